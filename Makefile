@@ -1,0 +1,42 @@
+# Each target alone is enough: what it needs is installed and built first. `make help` lists them.
+PYTHON ?= python3
+export PYTHON
+run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
+
+.PHONY: help lecture test bench lint format docs clean
+help:                                ## Lists the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+lecture:                             ## Computes the lecture and writes its report
+	@.ci/setup charts analysis io $(EXTRAS)
+	$(run) roofslate lecture --out build/lecture
+
+test:                                ## Runs all tests, C++ and Python
+	@.ci/setup all test $(EXTRAS)
+	$(run) ctest --test-dir build/editable --output-on-failure --output-junit ctest.xml
+	$(run) python -m pytest --junitxml=build/pytest.xml
+
+bench:                               ## Measures against the machine's limits and against NumPy, numexpr, numba and JAX
+	@.ci/setup all bench $(EXTRAS)
+	$(run) roofslate bench
+
+lint:                                ## Checks format, style and types
+	@.ci/setup all test dev $(EXTRAS)
+	$(run) ruff check .
+	$(run) ruff format --check .
+	$(run) mypy
+	@find cpp tests benchmarks -name '*.[ch]pp' | xargs .venv/bin/clang-format --dry-run -Werror
+
+format:                              ## Formats Python and C++
+	@.ci/setup all test dev $(EXTRAS)
+	$(run) ruff check --fix .
+	$(run) ruff format .
+	@find cpp tests benchmarks -name '*.[ch]pp' | xargs .venv/bin/clang-format -i
+
+docs:                                ## Builds the documentation
+	@.ci/setup all test dev $(EXTRAS)
+	$(run) sphinx-build -W -q docs build/docs
+	@echo "build/docs/index.html"
+
+clean:                               ## Removes what was built; the environment .venv stays
+	@rm -rf build dist

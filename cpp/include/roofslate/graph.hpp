@@ -1,0 +1,87 @@
+// The question as a graph of single operations: from the wanted quantities down to what was supplied.
+#pragma once
+#include <roofslate/expr.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace roofslate
+{
+    inline constexpr std::size_t most_axes = 16;
+    using AxisSet = std::uint32_t; // bit k: varies along axis k of the grid
+
+    struct View // doubles over some axes of the grid; strides count doubles and are 0 where it does not vary
+    {
+        const double* data = nullptr;
+        AxisSet axes = 0;
+        std::array<std::ptrdiff_t, most_axes> stride{};
+    };
+    struct Supplied
+    {
+        int quantity;
+        View view;
+    };
+
+    struct Node
+    {
+        Op op;
+        std::array<int, 3> argument{-1, -1, -1};
+        AxisSet axes = 0;
+        double value = 0;                 // of a constant
+        int leaf = -1;                    // of an input: its view
+        const Routine* routine = nullptr;
+        int next = -1;                    // in the chain of equal hashes
+
+        int arity() const { return argument[2] >= 0 ? 3 : argument[1] >= 0 ? 2 : argument[0] >= 0 ? 1 : 0; }
+        bool is_constant() const { return op == Op::constant; }
+        bool is_leaf() const { return op == Op::input; }
+    };
+
+    // Nodes in an order in which they can be computed. Equal operations are shared, constants folded, decided choices made:
+    // none of this changes a bit of a result.
+    class Graph
+    {
+    public:
+        explicit Graph(std::vector<std::size_t> shape);
+
+        int constant(double value);
+        int leaf(const View& view); // a view without axes is a constant
+        int operation(Op op, int a, int b = -1, int c = -1, const Routine* routine = nullptr);
+
+        const std::vector<std::size_t>& shape() const { return shape_; }
+        const Node& operator[](int i) const { return nodes_[std::size_t(i)]; }
+        int size() const { return int(nodes_.size()); }
+        const View& view(const Node& n) const { return leaves_[std::size_t(n.leaf)]; }
+        std::size_t points(AxisSet axes) const;
+
+    private:
+        int shared(const Node& node);
+
+        std::vector<std::size_t> shape_;
+        std::vector<Node> nodes_;
+        std::vector<View> leaves_;
+        std::array<int, 256> chains_;
+    };
+
+    // Builds graphs from quantities. A supplied quantity cuts the graph; one that is missing is named with the chain that needs it.
+    class Closure
+    {
+    public:
+        Closure(Graph& graph, const std::vector<Supplied>& supplied);
+        int node(int quantity);              // of a quantity, with all it needs; throws MissingInput
+        bool was_used(int quantity) const { return used_[std::size_t(quantity)] != 0; }
+        const std::vector<int>& visited() const { return visited_; } // quantities in order of computation
+
+    private:
+        int instantiate(int quantity, int position);
+        [[noreturn]] void missing(int quantity) const;
+
+        Graph& graph_;
+        std::vector<int> node_of_;
+        std::vector<char> used_;
+        std::vector<int> visited_;
+        std::vector<int> path_; // from the wanted quantity to the one in work
+        std::vector<std::vector<int>> positions_; // nodes of the tapes in work
+    };
+}

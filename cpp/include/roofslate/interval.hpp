@@ -1,0 +1,62 @@
+// Range: bounds of the values that an operation computes. Rounding to nearest is monotone, so running the ends through the engine's
+// own operations is exact for + - * / min max sqrt ceil floor; what is not is widened. NaN ends: anything, perhaps NaN.
+#pragma once
+#include <roofslate/graph.hpp>
+#include <algorithm>
+#include <cmath>
+
+namespace roofslate
+{
+    struct Range
+    {
+        double low = NAN, high = NAN;
+        bool known() const { return low == low && high == high; } // then no value in it is NaN
+        bool holds_zero() const { return !(low > 0 || high < 0); }
+        bool infinite() const { return !(std::fabs(low) < HUGE_VAL && std::fabs(high) < HUGE_VAL); }
+    };
+
+    inline Range hull(double a, double b, double c, double d)
+    {
+        if (a != a || b != b || c != c || d != d)
+            return {};
+        return {std::min(std::min(a, b), std::min(c, d)), std::max(std::max(a, b), std::max(c, d))};
+    }
+    inline Range range_of(Op op, const Range& a, const Range& b, const Range& c)
+    {
+        const auto monotone = [&](auto f) { return hull(f(a.low), f(a.high), f(a.low), f(a.high)); };
+        switch (op)
+        {
+        case Op::add: return hull(a.low + b.low, a.high + b.high, a.low + b.low, a.high + b.high);
+        case Op::sub: return hull(a.low - b.high, a.high - b.low, a.low - b.high, a.high - b.low);
+        case Op::mul:
+            if (a.known() && b.known() && !(a.holds_zero() && b.infinite()) && !(b.holds_zero() && a.infinite()))
+                return hull(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high);
+            return {};
+        case Op::div:
+            if (!a.known() || !b.known() || (a.holds_zero() && b.holds_zero()) || (a.infinite() && b.infinite()))
+                return {};
+            if (b.holds_zero())
+                return {-HUGE_VAL, HUGE_VAL};
+            return hull(a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high);
+        case Op::neg: return hull(-a.high, -a.low, -a.high, -a.low);
+        case Op::min: return a.known() && b.known() ? Range{std::min(a.low, b.low), std::min(a.high, b.high)} : Range{};
+        case Op::max: return a.known() && b.known() ? Range{std::max(a.low, b.low), std::max(a.high, b.high)} : Range{};
+        case Op::sqrt: return a.low >= 0 ? monotone([](double x) { return std::sqrt(x); }) : Range{};
+        case Op::ceil: return monotone([](double x) { return std::ceil(x); });
+        case Op::floor: return monotone([](double x) { return std::floor(x); });
+        case Op::less:
+        case Op::less_equal:
+        case Op::equal:
+        case Op::both:
+        case Op::either: return {0, 1};
+        case Op::select: return hull(b.low, b.high, c.low, c.high);
+        case Op::exp: // not monotone in its last place: widened
+            return a.known() ? Range{math::exp(a.low) * (1 - 1e-15), math::exp(a.high) * (1 + 1e-15) + 1e-307} : Range{};
+        default: return {}; // log, pow and routines promise nothing yet
+        }
+    }
+
+    // Ranges of all nodes over the whole grid. Leaves larger than this many values are not searched, so nothing is known of them.
+    inline constexpr std::size_t most_searched_values = 65536;
+    std::vector<Range> ranges(const Graph& graph);
+}

@@ -1,0 +1,69 @@
+// Lanes: one SIMD register of doubles. A thin face over xsimd that fixes what differs between its versions and instruction sets.
+// Every symbol carries the architecture in its type, so that no code leaks from one instruction set into another.
+#pragma once
+#include <roofslate/math.hpp>
+#include <xsimd/xsimd.hpp>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace roofslate
+{
+    template <class A> struct Lanes
+    {
+        using Batch = xsimd::batch<double, A>;
+        using Mask = typename Batch::batch_bool_type;
+        using Words = xsimd::batch<std::uint64_t, A>;
+        static constexpr std::size_t size = Batch::size;
+
+        Batch v;
+        Lanes() = default;
+        Lanes(const Batch& b) : v(b) {}
+        Lanes(double x) : v(x) {}
+        static Lanes load(const double* p) { return Batch::load_unaligned(p); }
+        void store(double* p) const { v.store_unaligned(p); }
+
+        friend Lanes operator+(const Lanes& a, const Lanes& b) { return a.v + b.v; }
+        friend Lanes operator-(const Lanes& a, const Lanes& b) { return a.v - b.v; }
+        friend Lanes operator*(const Lanes& a, const Lanes& b) { return a.v * b.v; }
+        friend Lanes operator/(const Lanes& a, const Lanes& b) { return a.v / b.v; }
+        friend Lanes operator-(const Lanes& a) { return -a.v; }
+        friend Mask operator<(const Lanes& a, const Lanes& b) { return a.v < b.v; }
+        friend Mask operator>(const Lanes& a, const Lanes& b) { return a.v > b.v; }
+        friend Mask operator<=(const Lanes& a, const Lanes& b) { return a.v <= b.v; }
+        friend Mask operator==(const Lanes& a, const Lanes& b) { return a.v == b.v; }
+        friend Mask is_nan(const Lanes& a) { return xsimd::isnan(a.v); } // a != a is false for NaN in xsimd 8 with AVX
+        friend Lanes select(const Mask& c, const Lanes& a, const Lanes& b) { return xsimd::select(c, a.v, b.v); }
+        friend Lanes max(const Lanes& a, const Lanes& b) { return xsimd::select((a.v > b.v) || xsimd::isnan(a.v), a.v, b.v); }
+        friend Lanes min(const Lanes& a, const Lanes& b) { return xsimd::select((a.v < b.v) || xsimd::isnan(a.v), a.v, b.v); }
+        friend Lanes abs(const Lanes& a) { return xsimd::abs(a.v); }
+        friend Lanes sqrt(const Lanes& a) { return xsimd::sqrt(a.v); }
+        friend Lanes ceil(const Lanes& a) { return xsimd::ceil(a.v); }
+        friend Lanes floor(const Lanes& a) { return xsimd::floor(a.v); }
+        friend bool all(const Mask& m) { return xsimd::all(m); }
+
+        // max and min where neither is NaN and not both are zero: one instruction
+        friend Lanes plain_max(const Lanes& a, const Lanes& b) { return xsimd::max(a.v, b.v); }
+        friend Lanes plain_min(const Lanes& a, const Lanes& b) { return xsimd::min(a.v, b.v); }
+        // a * b + c, rounded once; the fma of xsimd 8 is not fused on AVX-512
+        friend Lanes fused(const Lanes& a, const Lanes& b, const Lanes& c)
+        {
+#if defined(__AVX512F__)
+            return Batch(_mm512_fmadd_pd(a.v, b.v, c.v));
+#elif defined(__FMA__)
+            return Batch(_mm256_fmadd_pd(a.v, b.v, c.v));
+#else
+            return xsimd::fma(a.v, b.v, c.v);
+#endif
+        }
+
+        friend Words words(const Lanes& x) { return xsimd::bitwise_cast<Words>(x.v); }
+        friend Lanes low_bits_to_exponent(const Lanes& x) { return from_words(words(x) << 52); }
+        friend Lanes biased_exponent(const Lanes& x) { return from_words((words(x) >> 52) | Words(0x4330000000000000u)) - Lanes(4503599627370496.0); }
+        friend Lanes mantissa(const Lanes& x) { return from_words((words(x) & Words(0x000fffffffffffffu)) | Words(0x3ff0000000000000u)); }
+        friend Lanes high_half(const Lanes& x) { return from_words(words(x) & Words(0xfffffffff8000000u)); }
+
+    private:
+        static Lanes from_words(const Words& u) { return xsimd::bitwise_cast<Batch>(u); }
+    };
+}

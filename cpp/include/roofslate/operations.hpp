@@ -1,0 +1,263 @@
+// The accumulator machine on one instruction set. Included by src/operations_<set>.cpp alone, which defines
+// ROOFSLATE_SET (its name), ROOFSLATE_ARCH (xsimd's) and ROOFSLATE_STRIP (vectors of a strip). Everything lives in a namespace of that name.
+#pragma once
+#include <roofslate/expr.hpp>
+#include <roofslate/lanes.hpp>
+#include <roofslate/tile.hpp>
+
+#define ROOFSLATE_TEXT_OF(word) #word
+#define ROOFSLATE_TEXT(word) ROOFSLATE_TEXT_OF(word)
+#define ROOFSLATE_EACH(statement)                                   \
+    {                                                               \
+        _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) \
+        {                                                           \
+            statement;                                              \
+        }                                                           \
+        break;                                                      \
+    }
+
+namespace roofslate::ROOFSLATE_SET
+{
+    namespace
+    {
+        using Value = Lanes<xsimd::ROOFSLATE_ARCH>;
+        constexpr std::size_t width = Value::size;
+#if defined(__FMA__) || defined(__aarch64__)
+        constexpr bool has_fused = true;
+#else
+        constexpr bool has_fused = false;
+#endif
+
+        // Memory of an operand at a point of the row. The last vector of a row is padded: nothing is read beyond the row.
+        struct Padded
+        {
+            alignas(64) double values[width];
+        };
+        template <bool Partial> inline const double* memory_at(const Operand& o, std::size_t point, std::size_t points, Padded& padded)
+        {
+            const double* p = o.memory + point * o.step;
+            if constexpr (Partial)
+                if (o.step && points < width)
+                {
+                    for (std::size_t k = 0; k < width; ++k)
+                        padded.values[k] = k < points ? p[k] : 1.0;
+                    return padded.values;
+                }
+            return p;
+        }
+
+        // Division by a scalar, correctly rounded (Markstein): q = a r, then one correction. The same bits as a / d.
+        inline Value corrected(const Value& a, const Value& d, const Value& r)
+        {
+            if constexpr (has_fused)
+            {
+                const Value q = a * r;
+                return fused(fused(-q, d, a), r, q);
+            }
+            else
+                return a / d;
+        }
+
+        Value call_one(Op op, const Value& a)
+        {
+            switch (op)
+            {
+            case Op::neg: return -a;
+            case Op::exp: return math::portable::exp(a);
+            case Op::log: return math::portable::log(a);
+            case Op::sqrt: return sqrt(a);
+            case Op::ceil: return ceil(a);
+            default: return floor(a);
+            }
+        }
+        inline Value truth(const Value::Mask& m) { return select(m, Value(1.0), Value(0.0)); }
+        Value call_two(Op op, const Value& a, const Value& b)
+        {
+            const Value zero(0.0);
+            switch (op)
+            {
+            case Op::pow: return math::portable::pow(a, b);
+            case Op::less: return truth(a < b);
+            case Op::less_equal: return truth(a <= b);
+            case Op::equal: return truth(a == b);
+            case Op::both: return select(a == zero, zero, select(b == zero, zero, Value(1.0)));
+            default: return select(a == zero, select(b == zero, zero, Value(1.0)), Value(1.0));
+            }
+        }
+        // One vector of the running value through an operation that is rare or long.
+        [[gnu::noinline]] void call(const Instruction& q, double* value, const double* second, const double* third, std::size_t lanes)
+        {
+            if (q.routine)
+            {
+                const Routine& routine = *static_cast<const Routine*>(q.routine);
+                for (std::size_t k = 0; k < lanes; ++k)
+                {
+                    double x[3] = {};
+                    const double* const others[2] = {second, third};
+                    for (int argument = 0, other = 0; argument < routine.arity; ++argument)
+                        x[argument] = argument == q.place ? value[k] : others[other++][k];
+                    value[k] = routine.value(x);
+                }
+                return;
+            }
+            const Value a = Value::load(value);
+            const Op op = Op(q.op);
+            if (!second)
+                call_one(op, a).store(value);
+            else if (q.place == 0)
+                call_two(op, a, Value::load(second)).store(value);
+            else
+                call_two(op, Value::load(second), a).store(value);
+        }
+
+        // K vectors from `point` on; Partial: one vector of which `points` lanes count.
+        template <std::size_t K, bool Partial> [[gnu::always_inline]] inline void strip(const Instruction* program, std::size_t point, std::size_t points, bool stream)
+        {
+            Value a[K];
+            _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = Value(0.0);
+            Padded padded, padded_second;
+            for (const Instruction* q = program;; ++q)
+            {
+                const Operand& o = q->operand;
+                if (!o.memory)
+                {
+                    const Value s(o.scalar);
+                    switch (q->code)
+                    {
+                    case Code::load: ROOFSLATE_EACH(a[j] = s)
+                    case Code::add: ROOFSLATE_EACH(a[j] = a[j] + s)
+                    case Code::subtract: ROOFSLATE_EACH(a[j] = a[j] - s)
+                    case Code::subtract_from: ROOFSLATE_EACH(a[j] = s - a[j])
+                    case Code::multiply: ROOFSLATE_EACH(a[j] = a[j] * s)
+                    case Code::divide: ROOFSLATE_EACH(a[j] = a[j] / s)
+                    case Code::divide_into: ROOFSLATE_EACH(a[j] = s / a[j])
+                    case Code::divide_proved:
+                    {
+                        const Value r(q->second.scalar);
+                        ROOFSLATE_EACH(a[j] = corrected(a[j], s, r))
+                    }
+                    case Code::divide_constant:
+                    {
+                        if (q->second.scalar == 0)
+                            ROOFSLATE_EACH(a[j] = a[j] / s)
+                        const Value r(q->second.scalar), smallest(1e-200), largest(1e200);
+                        ROOFSLATE_EACH(const Value size = abs(a[j] * r); a[j] = all((size > smallest) && (size < largest)) ? corrected(a[j], s, r) : a[j] / s)
+                    }
+                    case Code::maximum: ROOFSLATE_EACH(a[j] = max(a[j], s))
+                    case Code::maximum_of: ROOFSLATE_EACH(a[j] = max(s, a[j]))
+                    case Code::maximum_proved: ROOFSLATE_EACH(a[j] = plain_max(a[j], s))
+                    case Code::minimum: ROOFSLATE_EACH(a[j] = min(a[j], s))
+                    case Code::minimum_of: ROOFSLATE_EACH(a[j] = min(s, a[j]))
+                    case Code::minimum_proved: ROOFSLATE_EACH(a[j] = plain_min(a[j], s))
+                    case Code::save: ROOFSLATE_EACH(a[j].store(q->result + j * width))
+                    case Code::write:
+                    {
+                        double* to = q->result + point;
+                        if constexpr (Partial)
+                        {
+                            Padded last;
+                            a[0].store(last.values);
+                            for (std::size_t k = 0; k < points; ++k)
+                                to[k] = last.values[k];
+                            break;
+                        }
+#if defined(__x86_64__)
+                        if (stream && reinterpret_cast<std::uintptr_t>(to) % (width * sizeof(double)) == 0)
+                        {
+#if defined(__AVX512F__)
+                            ROOFSLATE_EACH(_mm512_stream_pd(to + j * width, a[j].v))
+#elif defined(__AVX__)
+                            ROOFSLATE_EACH(_mm256_stream_pd(to + j * width, a[j].v))
+#else
+                            ROOFSLATE_EACH(_mm_stream_pd(to + j * width, a[j].v))
+#endif
+                        }
+#endif
+                        ROOFSLATE_EACH(a[j].store(to + j * width))
+                    }
+                    case Code::end: return;
+                    default: break;
+                    }
+                    if (q->code != Code::choose && q->code != Code::call)
+                        continue;
+                }
+                // where an operand is memory
+                const double* const p = o.memory ? memory_at<Partial>(o, point, points, padded) : nullptr;
+                switch (q->code)
+                {
+                case Code::load: ROOFSLATE_EACH(a[j] = Value::load(p + j * width))
+                case Code::add: ROOFSLATE_EACH(a[j] = a[j] + Value::load(p + j * width))
+                case Code::subtract: ROOFSLATE_EACH(a[j] = a[j] - Value::load(p + j * width))
+                case Code::subtract_from: ROOFSLATE_EACH(a[j] = Value::load(p + j * width) - a[j])
+                case Code::multiply: ROOFSLATE_EACH(a[j] = a[j] * Value::load(p + j * width))
+                case Code::divide: ROOFSLATE_EACH(a[j] = a[j] / Value::load(p + j * width))
+                case Code::divide_into: ROOFSLATE_EACH(a[j] = Value::load(p + j * width) / a[j])
+                case Code::maximum: ROOFSLATE_EACH(a[j] = max(a[j], Value::load(p + j * width)))
+                case Code::maximum_of: ROOFSLATE_EACH(a[j] = max(Value::load(p + j * width), a[j]))
+                case Code::maximum_proved: ROOFSLATE_EACH(a[j] = plain_max(a[j], Value::load(p + j * width)))
+                case Code::minimum: ROOFSLATE_EACH(a[j] = min(a[j], Value::load(p + j * width)))
+                case Code::minimum_of: ROOFSLATE_EACH(a[j] = min(Value::load(p + j * width), a[j]))
+                case Code::minimum_proved: ROOFSLATE_EACH(a[j] = plain_min(a[j], Value::load(p + j * width)))
+                case Code::choose:
+                {
+                    const double* const p2 = q->second.memory ? memory_at<Partial>(q->second, point, points, padded_second) : nullptr;
+                    const Value s(o.scalar), s2(q->second.scalar), zero(0.0);
+                    ROOFSLATE_EACH(const Value no = p2 ? Value::load(p2 + j * width) : s2; const Value yes = p ? Value::load(p + j * width) : s; a[j] = select(a[j] == zero, no, yes))
+                }
+                case Code::call:
+                {
+                    alignas(64) double value[K * width], first[width], other[width];
+                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j].store(value + j * width);
+                    const double* const p2 = q->second.memory ? memory_at<Partial>(q->second, point, points, padded_second) : nullptr;
+                    Value(o.scalar).store(first), Value(q->second.scalar).store(other);
+                    const bool one = !q->routine && Op(q->op) >= Op::exp && Op(q->op) <= Op::floor;
+                    const bool unary = one || Op(q->op) == Op::neg;
+                    for (std::size_t j = 0; j < K; ++j)
+                        call(*q, value + j * width, unary ? nullptr : p ? p + j * width : first, p2 ? p2 + j * width : other, Partial ? points : width);
+                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = Value::load(value + j * width);
+                    break;
+                }
+                default: break;
+                }
+            }
+        }
+
+        constexpr std::size_t cache_line = 64;
+        [[gnu::noinline]] void single(const Instruction* program, std::size_t point, std::size_t points) { strip<1, true>(program, point, points, false); }
+        [[gnu::noinline]] void quarter(const Instruction* program, std::size_t point) { strip<ROOFSLATE_STRIP / 4, false>(program, point, 0, false); }
+
+        void run(const Instruction* program, std::size_t begin, std::size_t end, bool stream)
+        {
+            constexpr std::size_t whole = ROOFSLATE_STRIP * width, part = whole / 4;
+            static_assert(whole <= widest_strip);
+            std::size_t i = begin;
+            if (stream) // one vector at a time up to the first cache line of the first result
+            {
+                const Instruction* q = program;
+                while (q->code != Code::write)
+                    ++q;
+                const std::size_t behind = reinterpret_cast<std::uintptr_t>(q->result + begin) % cache_line / sizeof(double);
+                const std::size_t line = behind ? begin + cache_line / sizeof(double) - behind : begin, first = line < end ? line : end;
+                for (; i + width <= first; i += width)
+                    single(program, i, width);
+                if (i < first)
+                    single(program, i, first - i);
+                i = first;
+            }
+            for (; i + whole <= end; i += whole)
+                strip<ROOFSLATE_STRIP, false>(program, i, 0, stream);
+            for (; i + part <= end; i += part)
+                quarter(program, i);
+            for (; i < end; i += width)
+                single(program, i, end - i < width ? end - i : width);
+        }
+        void fence()
+        {
+#if defined(__x86_64__)
+            _mm_sfence();
+#endif
+        }
+    }
+    extern const InstructionSet set;
+    const InstructionSet set{ROOFSLATE_TEXT(ROOFSLATE_SET), &run, &fence, ROOFSLATE_STRIP * width, has_fused};
+}

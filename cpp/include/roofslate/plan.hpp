@@ -1,0 +1,80 @@
+// How a graph is run: passes over grids of different axes, each a loop of scalars around a program of the accumulator machine.
+#pragma once
+#include <roofslate/graph.hpp>
+#include <roofslate/interval.hpp>
+#include <roofslate/tile.hpp>
+#include <memory>
+
+namespace roofslate
+{
+    struct Output // where a node's values go: strides count doubles
+    {
+        int node;
+        double* data;
+        std::array<std::ptrdiff_t, most_axes> stride{};
+        bool used_before = false; // the memory has been touched, so that streaming into it pays
+    };
+
+    // Axes of a result in memory, slowest first: the caller's order, unless its last axis is short and another one long.
+    std::vector<int> memory_order(const Graph& graph, AxisSet axes);
+
+    struct ScalarStep // a value that is the same for a whole row
+    {
+        Op op = Op::constant;
+        std::array<int, 3> argument{-1, -1, -1}; // numbers of values
+        int result = -1;
+        const Routine* routine = nullptr;
+        View view{}; // of a leaf
+        double constant = 0;
+    };
+    enum class Source : std::uint8_t
+    {
+        scalar,     // a value of the row
+        reciprocal, // of a value of the row
+        row,        // an array read along the row
+        strip,      // a saved value
+    };
+    struct Reference // a field of an instruction that is filled in for each row or thread
+    {
+        int instruction;
+        bool second;
+        Source source;
+        int number;
+    };
+    struct Row // an array that is read along the row
+    {
+        View view;
+        std::ptrdiff_t step = 1;          // not 1: gathered
+        bool expand = false;              // does not run evenly along merged axes: copied once before the pass
+        std::shared_ptr<double[]> copy{};
+    };
+    struct Pass
+    {
+        AxisSet axes = 0;
+        std::vector<int> outer;      // loops, slowest first
+        std::vector<int> inner;      // axes that the row runs over, slowest first
+        std::size_t rows = 1, row = 1;
+        std::vector<ScalarStep> steps;
+        std::vector<std::size_t> first_step; // by loop: steps to redo when this loop or a later one has moved
+        int values = 0;
+        std::vector<Instruction> program;
+        std::vector<Reference> references;
+        std::vector<Row> arrays;
+        std::vector<Output> outputs; // in order of Code::write
+        std::vector<int> writes;     // their instructions
+        int strips = 0;
+        bool has_routine = false;  // a call may take long
+    };
+
+    struct Plan
+    {
+        std::vector<Pass> passes; // in order of execution
+        std::vector<std::shared_ptr<double[]>> kept; // results of passes that later passes read
+        std::vector<Output> constants;
+    };
+    Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set);
+
+    std::shared_ptr<double[]> aligned_doubles(std::size_t n);
+    // 1 / divisor, or 0 where a division by it can't be done with the reciprocal.
+    double reciprocal(double divisor);
+}

@@ -1,0 +1,52 @@
+// THE LIST of themes, and the registry at run time: one entry a quantity.
+// A theme is a header in quantities/ whose last line lists its quantities; a source file in src/registry/ takes it over.
+#pragma once
+#include <roofslate/quantity.hpp>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#define ROOFSLATE_THEMES(THEME) \
+    THEME(hardware)             \
+    THEME(architecture)         \
+    THEME(serving)              \
+    THEME(economics)            \
+    THEME(scheduling)           \
+    THEME(routing)
+
+namespace roofslate
+{
+    struct Entry
+    {
+        std::string_view name;
+        std::string_view theme;
+        const Spec* spec = nullptr;
+        std::vector<std::string_view> need_names;
+        double (*formula)(const double* arguments) = nullptr; // an input has none
+        Tape tape;                                            // the formula as operations; argument k is input k
+        int root = -1;
+        std::vector<int> needs;            // positions in the registry
+        int fallback = -1, bound = -1;     // likewise; -1: none
+
+        bool computed() const { return formula != nullptr; }
+    };
+
+    class Registry
+    {
+    public:
+        Registry();
+        const Entry& operator[](int i) const { return entries_[std::size_t(i)]; }
+        int size() const { return int(entries_.size()); }
+        int find(std::string_view name) const; // -1: unknown
+        int at(std::string_view name) const;   // throws UnknownName
+
+    private:
+        std::vector<Entry> entries_;
+        std::unordered_map<std::string_view, int> index_;
+    };
+    const Registry& registry();
+
+    // "t_\mathrm{mem} = t_w + t_{kv}"; empty for an input.
+    std::string formula_of_entry(const Entry& entry, Notation notation);
+}

@@ -1,0 +1,68 @@
+// The accumulator machine: what the plan writes and the instruction sets execute. Plain structs; nothing here is compiled for one CPU.
+// A program runs over a row of points in strips; the running value of a strip stays in registers (docs/decisions/accumulator-machine.md).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace roofslate
+{
+    inline constexpr std::size_t widest_strip = 128; // doubles; a saved value takes one strip of scratch memory
+
+    // The other operand is a scalar, or memory: step 1 runs along the row, step 0 is a saved strip.
+    enum class Code : std::uint8_t
+    {
+        end,
+        load,  // value = operand
+        save,  // scratch = value
+        write, // result = value
+        add,
+        subtract, // value - operand
+        subtract_from, // operand - value
+        multiply,
+        divide,           // value / operand
+        divide_into,      // operand / value
+        divide_constant,  // by a scalar with a reciprocal, checked lane by lane
+        divide_proved,    // the same where the ranges prove that no check is needed
+        maximum,          // max(value, operand)
+        maximum_of,       // max(operand, value)
+        maximum_proved,   // no NaN, and not two zeros
+        minimum,
+        minimum_of,
+        minimum_proved,
+        choose, // value != 0 ? operand : second operand
+        call,   // anything else, through memory
+    };
+
+    struct Operand
+    {
+        const double* memory = nullptr; // nullptr: the scalar
+        std::size_t step = 0;
+        double scalar = 0;
+    };
+    struct Instruction
+    {
+        Code code = Code::end;
+        std::uint8_t op = 0;        // of a call: the Op
+        std::uint8_t place = 0;     // of a call: which argument the running value is
+        Operand operand;
+        Operand second;             // choose, and calls with three arguments; of a division by a scalar: its reciprocal, 0 if unusable
+        double* result = nullptr;   // write, save
+        const void* routine = nullptr;
+    };
+
+    struct InstructionSet
+    {
+        const char* name;
+        // points [begin, end) of a row; `stream`: results go past the cache where they are aligned
+        void (*run)(const Instruction* program, std::size_t begin, std::size_t end, bool stream);
+        void (*fence)(); // streamed results are visible to other threads afterwards
+        std::size_t strip;
+        bool fused; // has a fused multiply-add, so that division by a scalar may be corrected instead of done
+    };
+
+    // The best one that this machine has, or the one that ROOFSLATE_SIMD names.
+    const InstructionSet& instruction_set();
+    // By name; nullptr if it was not built or this machine lacks it.
+    const InstructionSet* find_instruction_set(const char* name);
+    void use_instruction_set(const InstructionSet& set);
+}

@@ -1,0 +1,148 @@
+#include <roofslate/error.hpp>
+#include <roofslate/graph.hpp>
+#include <roofslate/registry.hpp>
+
+namespace roofslate
+{
+    Graph::Graph(std::vector<std::size_t> shape) : shape_(std::move(shape))
+    {
+        nodes_.reserve(128);
+        leaves_.reserve(32);
+        chains_.fill(-1);
+    }
+    std::size_t Graph::points(AxisSet axes) const
+    {
+        std::size_t n = 1;
+        for (std::size_t k = 0; k < shape_.size(); ++k)
+            if (axes >> k & 1)
+                n *= shape_[k];
+        return n;
+    }
+    int Graph::shared(const Node& node)
+    {
+        std::uint64_t h = std::uint64_t(node.op) + 31u * math::bits(node.value);
+        for (const int a : node.argument)
+            h = (h ^ std::uint64_t(a + 1)) * 0x9e3779b97f4a7c15u;
+        int& chain = chains_[(h * 0x9e3779b97f4a7c15u) >> 56];
+        for (int i = chain; i >= 0; i = nodes_[std::size_t(i)].next)
+        {
+            const Node& other = nodes_[std::size_t(i)];
+            if (other.op == node.op && other.argument == node.argument && other.routine == node.routine && math::bits(other.value) == math::bits(node.value))
+                return i;
+        }
+        nodes_.push_back(node);
+        nodes_.back().next = chain;
+        return chain = size() - 1;
+    }
+    int Graph::constant(double value)
+    {
+        Node n{Op::constant};
+        n.value = value;
+        return shared(n);
+    }
+    int Graph::leaf(const View& view)
+    {
+        if (!view.axes)
+            return constant(*view.data);
+        Node n{Op::input};
+        n.axes = view.axes, n.leaf = int(leaves_.size());
+        leaves_.push_back(view);
+        nodes_.push_back(n);
+        return size() - 1;
+    }
+    int Graph::operation(Op op, int a, int b, int c, const Routine* routine)
+    {
+        Node n{op};
+        n.argument = {a, b, c}, n.routine = routine;
+        double values[3] = {};
+        bool constant_arguments = true;
+        for (int k = 0; k < n.arity(); ++k)
+        {
+            const Node& argument = (*this)[n.argument[std::size_t(k)]];
+            n.axes |= argument.axes;
+            values[k] = argument.value;
+            constant_arguments = constant_arguments && argument.is_constant();
+        }
+        if (constant_arguments)
+            return constant(evaluate(op, routine, values));
+        if (op == Op::select && (*this)[a].is_constant())
+            return (*this)[a].value != 0 ? b : c;
+        if (op == Op::select && b == c)
+            return b;
+        return shared(n);
+    }
+
+    Closure::Closure(Graph& graph, const std::vector<Supplied>& supplied) : graph_(graph), node_of_(std::size_t(registry().size()), -1), used_(std::size_t(registry().size()), 0)
+    {
+        for (const Supplied& s : supplied)
+            node_of_[std::size_t(s.quantity)] = graph_.leaf(s.view);
+    }
+    int Closure::node(int quantity)
+    {
+        used_[std::size_t(quantity)] = 1;
+        if (const int known = node_of_[std::size_t(quantity)]; known >= 0)
+            return known;
+        const Entry& e = registry()[quantity];
+        for (const int q : path_)
+            if (q == quantity)
+                throw std::logic_error("the quantity " + std::string(e.name) + " needs itself");
+        path_.push_back(quantity);
+        int result;
+        if (e.computed())
+        {
+            positions_.emplace_back(e.tape.operations.size(), -1);
+            result = instantiate(quantity, e.root);
+            positions_.pop_back();
+        }
+        else if (e.fallback >= 0)
+            result = node(e.fallback);
+        else if (e.spec->has_default)
+            result = graph_.constant(e.spec->default_value);
+        else
+            missing(quantity);
+        path_.pop_back();
+        visited_.push_back(quantity);
+        return node_of_[std::size_t(quantity)] = result;
+    }
+    // The operation at a position of the quantity's tape. Only what a decided choice leaves is visited, so that nothing else need be supplied.
+    int Closure::instantiate(int quantity, int position)
+    {
+        const std::size_t depth = positions_.size() - 1;
+        const int done = positions_[depth][std::size_t(position)];
+        if (done >= 0)
+            return done;
+        const Entry& e = registry()[quantity];
+        const Operation& o = e.tape.operations[std::size_t(position)];
+        int result;
+        if (o.op == Op::input)
+            result = node(e.needs[std::size_t(o.argument[0])]);
+        else if (o.op == Op::constant)
+            result = graph_.constant(o.value);
+        else
+        {
+            std::array<int, 3> at{-1, -1, -1};
+            at[0] = instantiate(quantity, o.argument[0]);
+            if (o.op == Op::select && graph_[at[0]].is_constant())
+                result = instantiate(quantity, o.argument[graph_[at[0]].value != 0 ? 1 : 2]);
+            else
+            {
+                for (std::size_t k = 1; k < 3 && o.argument[k] >= 0; ++k)
+                    at[k] = instantiate(quantity, o.argument[k]);
+                result = graph_.operation(o.op, at[0], at[1], at[2], o.routine);
+            }
+        }
+        return positions_[depth][std::size_t(position)] = result;
+    }
+    void Closure::missing(int quantity) const
+    {
+        std::string chain;
+        for (auto q = path_.rbegin(); q != path_.rend(); ++q)
+            chain += (chain.empty() ? "" : " <- ") + std::string(registry()[*q].name);
+        const Entry& e = registry()[quantity];
+        std::string text = "missing input '" + std::string(e.name) + "' (" + e.spec->brief;
+        text += std::string(e.spec->unit) == "1" ? ")" : std::string(", in ") + e.spec->unit + ")";
+        if (path_.size() > 1)
+            text += "; needed by " + chain.substr(chain.find(" <- ") + 4);
+        throw missing_input(text);
+    }
+}

@@ -1,0 +1,319 @@
+// The binding: a table of contents. It names no quantity; whatever the registry holds is reached by its name.
+#include <roofslate/error.hpp>
+#include <roofslate/grid.hpp>
+#include <roofslate/memory.hpp>
+#include <roofslate/registry.hpp>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <exception>
+#include <optional>
+
+namespace py = pybind11;
+using namespace roofslate;
+
+namespace
+{
+    using Array = py::array_t<double>;
+    using Input = std::tuple<std::string, Array, std::vector<std::size_t>>; // quantity, values, axes of the grid
+
+    py::dict described(const Entry& e)
+    {
+        const auto name_or_none = [](int i) { return i < 0 ? py::object(py::none()) : py::object(py::str(registry()[i].name.data(), registry()[i].name.size())); };
+        py::list choices, needs;
+        for (const char* c : e.spec->choices)
+            if (c)
+                choices.append(c);
+        for (const int n : e.needs)
+            needs.append(name_or_none(n));
+        py::dict d;
+        d["name"] = std::string(e.name), d["theme"] = std::string(e.theme);
+        d["symbol"] = e.spec->symbol, d["unit"] = e.spec->unit, d["brief"] = e.spec->brief, d["source"] = e.spec->source;
+        d["computed"] = e.computed(), d["low"] = e.spec->low, d["high"] = e.spec->high, d["above_low"] = e.spec->above_low;
+        d["default"] = e.spec->has_default ? py::object(py::float_(e.spec->default_value)) : py::object(py::none());
+        d["choices"] = py::tuple(choices), d["needs"] = py::tuple(needs);
+        d["fallback"] = name_or_none(e.fallback), d["bound"] = name_or_none(e.bound);
+        d["formula"] = formula_of_entry(e, Notation::text), d["latex"] = formula_of_entry(e, Notation::latex);
+        return d;
+    }
+    py::list list_quantities()
+    {
+        py::list all;
+        for (int i = 0; i < registry().size(); ++i)
+            all.append(described(registry()[i]));
+        return all;
+    }
+
+    // The node's value as Python shows it: a choice is its name.
+    py::object shown(const Spec& spec, double x)
+    {
+        if (spec.is_choice() && x >= 0 && x < double(most_choices) && spec.choices[std::size_t(x)])
+            return py::str(spec.choices[std::size_t(x)]);
+        return py::float_(x);
+    }
+    bool in_range(const Spec& s, double x) { return x >= s.low && x <= s.high && !(s.above_low && x == s.low); }
+
+    // Plain numbers in range under known names, or nothing: whatever else there is to say, the Python side says.
+    std::optional<std::vector<Supplied>> plain_numbers(const py::dict& inputs, std::vector<double>& values)
+    {
+        std::vector<Supplied> supplied;
+        supplied.reserve(inputs.size());
+        values.resize(inputs.size());
+        std::size_t k = 0;
+        for (const auto& [key, given] : inputs)
+        {
+            Py_ssize_t length;
+            const char* const name = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
+            if (!name)
+                throw py::error_already_set();
+            const int quantity = registry().find({name, std::size_t(length)});
+            double& x = values[k++];
+            if (PyFloat_CheckExact(given.ptr()))
+                x = PyFloat_AS_DOUBLE(given.ptr());
+            else if (PyLong_CheckExact(given.ptr()))
+            {
+                x = PyLong_AsDouble(given.ptr());
+                if (x == -1 && PyErr_Occurred())
+                {
+                    PyErr_Clear();
+                    return {};
+                }
+            }
+            else
+                return {};
+            if (quantity < 0 || registry()[quantity].spec->is_choice() || !in_range(*registry()[quantity].spec, x))
+                return {};
+            supplied.push_back({quantity, {&x, 0, {}}});
+        }
+        for (const Supplied& s : supplied)
+            if (const int bound = registry()[s.quantity].bound; bound >= 0)
+                for (const Supplied& other : supplied)
+                    if (other.quantity == bound && *s.view.data > *other.view.data)
+                        return {};
+        return supplied;
+    }
+    py::object plain_value(const std::string& name, const py::dict& inputs)
+    {
+        std::vector<double> values;
+        const int quantity = registry().find(name);
+        const auto supplied = plain_numbers(inputs, values);
+        if (quantity < 0 || !supplied)
+            return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+        Graph graph({});
+        Closure closure(graph, *supplied);
+        return shown(*registry()[quantity].spec, graph[closure.node(quantity)].value);
+    }
+    // Every quantity that the answer takes, in order of computation, with its value.
+    py::list chain(const std::string& name, const std::map<std::string, double>& inputs)
+    {
+        std::vector<Supplied> supplied;
+        for (const auto& [input, x] : inputs)
+            supplied.push_back({registry().at(input), {&x, 0, {}}});
+        Graph graph({});
+        Closure closure(graph, supplied);
+        closure.node(registry().at(name));
+        py::list steps;
+        for (const int q : closure.visited())
+            steps.append(py::make_tuple(std::string(registry()[q].name), graph[closure.node(q)].value));
+        return steps;
+    }
+    // Names of the supplied quantities that the wanted ones take. `arrays` are supplied, but not numbers.
+    std::vector<std::string> used(const std::vector<std::string>& wanted, const std::map<std::string, double>& numbers, const std::vector<std::string>& arrays)
+    {
+        static const double anything[2] = {0, 1};
+        std::vector<Supplied> supplied;
+        for (const auto& [input, x] : numbers)
+            supplied.push_back({registry().at(input), {&x, 0, {}}});
+        for (const std::string& input : arrays)
+            supplied.push_back({registry().at(input), {anything, 1, {1}}});
+        Graph graph({2});
+        Closure closure(graph, supplied);
+        for (const std::string& name : wanted)
+            closure.node(registry().at(name));
+        std::vector<std::string> names;
+        for (const Supplied& s : supplied)
+            if (closure.was_used(s.quantity))
+                names.emplace_back(registry()[s.quantity].name);
+        return names;
+    }
+
+    // A result of the engine, in memory that returns to the pool.
+    struct Result
+    {
+        Array array;
+        bool used_before;
+    };
+    Result allocate(const std::vector<py::ssize_t>& shape, const std::vector<py::ssize_t>& strides, std::size_t points)
+    {
+        auto* const block = new Block(take_block(points * sizeof(double)));
+        const py::capsule owner(block, [](void* p) {
+            give_block(*static_cast<Block*>(p));
+            delete static_cast<Block*>(p);
+        });
+        return {Array(shape, strides, static_cast<double*>(block->data), owner), block->used_before};
+    }
+
+    // Progress and Ctrl-C, asked by the engine from time to time on the calling thread.
+    class Reporter
+    {
+    public:
+        explicit Reporter(const py::object& callback) : callback_(callback) {}
+        bool operator()(std::size_t done, std::size_t total)
+        {
+            const py::gil_scoped_acquire gil;
+            try
+            {
+                if (PyErr_CheckSignals() != 0)
+                    throw py::error_already_set();
+                if (!callback_.is_none())
+                    callback_(std::min(done, total), total);
+                return true;
+            }
+            catch (...)
+            {
+                thrown_ = std::current_exception();
+                return false;
+            }
+        }
+        void rethrow() const { std::rethrow_exception(thrown_); }
+
+    private:
+        const py::object& callback_;
+        std::exception_ptr thrown_;
+    };
+
+    void promise_memory(std::size_t bytes)
+    {
+        constexpr std::size_t never_too_much = std::size_t(64) << 20;
+        if (bytes <= never_too_much)
+            return;
+        const std::size_t free = available_memory();
+        if (bytes > free)
+            throw Error("OutOfMemory", "the results would take " + std::to_string(bytes) + " bytes and " + std::to_string(free) +
+                                           " are free; nothing was computed. Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time");
+    }
+
+    py::list evaluate_grid(const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress)
+    {
+        if (shape.size() > most_axes)
+            throw axis_error("a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size()) + " were given");
+        std::vector<Supplied> supplied;
+        for (const auto& [name, array, axes] : inputs)
+        {
+            std::vector<std::size_t> own_shape;
+            std::vector<std::ptrdiff_t> strides;
+            for (py::ssize_t d = 0; d < array.ndim(); ++d)
+            {
+                own_shape.push_back(std::size_t(array.shape(d)));
+                strides.push_back(array.strides(d) / py::ssize_t(sizeof(double)));
+            }
+            supplied.push_back({registry().at(name), view_of(xt::adapt(array.data(), std::size_t(array.size()), xt::no_ownership(), own_shape, strides), axes)});
+        }
+        Graph graph(shape);
+        Closure closure(graph, supplied);
+        std::vector<Output> outputs;
+        std::size_t bytes = 0;
+        for (const std::string& name : wanted)
+        {
+            outputs.push_back({closure.node(registry().at(name)), nullptr, {}, true});
+            const AxisSet axes = graph[outputs.back().node].axes;
+            bytes += out.empty() ? graph.points(axes) * sizeof(double) : 0;
+        }
+        promise_memory(bytes);
+        py::list results;
+        for (std::size_t k = 0; k < outputs.size(); ++k)
+        {
+            Output& o = outputs[k];
+            const AxisSet axes = graph[o.node].axes;
+            std::vector<std::size_t> own;
+            std::vector<py::ssize_t> own_shape, own_strides;
+            for (std::size_t a = 0; a < shape.size(); ++a)
+                if (axes >> a & 1)
+                    own.push_back(a), own_shape.push_back(py::ssize_t(shape[a]));
+            Array array;
+            if (!out.empty())
+            {
+                array = py::cast<Array>(out[k]);
+                if (array.ptr() != py::object(out[k]).ptr() || array.ndim() != py::ssize_t(own.size()) || !std::equal(own_shape.begin(), own_shape.end(), array.shape()))
+                    throw axis_error("out for '" + wanted[k] + "' must be a writable float64 array of shape " + std::string(py::str(py::tuple(py::cast(own_shape)))));
+                for (std::size_t d = 0; d < own.size(); ++d)
+                    o.stride[own[d]] = array.strides(py::ssize_t(d)) / py::ssize_t(sizeof(double));
+            }
+            else
+            {
+                o.stride = result_strides(graph, axes);
+                for (const std::size_t a : own)
+                    own_strides.push_back(o.stride[a] * py::ssize_t(sizeof(double)));
+                Result r = allocate(own_shape, own_strides, graph.points(axes));
+                array = std::move(r.array), o.used_before = r.used_before;
+            }
+            o.data = array.mutable_data();
+            results.append(py::make_tuple(array, own));
+        }
+        Reporter reporter(progress);
+        Options options{threads, std::ref(reporter)};
+        try
+        {
+            const py::gil_scoped_release release;
+            store(graph, outputs, options);
+        }
+        catch (const Interrupted&)
+        {
+            reporter.rethrow();
+        }
+        return results;
+    }
+
+    // How many values lie outside of a range; NaN does.
+    std::size_t count_outside(const Array& values, double low, double high, bool above_low)
+    {
+        const auto a = xt::adapt(values.data(), std::size_t(values.size()), xt::no_ownership(), std::vector<std::size_t>{std::size_t(values.size())});
+        std::size_t outside = 0;
+        for (const double x : a)
+            outside += !(x >= low && x <= high && (x != low || !above_low));
+        return outside;
+    }
+
+    void translate(std::exception_ptr thrown)
+    {
+        try
+        {
+            if (thrown)
+                std::rethrow_exception(thrown);
+        }
+        catch (const Error& e)
+        {
+            const py::object kind = py::module_::import("roofslate.errors").attr(e.kind());
+            PyErr_SetObject(kind.ptr(), py::str(e.what()).ptr());
+        }
+    }
+}
+
+PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
+{
+    m.doc() = "The compiled core: the registry of quantities and the grid engine.";
+    py::register_local_exception_translator(&translate);
+    m.def("quantities", &list_quantities, "Every quantity of the registry, described.");
+    m.def("value", &plain_value, py::arg("quantity"), py::arg("inputs"), "One value from plain numbers; NotImplemented where the inputs are anything else.");
+    m.def("chain", &chain, py::arg("quantity"), py::arg("inputs"), "The quantities that an answer takes, in order of computation, with their values.");
+    m.def("used", &used, py::arg("quantities"), py::arg("numbers"), py::arg("arrays"), "The supplied quantities that the wanted ones take.");
+    m.def("evaluate", &evaluate_grid, py::arg("quantities"), py::arg("shape"), py::arg("inputs"), py::arg("out"), py::arg("threads"), py::arg("progress"), "Quantities over a grid: for each an array and its axes.");
+    m.def(
+        "formula",
+        [](const std::string& name, const std::vector<std::string>& symbols, bool latex) {
+            const Entry& e = registry()[registry().at(name)];
+            return e.computed() ? print(e.tape, e.root, symbols, latex ? Notation::latex : Notation::text) : std::string();
+        },
+        py::arg("quantity"), py::arg("symbols"), py::arg("latex"), "A quantity's formula with given symbols for its needs.");
+    m.def("count_outside", &count_outside, py::arg("values"), py::arg("low"), py::arg("high"), py::arg("above_low"), "How many values lie outside of a range.");
+    m.def("instruction_set", [] { return instruction_set().name; }, "The instruction set in use.");
+    m.def("use_instruction_set", [](const std::string& name) {
+        const InstructionSet* const set = find_instruction_set(name.c_str());
+        if (!set)
+            throw unknown_name("instruction set '" + name + "' was not built, or this machine lacks it");
+        use_instruction_set(*set);
+    }, py::arg("name"), "Runs on another instruction set from now on.");
+    m.def("clear_pool", &clear_pool, "Gives the memory of freed results back to the system.");
+    m.def("pool_bytes", &pool_bytes, "Bytes of freed results that are kept for the next ones.");
+    m.def("available_memory", &available_memory, "Bytes that may still be taken.");
+}

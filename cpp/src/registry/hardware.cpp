@@ -1,0 +1,4 @@
+#include <roofslate/declare.hpp>
+#include <roofslate/quantities/hardware.hpp>
+
+ROOFSLATE_DECLARE(hardware)

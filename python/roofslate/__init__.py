@@ -1,0 +1,3 @@
+"""Roofslate."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,535 @@
+"""Texts with units: read exactly, written for a person, and the one undoes the other."""
+
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from roofslate import errors, units
+
+HOUR = 3600.0
+
+# Every unit that a quantity of the package has, and some that none has.
+UNITS = [
+    "1",
+    "FLOP",
+    "FLOP/s",
+    "FLOP/s/chip",
+    "FLOP/byte",
+    "FLOP/parameter/token",
+    "FLOP/token",
+    "byte",
+    "byte/chip",
+    "byte/s",
+    "byte/s/chip",
+    "byte/token",
+    "byte/parameter",
+    "byte/sequence",
+    "token",
+    "token/s",
+    "token/sequence",
+    "token/parameter",
+    "sequence",
+    "sequence/s",
+    "parameter",
+    "chip",
+    "chip*s",
+    "s",
+    "s/token",
+    "1/s",
+    "1/token",
+    "USD",
+    "USD/token",
+    "USD/s",
+    "USD/s/chip",
+    "USD/byte",
+    "USD/J",
+    "USD/token/s",
+    "USD/sequence",
+    "J",
+    "J/s",
+    "J/s/chip",
+    "J/token",
+    "byte^0.5",
+    "FLOP*s/byte^2",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("192 GB", "byte/chip", 192e9),
+        ("192GB", "byte/chip", 192e9),
+        ("192 GB/chip", "byte/chip", 192e9),
+        ("80 GiB", "byte", 80 * 2.0**30),
+        ("2 USD/h", "USD/s/chip", 2 / HOUR),
+        ("$2/h", "USD/s/chip", 2 / HOUR),
+        ("$2 per hour", "USD/s/chip", 2 / HOUR),
+        ("2 $/h", "USD/s", 2 / HOUR),
+        ("-$2/h", "USD/s", -2 / HOUR),
+        ("$-2/h", "USD/s", -2 / HOUR),
+        ("$2/GPU-hour", "USD/s/chip", 2 / HOUR),
+        ("2 USD/(chip h)", "USD/s/chip", 2 / HOUR),
+        ("50 ms", "s", 0.05),
+        ("12.3 ms", "s", 0.0123),
+        ("50 us", "s", 5e-5),
+        ("50 µs", "s", 5e-5),
+        ("50 μs", "s", 5e-5),
+        ("18.5 h", "s", 66600.0),
+        ("2 min", "s", 120.0),
+        ("3 days", "s", 259200.0),
+        ("1 year", "s", 31536000.0),
+        ("400 Gbit/s", "byte/s/chip", 50e9),
+        ("400 Gb/s", "byte/s/chip", 50e9),
+        ("400 Gbps", "byte/s/chip", 50e9),
+        ("20 TB/s", "byte/s/chip", 20e12),
+        ("128k", "token/sequence", 128e3),
+        ("128 k", "token", 128e3),
+        ("128Ki", "token/sequence", 131072.0),
+        ("128k tokens", "token", 128e3),
+        ("128 ktok", "token/sequence", 128e3),
+        ("128k tok/s", "token/s", 128e3),
+        ("64k / s", "token/s", 64e3),
+        ("64 / s", "1/s", 64.0),
+        ("1.5M", "1", 1.5e6),
+        ("671G", "parameter", 671e9),
+        ("0.5 USD/Mtok", "USD/token", 5e-7),
+        ("$0.42 / Mtok", "USD/token", 4.2e-7),
+        ("0.42 dollars/Mtoken", "USD/token", 4.2e-7),
+        ("$1.2M", "USD", 1.2e6),
+        ("$600bn", "USD", 600e9),
+        ("4.5 PFLOP/s", "FLOP/s/chip", 4.5e15),
+        ("9 PFLOPS", "FLOP/s/chip", 9e15),
+        ("4.5 PMAC/s", "FLOP/s/chip", 9e15),
+        ("3958 TOPS", "FLOP/s/chip", 3.958e15),
+        ("700 W", "J/s/chip", 700.0),
+        ("120 kW", "J/s", 120e3),
+        ("1 kWh", "J", 3.6e6),
+        ("$0.08/kWh", "USD/J", 0.08 / 3.6e6),
+        ("0.5 B/param", "byte/parameter", 0.5),
+        ("0.5 B", "byte/parameter", 0.5),
+        ("70 kB/tok", "byte/token", 70e3),
+        ("30 %", "1", 0.3),
+        ("30%", "1", 0.3),
+        ("1e12", "byte", 1e12),
+        ("1,667", "byte/token", 1667.0),
+        ("1,667.5 B/tok", "byte/token", 1667.5),
+        ("1_000", "1", 1000.0),
+        (".5", "1", 0.5),
+        ("5.", "1", 5.0),
+        ("-3", "1", -3.0),
+        ("\N{MINUS SIGN}3", "1", -3.0),
+        ("+3e-2 s", "s", 0.03),
+        ("1EB", "byte", 1e18),
+        ("  7  ", "sequence", 7.0),
+        ("7\N{NO-BREAK SPACE}ms", "s", 0.007),
+        ("0", "byte", 0.0),
+        ("inf", "byte/s", math.inf),
+        ("-inf", "byte/s", -math.inf),
+        ("inf GB/s", "byte/s", math.inf),
+        ("1e-400 s", "s", 0.0),
+        ("3 B^2", "byte^2", 3.0),
+        ("3 B**0.5", "byte^0.5", 3.0),
+        ("3 s^-1", "1/s", 3.0),
+        ("3 byte^(1/2)", "byte^0.5", 3.0),
+    ],
+)
+def test_reads(text, unit, value):
+    assert units.parse(text, unit) == value
+
+
+def test_reads_nan():
+    assert math.isnan(units.parse("nan", "s"))
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "message"),
+    [
+        ("50 GB", "s", "cannot read '50 GB' as s: it is in byte. Write for example '50 ms'"),
+        ("192 GB/token", "byte/chip", "it is in byte/token. Write for example '192 GB'"),
+        ("192 GB", "byte/s/chip", "it is in byte. Write for example '8 TB/s'"),
+        ("2 tokens", "token/sequence/s", "it is in token."),
+        ("1 chip", "byte/chip", "it is in chip."),
+        ("192 G", "byte", "'G' by itself is for counts only. Write for example '192 GB'"),
+        ("128k", "token/s", "'k' by itself is for counts only"),
+        ("12 k GB", "byte", "'k' belongs to the unit"),
+        ("5bn", "USD", "'bn' by itself is for counts only"),
+        ("192 gb", "byte", "unknown unit 'gb'; did you mean 'GB' or 'Gb'?"),
+        ("50 MS", "s", "unknown unit 'MS'; did you mean 'ms'?"),
+        ("5 tokns", "token", "unknown unit 'tokns'; did you mean 'tokens'?"),
+        ("5 furlong", "s", "unknown unit 'furlong'."),
+        ("30 %", "token", "it is in percent"),
+        ("30 %", "s", "it is in percent"),
+        ("671B", "parameter", "it is in byte; B is byte, a billion is G. Write for example '671G'"),
+        ("1,5 s", "s", "commas group thousands, a point marks decimals"),
+        ("1,2345", "1", "commas group thousands"),
+        ("1.2.3", "1", "the number is not clear"),
+        ("1..5 s", "s", "the number is not clear"),
+        ("", "s", "it does not begin with a number"),
+        ("fast", "s", "it does not begin with a number"),
+        ("ms 5", "s", "it does not begin with a number"),
+        ("5 USD/h GPU", "USD/s/chip", "it is unclear whether 'GPU' is divided by"),
+        ("5 GB/", "byte", "it ends where a unit should follow"),
+        ("5 (GB", "byte", "a bracket is not closed"),
+        ("5 GB)", "byte", "')' is out of place"),
+        ("5 GB & 3", "byte", "'& 3' is not a unit"),
+        ("$5 GB", "USD", "'GB' after an amount in dollars is not clear"),
+        ("5 ^2", "1", "a unit is missing before '^2'"),
+        ("5 B^9", "byte", "an exponent of 9 is not supported"),
+        ("5 B^0.3", "byte", "an exponent of 3/10 is not supported"),
+        ("1e400", "s", "the number is too large"),
+        ("1e300 YFLOP", "FLOP", "the number is too large"),
+    ],
+)
+def test_refuses(text, unit, message):
+    with pytest.raises(errors.UnitError) as caught:
+        units.parse(text, unit)
+    assert message in str(caught.value)
+    assert repr(text) in str(caught.value)
+    assert "Write for example" in str(caught.value)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_example_in_a_message_is_right(unit):
+    with pytest.raises(errors.UnitError, match="Write for example") as caught:
+        units.parse("5 furlong", unit)
+    suggested = str(caught.value).rsplit("Write for example ", 1)[1].strip("'")
+    assert math.isfinite(units.parse(suggested, unit))
+
+
+def test_refuses_what_is_no_text():
+    with pytest.raises(errors.InputTypeError, match="expected a text such as '50 ms', got 5"):
+        units.parse(5, "s")
+
+
+def test_a_quantity_has_base_units():
+    with pytest.raises(errors.UnitError, match="'GB' is not made of base units"):
+        units.parse("5", "GB")
+
+
+@given(st.text(max_size=30))
+@settings(deadline=None)
+def test_any_text_is_read_or_refused(text):
+    try:
+        value = units.parse(text, "byte/s/chip")
+    except errors.UnitError:
+        return
+    assert isinstance(value, float)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@given(
+    magnitude=st.floats(-30, 30),
+    mantissa=st.floats(1, 10, exclude_max=True),
+    sign=st.sampled_from([-1, 1]),
+    digits=st.integers(2, 15),
+)
+@example(magnitude=-30, mantissa=1.0, sign=1, digits=4)
+@example(magnitude=30, mantissa=9.9999999, sign=-1, digits=4)
+@example(magnitude=6, mantissa=9.9999999, sign=1, digits=4)
+@settings(deadline=None, max_examples=60)
+def test_what_is_written_is_read_back(unit, magnitude, mantissa, sign, digits):
+    value = sign * mantissa * 10.0 ** round(magnitude)
+    text = units.format(value, unit, digits)
+    assert units.parse(text, unit) == pytest.approx(value, rel=0.5001 * 10.0 ** (1 - digits), abs=0)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@given(values=st.lists(st.floats(1e-20, 1e20), min_size=1, max_size=5))
+@settings(deadline=None, max_examples=30)
+def test_ticks_are_read_back(unit, values):
+    scale = units.scale(values, unit)
+    for value in [0.0, *values]:
+        for text in (scale.tick(value), scale.text(value)):
+            assert units.parse(text, unit) == pytest.approx(value, rel=5.001e-4, abs=0)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("value", [0.0, -0.0, math.inf, -math.inf])
+def test_extremes_are_read_back(unit, value):
+    assert units.parse(units.format(value, unit), unit) == value
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_nan_is_written(unit):
+    assert units.format(math.nan, unit) == "nan"
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0123, "s", "12.3 ms"),
+        (40e-6, "s", "40 µs"),
+        (549, "s", "9.15 min"),
+        (66600, "s", "18.5 h"),
+        (60 * 86400, "s", "60 days"),
+        (1e-15, "s", "1e-15 s"),
+        (0, "s", "0 s"),
+        (4.2e-7, "USD/token", "$0.42 / Mtok"),
+        (4.568e-9, "USD/token", "$0.004568 / Mtok"),
+        (2 / HOUR, "USD/s/chip", "$2 / h"),
+        (-144 / HOUR, "USD/s", "-$144 / h"),
+        (4.09e-6 / HOUR, "USD/token/s", "$4.09 / Mtok / h"),
+        (600e9, "USD", "$600bn"),
+        (3.4e6, "USD", "$3.4M"),
+        (35e3, "USD", "$35,000"),
+        (192e9, "byte/chip", "192 GB"),
+        (999.99e9, "byte", "1 TB"),
+        (4.5e15, "FLOP/s/chip", "4.5 PFLOP/s"),
+        (1.2e26, "FLOP", "1.2e26 FLOP"),
+        (562.5, "FLOP/byte", "562.5 FLOP/B"),
+        (1667, "byte/token", "1.667 kB/tok"),
+        (0.5, "byte/parameter", "0.5 B/param"),
+        (128e3, "token/sequence", "128k"),
+        (2400, "sequence", "2,400"),
+        (671026404352, "parameter", "671G"),
+        (8.757e6, "token/s", "8.757 Mtok/s"),
+        (64, "1/s", "64 / s"),
+        (700, "J/s/chip", "700 W"),
+        (1.125, "J/token", "1.125 J/tok"),
+        (0.0444, "J/token", "44.4 mJ/tok"),
+        (0.063, "1", "0.063"),
+        (18.14, "1", "18.14"),
+        (math.inf, "s", "inf"),
+        (-math.inf, "USD", "-inf"),
+    ],
+)
+def test_writes(value, unit, text):
+    assert units.format(value, unit) == text
+
+
+def test_digits():
+    assert units.format(0.0123456, "s", digits=6) == "12.3456 ms"
+    assert units.format(123456, "s/token", digits=2) == "120,000 s/tok"
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "factor", "label", "tick"),
+    [
+        ([0, 50e3, 200e3], "token/sequence", 1e3, "k", "200k"),
+        ([1e-3, 1], "s", 1e-3, "ms", "20 ms"),
+        ([1e-6, 4e-6], "USD/token", 1e-6, "$/Mtok", "$2/Mtok"),
+        ([4, 512], "sequence", 1.0, "", "64"),
+        ([2e12, 20e12], "byte/s/chip", 1e12, "TB/s", "8 TB/s"),
+        ([1e6, 5e6], "USD", 1e6, "M$", "$3M"),
+        ([0, 0], "s", 1.0, "s", "0 s"),
+        ([], "s", 1.0, "s", "0 s"),
+        ([math.inf, math.nan, 0.02], "s", 1e-3, "ms", "inf"),
+    ],
+)
+def test_one_scale_for_an_axis(values, unit, factor, label, tick):
+    scale = units.scale(np.array(values), unit)
+    assert scale.label == label
+    assert scale.factor == pytest.approx(factor, rel=1e-15)
+    assert scale.tick(units.parse(tick, unit)) == tick
+
+
+def test_a_scale_is_a_pair():
+    factor, label = units.scale([0.01], "s")
+    assert (factor, label) == (1e-3, "ms")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "unit", "factor"),
+    [
+        ("USD/Mtoken", "USD/token", 1e-6),
+        ("$/Mtok", "USD/token", 1e-6),
+        ("ms", "s", 1e-3),
+        ("USD/h", "USD/s/chip", 1 / HOUR),
+        ("%", "1", 0.01),
+        ("GiB", "byte/chip", 2.0**30),
+        ("Gbit/s", "byte/s/chip", 1.25e8),
+    ],
+)
+def test_converts(wanted, unit, factor):
+    assert units.convert_factor(wanted, unit) == factor
+
+
+@pytest.mark.parametrize(
+    ("wanted", "unit", "message"),
+    [
+        ("ms", "USD/token", "cannot convert USD/token to 'ms', which is s"),
+        ("%", "token", "cannot convert token to '%'"),
+        ("Mtokn", "token", "cannot read 'Mtokn' as a unit of token: unknown unit 'Mtokn'; did you mean"),
+        ("", "s", "it ends where a unit should follow"),
+    ],
+)
+def test_refuses_to_convert(wanted, unit, message):
+    with pytest.raises(errors.UnitError) as caught:
+        units.convert_factor(wanted, unit)
+    assert message in str(caught.value)
+
+
+@given(st.decimals(min_value="1e-6", max_value="1e6", places=6), st.sampled_from(["ms", "us", "h", "min", "days"]))
+@settings(deadline=None)
+def test_is_rounded_once(number, unit):
+    exact = Fraction(number) * {
+        "ms": Fraction(1, 1000),
+        "us": Fraction(1, 10**6),
+        "h": 3600,
+        "min": 60,
+        "days": 86400,
+    }[unit]
+    assert units.parse(f"{number} {unit}", "s") == float(exact)
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [(3, 3.0), (0.5, 0.5), (np.float32(0.5), 0.5), (np.int64(7), 7.0), ("50 ms", 0.05), (math.inf, math.inf)],
+)
+def test_to_base(value, number):
+    result = units.to_base(value, "s")
+    assert type(result) is float
+    assert result == number
+
+
+@pytest.mark.parametrize("value", [True, np.True_, None, [1], 1j, object(), b"5 s", np.array([1.0])])
+def test_to_base_refuses_other_types(value):
+    with pytest.raises(errors.InputTypeError, match="expected a number or a text such as '50 ms'"):
+        units.to_base(value, "s")
+
+
+def test_to_base_refuses_huge_integers():
+    with pytest.raises(errors.ValueRangeError, match="too large"):
+        units.to_base(10**400, "s")
+
+
+class Reduced:
+    """What pint returns from to_base_units, as far as it is used."""
+
+    def __init__(self, magnitude, *powers):
+        self.magnitude, self.powers = magnitude, powers
+
+    @property
+    def units(self):
+        return " * ".join(f"{name}**{power}" for name, power in self.powers)
+
+    def to_base_units(self):
+        return self
+
+    def unit_items(self):
+        return self.powers
+
+
+@pytest.mark.parametrize(
+    ("quantity", "unit", "value"),
+    [
+        (Reduced(8e9, ("bit", 1)), "byte/chip", 1e9),
+        (Reduced(4e11, ("bit", 1), ("second", -1)), "byte/s/chip", 5e10),
+        (Reduced(700.0, ("kilogram", 1), ("meter", 2), ("second", -3)), "J/s/chip", 700.0),
+        (Reduced(0.05, ("second", 1)), "s", 0.05),
+        (Reduced(2e-6, ("USD", 1), ("token", -1)), "USD/token", 2e-6),
+        (Reduced(1e15, ("flop", 1), ("second", -1)), "FLOP/s", 1e15),
+        (Reduced(5), "1", 5.0),
+        (Reduced(5, ("count", 1)), "sequence", 5.0),
+    ],
+)
+def test_pint(quantity, unit, value):
+    assert units.from_pint(quantity, unit) == value
+    assert units.to_base(quantity, unit) == value
+
+
+def test_pint_arrays():
+    points = units.from_pint(Reduced(np.array([8.0, 16.0]), ("bit", 1)), "byte")
+    np.testing.assert_array_equal(points, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("powers", [[("meter", 1)], [("kilogram", 1)], [("candela", 1)], [("bit", 1)]])
+def test_pint_refuses_another_unit(powers):
+    with pytest.raises(errors.UnitError, match="was given, but s was expected. Write for example '50 ms'"):
+        units.from_pint(Reduced(1.0, *powers), "s")
+
+
+def test_pint_itself():
+    pint = pytest.importorskip("pint")
+    registry = pint.UnitRegistry()
+    assert units.to_base(registry("192 GB"), "byte/chip") == 192e9
+    assert units.to_base(registry("3 kWh"), "J") == pytest.approx(1.08e7, rel=1e-15)
+    assert units.to_base(registry("700 W"), "J/s/chip") == pytest.approx(700, rel=1e-15)
+
+
+def test_linspace():
+    axis = units.linspace("1 ms", "50 ms", 50)
+    points = axis.resolve("s")
+    assert len(axis) == 50
+    assert (points[0], points[-1], points.size) == (0.001, 0.05, 50)
+    np.testing.assert_allclose(np.diff(points), 0.001, rtol=1e-12)
+
+
+def test_geomspace():
+    points = units.geomspace("1 ms", "1 s", 4).resolve("s")
+    np.testing.assert_allclose(points, [1e-3, 1e-2, 1e-1, 1], rtol=1e-14)
+
+
+def test_axis_of_plain_numbers():
+    np.testing.assert_array_equal(units.linspace(1, 3, 3).resolve("token"), [1, 2, 3])
+    np.testing.assert_allclose(units.linspace(1, 3, 3, "ms").resolve("s"), [0.001, 0.002, 0.003], rtol=1e-15)
+    np.testing.assert_array_equal(units.geomspace("1", "128k", 1).resolve("token"), [1])
+
+
+def test_axis_keeps_its_ends():
+    axis = units.geomspace("1 ms", "1 s", 100)
+    assert (axis.start, axis.stop, axis.num, axis.spacing) == ("1 ms", "1 s", 100, "geometric")
+    assert pickle.loads(pickle.dumps(axis)) == axis
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: units.linspace(0, 1, 0), errors.AxisError, "at least one point, got num=0"),
+        (lambda: units.linspace(0, 1, 2.5), errors.InputTypeError, "is an integer, got 2.5"),
+        (lambda: units.linspace(0, 1, True), errors.InputTypeError, "is an integer, got True"),
+        (lambda: units.geomspace("0 ms", "1 s", 3).resolve("s"), errors.ValueRangeError, "must be positive"),
+        (lambda: units.geomspace(-1, 1, 3).resolve("s"), errors.ValueRangeError, "must be positive"),
+        (lambda: units.linspace(0, "inf", 3).resolve("s"), errors.ValueRangeError, "must be finite"),
+        (lambda: units.linspace("1 GB", "2 GB", 3).resolve("s"), errors.UnitError, "'1 GB' as s: it is in byte"),
+        (lambda: units.linspace(1, 2, 3, "GB").resolve("s"), errors.UnitError, "cannot convert s to 'GB'"),
+        (lambda: units.Axis(1, 2, 3, "cubic"), errors.AxisError, "spaced 'linear' or 'geometric'"),
+    ],
+)
+def test_axis_mistakes(make, error, message):
+    with pytest.raises(error) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        (errors.UnknownName, KeyError),
+        (errors.MissingInput, ValueError),
+        (errors.UnitError, ValueError),
+        (errors.ValueRangeError, ValueError),
+        (errors.AxisError, ValueError),
+        (errors.InputTypeError, TypeError),
+        (errors.IneffectiveInput, ValueError),
+        (errors.OutOfMemory, MemoryError),
+        (errors.PresetError, ValueError),
+    ],
+)
+def test_errors_are_builtin_too_and_print_plainly(error, builtin):
+    caught = error("what is 'wrong'")
+    assert isinstance(caught, builtin)
+    assert isinstance(caught, errors.RoofslateError)
+    assert str(caught) == "what is 'wrong'"
+    assert str(pickle.loads(pickle.dumps(caught))) == "what is 'wrong'"
+
+
+def test_unknown_names_the_nearest():
+    known = ["pass_time", "pass_length", "compute_time", "hbm_capacity", "hbm_bandwidth"]
+    assert str(errors.unknown("quantity", "pass_tme", known)) == "unknown quantity 'pass_tme'; did you mean 'pass_time'?"
+    assert "'hbm_capacity' or 'hbm_bandwidth'" in str(errors.unknown("quantity", "hbm", known))
+    assert str(errors.unknown("word", "x", ["yes", "no"])) == "unknown word 'x'; known are 'yes', 'no'"
+    assert str(errors.unknown("word", "x", [])) == "unknown word 'x'"
+    assert str(errors.unknown("word", 7, ["b"] * 20)) == "unknown word 7"
+
+
+def test_a_text_is_read_once():
+    first = units.parse("123.25 GB", "byte")
+    hits = units._parse.cache_info().hits
+    assert units.parse("123.25 GB", "byte") == first
+    assert units._parse.cache_info().hits == hits + 1
