@@ -1,5 +1,5 @@
-# Each target alone is enough: what it needs is installed and built first. `make help` lists them.
-PYTHON ?= python3
+# Each target alone is enough: what it needs is installed and built first. `make help` lists them;
+# PYTHON=python3.12 takes another Python, EXTRAS=bench adds extras of the package.
 export PYTHON
 run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
 
@@ -25,13 +25,13 @@ lint:                                ## Checks format, style and types
 	$(run) ruff check .
 	$(run) ruff format --check .
 	$(run) mypy
-	@find cpp tests benchmarks -name '*.[ch]pp' | xargs .venv/bin/clang-format --dry-run -Werror
+	@find cpp tests benchmarks -name '*.[ch]pp' | xargs -r .venv/bin/clang-format --dry-run -Werror
 
 format:                              ## Formats Python and C++
 	@.ci/setup all test dev $(EXTRAS)
 	$(run) ruff check --fix .
 	$(run) ruff format .
-	@find cpp tests benchmarks -name '*.[ch]pp' | xargs .venv/bin/clang-format -i
+	@find cpp tests benchmarks -name '*.[ch]pp' | xargs -r .venv/bin/clang-format -i
 
 docs:                                ## Builds the documentation
 	@.ci/setup all test dev $(EXTRAS)

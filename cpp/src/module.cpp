@@ -103,6 +103,21 @@ namespace
         Closure closure(graph, *supplied);
         return shown(*registry()[quantity].spec, graph[closure.node(quantity)].value);
     }
+    double number(const std::string& name, const py::dict& inputs) // inputs have been checked; choices are positions
+    {
+        std::vector<double> values(inputs.size());
+        std::vector<Supplied> supplied;
+        supplied.reserve(inputs.size());
+        for (const auto& [key, given] : inputs)
+        {
+            double& x = values[supplied.size()];
+            x = py::cast<double>(given);
+            supplied.push_back({registry().at(py::cast<std::string_view>(key)), {&x, 0, {}}});
+        }
+        Graph graph({});
+        Closure closure(graph, supplied);
+        return graph[closure.node(registry().at(name))].value;
+    }
     // Every quantity that the answer takes, in order of computation, with its value.
     py::list chain(const std::string& name, const std::map<std::string, double>& inputs)
     {
@@ -295,16 +310,32 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
     py::register_local_exception_translator(&translate);
     m.def("quantities", &list_quantities, "Every quantity of the registry, described.");
     m.def("value", &plain_value, py::arg("quantity"), py::arg("inputs"), "One value from plain numbers; NotImplemented where the inputs are anything else.");
+    m.def("number", &number, py::arg("quantity"), py::arg("inputs"), "One value from checked numbers.");
+    m.def("unit_of", [](const std::string& name) { return registry()[registry().at(name)].spec->unit; }, py::arg("quantity"), "A quantity's unit.");
+    m.def("choices_of", [](const std::string& name) {
+        py::list words;
+        for (const char* c : registry()[registry().at(name)].spec->choices)
+            if (c)
+                words.append(c);
+        return py::tuple(words);
+    }, py::arg("quantity"), "The words that a choice takes.");
     m.def("chain", &chain, py::arg("quantity"), py::arg("inputs"), "The quantities that an answer takes, in order of computation, with their values.");
     m.def("used", &used, py::arg("quantities"), py::arg("numbers"), py::arg("arrays"), "The supplied quantities that the wanted ones take.");
     m.def("evaluate", &evaluate_grid, py::arg("quantities"), py::arg("shape"), py::arg("inputs"), py::arg("out"), py::arg("threads"), py::arg("progress"), "Quantities over a grid: for each an array and its axes.");
     m.def(
-        "formula",
-        [](const std::string& name, const std::vector<std::string>& symbols, bool latex) {
+        "apply_formula",
+        [](const std::string& name, const std::vector<double>& needs, const std::vector<std::string>& symbols, bool latex) {
             const Entry& e = registry()[registry().at(name)];
-            return e.computed() ? print(e.tape, e.root, symbols, latex ? Notation::latex : Notation::text) : std::string();
+            if (!e.computed() || needs.size() != e.needs.size() || symbols.size() != e.needs.size())
+                throw py::value_error("apply_formula: a value and a symbol for each need of a computed quantity");
+            const Applied applied = apply_formula(e, needs, symbols, latex ? Notation::latex : Notation::text);
+            py::list decisions;
+            for (const Decision& d : applied.decisions)
+                decisions.append(py::make_tuple(d.maximum, d.winner, d.winner_value, d.loser, d.loser_value));
+            return py::make_tuple(applied.formula, decisions);
         },
-        py::arg("quantity"), py::arg("symbols"), py::arg("latex"), "A quantity's formula with given symbols for its needs.");
+        py::arg("quantity"), py::arg("needs"), py::arg("symbols"), py::arg("latex"),
+        "What choices leave of a formula, with given symbols, and what its max and min chose: (maximum, winner, its value, loser, its value).");
     m.def("count_outside", &count_outside, py::arg("values"), py::arg("low"), py::arg("high"), py::arg("above_low"), "How many values lie outside of a range.");
     m.def("instruction_set", [] { return instruction_set().name; }, "The instruction set in use.");
     m.def("use_instruction_set", [](const std::string& name) {

@@ -52,4 +52,80 @@ namespace roofslate
         const std::string left = notation == Notation::latex ? entry.spec->symbol : std::string(entry.name);
         return left + " = " + print(entry.tape, entry.root, symbols, notation);
     }
+
+    namespace
+    {
+        // Copies what decided choices leave of a tape, and notes what max and min chose.
+        class Application
+        {
+        public:
+            Application(const Entry& entry, const std::vector<double>& needs) : entry_(entry), needs_(needs) {}
+            const Tape& tape() const { return tape_; }
+
+            struct Part
+            {
+                int position;
+                double value;
+                bool decided; // follows from choices alone
+            };
+            Part copy(int position)
+            {
+                const Operation& o = entry_.tape.operations[std::size_t(position)];
+                if (o.op == Op::input)
+                {
+                    const std::size_t k = std::size_t(o.argument[0]);
+                    return {tape_.push(o), needs_[k], registry()[entry_.needs[k]].spec->is_choice()};
+                }
+                if (o.op == Op::constant)
+                    return {tape_.push(o), o.value, true};
+                if (o.op == Op::select)
+                {
+                    const Part condition = copy(o.argument[0]);
+                    if (condition.decided)
+                        return copy(o.argument[condition.value != 0 ? 1 : 2]);
+                }
+                Operation copied = o;
+                double values[3] = {};
+                bool decided = true;
+                for (std::size_t k = 0; k < 3 && o.argument[k] >= 0; ++k)
+                {
+                    const Part p = copy(o.argument[k]);
+                    copied.argument[k] = p.position, values[k] = p.value;
+                    decided = decided && p.decided;
+                }
+                if (o.op == Op::max || o.op == Op::min)
+                    compared_.push_back({o.op == Op::max, copied.argument[0], copied.argument[1], values[0], values[1]});
+                return {tape_.push(copied), evaluate(o.op, o.routine, values), decided};
+            }
+            std::vector<Decision> decisions(const std::vector<std::string>& symbols, Notation notation) const
+            {
+                std::vector<Decision> found;
+                for (const Compared& c : compared_)
+                {
+                    const bool first = c.maximum ? c.a_value >= c.b_value : c.a_value <= c.b_value;
+                    const std::string a = print(tape_, c.a, symbols, notation), b = print(tape_, c.b, symbols, notation);
+                    found.push_back({c.maximum, first ? a : b, first ? b : a, first ? c.a_value : c.b_value, first ? c.b_value : c.a_value});
+                }
+                return found;
+            }
+
+        private:
+            struct Compared
+            {
+                bool maximum;
+                int a, b;
+                double a_value, b_value;
+            };
+            const Entry& entry_;
+            const std::vector<double>& needs_;
+            Tape tape_;
+            std::vector<Compared> compared_;
+        };
+    }
+    Applied apply_formula(const Entry& entry, const std::vector<double>& needs, const std::vector<std::string>& symbols, Notation notation)
+    {
+        Application application(entry, needs);
+        const int root = application.copy(entry.root).position;
+        return {print(application.tape(), root, symbols, notation), application.decisions(symbols, notation)};
+    }
 }

@@ -1,3 +1,84 @@
-"""Roofslate."""
+"""Roofslate: how frontier LLMs are trained and served, and what that costs, from first principles.
+
+`evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation.
+`quantities()` lists what there is; `hardware`, `models` and `prices` are catalogs of sourced numbers.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from roofslate import charts, errors, schedules
+    from roofslate.catalogs import Preset, hardware, load_presets, models, prices
+    from roofslate.checklist import answers
+    from roofslate.errors import RoofslateError, RoofslateWarning
+    from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
+    from roofslate.explanation import Explanation, explain
+    from roofslate.plotting import plot
+    from roofslate.register import inconsistencies
+    from roofslate.registry import Quantity, quantities, quantity
+    from roofslate.report import lecture
+    from roofslate.units import geomspace, linspace
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Explanation",
+    "Preset",
+    "Quantity",
+    "RoofslateError",
+    "RoofslateWarning",
+    "answers",
+    "charts",
+    "clear_pool",
+    "errors",
+    "evaluate",
+    "explain",
+    "frame",
+    "geomspace",
+    "hardware",
+    "inconsistencies",
+    "lecture",
+    "linspace",
+    "load_presets",
+    "models",
+    "plot",
+    "prices",
+    "quantities",
+    "quantity",
+    "schedules",
+    "to_units",
+    "value",
+]
+
+# Where the public names live. A module is loaded when one of its names is first asked for: import stays light.
+_HOMES = {
+    "catalogs": ("Preset", "hardware", "load_presets", "models", "prices"),
+    "checklist": ("answers",),
+    "errors": ("RoofslateError", "RoofslateWarning"),
+    "evaluation": ("clear_pool", "evaluate", "frame", "to_units", "value"),
+    "explanation": ("Explanation", "explain"),
+    "plotting": ("plot",),
+    "register": ("inconsistencies",),
+    "registry": ("Quantity", "quantities", "quantity"),
+    "report": ("lecture",),
+    "units": ("geomspace", "linspace"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = ("charts", "errors", "schedules")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"roofslate.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'roofslate' has no attribute {name!r}")
+    found = getattr(importlib.import_module(f"roofslate.{_HOME_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

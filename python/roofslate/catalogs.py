@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from roofslate import units
-from roofslate.errors import InputTypeError, PresetError, RoofslateError, UnknownName, ValueRangeError, unknown
+from roofslate.errors import InputTypeError, PresetError, RoofslateError, ValueRangeError, unknown
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -40,16 +40,16 @@ _KINDS = {"hardware": "hardware", "models": "model", "prices": "prices"}
 
 def unit_of(name: str) -> str:
     """Look up the unit of a quantity in the registry."""
-    from roofslate import _core
+    from roofslate.registry import lookup
 
-    return str(_core.unit_of(name))
+    return lookup(name).unit
 
 
 def choices_of(name: str) -> tuple[str, ...]:
     """Look up the words that a quantity takes; none for a quantity that is a number."""
-    from roofslate import _core
+    from roofslate.registry import lookup
 
-    return tuple(_core.choices_of(name))
+    return lookup(name).choices
 
 
 @dataclass(frozen=True)
@@ -409,12 +409,7 @@ def _put(shelf: _Shelf, preset: Preset) -> None:
 
 
 def _fact(quantity: str, written: Any, source: str, date: str, *, read: bool) -> Fact:
-    try:
-        unit = unit_of(quantity)
-    except UnknownName:
-        raise
-    except KeyError:
-        raise UnknownName(f"unknown quantity {quantity!r}") from None
+    unit = unit_of(quantity)
     choices = choices_of(quantity)
     if choices:
         if written not in choices:

@@ -49,4 +49,18 @@ namespace roofslate
 
     // "t_\mathrm{mem} = t_w + t_{kv}"; empty for an input.
     std::string formula_of_entry(const Entry& entry, Notation notation);
+
+    // The formula at given values of its needs, as a reader of the derivation wants it.
+    struct Decision // a max or min on the way, and what it chose between
+    {
+        bool maximum;
+        std::string winner, loser;
+        double winner_value, loser_value;
+    };
+    struct Applied
+    {
+        std::string formula; // what choices leave of it, with the given symbols
+        std::vector<Decision> decisions;
+    };
+    Applied apply_formula(const Entry& entry, const std::vector<double>& needs, const std::vector<std::string>& symbols, Notation notation);
 }

@@ -1,0 +1,545 @@
+"""The calls that compute: `evaluate` on grids, `value` at a point, `frame` on tables."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate import _core, units as _units
+from roofslate.catalogs import Preset
+from roofslate.errors import (
+    AxisError,
+    InputTypeError,
+    MissingInput,
+    RoofslateError,
+    RoofslateWarning,
+    UnitError,
+    UnknownName,
+)
+from roofslate.inputs import (
+    PRESETS,
+    Grid,
+    Input,
+    Values,
+    check_effect,
+    explain_missing,
+    find_preset,
+    input_quantity,
+    number,
+    numbers,
+    preset_numbers,
+    read_grid,
+    wanted_names,
+)
+from roofslate.progress import Progress
+from roofslate.registry import Quantity, entries, lookup
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+__all__ = ["clear_pool", "evaluate", "frame", "to_units", "value"]
+
+ProgressWish = bool | Callable[[int, int], None] | None
+
+
+def _threads(wanted: int | None) -> int:
+    """Threads of a call: what was asked for, the environment's word, or the processors that the process may use."""
+    name = "threads"
+    given: object = wanted
+    if wanted is None:
+        name = "ROOFSLATE_THREADS"
+        given = os.environ.get(name)
+        if not given:
+            if "distributed" in sys.modules and _in_dask_worker():
+                return 1
+            affinity = getattr(os, "sched_getaffinity", None)
+            return len(affinity(0)) if affinity else os.cpu_count() or 1
+    try:
+        count = int(given)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        count = 0
+    if count < 1 or isinstance(given, (bool, float)):
+        raise InputTypeError(f"{name} must be a whole number of at least 1, got {given!r}")
+    return count
+
+
+def _in_dask_worker() -> bool:
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+def _conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[str, tuple[float, str]]:
+    """Factor and unit text of each output that is wanted in another unit."""
+    found = {}
+    for name, text in (units or {}).items():
+        if name not in wanted:
+            raise UnknownName(f"units names {name!r}, which is not among the outputs {', '.join(wanted)}")
+        try:
+            found[name] = _units.convert_factor(text, lookup(name).unit), text
+        except UnitError as error:
+            raise UnitError(f"units[{name!r}]: {error}") from None
+    return found
+
+
+def _run(
+    grid: Grid,
+    wanted: Sequence[str],
+    *,
+    out: Sequence[Any] = (),
+    threads: int | None = None,
+    progress: ProgressWish = None,
+) -> list[tuple[Values, tuple[str, ...]]]:
+    """The values of the outputs and the names of their axes."""
+    axes = list(grid.sizes)
+    with Progress(progress) as bar:
+        try:
+            results = _core.evaluate(
+                list(wanted), list(grid.sizes.values()), grid.core_inputs(), list(out), _threads(threads), bar.callback
+            )
+        except MissingInput as error:
+            raise explain_missing(error, grid) from None
+    return [(array, tuple(axes[k] for k in own)) for array, own in results]
+
+
+def evaluate(
+    outputs: str | Sequence[str],
+    /,
+    *,
+    out: Any = None,
+    dtype: Any = "float64",
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    units: Mapping[str, str] | None = None,
+    **inputs: Any,
+) -> xr.DataArray | xr.Dataset:
+    """Quantities over the grid of all axes that the inputs have, in base units unless `units` says otherwise.
+
+    Parameters
+    ----------
+    outputs : str or list of str
+        Names of quantities; `rs.quantities()` lists them.
+    out : numpy.ndarray or dict of them, optional
+        Memory for the results, float64, in the shape of the result; a dict by name for several outputs.
+    dtype : {"float64", "float32"}
+        How results are stored; everything is computed in float64.
+    threads : int, optional
+        By default as many as the process may use, or ``ROOFSLATE_THREADS``. Results do not depend on it.
+    progress : bool or callable, optional
+        A bar from one second on where a person looks on; False for none; or a function of (done, total).
+    units : dict of str, optional
+        Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
+    **inputs
+        By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array, `rs.linspace` or
+        `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray` (its dims);
+        ``model=``, ``hardware=``, ``prices=``: the name of a preset, a preset, or a list of them (an axis).
+
+    Returns
+    -------
+    xarray.DataArray or xarray.Dataset
+        A DataArray for a name, a Dataset for a list. Each carries only the dims that it depends on, with ``units`` and
+        ``long_name``; a quantity that is a choice carries ``flag_values`` and ``flag_meanings``.
+
+    Raises
+    ------
+    MissingInput
+        Names the input and the chain of quantities that needs it.
+    UnknownName, UnitError, ValueRangeError, AxisError, InputTypeError, IneffectiveInput, OutOfMemory
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> t = rs.evaluate("pass_time", model="DeepSeek-V3", hardware="GB200 NVL72", batch_size=[1, 1024], context_length="8k")
+    >>> t.dims
+    ('batch_size',)
+    """
+    wanted = wanted_names(outputs)
+    if np.dtype(dtype) not in (np.dtype("float64"), np.dtype("float32")):
+        raise InputTypeError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+    converted = _conversions(wanted, units)
+    grid = read_grid(inputs, wanted)
+    given = _given_memory(out, wanted, outputs)
+    results = _run(grid, wanted, out=given, threads=threads, progress=progress)
+    arrays = []
+    for name, (values, dims) in zip(wanted, results, strict=True):
+        factor, unit = converted.get(name, (1.0, lookup(name).unit))
+        if factor != 1.0:
+            np.divide(values, factor, out=values)
+        if np.dtype(dtype) != values.dtype:
+            values = values.astype(dtype)
+        arrays.append(_labelled(name, values, dims, unit, grid, keep=bool(given)))
+    if isinstance(outputs, str):
+        return arrays[0]
+    import xarray as xr
+
+    return xr.Dataset(dict(zip(wanted, arrays, strict=True)), attrs=_provenance(grid))
+
+
+def _given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str]) -> list[Any]:
+    if out is None:
+        return []
+    if isinstance(out, Mapping):
+        if set(out) != set(wanted):
+            raise InputTypeError(f"out must hold one array for each output {', '.join(wanted)}, got {', '.join(map(str, out))}")
+        arrays = [out[name] for name in wanted]
+    elif isinstance(outputs, str):
+        arrays = [out]
+    else:
+        raise InputTypeError("out for a list of outputs is a dict of arrays by name")
+    for name, array in zip(wanted, arrays, strict=True):
+        if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not array.dtype.isnative or not array.flags.writeable:
+            raise InputTypeError(f"out for {name!r} must be a writable float64 array, got {_kind(array)}")
+        if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
+            raise InputTypeError(f"out for {name!r} must hold whole aligned numbers: its strides {array.strides} do not")
+    return arrays
+
+
+def _kind(value: Any) -> str:
+    return f"{type(value).__name__} of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def _labelled(name: str, values: Any, dims: tuple[str, ...], unit: str, grid: Grid, *, keep: bool = False) -> xr.DataArray:
+    import xarray as xr
+
+    q = lookup(name)
+    attrs: dict[str, Any] = {"units": unit, "long_name": q.brief}
+    if q.choices:
+        attrs |= {"flag_values": np.arange(len(q.choices), dtype=np.int8), "flag_meanings": " ".join(q.choices)}
+        if not keep:
+            values = values.astype(np.int8)
+    coords = {}
+    for dim in dims:
+        if dim in grid.coords:
+            coord, owner = grid.coords[dim]
+            described = {}
+            if owner is not None and not lookup(owner).choices:
+                described = {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
+            coords[dim] = xr.Variable(dim, coord, described)
+    return xr.DataArray(values, dims=dims, coords=coords, name=name, attrs=attrs)
+
+
+def _provenance(grid: Grid) -> dict[str, str]:
+    from roofslate import __version__
+
+    attrs = {"roofslate_version": __version__}
+    for keyword, presets in grid.presets.items():
+        attrs[keyword] = ", ".join(f"{p.name} ({p.date})" if p.date else p.name for p in presets)
+    for name, i in grid.inputs.items():
+        if not i.dims and i.origin is None:
+            attrs[name] = i.quantity.choices[int(i.values)] if i.quantity.choices else _units.format(float(i.values), i.quantity.unit, 12)
+    return attrs
+
+
+# ----------------------------------------------------------------------------------------------------------- a point
+
+
+def value(output: str, /, *, units: str | None = None, **inputs: Any) -> float | str:
+    """One value of a quantity, in base units unless `units` says otherwise; of a choice, its word.
+
+    The fast way for a single point: no array is made.
+
+    Parameters
+    ----------
+    output : str
+        Name of a quantity.
+    units : str, optional
+        Unit of the result: ``"USD/Mtoken"``.
+    **inputs
+        As for `evaluate`, but none of them may be an axis.
+
+    Returns
+    -------
+    float or str
+
+    Raises
+    ------
+    MissingInput, UnknownName, UnitError, ValueRangeError, AxisError, InputTypeError, IneffectiveInput
+        As for `evaluate`.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
+    0.024
+    """
+    if units is None:
+        plain = _core.value(output, inputs) if isinstance(output, str) else NotImplemented
+        if plain is not NotImplemented:
+            return plain  # type: ignore[no-any-return]
+    (name,) = wanted_names([output])
+    q = lookup(name)
+    checked = _point_numbers(name, inputs)
+    x = _core.number(name, checked)
+    if q.choices:
+        return q.choices[int(x)]
+    return x if units is None else x / _conversions([name], {name: units})[name][0]
+
+
+def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
+    """All inputs of a point as checked numbers, those of presets among them."""
+    found: dict[str, float] = {}
+    explicit: dict[str, float] = {}
+    presets = []
+    for name, given in inputs.items():
+        if name in PRESETS and isinstance(given, (str, Preset)):
+            preset = find_preset(name, given)
+            presets.append(preset)
+            found |= preset_numbers(preset)
+        elif isinstance(given, (str, float, int)) and not isinstance(given, bool):
+            explicit[name] = number(given, input_quantity(name))
+        else:
+            return _point_of_grid(output, inputs)
+    overlap_of_presets = len(found) < sum(len(preset_numbers(p)) for p in presets)
+    found |= explicit
+    if overlap_of_presets or _exceeds_bound(found) or not _has_effect(output, tuple(explicit), tuple(presets), _choices(found)):
+        return _point_of_grid(output, inputs)
+    return found
+
+
+def _point_of_grid(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
+    grid = read_grid(inputs, [output])
+    for name, i in grid.inputs.items():
+        if i.dims:
+            raise AxisError(f"rs.value computes one point, but {i.origin or name} is an axis; use rs.evaluate")
+    return {name: float(i.values) for name, i in grid.inputs.items()}
+
+
+@functools.cache
+def _bounds() -> tuple[tuple[str, str], ...]:
+    return tuple((q.name, q.bound) for q in entries().values() if q.bound)
+
+
+def _exceeds_bound(found: Mapping[str, float]) -> bool:
+    return any(name in found and bound in found and found[name] > found[bound] for name, bound in _bounds())
+
+
+def _choices(found: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    return tuple((name, x) for name, x in found.items() if lookup(name).choices)
+
+
+@functools.lru_cache(maxsize=1024)
+def _has_effect(output: str, explicit: tuple[str, ...], presets: tuple[Any, ...], choices: tuple[tuple[str, float], ...]) -> bool:
+    """Whether no explicit input is made ineffective by a preset. Depends on names and choices alone."""
+    if not presets:
+        return True
+    grid = Grid()
+    for preset in presets:
+        grid.presets[preset.kind] = [preset]
+        for name, x in preset_numbers(preset).items():
+            grid.inputs[name] = Input(lookup(name), np.array(x), (), preset.kind)
+    decided = dict(choices)
+    for name in explicit:
+        q = lookup(name)
+        stand_in = decided.get(name)
+        grid.inputs[name] = Input(q, np.array(0.5 if stand_in is None else stand_in), () if stand_in is not None else ("any",))
+    try:
+        check_effect(grid, [output])
+    except RoofslateError:  # whatever it is, the full reading names it
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------------------------ tables
+
+_ROW = "row"
+
+
+def frame(
+    table: pd.DataFrame,
+    outputs: str | Sequence[str],
+    /,
+    *,
+    ignore: Iterable[str] = (),
+    units: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    **inputs: Any,
+) -> pd.DataFrame:
+    """Quantities for each row of a table of scenarios, in base units unless `units` says otherwise.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns are inputs: numbers, texts with units, words of choices; ``model``, ``hardware``, ``prices``: names of presets.
+    outputs : str or list of str
+        Names of quantities.
+    ignore : iterable of str
+        Columns that are no inputs.
+    units : dict of str, optional
+        Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
+    threads, progress
+        As for `evaluate`.
+    **inputs
+        Inputs that are the same for all rows.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One column an output, with the index of `table`; a quantity that is a choice is categorical. A row with a missing value
+        or a number outside of its range holds NaN, and one warning counts such rows.
+
+    Raises
+    ------
+    UnknownName, UnitError, InputTypeError, IneffectiveInput, MissingInput
+        For columns, texts and names that can't be read, before any work is done.
+
+    Examples
+    --------
+    >>> import pandas as pd, roofslate as rs
+    >>> table = pd.DataFrame({"batch_size": [1, 64]}, index=["alone", "together"])
+    >>> rs.frame(table, "pass_tokens")
+              pass_tokens
+    alone             1.0
+    together         64.0
+    """
+    import pandas as pd
+
+    wanted = wanted_names(outputs)
+    converted = _conversions(wanted, units)
+    if not isinstance(table, pd.DataFrame):
+        raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
+    grid, bad = _read_table(table, set(ignore), inputs, wanted)
+    columns: dict[str, Any] = {}
+    for name, (values, dims) in zip(wanted, _run(grid, wanted, threads=threads, progress=progress), strict=True):
+        q = lookup(name)
+        column = values if dims else np.full(len(table), float(values))
+        if name in converted:
+            np.divide(column, converted[name][0], out=column)
+        if bad is not None:
+            column[bad] = np.nan
+        if q.choices:
+            codes = np.where(np.isnan(column), -1, column).astype(np.int8)
+            columns[name] = pd.Categorical.from_codes(codes, categories=list(q.choices))
+        else:
+            columns[name] = column
+    if bad is not None:
+        warnings.warn(
+            f"{int(bad.sum())} of {len(table)} rows hold NaN: an input is missing or outside of its range", RoofslateWarning, stacklevel=2
+        )
+    return pd.DataFrame(columns, index=table.index, copy=False)
+
+
+def _read_table(table: pd.DataFrame, ignore: set[str], inputs: Mapping[str, Any], wanted: Sequence[str]) -> tuple[Grid, Any]:
+    """The grid of a table, and which of its rows are bad (None: none)."""
+    if not table.columns.is_unique:
+        raise AxisError("the table has two columns of the same name")
+    columns = [name for name in table.columns if name not in ignore]
+    for name in columns:
+        if name not in PRESETS:
+            input_quantity(name)
+        if name in inputs:
+            raise InputTypeError(f"{name!r} is a column of the table and a keyword: leave one out")
+    grid = read_grid(inputs)
+    for name, i in grid.inputs.items():
+        if i.dims:
+            raise AxisError(f"{name}: rs.frame takes one value for all rows, or a column of the table")
+    rows = len(table)
+    grid.sizes = {_ROW: rows}
+    bad = np.zeros(rows, dtype=bool)
+    for name in columns:
+        if name in PRESETS:
+            bad |= _add_preset_column(grid, name, table[name], set(columns) | {n for n in inputs if n not in PRESETS})
+    for name in columns:
+        if name not in PRESETS:
+            q = lookup(name)
+            values, wrong = _column_numbers(table[name], q)
+            grid.inputs[name] = Input(q, values, (_ROW,))
+            if wrong is not None:
+                bad |= wrong
+    for name, bound in _bounds():
+        if name in grid.inputs and bound in grid.inputs:
+            bad |= np.greater(grid.inputs[name].values, grid.inputs[bound].values)
+    if grid.presets:
+        check_effect(grid, wanted)
+    return grid, bad if bad.any() else None
+
+
+def _column_numbers(column: pd.Series, q: Quantity) -> tuple[Values, Any]:
+    """A column in base units, and which of its rows are missing or out of range (None: none)."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+        codes, distinct = pd.factorize(column)
+        words = [w if not isinstance(w, str) or q.choices else _units.parse(w, q.unit) for w in distinct]
+        for w in distinct:
+            if q.choices or isinstance(w, (bool, np.bool_)) or not isinstance(w, (str, float, int, np.number)):
+                number(w, q)  # a word that is none of the choices, or no number
+        parsed = np.array([number(w, q) if q.choices else float(w) for w in words] + [np.nan])
+        values = parsed[codes]
+    elif q.choices:
+        raise InputTypeError(f"{q.name}: expected words of {q.range_text}, got a column of {column.dtype}")
+    else:
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        if any(stride % values.itemsize for stride in values.strides):
+            values = values.copy()
+    if not _core.count_outside(values, q.low, q.high, q.above_low):
+        return values, None
+    return values, ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
+
+
+def _add_preset_column(grid: Grid, keyword: str, column: pd.Series, explicit: set[str]) -> Any:
+    """Adds what the presets of a column supply; returns which rows name none."""
+    import pandas as pd
+
+    codes, names = pd.factorize(column)
+    if len(names):
+        listed = read_grid({keyword: list(names)})
+        for name, i in listed.inputs.items():
+            if name not in explicit:
+                grid.inputs[name] = Input(i.quantity, np.append(i.values, np.nan)[codes], (_ROW,), keyword)
+        grid.presets |= listed.presets
+        grid.gaps |= listed.gaps
+    return np.asarray(codes < 0)
+
+
+def clear_pool() -> None:
+    """Give the memory that is kept for the next results back to the system."""
+    _core.clear_pool()
+
+
+def to_units(result: Any, units: str | Mapping[str, str]) -> Any:
+    """A result in other units.
+
+    Parameters
+    ----------
+    result : xarray.DataArray or xarray.Dataset
+        From `evaluate`, with ``units`` among its attributes.
+    units : str or dict of str
+        The unit of an array; by name for a Dataset: ``{"cost_per_token": "USD/Mtoken"}``.
+
+    Returns
+    -------
+    xarray.DataArray or xarray.Dataset
+        A new one.
+
+    Raises
+    ------
+    UnitError
+        If a unit measures something else.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> t = rs.evaluate("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
+    >>> float(rs.to_units(t, "ms"))
+    24.0
+    """
+    if isinstance(units, Mapping):
+        missing = [name for name in units if name not in result.data_vars]
+        if missing:
+            raise UnknownName(f"the dataset has no variable {missing[0]!r}; it holds {', '.join(map(str, result.data_vars))}")
+        return result.assign({name: to_units(result[name], text) for name, text in units.items()})
+    factor = _units.convert_factor(units, result.attrs["units"])
+    return (result / factor).rename(result.name).assign_attrs({**result.attrs, "units": units})

@@ -1,0 +1,397 @@
+"""From what a caller writes to a grid of named axes: units parsed, presets resolved, mistakes named before work starts."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate import _core, catalogs, units
+from roofslate.catalogs import Preset
+from roofslate.errors import (
+    AxisError,
+    IneffectiveInput,
+    InputTypeError,
+    MissingInput,
+    PresetError,
+    UnitError,
+    UnknownName,
+    ValueRangeError,
+    unknown,
+)
+from roofslate.registry import Quantity, ancestors, entries, lookup
+
+__all__ = ["Grid", "Input", "read_grid"]
+
+PRESETS = {"model": catalogs.models, "hardware": catalogs.hardware, "prices": catalogs.prices}
+
+Values = npt.NDArray[np.float64]
+
+
+@dataclass
+class Input:
+    """One quantity as the engine takes it: values in base units, and the names of their axes."""
+
+    quantity: Quantity
+    values: Values
+    dims: tuple[str, ...] = ()
+    origin: str | None = None  # the keyword of the preset that supplies it
+
+
+@dataclass
+class Grid:
+    """All inputs of a call, and the axes that they make, in the order in which they came."""
+
+    inputs: dict[str, Input] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    coords: dict[str, Any] = field(default_factory=dict)  # by axis: array, or (array, name of its quantity)
+    presets: dict[str, list[Preset]] = field(default_factory=dict)
+    gaps: dict[str, str] = field(default_factory=dict)  # quantity: why the presets of a list do not supply it
+
+    def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:
+        """Join an axis; one that exists must have the same length and the same coordinate."""
+        if size == 0:
+            raise AxisError(f"{owner}: the axis {dim!r} is empty")
+        known = self.sizes.setdefault(dim, size)
+        if known != size:
+            raise AxisError(f"{owner}: the axis {dim!r} has {size} values here and {known} in another input")
+        if coord is None:
+            return
+        before = self.coords.setdefault(dim, coord)
+        if before is not coord and not _same(before[0], coord[0]):
+            raise AxisError(f"{owner}: the axis {dim!r} has other coordinates here than in another input")
+
+    def core_inputs(self) -> list[tuple[str, Values, list[int]]]:
+        """What the compiled engine takes."""
+        at = {dim: k for k, dim in enumerate(self.sizes)}
+        return [(name, i.values, [at[dim] for dim in i.dims]) for name, i in self.inputs.items()]
+
+
+def _same(a: Any, b: Any) -> bool:
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and bool(np.all(a == b))
+
+
+# --------------------------------------------------------------------------------------------------------- numbers
+
+
+def number(value: Any, q: Quantity) -> float:
+    """One number in base units, checked against the quantity's range; of a choice, its position."""
+    if q.choices:
+        return _position(value, q)
+    try:
+        x = units.to_base(value, q.unit)
+    except UnitError as error:
+        raise UnitError(f"{q.name}: {error}") from None
+    except (InputTypeError, ValueRangeError) as error:
+        raise type(error)(f"{q.name}: {error}") from None
+    if not (q.low <= x <= q.high) or (q.above_low and x == q.low):
+        raise ValueRangeError(f"{q.name} must be {_expected(q)}, got {value!r}")
+    return x
+
+
+def _position(value: Any, q: Quantity) -> float:
+    if not isinstance(value, str):
+        raise InputTypeError(f"{q.name} is one of {q.range_text}, got {value!r}")
+    if value not in q.choices:
+        raise unknown(f"{q.name}", value, q.choices)
+    return float(q.choices.index(value))
+
+
+def _expected(q: Quantity) -> str:
+    unit = "" if q.unit == "1" else f" {q.unit}"
+    finite = "" if q.takes_infinity else " and finite"
+    return f"{q.range_text}{finite}{unit}"
+
+
+def _check_range(values: Values, q: Quantity) -> None:
+    if values.size and _core.count_outside(np.ascontiguousarray(values).reshape(-1), q.low, q.high, q.above_low):
+        with np.errstate(invalid="ignore"):
+            wrong = ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
+        first = values[wrong].flat[0]
+        raise ValueRangeError(f"{q.name} must be {_expected(q)}, got {first!r} among its {values.size} values")
+
+
+def numbers(values: Any, q: Quantity) -> Values:
+    """Many numbers in base units, in their shape; texts are parsed once each."""
+    array = np.asarray(values)
+    if array.dtype.kind in "OUST":
+        distinct: dict[Any, float] = {}
+        flat = []
+        for item in array.reshape(-1).tolist():
+            if isinstance(item, str):
+                if item not in distinct:
+                    distinct[item] = number(item, q)
+                flat.append(distinct[item])
+            elif isinstance(item, (list, tuple, np.ndarray)):
+                raise InputTypeError(f"{q.name}: expected numbers, got a ragged or nested list")
+            else:
+                flat.append(number(item, q))
+        return np.array(flat, dtype=float).reshape(array.shape)
+    if q.choices or array.dtype.kind not in "iuf":
+        raise InputTypeError(f"{q.name}: expected {'words of ' + q.range_text if q.choices else 'numbers'}, got an array of {array.dtype}")
+    result: Values = array.astype(np.float64, copy=False)
+    if result.ndim and any(stride % result.itemsize for stride in result.strides) or not result.flags.aligned:
+        result = result.copy()
+    _check_range(result, q)
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------------- inputs
+
+
+def read_grid(keywords: Mapping[str, Any], wanted: Sequence[str] = ()) -> Grid:
+    """Everything that a call was given, as a grid; `wanted` are its outputs, for the check of inputs without effect."""
+    grid = Grid()
+    explicit = [name for name in keywords if name not in PRESETS]
+    for name, value in keywords.items():
+        if name in PRESETS:
+            _add_presets(grid, name, value, explicit)
+        else:
+            _add_input(grid, input_quantity(name), value)
+    for name in explicit:  # an explicit input beats a preset that came later in the call
+        grid.inputs[name].origin = None
+    _check_bounds(grid)
+    if grid.presets and wanted:
+        check_effect(grid, wanted)
+    return grid
+
+
+def input_quantity(name: str) -> Quantity:
+    """The quantity of an input, or an error that names the nearest inputs."""
+    entry = entries().get(name)
+    if entry is None:
+        raise unknown("input", name, [*entries(), *PRESETS])
+    return entry
+
+
+def _add_input(grid: Grid, q: Quantity, value: Any) -> None:
+    name = q.name
+    if isinstance(value, tuple):
+        raise InputTypeError(f"{name}: a tuple means a range, which this call does not take; a list makes an axis")
+    if value is None or isinstance(value, (bool, np.bool_)):
+        raise InputTypeError(f"{name}: expected {_expected(q)}, got {value!r}")
+    if isinstance(value, units.Axis):
+        _add_axis(grid, q, _resolve_axis(value, q))
+    elif _is("pandas", "DataFrame", value):
+        raise InputTypeError(f"{name}: a DataFrame of scenario rows goes to rs.frame(table, outputs)")
+    elif _is("pandas", "Series", value):
+        _add_series(grid, q, value)
+    elif _is("xarray", "DataArray", value):
+        _add_data_array(grid, q, value)
+    elif _is("xarray", "Dataset", value):
+        raise InputTypeError(f"{name}: expected one array, got a Dataset; take one of its variables")
+    elif hasattr(value, "to_base_units"):
+        array = np.asarray(_of_pint(value, q))
+        if array.ndim:
+            _add_axis(grid, q, numbers(array, q))
+        else:
+            grid.inputs[name] = Input(q, np.array(number(float(array), q)))
+    elif isinstance(value, (list, range, np.ndarray)) or (hasattr(value, "__array__") and not np.isscalar(value)):
+        array = numbers(list(value) if isinstance(value, range) else value, q)
+        if array.ndim > 1:
+            raise AxisError(f"{name}: an array with {array.ndim} axes needs their names: give an xarray.DataArray")
+        if array.ndim == 0:
+            grid.inputs[name] = Input(q, np.array(float(array)))
+        else:
+            _add_axis(grid, q, array)
+    else:
+        grid.inputs[name] = Input(q, np.array(number(value, q)))
+
+
+def _is(module: str, cls: str, value: Any) -> bool:
+    """Whether a value is of a class of a library that may not be loaded."""
+    return any(base.__name__ == cls and base.__module__.split(".")[0] == module for base in type(value).__mro__)
+
+
+def _of_pint(value: Any, q: Quantity) -> Any:
+    try:
+        return units.from_pint(value, q.unit)
+    except UnitError as error:
+        raise UnitError(f"{q.name}: {error}") from None
+
+
+def _resolve_axis(axis: units.Axis, q: Quantity) -> Values:
+    if q.choices:
+        raise InputTypeError(f"{q.name} is one of {q.range_text}: give a list of words")
+    try:
+        values = axis.resolve(q.unit)
+    except (UnitError, ValueRangeError, InputTypeError) as error:
+        raise type(error)(f"{q.name}: {error}") from None
+    _check_range(values, q)
+    return values
+
+
+def _add_axis(grid: Grid, q: Quantity, values: Values) -> None:
+    coord = np.array([q.choices[int(v)] for v in values]) if q.choices else values
+    grid.add_axis(q.name, len(values), (coord, q.name), q.name)
+    grid.inputs[q.name] = Input(q, values, (q.name,))
+
+
+def _add_series(grid: Grid, q: Quantity, series: Any) -> None:
+    if series.index.nlevels > 1:
+        raise InputTypeError(f"{q.name}: a Series with a MultiIndex has no single axis; use .to_xarray()")
+    dim = str(series.index.name) if series.index.name is not None else "index"
+    values = series.to_numpy()
+    if values.dtype.kind not in "iufOUST":
+        values = series.to_numpy(dtype=object)
+    grid.add_axis(dim, len(series), (series.index.to_numpy(), None), q.name)
+    grid.inputs[q.name] = Input(q, numbers(values, q), (dim,))
+
+
+def _add_data_array(grid: Grid, q: Quantity, array: Any) -> None:
+    if len(set(array.dims)) != array.ndim:
+        raise AxisError(f"{q.name}: the array names an axis twice: {array.dims}")
+    for dim in array.dims:
+        coord = array.coords.get(dim)
+        grid.add_axis(str(dim), array.sizes[dim], None if coord is None else (coord.to_numpy(), None), q.name)
+    given = array.attrs.get("units")
+    values = array.to_numpy()
+    if given is not None and not q.choices and given != q.unit and values.dtype.kind in "iuf":
+        try:
+            values = values * units.convert_factor(given, q.unit)
+        except UnitError as error:
+            raise UnitError(f"{q.name}: {error}") from None
+    if q.choices and "flag_meanings" in array.attrs:
+        meanings = array.attrs["flag_meanings"].split()
+        values = np.array([meanings[int(v)] for v in values.reshape(-1)]).reshape(values.shape)
+    grid.inputs[q.name] = Input(q, numbers(values, q), tuple(str(dim) for dim in array.dims))
+
+
+# --------------------------------------------------------------------------------------------------------- presets
+
+
+@functools.lru_cache(maxsize=256)
+def preset_numbers(preset: Preset) -> dict[str, float]:
+    """What a preset supplies, as the engine takes it: choices by their position."""
+    return {
+        name: float(lookup(name).choices.index(value)) if isinstance(value, str) else value
+        for name, value in preset.values.items()
+    }
+
+
+def find_preset(keyword: str, given: Any) -> Preset:
+    """The preset that a word names, or the preset itself."""
+    if isinstance(given, Preset):
+        if given.kind != keyword:
+            raise PresetError(f"{keyword}: {given.name!r} is a preset for {given.kind}=")
+        return given
+    if isinstance(given, str):
+        return PRESETS[keyword][given]
+    raise InputTypeError(f"{keyword}: expected the name of a preset, a preset or a list of them, got {given!r}")
+
+
+def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) -> None:
+    dims: tuple[str, ...] = ()
+    if isinstance(given, (str, Preset)):
+        names = [given]
+    elif _is("pandas", "Series", given):
+        names = list(given)
+        dims = (str(given.index.name) if given.index.name is not None else "index",)
+        grid.add_axis(dims[0], len(names), (given.index.to_numpy(), None), keyword)
+    elif _is("xarray", "DataArray", given):
+        if given.ndim != 1:
+            raise AxisError(f"{keyword}: expected an array of names along one axis, got {given.ndim} axes")
+        names, dims = given.to_numpy().tolist(), (str(given.dims[0]),)
+        coord = given.coords.get(given.dims[0])
+        grid.add_axis(dims[0], len(names), None if coord is None else (coord.to_numpy(), None), keyword)
+    elif isinstance(given, (list, np.ndarray)):
+        names, dims = list(given), (keyword,)
+        if not names:
+            raise AxisError(f"{keyword}: the axis {keyword!r} is empty")
+    else:
+        names = [given]
+    presets = [find_preset(keyword, name) for name in names]
+    if dims == (keyword,):
+        grid.add_axis(keyword, len(presets), (np.array([p.name for p in presets]), None), keyword)
+    grid.presets[keyword] = presets
+    supplied = dict.fromkeys(name for p in presets for name in preset_numbers(p))
+    for name in supplied:
+        if name in explicit:
+            continue
+        if name in grid.inputs:
+            raise PresetError(f"{keyword}={presets[0].name!r} and {grid.inputs[name].origin}= both supply {name!r}")
+        values = []
+        for preset in presets:
+            value = _supplied_by(preset, name)
+            if value is None:
+                grid.gaps[name] = f"{keyword}={preset.name!r} supplies no {name}, others of the list do"
+                break
+            values.append(value)
+        else:
+            data = np.array(values) if dims else np.array(values[0])
+            grid.inputs[name] = Input(lookup(name), data, dims, keyword)
+
+
+def _supplied_by(preset: Preset, name: str) -> float | None:
+    """A quantity of a preset: supplied, or derived from what it supplies, where its neighbours in a list supply it."""
+    own = preset_numbers(preset)
+    if name in own:
+        return own[name]
+    try:
+        return _core.number(name, own)
+    except MissingInput:
+        return None
+
+
+# ---------------------------------------------------------------------------------------------------------- checks
+
+
+def _check_bounds(grid: Grid) -> None:
+    for name, i in grid.inputs.items():
+        bound = grid.inputs.get(i.quantity.bound or "")
+        if bound is None:
+            continue
+        zipped = i.dims == bound.dims
+        exceeds = np.any(i.values > bound.values) if zipped else np.max(i.values) > np.min(bound.values)
+        if exceeds:
+            largest, smallest = float(np.max(i.values)), float(np.min(bound.values))
+            text = f"{name} must not exceed {bound.quantity.name}"
+            raise ValueRangeError(f"{text}, got {largest:g} and {smallest:g}" if not zipped or not i.dims else f"{text} at any point of {i.dims}")
+
+
+def check_effect(grid: Grid, wanted: Sequence[str]) -> None:
+    """Refuse an explicit input that changes nothing because a preset supplies something downstream of it."""
+    constants = {n: float(i.values) for n, i in grid.inputs.items() if not i.dims}
+    arrays = [n for n, i in grid.inputs.items() if i.dims]
+    try:
+        used = set(_core.used(list(wanted), constants, arrays))
+    except MissingInput as error:
+        raise explain_missing(error, grid) from None
+    for name, i in grid.inputs.items():
+        if i.origin is not None or name in used:
+            continue
+        for other in used:
+            origin = grid.inputs[other].origin
+            if origin is not None and name in ancestors(other):
+                preset = grid.presets[origin][0].name
+                raise IneffectiveInput(
+                    f"{name!r} has no effect: {origin}={preset!r} supplies {other!r}, which would follow from it; "
+                    f"give {other!r} itself, or a {origin} that leaves it open"
+                )
+
+
+def explain_missing(error: MissingInput, grid: Grid) -> MissingInput:
+    """Add why a list of presets does not supply the input, if that is the cause."""
+    words = set(re.findall(r"\w+", str(error)))
+    for name, why in grid.gaps.items():
+        if name in words:
+            return MissingInput(f"{error}; {why}")
+    return error
+
+
+def wanted_names(outputs: str | Sequence[str]) -> list[str]:
+    """Names of outputs, checked."""
+    names = [outputs] if isinstance(outputs, str) else list(outputs)
+    for name in names:
+        if isinstance(name, str) and name in PRESETS:
+            raise UnknownName(f"{name!r} is an input that names a preset, not a quantity")
+        lookup(name)
+    if not names:
+        raise InputTypeError("no output was asked for: give a quantity's name or a list of names")
+    return names

@@ -1,0 +1,57 @@
+"""A progress bar for long calls: shown from one second on."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+__all__ = ["Progress"]
+
+_DELAY = 1.0  # seconds before a bar appears
+
+
+class Progress:
+    """What the engine calls from time to time with points done and points in all.
+
+    Parameters
+    ----------
+    wanted : None, bool or callable
+        None: a bar where a person looks on (a terminal or a notebook); False: none; a function of (done, total).
+    """
+
+    def __init__(self, wanted: bool | Callable[[int, int], None] | None) -> None:
+        self._wanted = wanted
+        self._start = time.monotonic()
+        self._bar: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    @property
+    def callback(self) -> Callable[[int, int], None] | None:
+        """For the engine; None where nobody looks on."""
+        if callable(self._wanted):
+            return self._wanted
+        if self._wanted is False or (self._wanted is None and not _watched()):
+            return None
+        return self._show
+
+    def _show(self, done: int, total: int) -> None:
+        if self._bar is None:
+            if time.monotonic() - self._start < _DELAY:
+                return
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(total=total, unit="point", unit_scale=True, leave=False)
+        self._bar.update(done - self._bar.n)
+
+
+def _watched() -> bool:
+    return sys.stderr.isatty() or "ipykernel" in sys.modules

@@ -1,0 +1,195 @@
+"""The registry of quantities, as Python sees it: read from the compiled core, never written twice."""
+
+from __future__ import annotations
+
+import functools
+import html
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from roofslate import _core
+from roofslate.errors import unknown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Quantity", "entries", "lookup", "quantities", "quantity"]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One quantity: what it is, and how it follows from others.
+
+    Attributes
+    ----------
+    name : str
+        Its name everywhere: in C++, as input, output and column.
+    symbol : str
+        LaTeX.
+    unit : str
+        Base units: FLOP, byte, token, sequence, parameter, chip, s, USD, J; ``"1"`` for a number.
+    brief : str
+        What it is, in a line.
+    source : str
+        Section of the specification of the lecture that it comes from.
+    theme : str
+        The header under ``cpp/include/roofslate/quantities`` that holds it.
+    computed : bool
+        Whether it has a formula; otherwise it is an input.
+    formula, latex : str
+        The formula as text and as LaTeX; empty for an input.
+    needs, used_by : tuple of str
+        Quantities of its formula, and those whose formulas take it.
+    fallback : str or None
+        The quantity that an input comes from when it is not given.
+    default : float or None
+        What an input is when nothing else is known.
+    choices : tuple of str
+        The words that a choice takes; empty for a number.
+    low, high : float
+        Valid range. ``above_low``: the lower end itself is excluded.
+    bound : str or None
+        The input that this one must not exceed.
+    """
+
+    name: str
+    theme: str
+    symbol: str
+    unit: str
+    brief: str
+    source: str
+    computed: bool
+    low: float
+    high: float
+    above_low: bool
+    default: float | None
+    choices: tuple[str, ...]
+    needs: tuple[str, ...]
+    fallback: str | None
+    bound: str | None
+    formula: str
+    latex: str
+
+    @property
+    def used_by(self) -> tuple[str, ...]:
+        """Quantities whose formulas take this one."""
+        return _users().get(self.name, ())
+
+    @property
+    def range_text(self) -> str:
+        """The valid range in words: ``"> 0"``, ``"0 to 1"``."""
+        if self.choices:
+            return " | ".join(repr(word) for word in self.choices)
+        low = "" if self.low < -1e300 else f"{'>' if self.above_low else '>='} {self.low:g}"
+        high = "" if self.high > 1e300 else f"<= {self.high:g}"
+        return " and ".join(part for part in (low, high) if part) or "any number"
+
+    @property
+    def takes_infinity(self) -> bool:
+        """Whether infinity is a valid value."""
+        return math.isinf(self.high)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [("unit", self.unit), ("symbol", f"${self.symbol}$"), ("meaning", self.brief), ("source", self.source)]
+        if self.computed:
+            rows += [("formula", self.formula), ("needs", ", ".join(self.needs))]
+        else:
+            rows += [("range", self.range_text)]
+            if self.default is not None:
+                rows += [("default", self.choices[int(self.default)] if self.choices else f"{self.default:g}")]
+            if self.fallback:
+                rows += [("otherwise", self.fallback)]
+        return [*rows, ("used by", ", ".join(self.used_by) or "nothing")]
+
+    def __str__(self) -> str:
+        return "\n".join([self.name, *(f"  {key:<9} {text}" for key, text in self._rows())])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f'<tr><th scope="row">{key}</th><td>{html.escape(text)}</td></tr>' for key, text in self._rows())
+        return f"<table><caption>{self.name}</caption>{rows}</table>"
+
+
+@functools.cache
+def entries() -> dict[str, Quantity]:
+    """All quantities by name."""
+    return {entry["name"]: Quantity(**entry) for entry in _core.quantities()}
+
+
+@functools.cache
+def _users() -> dict[str, tuple[str, ...]]:
+    users: dict[str, list[str]] = {}
+    for entry in entries().values():
+        for need in entry.needs:
+            users.setdefault(need, []).append(entry.name)
+    return {name: tuple(found) for name, found in users.items()}
+
+
+@functools.cache
+def ancestors(name: str) -> frozenset[str]:
+    """Everything that a quantity may depend on, through formulas and fallbacks."""
+    entry = entries()[name]
+    direct = set(entry.needs) | ({entry.fallback} if entry.fallback else set())
+    return frozenset(direct.union(*(ancestors(need) for need in direct)))
+
+
+def lookup(name: str) -> Quantity:
+    """One quantity by its exact name, or an error that names the nearest ones."""
+    if not isinstance(name, str):
+        raise unknown("quantity", name, entries())
+    entry = entries().get(name)
+    if entry is None:
+        raise unknown("quantity", name, entries())
+    return entry
+
+
+def quantity(name: str) -> Quantity:
+    """One entry of the registry: formula, unit, source, needs, used by.
+
+    Parameters
+    ----------
+    name : str
+        Its name, such as ``"pass_time"``.
+
+    Returns
+    -------
+    Quantity
+
+    Raises
+    ------
+    UnknownName
+        With the nearest names.
+    """
+    return lookup(name)
+
+
+def quantities(search: str | None = None) -> pd.DataFrame:
+    """The registry as a table, one row a quantity.
+
+    Parameters
+    ----------
+    search : str, optional
+        Keep those whose name, meaning or symbol holds this text.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by name, with columns theme, unit, brief, symbol, formula, needs, source, default, range, fallback.
+    """
+    import pandas as pd
+
+    text = (search or "").casefold()
+    found = [q for q in entries().values() if text in f"{q.name} {q.brief} {q.symbol}".casefold()]
+    columns = {
+        "theme": [q.theme for q in found],
+        "unit": [q.unit for q in found],
+        "brief": [q.brief for q in found],
+        "symbol": [q.symbol for q in found],
+        "formula": [q.formula for q in found],
+        "needs": [", ".join(q.needs) for q in found],
+        "source": [q.source for q in found],
+        "default": [q.choices[int(q.default)] if q.choices and q.default is not None else q.default for q in found],
+        "range": ["" if q.computed else q.range_text for q in found],
+        "fallback": [q.fallback or "" for q in found],
+    }
+    return pd.DataFrame(columns, index=pd.Index([q.name for q in found], name="quantity"))

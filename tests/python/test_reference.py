@@ -1,0 +1,65 @@
+"""Every formula against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import roofslate as rs
+from roofslate.registry import entries
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FOLDER = Path(__file__).parents[1] / "reference"
+
+
+def read_rows() -> list[Any]:
+    rows = []
+    for path in sorted(FOLDER.glob("*.toml")):
+        for quantity, cases in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            for number, case in enumerate(cases):
+                rows.append(pytest.param(path.stem, quantity, case, id=f"{quantity}-{number}"))
+    return rows
+
+
+ROWS = read_rows()
+
+
+@pytest.mark.parametrize(("theme", "quantity", "case"), ROWS)
+def test_value_by_hand(theme: str, quantity: str, case: dict[str, Any]) -> None:
+    assert set(case) <= {"inputs", "expected", "how", "note", "rtol"}
+    assert case["how"]
+    assert entries()[quantity].theme == theme
+    computed = rs.value(quantity, **case["inputs"])
+    expected = case["expected"]
+    if isinstance(expected, str) or not math.isfinite(expected):
+        assert computed == expected
+    else:
+        assert computed == pytest.approx(expected, rel=case.get("rtol", 1e-12), abs=0)
+
+
+def test_every_formula_has_a_value_by_hand() -> None:
+    known = {row.values[1] for row in ROWS}
+    computed = {name for name, entry in entries().items() if entry.computed}
+    assert known - set(entries()) == set()
+    assert sorted(computed - known) == [], "add a row to tests/reference/<theme>.toml"
+
+
+@pytest.mark.parametrize("name", list(entries()))
+def test_spec_is_complete(name: str) -> None:
+    entry = entries()[name]
+    for text in (entry.symbol, entry.unit, entry.brief, entry.source):
+        assert text
+        assert text == text.strip()
+    assert not entry.brief.endswith(".")
+    assert entry.low <= entry.high
+    assert entry.computed == bool(entry.formula)
+    assert entry.computed == bool(entry.latex)
+    if entry.default is not None:
+        assert entry.low <= entry.default <= entry.high
