@@ -5,19 +5,6 @@
 
 namespace roofslate
 {
-    std::array<std::ptrdiff_t, most_axes> result_strides(const Graph& graph, AxisSet axes)
-    {
-        std::array<std::ptrdiff_t, most_axes> stride{};
-        std::ptrdiff_t next = 1;
-        const std::vector<int> order = memory_order(graph, axes);
-        for (auto k = order.rbegin(); k != order.rend(); ++k)
-        {
-            stride[std::size_t(*k)] = next;
-            next *= std::ptrdiff_t(graph.shape()[std::size_t(*k)]);
-        }
-        return stride;
-    }
-
     std::vector<Labelled> evaluate(const std::vector<std::string>& quantities, const Inputs& inputs, const Options& options)
     {
         std::vector<std::string> names;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <optional>
 
 namespace roofslate
 {
@@ -10,6 +11,8 @@ namespace roofslate
     {
         constexpr std::size_t shortest_row = 256;        // points; shorter rows are joined over several axes
         constexpr std::size_t most_kept_values = 131072; // larger intermediates are computed again where they are used
+        constexpr std::size_t most_row_values = 8192;    // of an intermediate that is kept for all rows of a pass
+        constexpr std::size_t least_saved_work = 24000;  // in additions: what a pass of its own costs
         constexpr std::size_t most_copied_values = 1u << 21;
 
         // Work of an operation a point, in units of an addition.
@@ -36,21 +39,28 @@ namespace roofslate
         class PassPlanner
         {
         public:
-            PassPlanner(const Graph& graph, const std::vector<Range>& ranges, const InstructionSet& set, const std::vector<Output>& outputs, AxisSet axes) : graph_(graph), ranges_(ranges), set_(set)
+            PassPlanner(const Graph& graph, const std::vector<Range>& ranges, const InstructionSet& set, const std::vector<Output>& outputs, AxisSet axes) : PassPlanner(graph, ranges, set, outputs)
             {
-                pass_.axes = axes, pass_.outputs = outputs;
-                std::stable_sort(pass_.outputs.begin(), pass_.outputs.end(), [](const Output& a, const Output& b) { return a.node < b.node; });
+                pass_.axes = axes;
                 lay_out();
                 find_kept();
             }
-            const std::vector<int>& kept() const { return kept_; }
+            // The pass that computes, once for all rows of `main`, what depends on the row alone.
+            PassPlanner(const PassPlanner& main, const std::vector<Output>& outputs) : PassPlanner(main.graph_, main.ranges_, main.set_, outputs)
+            {
+                pass_.axes = row_axes_ = main.row_axes_;
+                pass_.inner = main.pass_.inner, pass_.row = main.pass_.row;
+                find_kept();
+            }
+            const std::vector<int>& kept() const { return kept_; }             // to be computed in passes of their own
+            const std::vector<int>& kept_rows() const { return kept_rows_; }   // to be computed by the pass before this one
+            std::size_t row() const { return pass_.row; }
+            int last_axis() const { return pass_.inner.back(); }
+            void set_kept_rows(const std::vector<Output>& rows) { rows_ = rows; }
 
             Pass compile(const std::vector<const View*>& kept_views)
             {
                 kept_views_ = &kept_views;
-                value_of_.assign(std::size_t(graph_.size()), -1);
-                array_of_.assign(std::size_t(graph_.size()), -1);
-                strip_of_.assign(std::size_t(graph_.size()), -1);
                 count_uses();
                 for (const Output& o : pass_.outputs)
                 {
@@ -66,6 +76,13 @@ namespace roofslate
             }
 
         private:
+            PassPlanner(const Graph& graph, const std::vector<Range>& ranges, const InstructionSet& set, const std::vector<Output>& outputs) : graph_(graph), ranges_(ranges), set_(set), records_(std::size_t(graph.size()))
+            {
+                pass_.outputs = outputs;
+                pass_.program.reserve(48), pass_.references.reserve(48), steps_.reserve(32);
+                std::stable_sort(pass_.outputs.begin(), pass_.outputs.end(), [](const Output& a, const Output& b) { return a.node < b.node; });
+            }
+
             const Node& node(int i) const { return graph_[i]; }
             bool on_row(int i) const { return (node(i).axes & row_axes_) != 0; }
 
@@ -129,74 +146,86 @@ namespace roofslate
                     n *= graph_.shape()[std::size_t(pass_.outer[d])];
                 return n;
             }
-            int cost(int i, AxisSet axes, std::vector<char>& counted) const // of the node and what it needs on the same axes
+            // Work of a node and of what it needs on the same axes, or on some of them.
+            int cost(int i, AxisSet axes, bool some, int walk)
             {
                 const Node& n = node(i);
-                if (n.axes != axes || n.is_leaf() || counted[std::size_t(i)])
+                if ((some ? (n.axes & ~axes) != 0 || !n.axes : n.axes != axes) || n.is_leaf() || of(i).counted == walk)
                     return 0;
-                counted[std::size_t(i)] = 1;
+                of(i).counted = walk;
                 int c = weight(n, n.op == Op::div && on_row(n.argument[1]));
                 for (int k = 0; k < n.arity(); ++k)
-                    c += cost(n.argument[std::size_t(k)], axes, counted);
+                    c += cost(n.argument[std::size_t(k)], axes, some, walk);
                 return c;
             }
+            int cost(int i, bool some) { return cost(i, some ? row_axes_ : node(i).axes, some, ++walks_); }
             // Is a value with fewer axes cheaper to compute once and read than to compute again?
-            bool worth_keeping(int i) const
+            bool worth_keeping(int i)
             {
                 const AxisSet axes = node(i).axes;
                 const std::size_t own = graph_.points(axes), here = evaluations(axes);
-                if (own > most_kept_values || here < 2 * own)
+                if (axes == pass_.axes || own > most_kept_values || here < 2 * own)
                     return false;
-                std::vector<char> counted(std::size_t(graph_.size()), 0);
-                const int c = cost(i, axes, counted);
-                const bool spread = pass_.inner.size() > 1;
-                return c >= (on_row(i) ? (spread ? 8 : 3) : 20);
+                const int c = cost(i, false), least = !on_row(i) ? 20 : pass_.inner.size() > 1 ? 8 : 3;
+                return c >= least && std::size_t(c) * (here - own) >= least_saved_work;
+            }
+            bool worth_a_row(int i)
+            {
+                constexpr int least = 2; // more than to read it
+                return pass_.rows > 1 && pass_.row <= most_row_values && on_row(i) && (node(i).axes & ~row_axes_) == 0 && cost(i, true) >= least;
+            }
+            void begin_walk() { walk_ = ++walks_; }
+            int next_of_walk() // -1: it has been there
+            {
+                const int i = work_.back();
+                work_.pop_back();
+                if (of(i).seen == walk_)
+                    return -1;
+                of(i).seen = walk_;
+                return i;
             }
             void find_kept()
             {
-                std::vector<char> seen(std::size_t(graph_.size()), 0);
-                std::vector<int> work;
+                begin_walk();
                 for (const Output& o : pass_.outputs)
-                    work.push_back(o.node);
-                while (!work.empty())
+                    work_.push_back(o.node);
+                while (!work_.empty())
                 {
-                    const int i = work.back();
-                    work.pop_back();
-                    if (seen[std::size_t(i)]++ || node(i).is_constant() || node(i).is_leaf())
+                    const int i = next_of_walk();
+                    if (i < 0 || node(i).is_constant() || node(i).is_leaf())
                         continue;
-                    if (node(i).axes != pass_.axes && worth_keeping(i))
-                    {
+                    if (worth_a_row(i))
+                        kept_rows_.push_back(i);
+                    else if (worth_keeping(i))
                         kept_.push_back(i);
-                        continue;
-                    }
-                    for (int k = 0; k < node(i).arity(); ++k)
-                        work.push_back(node(i).argument[std::size_t(k)]);
+                    else
+                        for (int k = 0; k < node(i).arity(); ++k)
+                            work_.push_back(node(i).argument[std::size_t(k)]);
                 }
                 std::sort(kept_.begin(), kept_.end());
+                std::sort(kept_rows_.begin(), kept_rows_.end());
             }
+            bool is_kept_row(int i) const { return std::binary_search(kept_rows_.begin(), kept_rows_.end(), i); }
             bool is_kept(int i) const { return std::binary_search(kept_.begin(), kept_.end(), i); }
-            bool is_array(int i) const { return node(i).is_leaf() || is_kept(i); }
+            bool is_array(int i) const { return node(i).is_leaf() || is_kept(i) || is_kept_row(i); }
 
             void count_uses()
             {
-                uses_.assign(std::size_t(graph_.size()), 0);
-                std::vector<char> seen(std::size_t(graph_.size()), 0);
-                std::vector<int> work;
+                begin_walk();
                 for (const Output& o : pass_.outputs)
                 {
-                    work.push_back(o.node);
-                    ++uses_[std::size_t(o.node)];
+                    work_.push_back(o.node);
+                    ++of(o.node).uses;
                 }
-                while (!work.empty())
+                while (!work_.empty())
                 {
-                    const int i = work.back();
-                    work.pop_back();
-                    if (seen[std::size_t(i)]++ || !on_row(i) || is_array(i))
+                    const int i = next_of_walk();
+                    if (i < 0 || !on_row(i) || is_array(i))
                         continue;
                     for (int k = 0; k < node(i).arity(); ++k)
                     {
-                        ++uses_[std::size_t(node(i).argument[std::size_t(k)])];
-                        work.push_back(node(i).argument[std::size_t(k)]);
+                        ++of(node(i).argument[std::size_t(k)]).uses;
+                        work_.push_back(node(i).argument[std::size_t(k)]);
                     }
                 }
             }
@@ -205,7 +234,7 @@ namespace roofslate
 
             int value_of(int i)
             {
-                int& number = value_of_[std::size_t(i)];
+                int& number = of(i).value;
                 if (number >= 0)
                     return number;
                 ScalarStep s;
@@ -248,11 +277,17 @@ namespace roofslate
             void refer(bool second, Source source, int number) { pass_.references.push_back({int(pass_.program.size()) - 1, second, source, number}); }
             int array_of(int i)
             {
-                int& number = array_of_[std::size_t(i)];
+                int& number = of(i).array;
                 if (number < 0)
                 {
                     number = int(pass_.arrays.size());
                     Row r;
+                    if (is_kept_row(i))
+                    {
+                        r.view.data = std::find_if(rows_.begin(), rows_.end(), [&](const Output& o) { return o.node == i; })->data;
+                        pass_.arrays.push_back(r);
+                        return number;
+                    }
                     r.view = is_kept(i) ? *(*kept_views_)[std::size_t(i)] : graph_.view(node(i));
                     const int last = pass_.inner.back();
                     r.step = r.view.stride[std::size_t(last)];
@@ -281,26 +316,26 @@ namespace roofslate
                     refer(second, Source::row, array_of(i));
                 else
                 {
-                    refer(second, Source::strip, strip_of_[std::size_t(i)]);
+                    refer(second, Source::strip, of(i).strip);
                     used(i);
                 }
             }
             void used(int i)
             {
-                if (--uses_[std::size_t(i)] == 0 && strip_of_[std::size_t(i)] >= 0)
-                    free_strips_.push_back(strip_of_[std::size_t(i)]);
+                if (--of(i).uses == 0 && of(i).strip >= 0)
+                    free_strips_.push_back(of(i).strip);
             }
-            bool at_hand(int i) const { return !on_row(i) || is_array(i) || strip_of_[std::size_t(i)] >= 0; }
+            bool at_hand(int i) const { return !on_row(i) || is_array(i) || of(i).strip >= 0; }
             void save(int i)
             {
-                if (strip_of_[std::size_t(i)] >= 0)
+                if (of(i).strip >= 0)
                     return;
                 if (free_strips_.empty())
                     free_strips_.push_back(pass_.strips++);
-                strip_of_[std::size_t(i)] = free_strips_.back();
+                of(i).strip = free_strips_.back();
                 free_strips_.pop_back();
                 push(Code::save);
-                refer(false, Source::strip, strip_of_[std::size_t(i)]);
+                refer(false, Source::strip, of(i).strip);
             }
             // Makes the node the running value.
             void bring(int i)
@@ -312,7 +347,7 @@ namespace roofslate
                     const bool strip = on_row(i) && !is_array(i);
                     push(Code::load);
                     if (strip)
-                        ++uses_[std::size_t(i)]; // a load is no use of its own
+                        ++of(i).uses; // a load is no use of its own
                     operand(i);
                 }
                 else
@@ -352,7 +387,7 @@ namespace roofslate
                 if (on_row(value) && !is_array(value))
                     used(value);
                 running_ = i;
-                if (uses_[std::size_t(i)] > 1)
+                if (of(i).uses > 1)
                     save(i);
             }
             bool others_at_hand(const Node& n, int place) const
@@ -413,6 +448,15 @@ namespace roofslate
                 }
             }
 
+            struct Record // what the planner knows of a node
+            {
+                int value = -1, array = -1, strip = -1; // its number among the values, arrays and saved strips of the pass
+                int uses = 0;                           // still to come
+                int seen = 0, counted = 0;              // by walks with this number
+            };
+            Record& of(int i) { return records_[std::size_t(i)]; }
+            const Record& of(int i) const { return records_[std::size_t(i)]; }
+
             struct Step
             {
                 ScalarStep step;
@@ -423,18 +467,58 @@ namespace roofslate
             const InstructionSet& set_;
             Pass pass_;
             AxisSet row_axes_ = 0;
-            std::vector<int> kept_;
+            std::vector<int> kept_, kept_rows_;
+            std::vector<Output> rows_;
             const std::vector<const View*>* kept_views_ = nullptr;
-            std::vector<int> value_of_, array_of_, strip_of_, uses_, free_strips_;
+            std::vector<Record> records_;
+            std::vector<int> work_, free_strips_;
+            int walk_ = 0, walks_ = 0;
             std::vector<Step> steps_;
             int running_ = -1;
         };
     }
 
+    namespace
+    {
+        // Small blocks that a thread takes again and again.
+        class Cache
+        {
+        public:
+            ~Cache()
+            {
+                for (double* p : free_)
+                    release(p);
+            }
+            double* take()
+            {
+                if (free_.empty())
+                    return allocate(size);
+                double* const p = free_.back();
+                free_.pop_back();
+                return p;
+            }
+            void give(double* p)
+            {
+                if (free_.size() < most)
+                    free_.push_back(p);
+                else
+                    release(p);
+            }
+            static double* allocate(std::size_t n) { return static_cast<double*>(::operator new(n * sizeof(double), line)); }
+            static void release(double* p) { ::operator delete(p, line); }
+            static constexpr std::size_t size = 4096, most = 32; // doubles of a block, blocks
+
+        private:
+            static constexpr std::align_val_t line{64};
+            std::vector<double*> free_;
+        };
+        thread_local Cache cache;
+    }
     std::shared_ptr<double[]> aligned_doubles(std::size_t n)
     {
-        constexpr std::align_val_t line{64};
-        return {static_cast<double*>(::operator new(std::max<std::size_t>(n, 1) * sizeof(double), line)), [](double* p) { ::operator delete(p, line); }};
+        if (n <= Cache::size)
+            return {cache.take(), [](double* p) { cache.give(p); }};
+        return {Cache::allocate(n), &Cache::release};
     }
     double reciprocal(double divisor)
     {
@@ -456,6 +540,19 @@ namespace roofslate
         return order;
     }
 
+    std::array<std::ptrdiff_t, most_axes> result_strides(const Graph& graph, AxisSet axes)
+    {
+        std::array<std::ptrdiff_t, most_axes> stride{};
+        std::ptrdiff_t next = 1;
+        const std::vector<int> order = memory_order(graph, axes);
+        for (auto k = order.rbegin(); k != order.rend(); ++k)
+        {
+            stride[std::size_t(*k)] = next;
+            next *= std::ptrdiff_t(graph.shape()[std::size_t(*k)]);
+        }
+        return stride;
+    }
+
     Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set)
     {
         Plan plan;
@@ -473,26 +570,38 @@ namespace roofslate
             const auto rest = std::stable_partition(open.begin(), open.end(), [&](const Output& o) { return graph[o.node].axes != axes; });
             PassPlanner planner(graph, bounds, set, {rest, open.end()}, axes);
             open.erase(rest, open.end());
-            for (const int node : planner.kept())
-            {
-                View& view = views[std::size_t(node)];
-                if (view.data)
-                    continue;
-                const AxisSet own = graph[node].axes;
-                plan.kept.push_back(aligned_doubles(graph.points(own)));
-                Output o{node, plan.kept.back().get(), {}, true};
-                std::ptrdiff_t stride = 1;
-                const std::vector<int> order = memory_order(graph, own);
-                for (auto k = order.rbegin(); k != order.rend(); ++k)
+            const auto keep = [&](const std::vector<int>& nodes) {
+                for (const int node : nodes)
                 {
-                    o.stride[std::size_t(*k)] = stride;
-                    stride *= std::ptrdiff_t(graph.shape()[std::size_t(*k)]);
+                    View& view = views[std::size_t(node)];
+                    if (view.data)
+                        continue;
+                    const AxisSet own = graph[node].axes;
+                    plan.kept.push_back(aligned_doubles(graph.points(own)));
+                    const Output o{node, plan.kept.back().get(), result_strides(graph, own), true};
+                    view = {o.data, own, o.stride};
+                    kept_views[std::size_t(node)] = &view;
+                    open.push_back(o);
                 }
-                view = {o.data, own, o.stride};
-                kept_views[std::size_t(node)] = &view;
-                open.push_back(o);
+            };
+            keep(planner.kept());
+            std::vector<Output> rows;
+            for (const int node : planner.kept_rows())
+            {
+                plan.kept.push_back(aligned_doubles(planner.row()));
+                rows.push_back({node, plan.kept.back().get(), {}, true});
+                rows.back().stride[std::size_t(planner.last_axis())] = 1;
+            }
+            planner.set_kept_rows(rows);
+            std::optional<PassPlanner> before;
+            if (!rows.empty())
+            {
+                before.emplace(planner, rows);
+                keep(before->kept());
             }
             plan.passes.push_back(planner.compile(kept_views));
+            if (before)
+                plan.passes.push_back(before->compile(kept_views));
         }
         std::reverse(plan.passes.begin(), plan.passes.end());
         return plan;

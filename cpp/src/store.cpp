@@ -55,6 +55,24 @@ namespace roofslate
             std::vector<std::size_t> at_;
         };
 
+        // Writes an array point by point over the axes from `d` on, `n` points; repeated parts are copied as a whole.
+        void copy_spread(double* to, const double* from, const std::array<std::ptrdiff_t, most_axes>& stride, const std::vector<int>& axes, std::size_t d, std::size_t n, const Graph& graph)
+        {
+            const std::size_t length = graph.shape()[std::size_t(axes[d])], part = n / length;
+            const std::ptrdiff_t step = stride[std::size_t(axes[d])];
+            if (part == 1)
+                for (std::size_t i = 0; i < length; ++i)
+                    to[i] = from[std::ptrdiff_t(i) * step];
+            else if (step)
+                for (std::size_t i = 0; i < length; ++i)
+                    copy_spread(to + i * part, from + std::ptrdiff_t(i) * step, stride, axes, d + 1, part, graph);
+            else
+            {
+                copy_spread(to, from, stride, axes, d + 1, part, graph);
+                for (std::size_t done = part; done < n; done *= 2) // what is there, once more
+                    std::copy_n(to, std::min(done, n - done), to + done);
+            }
+        }
         // Lays an array out so that it runs evenly along the row.
         void spread(Row& row, const Pass& pass, const Graph& graph)
         {
@@ -73,9 +91,7 @@ namespace roofslate
                 n *= graph.shape()[std::size_t(axes[d])];
             }
             row.copy = aligned_doubles(n);
-            Odometer at(axes, graph.shape());
-            for (std::size_t i = 0; i < n; ++i, at.next())
-                row.copy[std::ptrdiff_t(i)] = row.view.data[at.offset(row.view.stride)];
+            copy_spread(row.copy.get(), row.view.data, row.view.stride, axes, 0, n, graph);
             row.view.data = row.copy.get(), row.view.stride = stride, row.step = 1;
         }
 

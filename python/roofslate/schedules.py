@@ -1,4 +1,4 @@
-"""Timetables: who boards which pass, and when. Simulated, request by request, where the registry has the closed forms."""
+"""Timetables: who boards which pass, and when. Simulated request by request; the registry has the closed forms."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ class _Station:
             raise ValueRangeError(f"threshold must be at most the {self.seats} seats, got {threshold!r}")
 
     def departures(self, trains: int, seed: int) -> Iterator[_Departure]:
-        draw = np.random.default_rng(seed)
+        draw = np.random.default_rng(_natural(seed, "seed", least=0))
         line = np.empty(0)  # arrivals that have not boarded, and some that are still to come
         last = end = 0.0
         for number in range(1, trains + 1):
@@ -272,9 +272,9 @@ class _Station:
 _MAY_BE_ZERO = ("pass_time_per_sequence", "timeout")
 
 
-def _natural(value: float, name: str) -> int:
+def _natural(value: float, name: str, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputTypeError(f"{name}: expected a whole number, got {value!r}")
-    if not (1 <= value < 2**53) or value != int(value):
-        raise ValueRangeError(f"{name} must be a whole number of at least 1, got {value!r}")
+    if not (least <= value < 2**53) or value != int(value):
+        raise ValueRangeError(f"{name} must be a whole number of at least {least}, got {value!r}")
     return int(value)

@@ -63,3 +63,37 @@ def test_spec_is_complete(name: str) -> None:
     assert entry.computed == bool(entry.latex)
     if entry.default is not None:
         assert entry.low <= entry.default <= entry.high
+
+
+@pytest.mark.parametrize(
+    ("there", "of", "value", "back", "into", "inputs"),
+    [
+        (
+            "effective_dense_parameters",
+            "experts",
+            20,
+            "matching_experts",
+            "matched_dense_parameters",
+            {"active_parameters": 1e9},
+        ),
+        (
+            "price_factor_at_speed",
+            "asked_speed_factor",
+            1.7,
+            "speed_factor_at_price",
+            "paid_price_factor",
+            {"batch_time_ratio": 1.8},
+        ),
+        (
+            "speed_factor_at_price",
+            "paid_price_factor",
+            0.8,
+            "price_factor_at_speed",
+            "asked_speed_factor",
+            {"batch_time_ratio": 3},
+        ),
+    ],
+)
+def test_there_and_back(there: str, of: str, value: float, back: str, into: str, inputs: dict[str, float]) -> None:
+    found = rs.value(there, **{of: value}, **inputs)
+    assert rs.value(back, **{into: found}, **inputs) == pytest.approx(value, rel=1e-9)

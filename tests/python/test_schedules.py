@@ -21,7 +21,9 @@ def test_mean_and_worst_time_below_saturation() -> None:
     assert (table["mean_time"] * weight).sum() == pytest.approx(0.030, rel=1e-3)
     assert 0.0399 < table["worst_time"].max() <= 0.040
     assert table["left_behind"].sum() == 0
-    assert (table["mean_time"] * weight).sum() == pytest.approx(rs.value("train_mean_time", train_period="20 ms"), rel=1e-3)
+    assert (table["mean_time"] * weight).sum() == pytest.approx(
+        rs.value("train_mean_time", train_period="20 ms"), rel=1e-3
+    )
 
 
 @pytest.mark.parametrize(("load", "mean", "quantile"), [(0.95, 0.179, 0.0404), (0.98, 7.30, 0.0415)])
@@ -60,7 +62,9 @@ def test_depart_when_idle_settles_where_the_closed_form_says(rate: float) -> Non
 
 def test_threshold_of_one_without_patience_is_idle() -> None:
     idle = schedules.train(arrival_rate=1e4, trains=50, seed=5, **IDLE)
-    eager = schedules.train(arrival_rate=1e4, trains=50, seed=5, **{**IDLE, "policy": "threshold"}, threshold=1, timeout=0)
+    eager = schedules.train(
+        arrival_rate=1e4, trains=50, seed=5, **{**IDLE, "policy": "threshold"}, threshold=1, timeout=0
+    )
     assert idle.equals(eager)
 
 
@@ -118,6 +122,8 @@ def test_an_empty_train_runs_all_the_same() -> None:
         ({"seats": 0.5}, rs.errors.ValueRangeError, "seats"),
         ({"seats": "many"}, rs.errors.InputTypeError, "seats"),
         ({"trains": 0}, rs.errors.ValueRangeError, "trains"),
+        ({"seed": -1}, rs.errors.ValueRangeError, "seed"),
+        ({"seed": 0.5}, rs.errors.ValueRangeError, "seed"),
         ({"load": math.nan}, rs.errors.ValueRangeError, "load"),
     ],
 )
@@ -139,3 +145,30 @@ def test_left_behind_refuses_loads_without_an_answer() -> None:
     for load in (-0.1, 1.0, 1 - 1e-9, math.nan):
         with pytest.raises(rs.errors.ValueRangeError, match="load"):
             schedules.left_behind(5, load)
+
+
+def erlang_c(seats: int, load: float) -> float:
+    """By the textbook's recursion of the blocking probability."""
+    blocked = 1.0
+    for n in range(1, seats + 1):
+        blocked = seats * load * blocked / (n + seats * load * blocked)
+    return blocked / (1 - load * (1 - blocked))
+
+
+@pytest.mark.parametrize("seats", [1, 2, 7, 11, 12, 13, 100, 999, 20_000])
+def test_waiting_probability_is_the_recursion(seats: int) -> None:
+    loads = np.array([0.05, 0.3, 0.5, 0.8, 0.899, 0.9, 0.901, 0.99, 0.9999, 1 - 1e-9])
+    ours = rs.evaluate("waiting_probability", seats=seats, seat_load=loads).to_numpy()
+    recursion = np.array([erlang_c(seats, load) for load in loads])
+    assert ours == pytest.approx(recursion, rel=1e-10, abs=1e-250)
+
+
+def test_waiting_probability_stays_a_probability() -> None:
+    seats = [1, 1 + 1e-12, 1.5, 1e6, 1e12, 1e100, 1e308]
+    loads = [0, 1e-300, 1e-9, 0.5, 1 - 1e-6, 1 - 2**-53, 1]
+    surface = rs.evaluate("waiting_probability", seats=seats, seat_load=loads)
+    assert ((surface >= 0) & (surface <= 1)).all()
+    assert (surface.diff("seat_load") >= 0).all()
+    assert (surface.diff("seats") <= 1e-12).all()
+    assert (surface.sel(seat_load=1) == 1).all()
+    assert (surface.sel(seat_load=0) == 0).all()

@@ -33,7 +33,4 @@ namespace roofslate
     std::vector<Labelled> evaluate(const std::vector<std::string>& quantities, const Inputs& inputs, const Options& options = {});
     // One value; the inputs are numbers.
     double value(const std::string& quantity, const std::map<std::string, double>& inputs);
-
-    // Elements of a result in memory: strides by axis of the grid, 0 where it does not vary.
-    std::array<std::ptrdiff_t, most_axes> result_strides(const Graph& graph, AxisSet axes);
 }

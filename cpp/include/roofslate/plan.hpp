@@ -17,6 +17,8 @@ namespace roofslate
 
     // Axes of a result in memory, slowest first: the caller's order, unless its last axis is short and another one long.
     std::vector<int> memory_order(const Graph& graph, AxisSet axes);
+    // The strides of such a result by axis of the grid; 0 where it does not vary.
+    std::array<std::ptrdiff_t, most_axes> result_strides(const Graph& graph, AxisSet axes);
 
     struct ScalarStep // a value that is the same for a whole row
     {

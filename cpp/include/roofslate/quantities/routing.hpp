@@ -13,7 +13,7 @@ namespace roofslate::quantities
     struct routing_intercept { static constexpr Spec spec = Spec("d_0", "1", "decimal logarithm of the routed law's loss at size and experts one", "arXiv 2202.01169 Table 3").by_default(1.104); };
     struct routing_first_experts { static constexpr Spec spec = Spec("E_s", "1", "saturated experts of a single expert", "arXiv 2202.01169 Table 3").positive().by_default(1.847); };
     struct routing_most_experts { static constexpr Spec spec = Spec("E_m", "1", "saturated experts of experts without end", "arXiv 2202.01169 Table 3").positive().by_default(314.478); };
-    struct routing_unit_size { static constexpr Spec spec = Spec("1", "parameter", "size that the routed law counts in", "arXiv 2202.01169").positive().by_default(1); };
+    struct routing_unit_size { static constexpr Spec spec = Spec("N_u", "parameter", "size that the routed law counts in", "arXiv 2202.01169").positive().by_default(1); };
 
     // --- the law ---
 

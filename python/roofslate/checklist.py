@@ -1,0 +1,117 @@
+"""The lecture's numbers beside ours: each system's answers, computed when they are asked for."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roofslate import schedules, units
+from roofslate.errors import ValueRangeError
+from roofslate.evaluation import value
+from roofslate.registry import lookup
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["answers", "compute"]
+
+_TOLERANCE = 0.005
+_CHAPTER_OF = dict.fromkeys((*range(1, 23), 68), 1)
+
+
+def answers(chapter: int | None = None) -> pd.DataFrame:
+    """Every number that the lecture's systems must give, beside ours.
+
+    Parameters
+    ----------
+    chapter : int, optional
+        Only the systems of this chapter of the lecture.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `system` (its number), `question`, `lecture` and `ours` (in `unit`; inf: never), `unit`, `tolerance`
+        (relative), `verdict` ("holds" or "fails"), `quantity` and `inputs` (the call that gave ours).
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> set(rs.answers()["verdict"])
+    {'holds'}
+    """
+    import pandas as pd
+
+    known = sorted(set(_CHAPTER_OF.values()))
+    if chapter is not None and chapter not in known:
+        raise ValueRangeError(f"chapter must be one of {', '.join(map(str, known))}, got {chapter!r}")
+    rows = []
+    for row in read("answers.toml")["answer"]:
+        if chapter not in (None, _CHAPTER_OF[row["system"]]):
+            continue
+        ours = compute(row)
+        tolerance = row.get("tolerance", _TOLERANCE)
+        holds = math.isclose(ours, row["lecture"], rel_tol=tolerance)
+        rows.append(
+            {
+                "system": row["system"],
+                "question": row["question"],
+                "lecture": float(row["lecture"]),
+                "ours": ours,
+                "unit": row["unit"],
+                "tolerance": tolerance,
+                "verdict": "holds" if holds else "fails",
+                "quantity": row["quantity"],
+                "inputs": dict(row["inputs"]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def compute(call: Mapping[str, Any]) -> float:
+    """Result of a stored call, in its unit.
+
+    Parameters
+    ----------
+    call : mapping
+        `quantity`, or a function of `roofslate.schedules`; `inputs`; `unit`; of a simulation the `statistic`.
+
+    Returns
+    -------
+    float
+    """
+    quantity, inputs = call["quantity"], call["inputs"]
+    if quantity in _SIMULATED:
+        result, unit = _SIMULATED[quantity](call.get("statistic", ""), inputs)
+    else:
+        result, unit = float(value(quantity, **inputs)), lookup(quantity).unit
+    return result / units.convert_factor(call["unit"], unit)
+
+
+def _train(statistic: str, inputs: Mapping[str, Any]) -> tuple[float, str]:
+    table = schedules.train(**inputs)
+    if statistic == "worst_time":
+        return float(table["worst_time"].max()), "s"
+    if statistic == "worst_time_quantile":  # what 999 of 1,000 trains stay below
+        return float(table["worst_time"].quantile(0.999)), "s"
+    return float((table[statistic] * table["boarded"]).sum() / table["boarded"].sum()), "s"
+
+
+_SIMULATED: dict[str, Callable[[str, Mapping[str, Any]], tuple[float, str]]] = {
+    "schedules.train": _train,
+    "schedules.left_behind": lambda _, inputs: (schedules.left_behind(**inputs), "sequence"),
+}
+
+
+@functools.cache
+def read(name: str) -> dict[str, Any]:
+    """Content of a data file of the package."""
+    return tomllib.loads((Path(__file__).with_name("data") / name).read_text(encoding="utf-8"))
