@@ -91,7 +91,6 @@ namespace roofslate
                 case Op::div: return latex_ ? atom : factor;
                 case Op::pow: return power;
                 case Op::constant: return operation(position).value < 0 ? term : atom;
-                case Op::select: return latex_ ? atom : atom;
                 default: return atom;
                 }
             }
@@ -102,6 +101,11 @@ namespace roofslate
                 for (int k = 0; k < arity; ++k)
                     inside += (k ? ", " : "") + at_level(o.argument[k], condition);
                 return latex_ ? name + "\\left(" + inside + "\\right)" : name + "(" + inside + ")";
+            }
+            std::string base(int position) const // of a power: a fraction needs brackets too
+            {
+                const bool fraction = operation(position).op == Op::div;
+                return fraction ? "\\left(" + at_level(position, condition) + "\\right)" : at_level(position, atom);
             }
             std::string cases(const Operation& o) const
             {
@@ -134,7 +138,7 @@ namespace roofslate
                 case Op::neg: return "-" + at_level(o.argument[0], factor);
                 case Op::pow:
                     if (latex_)
-                        return "{" + at_level(o.argument[0], atom) + "}^{" + at_level(o.argument[1], condition) + "}";
+                        return "{" + base(o.argument[0]) + "}^{" + at_level(o.argument[1], condition) + "}";
                     return infix(o, " ^ ", atom, atom);
                 case Op::less: return infix(o, " < ", term, term);
                 case Op::less_equal: return infix(o, latex_ ? " \\le " : " <= ", term, term);

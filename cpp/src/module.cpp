@@ -317,8 +317,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
         for (const char* c : registry()[registry().at(name)].spec->choices)
             if (c)
                 words.append(c);
-        return py::tuple(words);
-    }, py::arg("quantity"), "The words that a choice takes.");
+        return py::tuple(words); }, py::arg("quantity"), "The words that a choice takes.");
     m.def("chain", &chain, py::arg("quantity"), py::arg("inputs"), "The quantities that an answer takes, in order of computation, with their values.");
     m.def("used", &used, py::arg("quantities"), py::arg("numbers"), py::arg("arrays"), "The supplied quantities that the wanted ones take.");
     m.def("evaluate", &evaluate_grid, py::arg("quantities"), py::arg("shape"), py::arg("inputs"), py::arg("out"), py::arg("threads"), py::arg("progress"), "Quantities over a grid: for each an array and its axes.");
@@ -342,8 +341,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
         const InstructionSet* const set = find_instruction_set(name.c_str());
         if (!set)
             throw unknown_name("instruction set '" + name + "' was not built, or this machine lacks it");
-        use_instruction_set(*set);
-    }, py::arg("name"), "Runs on another instruction set from now on.");
+        use_instruction_set(*set); }, py::arg("name"), "Runs on another instruction set from now on.");
     m.def("clear_pool", &clear_pool, "Gives the memory of freed results back to the system.");
     m.def("pool_bytes", &pool_bytes, "Bytes of freed results that are kept for the next ones.");
     m.def("available_memory", &available_memory, "Bytes that may still be taken.");

@@ -166,7 +166,8 @@ namespace roofslate
                 const std::size_t own = graph_.points(axes), here = evaluations(axes);
                 if (axes == pass_.axes || own > most_kept_values || here < 2 * own)
                     return false;
-                const int c = cost(i, false), least = !on_row(i) ? 20 : pass_.inner.size() > 1 ? 8 : 3;
+                const int c = cost(i, false), least = !on_row(i) ? 20 : pass_.inner.size() > 1 ? 8
+                                                                                               : 3;
                 return c >= least && std::size_t(c) * (here - own) >= least_saved_work;
             }
             bool worth_a_row(int i)
@@ -417,8 +418,10 @@ namespace roofslate
                 case Op::add: return binary(Code::add);
                 case Op::mul: return binary(Code::multiply);
                 case Op::sub: return binary(place == 0 ? Code::subtract : Code::subtract_from);
-                case Op::max: return binary(no_check_of_order(n) ? Code::maximum_proved : place == 0 ? Code::maximum : Code::maximum_of);
-                case Op::min: return binary(no_check_of_order(n) ? Code::minimum_proved : place == 0 ? Code::minimum : Code::minimum_of);
+                case Op::max: return binary(no_check_of_order(n) ? Code::maximum_proved : place == 0 ? Code::maximum
+                                                                                                     : Code::maximum_of);
+                case Op::min: return binary(no_check_of_order(n) ? Code::minimum_proved : place == 0 ? Code::minimum
+                                                                                                     : Code::minimum_of);
                 case Op::div:
                     if (place == 1)
                         return binary(Code::divide_into);

@@ -100,8 +100,7 @@ namespace roofslate
         {
         public:
             Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream)
-                : pass_(pass), set_(set), stream_(stream), odometer_(pass.outer, graph.shape()), program_(pass.program), values_(std::size_t(pass.values)),
-                  strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size()), row_of_output_(pass.outputs.size())
+                : pass_(pass), set_(set), stream_(stream), odometer_(pass.outer, graph.shape()), program_(pass.program), values_(std::size_t(pass.values)), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size()), row_of_output_(pass.outputs.size())
             {
                 std::size_t uneven = 0;
                 for (const Row& a : pass.arrays)

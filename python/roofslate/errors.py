@@ -61,8 +61,10 @@ class IneffectiveInput(RoofslateError, ValueError):  # noqa: N818
     """An input that changes nothing, because something given downstream of it has the say."""
 
 
-class OutOfMemory(RoofslateError, MemoryError):  # noqa: N818
+class OutOfMemory(MemoryError, RoofslateError):  # noqa: N818
     """A result that would not fit into the memory of this machine."""
+
+    # MemoryError comes first: it makes its instances in its own way, which must be that of the class.
 
 
 class PresetError(RoofslateError, ValueError):

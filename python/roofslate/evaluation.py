@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roofslate import _core, units as _units
+from roofslate import _core
+from roofslate import units as _units
 from roofslate.catalogs import Preset
 from roofslate.errors import (
     AxisError,
@@ -32,7 +33,6 @@ from roofslate.inputs import (
     find_preset,
     input_quantity,
     number,
-    numbers,
     preset_numbers,
     read_grid,
     wanted_names,
@@ -141,8 +141,8 @@ def evaluate(
     units : dict of str, optional
         Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
     **inputs
-        By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array, `rs.linspace` or
-        `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray` (its dims);
+        By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array,
+        `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray` (its dims);
         ``model=``, ``hardware=``, ``prices=``: the name of a preset, a preset, or a list of them (an axis).
 
     Returns
@@ -161,7 +161,8 @@ def evaluate(
     Examples
     --------
     >>> import roofslate as rs
-    >>> t = rs.evaluate("pass_time", model="DeepSeek-V3", hardware="GB200 NVL72", batch_size=[1, 1024], context_length="8k")
+    >>> cell = dict(model="DeepSeek-V3", hardware="GB200 NVL72", context_length="8k")
+    >>> t = rs.evaluate("pass_time", batch_size=[1, 1024], **cell)
     >>> t.dims
     ('batch_size',)
     """
@@ -192,17 +193,26 @@ def _given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str])
         return []
     if isinstance(out, Mapping):
         if set(out) != set(wanted):
-            raise InputTypeError(f"out must hold one array for each output {', '.join(wanted)}, got {', '.join(map(str, out))}")
+            raise InputTypeError(
+                f"out must hold one array for each output {', '.join(wanted)}, got {', '.join(map(str, out))}"
+            )
         arrays = [out[name] for name in wanted]
     elif isinstance(outputs, str):
         arrays = [out]
     else:
         raise InputTypeError("out for a list of outputs is a dict of arrays by name")
     for name, array in zip(wanted, arrays, strict=True):
-        if not isinstance(array, np.ndarray) or array.dtype != np.float64 or not array.dtype.isnative or not array.flags.writeable:
+        if (
+            not isinstance(array, np.ndarray)
+            or array.dtype != np.float64
+            or not array.dtype.isnative
+            or not array.flags.writeable
+        ):
             raise InputTypeError(f"out for {name!r} must be a writable float64 array, got {_kind(array)}")
         if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
-            raise InputTypeError(f"out for {name!r} must hold whole aligned numbers: its strides {array.strides} do not")
+            raise InputTypeError(
+                f"out for {name!r} must hold whole aligned numbers: its strides {array.strides} do not"
+            )
     return arrays
 
 
@@ -210,7 +220,9 @@ def _kind(value: Any) -> str:
     return f"{type(value).__name__} of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
 
 
-def _labelled(name: str, values: Any, dims: tuple[str, ...], unit: str, grid: Grid, *, keep: bool = False) -> xr.DataArray:
+def _labelled(
+    name: str, values: Any, dims: tuple[str, ...], unit: str, grid: Grid, *, keep: bool = False
+) -> xr.DataArray:
     import xarray as xr
 
     q = lookup(name)
@@ -238,7 +250,11 @@ def _provenance(grid: Grid) -> dict[str, str]:
         attrs[keyword] = ", ".join(f"{p.name} ({p.date})" if p.date else p.name for p in presets)
     for name, i in grid.inputs.items():
         if not i.dims and i.origin is None:
-            attrs[name] = i.quantity.choices[int(i.values)] if i.quantity.choices else _units.format(float(i.values), i.quantity.unit, 12)
+            attrs[name] = (
+                i.quantity.choices[int(i.values)]
+                if i.quantity.choices
+                else _units.format(float(i.values), i.quantity.unit, 12)
+            )
     return attrs
 
 
@@ -303,7 +319,11 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
             return _point_of_grid(output, inputs)
     overlap_of_presets = len(found) < sum(len(preset_numbers(p)) for p in presets)
     found |= explicit
-    if overlap_of_presets or _exceeds_bound(found) or not _has_effect(output, tuple(explicit), tuple(presets), _choices(found)):
+    if (
+        overlap_of_presets
+        or _exceeds_bound(found)
+        or not _has_effect(output, tuple(explicit), tuple(presets), _choices(found))
+    ):
         return _point_of_grid(output, inputs)
     return found
 
@@ -330,7 +350,9 @@ def _choices(found: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _has_effect(output: str, explicit: tuple[str, ...], presets: tuple[Any, ...], choices: tuple[tuple[str, float], ...]) -> bool:
+def _has_effect(
+    output: str, explicit: tuple[str, ...], presets: tuple[Any, ...], choices: tuple[tuple[str, float], ...]
+) -> bool:
     """Whether no explicit input is made ineffective by a preset. Depends on names and choices alone."""
     if not presets:
         return True
@@ -343,7 +365,9 @@ def _has_effect(output: str, explicit: tuple[str, ...], presets: tuple[Any, ...]
     for name in explicit:
         q = lookup(name)
         stand_in = decided.get(name)
-        grid.inputs[name] = Input(q, np.array(0.5 if stand_in is None else stand_in), () if stand_in is not None else ("any",))
+        grid.inputs[name] = Input(
+            q, np.array(0.5 if stand_in is None else stand_in), () if stand_in is not None else ("any",)
+        )
     try:
         check_effect(grid, [output])
     except RoofslateError:  # whatever it is, the full reading names it
@@ -372,7 +396,8 @@ def frame(
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns are inputs: numbers, texts with units, words of choices; ``model``, ``hardware``, ``prices``: names of presets.
+        Columns are inputs: numbers, texts with units, words of choices; in ``model``, ``hardware`` and ``prices`` names
+        of presets.
     outputs : str or list of str
         Names of quantities.
     ignore : iterable of str
@@ -387,8 +412,8 @@ def frame(
     Returns
     -------
     pandas.DataFrame
-        One column an output, with the index of `table`; a quantity that is a choice is categorical. A row with a missing value
-        or a number outside of its range holds NaN, and one warning counts such rows.
+        One column an output, with the index of `table`; a quantity that is a choice is categorical. A row with a
+        missing value or a number outside of its range holds NaN, and one warning counts such rows.
 
     Raises
     ------
@@ -426,12 +451,16 @@ def frame(
             columns[name] = column
     if bad is not None:
         warnings.warn(
-            f"{int(bad.sum())} of {len(table)} rows hold NaN: an input is missing or outside of its range", RoofslateWarning, stacklevel=2
+            f"{int(bad.sum())} of {len(table)} rows hold NaN: an input is missing or outside of its range",
+            RoofslateWarning,
+            stacklevel=2,
         )
     return pd.DataFrame(columns, index=table.index, copy=False)
 
 
-def _read_table(table: pd.DataFrame, ignore: set[str], inputs: Mapping[str, Any], wanted: Sequence[str]) -> tuple[Grid, Any]:
+def _read_table(
+    table: pd.DataFrame, ignore: set[str], inputs: Mapping[str, Any], wanted: Sequence[str]
+) -> tuple[Grid, Any]:
     """The grid of a table, and which of its rows are bad (None: none)."""
     if not table.columns.is_unique:
         raise AxisError("the table has two columns of the same name")
@@ -470,7 +499,11 @@ def _column_numbers(column: pd.Series, q: Quantity) -> tuple[Values, Any]:
     """A column in base units, and which of its rows are missing or out of range (None: none)."""
     import pandas as pd
 
-    if isinstance(column.dtype, pd.CategoricalDtype) or not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+    if (
+        isinstance(column.dtype, pd.CategoricalDtype)
+        or not pd.api.types.is_numeric_dtype(column.dtype)
+        or pd.api.types.is_bool_dtype(column.dtype)
+    ):
         codes, distinct = pd.factorize(column)
         words = [w if not isinstance(w, str) or q.choices else _units.parse(w, q.unit) for w in distinct]
         for w in distinct:
@@ -539,7 +572,9 @@ def to_units(result: Any, units: str | Mapping[str, str]) -> Any:
     if isinstance(units, Mapping):
         missing = [name for name in units if name not in result.data_vars]
         if missing:
-            raise UnknownName(f"the dataset has no variable {missing[0]!r}; it holds {', '.join(map(str, result.data_vars))}")
+            raise UnknownName(
+                f"the dataset has no variable {missing[0]!r}; it holds {', '.join(map(str, result.data_vars))}"
+            )
         return result.assign({name: to_units(result[name], text) for name, text in units.items()})
     factor = _units.convert_factor(units, result.attrs["units"])
     return (result / factor).rename(result.name).assign_attrs({**result.attrs, "units": units})

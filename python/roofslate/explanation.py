@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roofslate import _core, units
-from roofslate.catalogs import Fact
 from roofslate.errors import AxisError, MissingInput
 from roofslate.inputs import Grid, explain_missing, read_grid, wanted_names
 from roofslate.registry import Quantity, lookup
+
+if TYPE_CHECKING:
+    from roofslate.catalogs import Fact
 
 __all__ = ["Explanation", "Given", "Step", "explain"]
 
@@ -31,7 +33,8 @@ class Binding:
         verb = "binds" if self.maximum else "limits"
         if smaller <= 0 or not math.isfinite(larger):
             return f"{self.winner} {verb}"
-        return f"{self.winner} {verb}, {self.loser} is {larger / smaller:.3g} times {'smaller' if self.maximum else 'larger'}"
+        side = "smaller" if self.maximum else "larger"
+        return f"{self.winner} {verb}, {self.loser} is {larger / smaller:.3g} times {side}"
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Step:
     value : float
         In base units; of a choice, its position.
     formula, substituted : str
-        What choices leave of the formula, in names and with the numbers put in; empty for an input that another quantity gives.
+        What choices leave of the formula, in names and with the numbers put in.
     latex, latex_substituted : str
         The same as LaTeX.
     bindings : tuple of Binding
@@ -207,7 +210,9 @@ def explain(output: str, /, **inputs: Any) -> Explanation:
     grid = read_grid(inputs, [name])
     for input_name, i in grid.inputs.items():
         if i.dims:
-            raise AxisError(f"rs.explain derives one value, but {i.origin or input_name} is an axis; choose a point of it")
+            raise AxisError(
+                f"rs.explain derives one value, but {i.origin or input_name} is an axis; choose a point of it"
+            )
     supplied = {input_name: float(i.values) for input_name, i in grid.inputs.items()}
     try:
         computed = dict(_core.chain(name, supplied))
@@ -252,7 +257,16 @@ def _top_down(name: str, values: dict[str, float], supplied: dict[str, float]) -
 def _step(q: Quantity, values: dict[str, float]) -> Step:
     if not q.computed:
         source = lookup(str(q.fallback))
-        return Step(q, values[q.name], source.name, _human(source, values[source.name]), source.symbol, _latex_number(source, values[source.name]), (), ())
+        return Step(
+            q,
+            values[q.name],
+            source.name,
+            _human(source, values[source.name]),
+            source.symbol,
+            _latex_number(source, values[source.name]),
+            (),
+            (),
+        )
     needs = [lookup(need) for need in q.needs]
     numbers = [values.get(need.name, math.nan) for need in needs]  # what a choice leaves out has no value
 

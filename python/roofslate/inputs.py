@@ -1,4 +1,4 @@
-"""From what a caller writes to a grid of named axes: units parsed, presets resolved, mistakes named before work starts."""
+"""From what a caller writes to a grid of named axes: units parsed, presets resolved, mistakes named first."""
 
 from __future__ import annotations
 
@@ -134,9 +134,10 @@ def numbers(values: Any, q: Quantity) -> Values:
                 flat.append(number(item, q))
         return np.array(flat, dtype=float).reshape(array.shape)
     if q.choices or array.dtype.kind not in "iuf":
-        raise InputTypeError(f"{q.name}: expected {'words of ' + q.range_text if q.choices else 'numbers'}, got an array of {array.dtype}")
+        expected = f"words of {q.range_text}" if q.choices else "numbers"
+        raise InputTypeError(f"{q.name}: expected {expected}, got an array of {array.dtype}")
     result: Values = array.astype(np.float64, copy=False)
-    if result.ndim and any(stride % result.itemsize for stride in result.strides) or not result.flags.aligned:
+    if (result.ndim and any(stride % result.itemsize for stride in result.strides)) or not result.flags.aligned:
         result = result.copy()
     _check_range(result, q)
     return result
@@ -352,7 +353,11 @@ def _check_bounds(grid: Grid) -> None:
         if exceeds:
             largest, smallest = float(np.max(i.values)), float(np.min(bound.values))
             text = f"{name} must not exceed {bound.quantity.name}"
-            raise ValueRangeError(f"{text}, got {largest:g} and {smallest:g}" if not zipped or not i.dims else f"{text} at any point of {i.dims}")
+            raise ValueRangeError(
+                f"{text}, got {largest:g} and {smallest:g}"
+                if not zipped or not i.dims
+                else f"{text} at any point of {i.dims}"
+            )
 
 
 def check_effect(grid: Grid, wanted: Sequence[str]) -> None:

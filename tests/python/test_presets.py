@@ -259,6 +259,7 @@ def test_the_lectures_round_model():
         "active_parameters": 100e9,
         "total_parameters": 800e9,
         "weight_bytes": 1.0,
+        "weight_format": "fp8",
         "kv_bytes_per_token": 1667.0,
         "weight_balance": 300.0,
         "balance_context": 200e3,

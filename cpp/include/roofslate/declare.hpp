@@ -32,8 +32,8 @@ namespace roofslate
     template <class... Q> void append_entries(std::vector<Entry>& to, [[maybe_unused]] std::string_view theme, list<Q...>) { (to.push_back(entry_of<Q, typename formula_of<Q>::needs>::make(theme)), ...); }
 }
 
-#define ROOFSLATE_DECLARE(theme)                                                                                      \
-    namespace roofslate                                                                                               \
-    {                                                                                                                 \
-        void append_##theme(std::vector<Entry>& to) { append_entries(to, #theme, quantities::theme{}); }              \
+#define ROOFSLATE_DECLARE(theme)                                                                         \
+    namespace roofslate                                                                                  \
+    {                                                                                                    \
+        void append_##theme(std::vector<Entry>& to) { append_entries(to, #theme, quantities::theme{}); } \
     }

@@ -33,7 +33,9 @@ namespace roofslate
         const Routine* routine = nullptr;
         int next = -1;                    // in the chain of equal hashes
 
-        int arity() const { return argument[2] >= 0 ? 3 : argument[1] >= 0 ? 2 : argument[0] >= 0 ? 1 : 0; }
+        int arity() const { return argument[2] >= 0 ? 3 : argument[1] >= 0 ? 2
+                                                      : argument[0] >= 0   ? 1
+                                                                           : 0; }
         bool is_constant() const { return op == Op::constant; }
         bool is_leaf() const { return op == Op::input; }
     };

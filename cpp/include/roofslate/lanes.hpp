@@ -57,13 +57,21 @@ namespace roofslate
 #endif
         }
 
+#if XSIMD_VERSION_MAJOR < 11 // bitwise_cast took the batch, then its element
         friend Words words(const Lanes& x) { return xsimd::bitwise_cast<Words>(x.v); }
+#else
+        friend Words words(const Lanes& x) { return xsimd::bitwise_cast<std::uint64_t>(x.v); }
+#endif
         friend Lanes low_bits_to_exponent(const Lanes& x) { return from_words(words(x) << 52); }
         friend Lanes biased_exponent(const Lanes& x) { return from_words((words(x) >> 52) | Words(0x4330000000000000u)) - Lanes(4503599627370496.0); }
         friend Lanes mantissa(const Lanes& x) { return from_words((words(x) & Words(0x000fffffffffffffu)) | Words(0x3ff0000000000000u)); }
         friend Lanes high_half(const Lanes& x) { return from_words(words(x) & Words(0xfffffffff8000000u)); }
 
     private:
+#if XSIMD_VERSION_MAJOR < 11
         static Lanes from_words(const Words& u) { return xsimd::bitwise_cast<Batch>(u); }
+#else
+        static Lanes from_words(const Words& u) { return xsimd::bitwise_cast<double>(u); }
+#endif
     };
 }

@@ -7,13 +7,13 @@
 
 #define ROOFSLATE_TEXT_OF(word) #word
 #define ROOFSLATE_TEXT(word) ROOFSLATE_TEXT_OF(word)
-#define ROOFSLATE_EACH(statement)                                   \
-    {                                                               \
+#define ROOFSLATE_EACH(statement)                                    \
+    {                                                                \
         _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) \
-        {                                                           \
-            statement;                                              \
-        }                                                           \
-        break;                                                      \
+        {                                                            \
+            statement;                                               \
+        }                                                            \
+        break;                                                       \
     }
 
 namespace roofslate::ROOFSLATE_SET
@@ -213,7 +213,9 @@ namespace roofslate::ROOFSLATE_SET
                     const bool one = !q->routine && Op(q->op) >= Op::exp && Op(q->op) <= Op::floor;
                     const bool unary = one || Op(q->op) == Op::neg;
                     for (std::size_t j = 0; j < K; ++j)
-                        call(*q, value + j * width, unary ? nullptr : p ? p + j * width : first, p2 ? p2 + j * width : other, Partial ? points : width);
+                        call(*q, value + j * width, unary ? nullptr : p ? p + j * width
+                                                                        : first,
+                            p2 ? p2 + j * width : other, Partial ? points : width);
                     _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = Value::load(value + j * width);
                     break;
                 }

@@ -1,0 +1,202 @@
+"""What a chart is: its numbers, how they are drawn, and what the report says about it."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from roofslate import units
+from roofslate.charts import _draw
+from roofslate.errors import AxisError, InputTypeError
+from roofslate.evaluation import evaluate
+from roofslate.registry import entries
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+__all__ = ["Chart", "chart", "dataset", "filled", "first_reach", "tabulated"]
+
+Data = Callable[..., "pd.DataFrame"]
+Draw = Callable[["Axes", "pd.DataFrame"], None]
+
+
+class Chart:
+    """One chart of the lecture: call it to draw, ask `data` for the numbers behind it.
+
+    Attributes
+    ----------
+    name : str
+        As in ``rs.charts.<name>``.
+    number : str
+        Its number in the list of charts, such as ``"C2"``.
+    title : str
+        The point that it makes, a short sentence.
+    chapter : int
+        Chapter of the lecture.
+    brief : str
+        What it shows, in a line.
+    size : tuple of float
+        Width and height of a figure of its own, in inches.
+    """
+
+    def __init__(
+        self,
+        draw: Draw,
+        data: Data,
+        *,
+        number: str,
+        title: str,
+        chapter: int,
+        paragraph: str,
+        size: tuple[float, float],
+    ) -> None:
+        self.name = self.__name__ = draw.__name__
+        self.__module__ = draw.__module__
+        self.__doc__ = inspect.getdoc(draw)
+        self.__signature__ = inspect.Signature(
+            [
+                inspect.Parameter("ax", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
+                *_keywords(data),
+            ]
+        )
+        self.number, self.title, self.chapter, self.size = number, title, chapter, size
+        self.brief = (self.__doc__ or "").partition("\n")[0]
+        self._draw, self._data, self._paragraph = draw, data, paragraph
+
+    def __repr__(self) -> str:
+        return f"<chart {self.number} {self.name}: {self.brief}>"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+    def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes:
+        """Draw the chart: into `ax`, or into a new figure in the house style."""
+        table = self._data(**inputs)
+        with _draw.house_style():
+            ax = _draw.axes(ax, self.size)
+            ax.set_title(self.title)
+            self._draw(ax, table)
+        return ax
+
+    def data(self, **inputs: Any) -> pd.DataFrame:
+        """Give the numbers behind the chart, in base units.
+
+        Parameters
+        ----------
+        **inputs
+            As for the chart itself.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``attrs["units"]`` holds the units of its columns, ``attrs["marks"]`` the numbers that are marked in the chart.
+        """
+        return self._data(**inputs)
+
+    @property
+    def paragraph(self) -> str:
+        """What the report says about the chart, with its numbers computed."""
+        told = self._data().attrs
+
+        def written(match: re.Match[str]) -> str:
+            name, digits = match[1], int(match[2] or 3)
+            value = told["marks"][name]
+            return units.format(value, told["units"][name], digits) if math.isfinite(value) else "never"
+
+        return re.sub(r"\{(\w+)(?::(\d))?\}", written, self._paragraph)
+
+
+def _keywords(data: Data) -> list[inspect.Parameter]:
+    parameters = inspect.signature(data).parameters.values()
+    return [p for p in parameters if p.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)]
+
+
+def chart(
+    number: str,
+    data: Data,
+    *,
+    title: str,
+    paragraph: str,
+    chapter: int = 1,
+    size: tuple[float, float] = (6.4, 4.0),
+) -> Callable[[Draw], Chart]:
+    """Make a chart of a function that draws; its docstring is the chart's.
+
+    Parameters
+    ----------
+    number : str
+        Its number in the list of charts.
+    data : callable
+        Takes the inputs of a call, gives the table that is drawn.
+    title : str
+        The point that it makes, a short sentence.
+    paragraph : str
+        Words for the report; ``{name}`` or ``{name:digits}`` is the mark of that name.
+    chapter : int
+        Chapter of the lecture.
+    size : tuple of float
+        Width and height of a figure of its own, in inches.
+    """
+
+    def made(draw: Draw) -> Chart:
+        return Chart(draw, data, number=number, title=title, chapter=chapter, paragraph=paragraph, size=size)
+
+    return made
+
+
+def filled(inputs: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Complete the inputs of a call by the lecture's, which stand by the preset keyword that replaces them as a whole."""
+    lecture = {name: x for keyword, group in defaults.items() if keyword not in inputs for name, x in group.items()}
+    return {**lecture, **inputs}
+
+
+def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
+    """Evaluate several quantities."""
+    found: Any = evaluate(outputs, **inputs)
+    return found  # type: ignore[no-any-return]
+
+
+def tabulated(data: xr.Dataset, dims: str | list[str], name: str, **marks: float) -> pd.DataFrame:
+    """Table of a dataset with `dims` as its index, its numbers without these axes given as marks.
+
+    Raises
+    ------
+    AxisError
+        If an input made another axis.
+    """
+    wanted = [dims] if isinstance(dims, str) else dims
+    others = [str(dim) for dim in data.dims if dim not in wanted]
+    if others:
+        raise AxisError(
+            f"the chart {name} draws one scenario, but {others[0]} is an axis: give one value, "
+            f"or draw rs.evaluate(...) with rs.plot"
+        )
+    table = data.to_dataframe(dim_order=wanted)
+    table.attrs["marks"] = marks
+    table.attrs["units"] = {str(name): array.attrs.get("units", "1") for name, array in data.variables.items()}
+    table.attrs["units"] |= {mark: entries()[mark].unit for mark in marks if mark in entries()}
+    return table
+
+
+def first_reach(rising: str, level: str, along: str, low: float, high: float, **inputs: Any) -> float:
+    """Find the input from which on one quantity is at least another, by evaluations ever closer; inf where it never is."""
+    import numpy as np
+
+    if not 0 < low < high < math.inf:
+        raise InputTypeError(f"{along}: no range to search between {low} and {high}")
+    for _ in range(7):
+        points = np.geomspace(low, high, 257)
+        found = dataset([rising, level], **{**inputs, along: points})
+        reached = np.broadcast_to((found[rising] >= found[level]).to_numpy(), points.shape)
+        if not reached.any():
+            return math.inf
+        first = int(reached.argmax())
+        if first == 0:
+            return float(points[0])
+        low, high = float(points[first - 1]), float(points[first])
+    return high

@@ -1,0 +1,273 @@
+"""How charts are drawn: the house style, scaled ticks, labels at lines, panels and brackets."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate import units
+from roofslate.errors import InputTypeError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.text import Annotation
+
+__all__ = [
+    "BATCH",
+    "BOLD",
+    "COMPUTE",
+    "INK",
+    "KV",
+    "MEMORY",
+    "NOTE",
+    "PALETTE",
+    "WEIGHTS",
+    "axes",
+    "bracket",
+    "callout",
+    "house_style",
+    "label_ends",
+    "panels",
+    "scale_ticks",
+    "styles",
+    "text_of",
+    "words",
+]
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2)), (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+INK = "#222222"
+NOTE = "#555555"
+PAPER = "#F2F2F2"
+
+# One look for each term of a pass, in all charts.
+COMPUTE: dict[str, Any] = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6}
+KV: dict[str, Any] = {"color": "#E69F00", "linestyle": "-.", "linewidth": 1.6}
+WEIGHTS: dict[str, Any] = {"color": "#7A4A12", "linestyle": (0, (6, 2)), "linewidth": 1.6}
+MEMORY: dict[str, Any] = {"color": "#777777", "linestyle": "--", "linewidth": 1.1}
+BOLD: dict[str, Any] = {"color": "#111111", "linestyle": "-", "linewidth": 3.4, "zorder": 2.5}
+BATCH = "batch size (sequences)"
+
+_SPELLED = {"kv": "KV", "hbm": "HBM", "flops": "FLOP/s", "hidden": "hidden"}
+_COUNTED = {
+    "sequence": "sequences",
+    "token": "tokens",
+    "token/sequence": "tokens",
+    "parameter": "parameters",
+    "chip": "chips",
+}
+
+
+@contextlib.contextmanager
+def house_style() -> Iterator[None]:
+    """Draw in the house style inside of the block; what the user has set holds again after it."""
+    import matplotlib as mpl
+
+    with mpl.style.context(Path(__file__).parent.with_name("house.mplstyle")):
+        yield
+
+
+def axes(ax: Any, size: tuple[float, float]) -> Axes:
+    """Give the axes to draw into: those given, in the manner of the house, or those of a new figure."""
+    from matplotlib import pyplot
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        return pyplot.subplots(figsize=size)[1]
+    if not isinstance(ax, Axes):
+        raise InputTypeError(f"ax must be a matplotlib Axes, got {type(ax).__name__}")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def styles(count: int) -> list[dict[str, Any]]:
+    """Colours with a line and a marker of their own."""
+    n = len(PALETTE)
+    return [{"color": PALETTE[k % n], "linestyle": DASHES[(k + k // n) % n], "marker": MARKERS[k % n]} for k in range(count)]
+
+
+# ----------------------------------------------------------------------------------------------------- words, numbers
+
+
+def words(name: str, unit: str | None = None) -> str:
+    """Name of a quantity as an axis wants it: ``"batch size (sequences)"``."""
+    text = " ".join(_SPELLED.get(word, word) for word in name.split("_"))
+    return f"{text} ({_COUNTED[unit]})" if unit in _COUNTED else text
+
+
+def text_of(value: float, unit: str, digits: int = 3) -> str:
+    """Number with its unit as short as a chart wants it: ``"87.4k"``, ``"$2/Mtok"``."""
+    if math.isinf(value):
+        return "never"
+    return units.scale([value], unit).tick(value, digits)
+
+
+def scale_ticks(axis: Axis, unit: str, *, log: bool = False) -> None:
+    """Write the ticks of an axis with its unit, scaled: ``200k``, ``20 ms``, ``$2/Mtok``."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    def write(x: float, _: int | None = None) -> str:
+        if x == 0:
+            return "0"
+        low, high = axis.get_view_interval()
+        span = [x] if log else [max(abs(low), abs(high))]
+        return units.scale(span, unit).tick(x).replace("-", "\N{MINUS SIGN}", 1 if x < 0 else 0)
+
+    if log:
+        axis._set_axes_scale("log") if not axis.get_scale() == "log" else None  # type: ignore[attr-defined]
+        low, high = sorted(axis.get_view_interval())
+        wide = high / low > 30
+        axis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=8))
+        axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(FuncFormatter(write))
+
+
+# ----------------------------------------------------------------------------------------------------------- labels
+
+
+def _pixels(ax: Axes) -> tuple[float, float]:
+    box = ax.get_window_extent()
+    return max(box.width, 1.0), max(box.height, 1.0)
+
+
+def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]], *, size: float = 9, room: float | None = None) -> None:
+    """Label lines at their right ends, inside of the axes, which are widened; labels that would touch are moved apart.
+
+    Parameters
+    ----------
+    ax : Axes
+        With its limits set.
+    ends : sequence of tuple
+        ``(x, y, text, color)`` of each end.
+    size : float
+        Of the font, in points.
+    room : float, optional
+        Share of the width that the labels get; measured otherwise.
+    """
+    if not ends:
+        return
+    width, height = _pixels(ax)
+    point = ax.figure.dpi / 72
+    if room is None:
+        measured = [ax.text(0, 0, text, fontsize=size) for *_, text, _ in ends]
+        widest = max(m.get_window_extent().width for m in measured)
+        for m in measured:
+            m.remove()
+        room = min((widest + 14 * point) / (0.86 * width), 0.5)  # the layout narrows the axes for the ticks
+    right = max(x for x, *_ in ends)
+    _widen(ax, right, room)
+    gap = size * 1.22 * point
+    order = sorted(range(len(ends)), key=lambda k: ends[k][1])
+    wanted = [float(ax.transData.transform((ends[k][0], ends[k][1]))[1]) for k in order]
+    bottom = float(ax.transAxes.transform((0, 0))[1])
+    # the layout makes the axes lower later, so the gap is taken a little wide
+    placed = _apart(wanted, gap * 1.12, bottom, bottom + height)
+    for k, before, after in zip(order, wanted, placed, strict=True):
+        x, y, text, color = ends[k]
+        shift = (after - before) / point
+        ax.annotate(
+            text,
+            (x, y),
+            xytext=(7, shift),
+            textcoords="offset points",
+            va="center",
+            ha="left",
+            fontsize=size,
+            color=color,
+            annotation_clip=False,
+        )
+
+
+def _widen(ax: Axes, right: float, room: float) -> None:
+    low = ax.get_xlim()[0]
+    if ax.get_xscale() == "log":
+        ax.set_xlim(low, low * (right / low) ** (1 / (1 - room)))
+    else:
+        ax.set_xlim(low, low + (right - low) / (1 - room))
+
+
+def _apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Positions in ascending order at least `gap` apart, as near to those wanted as that allows."""
+    groups: list[list[float]] = []  # mean of wants less their place in the group, count
+    for y in wanted:
+        groups.append([y, 1.0])
+        while len(groups) > 1:
+            (a, n), (b, m) = groups[-2:]
+            if a + gap * (n - 1) / 2 + gap <= b - gap * (m - 1) / 2:
+                break
+            groups[-2:] = [[(a * n + b * m) / (n + m), n + m]]
+    placed = [middle + gap * (i - (n - 1) / 2) for middle, n in groups for i in range(int(n))]
+    down = max(0.0, placed[-1] - high)
+    up = max(0.0, low - placed[0])
+    return [y - down + up for y in placed]
+
+
+def callout(
+    ax: Axes,
+    text: str,
+    at: tuple[float, float],
+    to: tuple[float, float],
+    *,
+    color: str = INK,
+    **more: Any,
+) -> Annotation:
+    """Write a remark at `to`, in shares of the axes, with a thin arrow to the point `at`."""
+    arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 0.8, "shrinkA": 2, "shrinkB": 4, "mutation_scale": 8}
+    return ax.annotate(
+        text,
+        at,
+        xytext=to,
+        textcoords="axes fraction",
+        fontsize=9,
+        color=color,
+        arrowprops=arrow,
+        **{"ha": "left", "va": "center", **more},
+    )
+
+
+def bracket(ax: Axes, left: float, right: float, y: float, text: str, *, color: str = INK, below: bool = True) -> None:
+    """Mark a stretch of the horizontal axis by a line with two arrowheads, and say what it is."""
+    arrow = {"arrowstyle": "<|-|>", "color": color, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8}
+    ax.annotate("", (right, y), xytext=(left, y), arrowprops=arrow)
+    ax.annotate(
+        text,
+        ((left + right) / 2, y),
+        xytext=(0, -4 if below else 4),
+        textcoords="offset points",
+        ha="center",
+        va="top" if below else "bottom",
+        fontsize=9,
+        color=color,
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------- panels
+
+
+def panels(ax: Axes, columns: int, *, left: float = 0.0, gap: float = 0.06, bottom: float = 0.0) -> list[Axes]:
+    """Divide axes into panels side by side; the axes themselves keep their title alone.
+
+    Parameters
+    ----------
+    ax : Axes
+    columns : int
+    left, bottom : float
+        Margin for labels, in shares of the axes.
+    gap : float
+        Between panels, in shares of the axes.
+    """
+    ax.set_axis_off()
+    width = (1 - left - gap * (columns - 1)) / columns
+    made = [ax.inset_axes((left + k * (width + gap), bottom, width, 1 - bottom)) for k in range(columns)]
+    for panel in made:
+        for side in ("top", "right"):
+            panel.spines[side].set_visible(False)
+    return made
