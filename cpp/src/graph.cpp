@@ -74,6 +74,7 @@ namespace roofslate
 
     Closure::Closure(Graph& graph, const std::vector<Supplied>& supplied) : graph_(graph), node_of_(std::size_t(registry().size()), -1), used_(std::size_t(registry().size()), 0)
     {
+        positions_.reserve(256), path_.reserve(32), visited_.reserve(64);
         for (const Supplied& s : supplied)
             node_of_[std::size_t(s.quantity)] = graph_.leaf(s.view);
     }
@@ -90,9 +91,10 @@ namespace roofslate
         int result;
         if (e.computed())
         {
-            positions_.emplace_back(e.tape.operations.size(), -1);
-            result = instantiate(quantity, e.root);
-            positions_.pop_back();
+            const std::size_t first = positions_.size();
+            positions_.resize(first + e.tape.operations.size(), -1);
+            result = instantiate(e, first, e.root);
+            positions_.resize(first);
         }
         else if (e.fallback >= 0)
             result = node(e.fallback);
@@ -105,13 +107,10 @@ namespace roofslate
         return node_of_[std::size_t(quantity)] = result;
     }
     // The operation at a position of the quantity's tape. Only what a decided choice leaves is visited, so that nothing else need be supplied.
-    int Closure::instantiate(int quantity, int position)
+    int Closure::instantiate(const Entry& e, std::size_t first, int position)
     {
-        const std::size_t depth = positions_.size() - 1;
-        const int done = positions_[depth][std::size_t(position)];
-        if (done >= 0)
+        if (const int done = positions_[first + std::size_t(position)]; done >= 0)
             return done;
-        const Entry& e = registry()[quantity];
         const Operation& o = e.tape.operations[std::size_t(position)];
         int result;
         if (o.op == Op::input)
@@ -121,17 +120,17 @@ namespace roofslate
         else
         {
             std::array<int, 3> at{-1, -1, -1};
-            at[0] = instantiate(quantity, o.argument[0]);
+            at[0] = instantiate(e, first, o.argument[0]);
             if (o.op == Op::select && graph_[at[0]].is_constant())
-                result = instantiate(quantity, o.argument[graph_[at[0]].value != 0 ? 1 : 2]);
+                result = instantiate(e, first, o.argument[graph_[at[0]].value != 0 ? 1 : 2]);
             else
             {
                 for (std::size_t k = 1; k < 3 && o.argument[k] >= 0; ++k)
-                    at[k] = instantiate(quantity, o.argument[k]);
+                    at[k] = instantiate(e, first, o.argument[k]);
                 result = graph_.operation(o.op, at[0], at[1], at[2], o.routine);
             }
         }
-        return positions_[depth][std::size_t(position)] = result;
+        return positions_[first + std::size_t(position)] = result;
     }
     void Closure::missing(int quantity) const
     {

@@ -23,9 +23,9 @@ namespace roofslate
         }
     }
 
-    std::vector<Range> ranges(const Graph& graph)
+    std::pmr::vector<Range> ranges(const Graph& graph, std::pmr::memory_resource* arena)
     {
-        std::vector<Range> r(static_cast<std::size_t>(graph.size()));
+        std::pmr::vector<Range> r(std::size_t(graph.size()), arena);
         const auto of = [&](int i) { return i >= 0 ? r[std::size_t(i)] : Range{}; };
         for (int i = 0; i < graph.size(); ++i)
         {

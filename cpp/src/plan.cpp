@@ -39,26 +39,26 @@ namespace roofslate
         class PassPlanner
         {
         public:
-            PassPlanner(const Graph& graph, const std::vector<Range>& ranges, const InstructionSet& set, const std::vector<Output>& outputs, AxisSet axes) : PassPlanner(graph, ranges, set, outputs)
+            PassPlanner(const Graph& graph, const List<Range>& ranges, const InstructionSet& set, Arena* arena, const List<Output>& outputs, AxisSet axes) : PassPlanner(graph, ranges, set, arena, outputs)
             {
                 pass_.axes = axes;
                 lay_out();
                 find_kept();
             }
             // The pass that computes, once for all rows of `main`, what depends on the row alone.
-            PassPlanner(const PassPlanner& main, const std::vector<Output>& outputs) : PassPlanner(main.graph_, main.ranges_, main.set_, outputs)
+            PassPlanner(const PassPlanner& main, Arena* arena, const List<Output>& outputs) : PassPlanner(main.graph_, main.ranges_, main.set_, arena, outputs)
             {
                 pass_.axes = row_axes_ = main.row_axes_;
                 pass_.inner = main.pass_.inner, pass_.row = main.pass_.row;
                 find_kept();
             }
-            const std::vector<int>& kept() const { return kept_; }             // to be computed in passes of their own
-            const std::vector<int>& kept_rows() const { return kept_rows_; }   // to be computed by the pass before this one
+            const List<int>& kept() const { return kept_; }             // to be computed in passes of their own
+            const List<int>& kept_rows() const { return kept_rows_; }   // to be computed by the pass before this one
             std::size_t row() const { return pass_.row; }
             int last_axis() const { return pass_.inner.back(); }
-            void set_kept_rows(const std::vector<Output>& rows) { rows_ = rows; }
+            void set_kept_rows(const List<Output>& rows) { rows_ = rows; }
 
-            Pass compile(const std::vector<const View*>& kept_views)
+            Pass compile(const List<const View*>& kept_views)
             {
                 kept_views_ = &kept_views;
                 count_uses();
@@ -76,10 +76,11 @@ namespace roofslate
             }
 
         private:
-            PassPlanner(const Graph& graph, const std::vector<Range>& ranges, const InstructionSet& set, const std::vector<Output>& outputs) : graph_(graph), ranges_(ranges), set_(set), records_(std::size_t(graph.size()))
+            PassPlanner(const Graph& graph, const List<Range>& ranges, const InstructionSet& set, Arena* arena, const List<Output>& outputs)
+                : graph_(graph), ranges_(ranges), set_(set), pass_(arena), kept_(arena), kept_rows_(arena), rows_(arena), records_(std::size_t(graph.size()), arena), work_(arena), free_strips_(arena), steps_(arena)
             {
                 pass_.outputs = outputs;
-                pass_.program.reserve(48), pass_.references.reserve(48), steps_.reserve(32);
+                pass_.program.reserve(32), pass_.references.reserve(32), steps_.reserve(32), work_.reserve(64);
                 std::stable_sort(pass_.outputs.begin(), pass_.outputs.end(), [](const Output& a, const Output& b) { return a.node < b.node; });
             }
 
@@ -90,7 +91,7 @@ namespace roofslate
             void lay_out()
             {
                 const Output& first = pass_.outputs.front();
-                std::vector<int> order;
+                List<int> order(pass_.outer.get_allocator());
                 for (int k = 0; k < int(graph_.shape().size()); ++k)
                     if (pass_.axes >> k & 1)
                         order.push_back(k);
@@ -117,7 +118,7 @@ namespace roofslate
             {
                 return std::all_of(pass_.outputs.begin(), pass_.outputs.end(), [&](const Output& o) { return o.stride[std::size_t(last)] == 1 && o.stride[std::size_t(next)] == std::ptrdiff_t(row); });
             }
-            bool copies_fit(const std::vector<int>& order, std::size_t inner) const // of supplied arrays that would be spread along the row
+            bool copies_fit(const List<int>& order, std::size_t inner) const // of supplied arrays that would be spread along the row
             {
                 AxisSet joined = 0;
                 for (std::size_t k = order.size() - inner; k < order.size(); ++k)
@@ -466,17 +467,17 @@ namespace roofslate
                 std::size_t depth;
             };
             const Graph& graph_;
-            const std::vector<Range>& ranges_;
+            const List<Range>& ranges_;
             const InstructionSet& set_;
             Pass pass_;
             AxisSet row_axes_ = 0;
-            std::vector<int> kept_, kept_rows_;
-            std::vector<Output> rows_;
-            const std::vector<const View*>* kept_views_ = nullptr;
-            std::vector<Record> records_;
-            std::vector<int> work_, free_strips_;
+            List<int> kept_, kept_rows_;
+            List<Output> rows_;
+            const List<const View*>* kept_views_ = nullptr;
+            List<Record> records_;
+            List<int> work_, free_strips_;
             int walk_ = 0, walks_ = 0;
-            std::vector<Step> steps_;
+            List<Step> steps_;
             int running_ = -1;
         };
     }
@@ -556,24 +557,24 @@ namespace roofslate
         return stride;
     }
 
-    Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set)
+    Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set, Arena* arena)
     {
-        Plan plan;
-        std::vector<Output> open;
+        Plan plan(arena);
+        List<Output> open(arena);
         for (const Output& o : outputs)
             (graph[o.node].axes ? open : plan.constants).push_back(o);
-        const std::vector<Range> bounds = open.empty() ? std::vector<Range>{} : ranges(graph);
-        std::vector<View> views(static_cast<std::size_t>(graph.size()));
-        std::vector<const View*> kept_views(static_cast<std::size_t>(graph.size()), nullptr);
+        const List<Range> bounds = open.empty() ? List<Range>(arena) : ranges(graph, arena);
+        List<View> views(std::size_t(graph.size()), arena);
+        List<const View*> kept_views(std::size_t(graph.size()), nullptr, arena);
         // Most axes first: what a pass keeps becomes an output of a pass with fewer axes, which runs earlier.
         while (!open.empty())
         {
             const auto axis_count = [](AxisSet a) { return __builtin_popcount(a); };
             const AxisSet axes = graph[std::max_element(open.begin(), open.end(), [&](const Output& a, const Output& b) { return axis_count(graph[a.node].axes) < axis_count(graph[b.node].axes); })->node].axes;
             const auto rest = std::stable_partition(open.begin(), open.end(), [&](const Output& o) { return graph[o.node].axes != axes; });
-            PassPlanner planner(graph, bounds, set, {rest, open.end()}, axes);
+            PassPlanner planner(graph, bounds, set, arena, List<Output>(rest, open.end(), arena), axes);
             open.erase(rest, open.end());
-            const auto keep = [&](const std::vector<int>& nodes) {
+            const auto keep = [&](const List<int>& nodes) {
                 for (const int node : nodes)
                 {
                     View& view = views[std::size_t(node)];
@@ -588,7 +589,7 @@ namespace roofslate
                 }
             };
             keep(planner.kept());
-            std::vector<Output> rows;
+            List<Output> rows(arena);
             for (const int node : planner.kept_rows())
             {
                 plan.kept.push_back(aligned_doubles(planner.row()));
@@ -599,7 +600,7 @@ namespace roofslate
             std::optional<PassPlanner> before;
             if (!rows.empty())
             {
-                before.emplace(planner, rows);
+                before.emplace(planner, arena, rows);
                 keep(before->kept());
             }
             plan.passes.push_back(planner.compile(kept_views));

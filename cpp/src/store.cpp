@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <thread>
 
@@ -21,7 +22,7 @@ namespace roofslate
         class Odometer
         {
         public:
-            Odometer(const std::vector<int>& axes, const std::vector<std::size_t>& shape) : axes_(axes), shape_(shape), at_(axes.size(), 0) {}
+            Odometer(const List<int>& axes, const std::vector<std::size_t>& shape, Arena* arena) : axes_(axes), shape_(shape), at_(axes.size(), 0, arena) {}
             void go_to(std::size_t row)
             {
                 for (std::size_t d = axes_.size(); d-- > 0;)
@@ -50,13 +51,13 @@ namespace roofslate
 
         private:
             std::size_t length(std::size_t d) const { return shape_[std::size_t(axes_[d])]; }
-            const std::vector<int>& axes_;
+            const List<int>& axes_;
             const std::vector<std::size_t>& shape_;
-            std::vector<std::size_t> at_;
+            List<std::size_t> at_;
         };
 
         // Writes an array point by point over the axes from `d` on, `n` points; repeated parts are copied as a whole.
-        void copy_spread(double* to, const double* from, const std::array<std::ptrdiff_t, most_axes>& stride, const std::vector<int>& axes, std::size_t d, std::size_t n, const Graph& graph)
+        void copy_spread(double* to, const double* from, const std::array<std::ptrdiff_t, most_axes>& stride, const List<int>& axes, std::size_t d, std::size_t n, const Graph& graph)
         {
             const std::size_t length = graph.shape()[std::size_t(axes[d])], part = n / length;
             const std::ptrdiff_t step = stride[std::size_t(axes[d])];
@@ -76,7 +77,7 @@ namespace roofslate
         // Lays an array out so that it runs evenly along the row.
         void spread(Row& row, const Pass& pass, const Graph& graph)
         {
-            std::vector<int> axes;
+            List<int> axes(pass.outer.get_allocator());
             for (const int k : pass.outer)
                 if (row.view.axes >> k & 1)
                     axes.push_back(k);
@@ -100,7 +101,7 @@ namespace roofslate
         {
         public:
             Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream)
-                : pass_(pass), set_(set), stream_(stream), odometer_(pass.outer, graph.shape()), program_(pass.program), values_(std::size_t(pass.values)), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size()), row_of_output_(pass.outputs.size())
+                : pass_(pass), set_(set), stream_(stream), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_)
             {
                 std::size_t uneven = 0;
                 for (const Row& a : pass.arrays)
@@ -227,15 +228,17 @@ namespace roofslate
             }
 
             static constexpr std::size_t none = std::size_t(-1);
+            std::array<std::byte, 8192> buffer_;
+            std::pmr::monotonic_buffer_resource arena_{buffer_.data(), buffer_.size()};
             const Pass& pass_;
             const InstructionSet& set_;
             bool stream_, uneven_ = false;
             Odometer odometer_;
-            std::vector<Instruction> program_;
-            std::vector<double> values_;
+            List<Instruction> program_;
+            List<double> values_;
             std::shared_ptr<double[]> strips_, gathered_;
-            std::vector<const double*> row_of_array_;
-            std::vector<double*> row_of_output_;
+            List<const double*> row_of_array_;
+            List<double*> row_of_output_;
             std::size_t row_ = none;
         };
 
@@ -248,8 +251,10 @@ namespace roofslate
             void stop() { stop_ = true; }
             void tell() // by the calling thread
             {
+                if (!options_.report)
+                    return;
                 const auto now = std::chrono::steady_clock::now();
-                if (!options_.report || now - last_ < std::chrono::milliseconds(20))
+                if (now - last_ < std::chrono::milliseconds(20))
                     return;
                 last_ = now;
                 if (!options_.report(done_, total_))
@@ -261,7 +266,7 @@ namespace roofslate
             std::size_t total_;
             std::atomic<std::size_t> done_{0};
             std::atomic<bool> stop_{false};
-            std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+            std::chrono::steady_clock::time_point last_{}; // so that the first chunk asks
         };
 
         void run_pass(Pass& pass, const Graph& graph, const InstructionSet& set, const Options& options, Progress& progress)
@@ -331,7 +336,9 @@ namespace roofslate
     void store(const Graph& graph, const std::vector<Output>& outputs, const Options& options)
     {
         const InstructionSet& set = instruction_set();
-        Plan plan = make_plan(graph, outputs, set);
+        std::array<std::byte, 65536> buffer;
+        std::pmr::monotonic_buffer_resource arena(buffer.data(), buffer.size());
+        Plan plan = make_plan(graph, outputs, set, &arena);
         for (const Output& o : plan.constants)
             *o.data = graph[o.node].value;
         std::size_t total = 0;

@@ -142,8 +142,8 @@ def evaluate(
         Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
     **inputs
         By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array,
-        `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray` (its dims);
-        ``model=``, ``hardware=``, ``prices=``: the name of a preset, a preset, or a list of them (an axis).
+        `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray`
+        (its dims); ``model=``, ``hardware=``, ``prices=``: the name of a preset, a preset, or a list of them (an axis).
 
     Returns
     -------

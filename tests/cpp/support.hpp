@@ -111,7 +111,7 @@ namespace support
             std::size_t points = 1;
             for (std::size_t& n : shape)
             {
-                n = std::size_t(below(random, longest[below(random, 5)])) + 2;
+                n = std::size_t(below(random, longest[below(random, 5)])) + 1;
                 if (points * n > most)
                     n = 2;
                 points *= n;

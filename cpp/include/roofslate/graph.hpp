@@ -8,6 +8,8 @@
 
 namespace roofslate
 {
+    struct Entry;
+
     inline constexpr std::size_t most_axes = 16;
     using AxisSet = std::uint32_t; // bit k: varies along axis k of the grid
 
@@ -76,7 +78,7 @@ namespace roofslate
         const std::vector<int>& visited() const { return visited_; } // quantities in order of computation
 
     private:
-        int instantiate(int quantity, int position);
+        int instantiate(const Entry& entry, std::size_t first, int position);
         [[noreturn]] void missing(int quantity) const;
 
         Graph& graph_;
@@ -84,6 +86,6 @@ namespace roofslate
         std::vector<char> used_;
         std::vector<int> visited_;
         std::vector<int> path_; // from the wanted quantity to the one in work
-        std::vector<std::vector<int>> positions_; // nodes of the tapes in work
+        std::vector<int> positions_; // nodes of the tapes in work, one after the other
     };
 }

@@ -4,6 +4,7 @@
 #include <roofslate/graph.hpp>
 #include <algorithm>
 #include <cmath>
+#include <memory_resource>
 
 namespace roofslate
 {
@@ -58,5 +59,5 @@ namespace roofslate
 
     // Ranges of all nodes over the whole grid. Leaves larger than this many values are not searched, so nothing is known of them.
     inline constexpr std::size_t most_searched_values = 65536;
-    std::vector<Range> ranges(const Graph& graph);
+    std::pmr::vector<Range> ranges(const Graph& graph, std::pmr::memory_resource* arena = std::pmr::get_default_resource());
 }

@@ -4,9 +4,14 @@
 #include <roofslate/interval.hpp>
 #include <roofslate/tile.hpp>
 #include <memory>
+#include <memory_resource>
 
 namespace roofslate
 {
+    // Plans are made for grids of a few thousand points too: their many small lists come from one buffer.
+    using Arena = std::pmr::memory_resource;
+    template <class T> using List = std::pmr::vector<T>;
+
     struct Output // where a node's values go: strides count doubles
     {
         int node;
@@ -52,29 +57,33 @@ namespace roofslate
     };
     struct Pass
     {
+        explicit Pass(Arena* arena) : outer(arena), inner(arena), steps(arena), first_step(arena), program(arena), references(arena), arrays(arena), outputs(arena), writes(arena) {}
+
         AxisSet axes = 0;
-        std::vector<int> outer;      // loops, slowest first
-        std::vector<int> inner;      // axes that the row runs over, slowest first
+        List<int> outer; // loops, slowest first
+        List<int> inner; // axes that the row runs over, slowest first
         std::size_t rows = 1, row = 1;
-        std::vector<ScalarStep> steps;
-        std::vector<std::size_t> first_step; // by loop: steps to redo when this loop or a later one has moved
+        List<ScalarStep> steps;
+        List<std::size_t> first_step; // by loop: steps to redo when this loop or a later one has moved
         int values = 0;
-        std::vector<Instruction> program;
-        std::vector<Reference> references;
-        std::vector<Row> arrays;
-        std::vector<Output> outputs; // in order of Code::write
-        std::vector<int> writes;     // their instructions
+        List<Instruction> program;
+        List<Reference> references;
+        List<Row> arrays;
+        List<Output> outputs; // in order of Code::write
+        List<int> writes;     // their instructions
         int strips = 0;
-        bool has_routine = false;  // a call may take long
+        bool has_routine = false; // a call may take long
     };
 
     struct Plan
     {
-        std::vector<Pass> passes; // in order of execution
-        std::vector<std::shared_ptr<double[]>> kept; // results of passes that later passes read
-        std::vector<Output> constants;
+        explicit Plan(Arena* arena) : passes(arena), kept(arena), constants(arena) {}
+
+        List<Pass> passes;                      // in order of execution
+        List<std::shared_ptr<double[]>> kept;   // results of passes that later passes read
+        List<Output> constants;
     };
-    Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set);
+    Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set, Arena* arena = std::pmr::get_default_resource());
 
     std::shared_ptr<double[]> aligned_doubles(std::size_t n);
     // 1 / divisor, or 0 where a division by it can't be done with the reciprocal.

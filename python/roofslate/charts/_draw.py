@@ -110,22 +110,21 @@ def text_of(value: float, unit: str, digits: int = 3) -> str:
     return units.scale([value], unit).tick(value, digits)
 
 
-def scale_ticks(axis: Axis, unit: str, *, log: bool = False) -> None:
+def scale_ticks(axis: Axis, unit: str) -> None:
     """Write the ticks of an axis with its unit, scaled: ``200k``, ``20 ms``, ``$2/Mtok``."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    log = axis.get_scale() == "log"
 
     def write(x: float, _: int | None = None) -> str:
         if x == 0:
             return "0"
-        low, high = axis.get_view_interval()
-        span = [x] if log else [max(abs(low), abs(high))]
+        span = [x] if log else np.abs(axis.get_view_interval()).max(keepdims=True)
         return units.scale(span, unit).tick(x).replace("-", "\N{MINUS SIGN}", 1 if x < 0 else 0)
 
     if log:
-        axis._set_axes_scale("log") if not axis.get_scale() == "log" else None  # type: ignore[attr-defined]
         low, high = sorted(axis.get_view_interval())
-        wide = high / low > 30
-        axis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=8))
+        axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 30 else (1.0, 2.0, 5.0), numticks=9))
         axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(FuncFormatter(write))
 

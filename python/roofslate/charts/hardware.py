@@ -1,0 +1,231 @@
+"""Chapter 1: chips, and how their arithmetic balances their memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from roofslate.charts import _draw
+from roofslate.charts._chart import chart, dataset, tabulated
+from roofslate.errors import AxisError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["machine_balance", "roofline"]
+
+# A model of one weight of one byte, multiplied in one FLOP a token: its batch is FLOP per byte, its throughput FLOP/s.
+_UNIT_MODEL = {
+    "active_parameters": 1,
+    "total_parameters": 1,
+    "weight_bytes": 1,
+    "flops_per_parameter_token": 1,
+    "context_length": 0,
+    "kv_bytes_per_token": 0,
+    "chips": 1,
+}
+
+
+def _chips(inputs: dict[str, Any]) -> list[str]:
+    """Names of the chips of a call, as the axis that they make."""
+    given = inputs.get("hardware")
+    if given is None:
+        return ["this chip"]
+    listed = [given] if isinstance(given, str) or hasattr(given, "facts") else list(given)
+    return [getattr(chip, "name", chip) for chip in listed]
+
+
+def _listed(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Inputs with the chips as a list, also if there is only one."""
+    given = inputs.get("hardware")
+    return {**inputs, "hardware": [given]} if isinstance(given, str) or hasattr(given, "facts") else inputs
+
+
+# -------------------------------------------------------------------------------------------------------- C31, roofline
+
+_ROOFS = ("A100-80", "H100", "B200", "TPU v5e", "TPU 7x")
+
+
+def _roofline(*, intensity: Any = None, **inputs: Any) -> pd.DataFrame:
+    import numpy as np
+
+    if not {"hardware", "peak_flops", "hbm_bandwidth"} & set(inputs):
+        inputs["hardware"] = list(_ROOFS)
+    inputs = _listed(inputs)
+    if "weight_format" not in inputs:
+        inputs.setdefault("compute_format", "bf16")
+    chips = dataset(["ridge_point", "peak_flops", "hbm_bandwidth"], **inputs)
+    if "hardware" not in chips.dims:
+        chips = chips.expand_dims(hardware=_chips(inputs))
+    ridges = chips["ridge_point"].to_numpy()
+    if intensity is None:
+        low, high = float(ridges.min()) / 300, float(ridges.max()) * 8
+        intensity = np.union1d(np.geomspace(low, high, 121), ridges)
+    formats = {name: x for name, x in inputs.items() if name not in ("weight_format",)}
+    if "weight_format" in inputs:
+        formats.setdefault("compute_format", inputs["weight_format"])
+    roofs = dataset(["cell_throughput"], batch_size=intensity, **{**_UNIT_MODEL, **formats})
+    if "hardware" not in roofs.dims:
+        roofs = roofs.expand_dims(hardware=_chips(inputs))
+    roofs = roofs.rename(batch_size="intensity", cell_throughput="attainable_flops")
+    roofs["intensity"].attrs["units"] = "FLOP/byte"
+    roofs["attainable_flops"].attrs["units"] = "FLOP/s/chip"
+    table = tabulated(roofs, ["hardware", "intensity"], "roofline")
+    names = chips["hardware"].to_numpy().tolist()
+    kept = {"ridge_point": "FLOP/byte", "peak_flops": "FLOP/s/chip"}
+    table.attrs["marks"] = {f"{mark} {name}": float(chips[mark].sel(hardware=name)) for mark in kept for name in names}
+    table.attrs["units"] |= {f"{mark} {name}": unit for mark, unit in kept.items() for name in names}
+    table.attrs["marks"] |= {"least_ridge_point": float(ridges.min()), "most_ridge_point": float(ridges.max())}
+    table.attrs["units"] |= dict.fromkeys(("least_ridge_point", "most_ridge_point"), "FLOP/byte")
+    return table
+
+
+@chart(
+    "C31",
+    _roofline,
+    title="Below its ridge point a chip waits for memory",
+    paragraph="What a chip computes is bounded by its memory where little is computed for each byte, and by its arithmetic beyond the ridge "
+    "point: {least_ridge_point} to {most_ridge_point} for these chips in 16-bit formats, though their peaks differ far more. "
+    "Decode at a small batch stands at the far left; batching moves it to the right.",
+    size=(6.6, 4.3),
+)
+def roofline(ax: Axes, table: pd.DataFrame) -> None:
+    """Arithmetic that a chip can reach against the arithmetic done for each byte that it fetches.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Where to draw; a figure of its own otherwise.
+    intensity : array_like, optional
+        The axis, in FLOP per byte.
+    **inputs
+        Of `ridge_point`: `hardware` (a name or a list), `compute_format` (bf16 unless given), efficiencies; or `peak_flops`
+        and `hbm_bandwidth`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    marks = table.attrs["marks"]
+    chips = table.index.unique("hardware")
+    ax.set(xscale="log", yscale="log", xlabel="arithmetic for each byte fetched (FLOP/B)", ylabel="arithmetic reached, a chip")
+    ends = []
+    for chip, look in zip(chips, _draw.styles(len(chips)), strict=True):
+        roof = table.loc[chip, "attainable_flops"]
+        ridge = marks[f"ridge_point {chip}"]
+        line = {"color": look["color"], "linestyle": look["linestyle"], "linewidth": 2}
+        ax.plot(roof.index, roof, label=chip, **line)
+        top = roof.max()
+        ax.plot(ridge, top, look["marker"], color=look["color"], markersize=7, label=f"ridge {chip}")
+        ends.append((roof.index[-1], roof.iloc[-1], f"{chip}: {ridge:,.0f}", _draw.INK))
+    values = table["attainable_flops"]
+    across = table.index.unique("intensity")
+    ax.set(xlim=(across.min(), across.max()), ylim=(values.min(), values.max() * 1.8))
+    _draw.label_ends(ax, ends)
+    _draw.scale_ticks(ax.yaxis, "FLOP/s/chip")
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x:,g}")
+    ax.text(0.03, 0.95, "markers: ridge points, in FLOP/B", transform=ax.transAxes, fontsize=9, color=_draw.NOTE, va="top")
+    ax.yaxis.grid(visible=True)
+
+
+# ------------------------------------------------------------------------------------------------- C32, machine balance
+
+# The chips of the lecture's claim, in the format that each is compared in.
+_GENERATIONS = {
+    "A100-40": "bf16",
+    "A100-80": "bf16",
+    "H100": "fp8",
+    "H200": "fp8",
+    "B200 (lecture)": "fp4",
+    "GB200": "fp4",
+    "GB300": "fp4",
+    "Rubin (lecture)": "fp4",
+    "TPU v5e (lecture)": "bf16",
+    "TPU v5p": "bf16",
+    "TPU v6e (lecture)": "bf16",
+    "TPU 7x": "bf16",
+    "MI300X": "bf16",
+}
+_CLAIM = {"weight_balance": (300.0, "token"), "hbm_drain_time": (0.020, "s")}
+
+
+def _machine_balance(**inputs: Any) -> pd.DataFrame:
+    import numpy as np
+    import xarray as xr
+
+    if "hardware" not in inputs:
+        inputs["hardware"] = list(_GENERATIONS)
+        inputs.setdefault("weight_format", list(_GENERATIONS.values()))
+    inputs = _listed(inputs)
+    names = _chips(inputs)
+    formats = inputs.get("weight_format", "bf16")
+    formats = [formats] * len(names) if isinstance(formats, str) else list(formats)
+    if len(formats) != len(names):
+        raise AxisError(f"weight_format: {len(formats)} formats for {len(names)} chips; give one, or one for each")
+    inputs["weight_format"] = xr.DataArray(np.array(formats), dims="hardware", coords={"hardware": names})
+    found = dataset(["weight_balance", "hbm_drain_time"], **inputs)
+    found["weight_format"] = ("hardware", formats)
+    table = tabulated(found, "hardware", "machine_balance")
+    claims = {f"claimed_{name}": claim for name, claim in _CLAIM.items()}
+    ends = {f"{end}_{name}": (getattr(table[name], pick)(), unit) for name, (_, unit) in _CLAIM.items() for end, pick in (("least", "min"), ("most", "max"))}
+    table.attrs["marks"] = {name: float(x) for name, (x, _) in (claims | ends).items()}
+    table.attrs["units"] |= {name: unit for name, (_, unit) in (claims | ends).items()}
+    return table
+
+
+@chart(
+    "C32",
+    _machine_balance,
+    title="A balance near 300 and a drain near 20 ms hold to a factor of two",
+    paragraph="The lecture leans on two constants of hardware: {claimed_weight_balance} tokens hide the fetch of one weight, and a chip reads its "
+    "whole memory in {claimed_hbm_drain_time}. Over these chips the first runs from {least_weight_balance} to {most_weight_balance}, the second "
+    "from {least_hbm_drain_time} to {most_hbm_drain_time}.",
+    size=(7.2, 4.4),
+)
+def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
+    """Balance of arithmetic and memory, and the time to read the whole memory, chip by chip.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Divided into two panels; a figure of its own otherwise.
+    **inputs
+        `hardware` (a name or a list) and `weight_format`, one for all (bf16 unless given) or a list with one for each chip.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    marks = table.attrs["marks"]
+    chips = table.index.to_numpy()
+    formats = table["weight_format"].to_numpy()
+    place = range(len(chips))
+    names = [f"{chip.replace(' (lecture)', '*')}, {word.upper()}" for chip, word in zip(chips, formats, strict=True)]
+    left, right = _draw.panels(ax, 2, left=0.22, gap=0.06, bottom=0.11)
+    told = (
+        (left, "weight_balance", "token", "o", "tokens that hide one weight's fetch"),
+        (right, "hbm_drain_time", "s", "s", "time to read all memory"),
+    )
+    for panel, name, unit, marker, title in told:
+        values = table[name].to_numpy()
+        claim = marks[f"claimed_{name}"]
+        panel.axvline(claim, color=_draw.INK, linestyle=(0, (3, 2)), linewidth=1.1, label=f"claimed {name}")
+        panel.hlines(place, 0, values, color="#B8C7D3", linewidth=1.4, zorder=1)
+        color = _draw.COMPUTE["color"] if unit == "token" else "#A84A00"
+        panel.plot(values, place, marker, color=color, markersize=6, label=name, linestyle="none")
+        for y, x in zip(place, values, strict=True):
+            text = _draw.text_of(x, unit)
+            panel.annotate(text, (x, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8, color=_draw.INK, bbox=_HALO)
+        panel.set(xlim=(0, 1.22 * max(values.max(), claim)), ylim=(len(chips) - 0.5, -0.9), xlabel=title)
+        said = panel.annotate("", (claim, -0.9))
+        said.set_text(f"lecture: {_draw.text_of(claim, unit)}")
+        said.set(fontsize=8, ha="center", va="bottom", color=_draw.INK)
+        _draw.scale_ticks(panel.xaxis, unit)
+        panel.spines["left"].set_visible(False)
+        panel.set_yticks(list(place), names if panel is left else [], fontsize=8.5)
+        panel.tick_params(axis="y", length=0)
+    if any("(lecture)" in chip for chip in chips):
+        right.annotate("* the lecture's figures", (1, 0.01), xycoords="axes fraction", ha="right", fontsize=8, color=_draw.NOTE)
+
+
+_HALO = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}

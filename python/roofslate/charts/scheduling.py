@@ -1,0 +1,144 @@
+"""Chapter 1: passes depart like trains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from roofslate import schedules
+from roofslate.charts import _draw
+from roofslate.charts._chart import chart
+from roofslate.evaluation import value
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["train_schedule"]
+
+_MOST_SEATS, _MOST_LINES = 24, 80
+_SIMULATED = ("load", "arrival_rate", "period", "policy", "fixed_pass_time", "pass_time_per_sequence", "threshold", "timeout")
+
+
+def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 3, **inputs: Any) -> pd.DataFrame:
+    wanted = {name: inputs.pop(name) for name in _SIMULATED if name in inputs}
+    if "arrival_rate" not in wanted:
+        wanted.setdefault("load", 0.7)
+    if wanted.get("policy", "interval") == "interval":
+        if "period" not in wanted:
+            if "train_period" not in inputs and "hardware" not in inputs:
+                inputs.setdefault("model", "lecture")
+            wanted["period"] = value("train_period", **inputs)
+        inputs = {}
+    if inputs:
+        value("train_period", **inputs)  # names what is wrong with inputs that this policy does not take
+    # one train more than is drawn, for a request that misses the last but one
+    table = schedules.train_timetable(seats=seats, trains=trains + 1, seed=seed, **wanted)
+    runs = schedules.train(seats=seats, trains=trains + 1, seed=seed, **wanted)
+    free = (runs["left_behind"] == 0) & (runs["boarded"].shift(-1) < seats)
+    missed = int(free.to_numpy()[:-2].argmax()) if len(runs) > 2 else 0
+    marks = {
+        "missed_train": missed,
+        "just_missed_wait": runs["departure"][missed + 1] - runs["departure"][missed],
+        "just_missed_ride": runs["end"][missed + 1] - runs["departure"][missed + 1],
+        "just_missed_time": runs["end"][missed + 1] - runs["departure"][missed],
+        "seats": float(seats),
+    }
+    table.attrs["marks"] = {name: float(x) for name, x in marks.items()}
+    table.attrs["units"] |= {"missed_train": "1", "seats": "sequence", **{name: "s" for name in marks if name.startswith("just")}}
+    table.attrs["trains"] = runs.iloc[:trains].reset_index().to_dict("records")
+    return table
+
+
+@chart(
+    "C4",
+    _train_schedule,
+    title="A pass departs on time; who just missed one waits longest",
+    paragraph="Passes leave like trains, one as the other ends, with whoever is on the platform; what the pass can hold is its seats. "
+    "A train that is not full leaves all the same. A request that has just missed one waits {just_missed_wait} for the next "
+    "and rides {just_missed_ride}: {just_missed_time} at worst, as long as no train is overfull.",
+    size=(7.2, 3.7),
+)
+def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
+    """Timetable of passes: who boards which, and the wait of a request that has just missed one.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Where to draw; a figure of its own otherwise.
+    seats : int
+        Sequences that a pass has room for.
+    trains : int
+        Passes to draw.
+    seed : int
+        Of the arrivals.
+    **inputs
+        Of `rs.schedules.train`: `load` or `arrival_rate`, `period`, `policy`; the period also follows from `train_period`
+        or from a preset, as the time to read the whole memory.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    from matplotlib.patches import Rectangle
+
+    marks, trains = table.attrs["marks"], table.attrs["trains"]
+    seats = int(marks["seats"])
+    blue, paper = _draw.COMPUTE["color"], "#EAF1F7"
+    low, high = 1.0, 2.0
+    for k, train in enumerate(trains):
+        start, end, boarded = train["departure"], train["end"], int(train["boarded"])
+        width = end - start
+        ax.add_patch(Rectangle((start, low), width, high - low, facecolor=paper, edgecolor=_draw.INK, linewidth=1.2, gid="train"))
+        if seats <= _MOST_SEATS:
+            rows = 1 if seats <= 4 else 2 if seats <= 12 else 3
+            columns = -(-seats // rows)
+            for seat in range(seats):
+                x = start + width * (0.08 + 0.84 * (seat // rows) / columns)
+                y = low + 0.36 + 0.56 * (seat % rows) / rows
+                taken = seat < boarded
+                ax.add_patch(
+                    Rectangle(
+                        (x, y),
+                        0.74 * width / columns,
+                        0.46 / rows,
+                        facecolor=blue if taken else "white",
+                        edgecolor=blue,
+                        linewidth=0.8,
+                        gid="taken" if taken else "free",
+                    )
+                )
+        else:
+            for share, look, gid in ((1.0, "white", "free"), (boarded / seats, blue, "taken")):
+                box = Rectangle((start + 0.08 * width, low + 0.42), 0.84 * width * share, 0.42, facecolor=look, edgecolor=blue, gid=gid)
+                ax.add_patch(box)
+        fill = f"{boarded:,} of {seats:,}"
+        word = "full" if boarded == seats else "empty" if boarded == 0 else fill
+        ax.text(start + width / 2, low + 0.17, word, ha="center", va="center", fontsize=8.5, color=_draw.INK, gid=f"fill {k}")
+    drawn = table[table["train"] < len(trains)]
+    if len(drawn) <= _MOST_LINES:
+        for request in drawn.itertuples():
+            look = {"color": _draw.NOTE, "linewidth": 0.7, "zorder": 1}
+            ax.plot([request.arrival, request.departure], [2.75, high], gid="boarding", **look)
+        ax.plot(drawn["arrival"], [2.75] * len(drawn), "o", color=blue, markersize=4, label="arrivals", clip_on=False)
+    else:
+        ax.plot(drawn["arrival"], [2.75] * len(drawn), "|", color=blue, markersize=6, label="arrivals")
+    origin = min(float(drawn["arrival"].min()) if len(drawn) else 0.0, 0.0)
+    ax.text(origin, 2.95, "requests arrive", fontsize=9, color=blue, va="bottom")
+    missed = int(marks["missed_train"])
+    begin = trains[min(missed, len(trains) - 1)]["departure"]
+    board, out = begin + marks["just_missed_wait"], begin + marks["just_missed_time"]
+    red = "#B24700"
+    ax.plot(begin, 0.55, "X", color=red, markersize=8, label="just missed", clip_on=False)
+    ax.annotate("just\nmissed", (begin, 0.55), xytext=(-8, 0), textcoords="offset points", ha="right", va="center", fontsize=9, color=red)
+    whole, wait, ride = (_draw.text_of(marks[f"just_missed_{name}"], "s") for name in ("time", "wait", "ride"))
+    _draw.bracket(ax, begin, board, 0.55, f"waits {wait}", color=red)
+    _draw.bracket(ax, board, out, 0.55, f"rides {ride}", color=red)
+    ax.plot([out, out], [0.42, 0.68], color=red, linewidth=1)
+    ax.annotate(f"{whole} in all", (out, 0.55), xytext=(8, 0), textcoords="offset points", va="center", fontsize=9, weight="bold", color=red)
+    last = trains[-1]["end"]
+    ax.set(xlim=(origin, last + 0.01 * (last - origin)), ylim=(0, 3.3), xlabel="time")
+    if len(trains) <= 12:
+        ax.set_xticks([train["departure"] for train in trains] + [last])
+    _draw.scale_ticks(ax.xaxis, "s")
+    ax.yaxis.set_visible(False)
+    ax.spines["left"].set_visible(False)

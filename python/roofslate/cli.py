@@ -1,0 +1,600 @@
+"""The command line: each command a thin face of a call of the package."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from roofslate import __version__
+from roofslate.errors import RoofslateError, UnknownName
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from roofslate.registry import Quantity
+
+__all__ = ["main"]
+
+_FORMATS = ("table", "csv", "json", "parquet")
+_MOST_TABLE_ROWS = 100_000
+_PRESET_INPUTS = ("model", "hardware", "prices")
+_OPTIONS = ("threads", "units", "format", "scenario")  # written as inputs by mistake
+_EXTRAS = {"matplotlib": "charts", "pyarrow": "io", "scipy": "analysis"}
+
+
+class _Commands(click.Group):
+    """A group whose mistakes end in one line and exit code 2; Ctrl-C in 130."""
+
+    def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
+        extra.pop("standalone_mode", None)
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")  # a terminal without µ shows ?
+        try:
+            code = super().main(args, prog_name or "roofslate", standalone_mode=False, **extra)
+        except click.ClickException as error:
+            _fail(error.format_message())
+        except RoofslateError as error:
+            _fail(str(error))
+        except (click.Abort, KeyboardInterrupt):
+            sys.exit(130)
+        except ModuleNotFoundError as error:
+            extra_name = _EXTRAS.get(str(error.name).split(".")[0])
+            if extra_name is None:
+                raise
+            _fail(f"this needs {error.name}, which is not installed: pip install 'roofslate[{extra_name}]'")
+        except OSError as error:
+            _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        except MemoryError:
+            _fail("there is not enough memory for this; take fewer points")
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from roofslate.errors import unknown
+
+            raise unknown("command", args[0], self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(self.commands)  # in the order of this file
+
+
+def _fail(message: str) -> NoReturn:
+    click.echo(f"roofslate: {' '.join(message.split())}", err=True)
+    sys.exit(2)
+
+
+@click.group(
+    cls=_Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+@click.version_option(__version__, prog_name="roofslate")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """How frontier language models are trained and served, and what that costs, from first principles.
+
+    \b
+    roofslate lecture                    the lecture as a report: charts, answers, inconsistencies
+    roofslate quantities memory          what can be asked for and given
+    roofslate presets                    models, hardware and prices known by name
+    roofslate explain pass_time model=DeepSeek-V3 hardware="GB200 NVL72" batch_size=256 context_length=8k
+    roofslate evaluate pass_time model=DeepSeek-V3 hardware="GB200 NVL72" batch_size=1:4096:13:log context_length=8k
+
+    \b
+    Questions are written as names of quantities, inputs as NAME=VALUE; `roofslate evaluate --help` has the rules.
+    A mistake ends with one line on standard error and exit code 2.
+    """  # noqa: D301
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+# ----------------------------------------------------------------------------------------------------------- inputs
+
+
+def _texts(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+    """Outputs and inputs of a command line: an input is NAME=VALUE."""
+    outputs: list[str] = []
+    inputs: dict[str, str] = {}
+    for word in words:
+        name, equals, value = (part.strip() for part in word.partition("="))
+        if not equals:
+            outputs.append(name)
+            continue
+        if not name or not value:
+            raise click.UsageError(f"{word!r}: an input is written NAME=VALUE, without spaces around the =")
+        if name in inputs:
+            raise click.UsageError(f"{name!r} is given twice")
+        if name in _OPTIONS:
+            raise click.UsageError(f"{name!r} is an option: --{name}")
+        inputs[name] = value
+    return outputs, inputs
+
+
+def _quantity(name: str) -> Quantity | None:
+    """The quantity of an input; None for one that names presets. An unknown name is an error."""
+    from roofslate.inputs import input_quantity
+
+    return None if name in _PRESET_INPUTS else input_quantity(name)
+
+
+def _value(name: str, text: str) -> Any:
+    """What a text means: a word or number, a list ``a,b,c`` or a range ``start:stop:points[:log]``."""
+    q = _quantity(name)
+    items = [item.strip() for item in text.split(",")]
+    if not all(items):
+        raise click.UsageError(f"{name}: the list {text!r} has an empty place")
+    if ":" not in text:
+        return items if len(items) > 1 else items[0]
+    if q is None or q.choices:
+        raise click.UsageError(f"{name}: {text!r} is a range, but {name} takes words; a list is written with commas")
+    return _range(name, text)
+
+
+def _range(name: str, text: str) -> Any:
+    from roofslate.units import geomspace, linspace
+
+    parts = [part.strip() for part in text.split(":")]
+    if "," in text or len(parts) not in (3, 4) or not all(parts) or parts[3:] not in ([], ["log"]):
+        raise click.UsageError(f"{name}: a range is written start:stop:points or start:stop:points:log, got {text!r}")
+    start, stop, points = parts[:3]
+    if not points.isdecimal():
+        raise click.UsageError(f"{name}: the number of points of a range is a whole number, got {points!r}")
+    # "1:50 ms" would be from one second on
+    bare = [re.fullmatch(r"[-+\d._eE]+\s*([KMGTPE]i|[kMGT])?", end) is not None for end in (start, stop)]
+    plain = start if bare[0] else stop
+    if bare[0] != bare[1] and plain.strip("+-0._") != "":
+        raise click.UsageError(f"{name}: give both ends of the range {text!r} a unit, or neither")
+    return (geomspace if parts[3:] else linspace)(start, stop, int(points))
+
+
+def _scenario(path: Path | None, overridden: Mapping[str, str]) -> dict[str, Any]:
+    """Inputs of a scenario file, without those that the command line gives; its mistakes name the file."""
+    if path is None:
+        return {}
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{path}: {error}") from None
+    try:
+        return dict(_scenario_inputs(table, overridden))
+    except click.UsageError as error:
+        raise click.UsageError(f"{path}: {error.message}") from None
+    except RoofslateError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def _scenario_inputs(table: Mapping[str, Any], overridden: Container[str]) -> Iterator[tuple[str, Any]]:
+    from roofslate.inputs import read_grid
+
+    for name, written in table.items():
+        _quantity(name)
+        if isinstance(written, dict):
+            raise click.UsageError(f"{name!r} is a table; a scenario file is a flat table of inputs")
+        if name not in overridden:
+            value = _value(name, written) if isinstance(written, str) else written
+            read_grid({name: value})
+            yield name, value
+
+
+def _read_inputs(texts: Mapping[str, str], scenario: Path | None) -> dict[str, Any]:
+    return _scenario(scenario, texts) | {name: _value(name, text) for name, text in texts.items()}
+
+
+def _check_outputs(names: Sequence[str]) -> None:
+    from roofslate.inputs import wanted_names
+
+    try:
+        wanted_names(names)
+    except UnknownName as error:
+        raise UnknownName(
+            f"{error} (an input is written NAME=VALUE)" if "did you mean" not in str(error) else str(error)
+        ) from None
+
+
+_scenario_option = click.option(
+    "--scenario",
+    "-s",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="TOML file of inputs, name = value; the command line beats it.",
+)
+
+
+# --------------------------------------------------------------------------------------------------------- evaluate
+
+
+@main.command(short_help="Quantities at a point or over a grid.")
+@click.argument("words", nargs=-1, metavar="QUANTITY... [NAME=VALUE]...")
+@_scenario_option
+@click.option(
+    "--units",
+    "-u",
+    multiple=True,
+    metavar="NAME=UNIT",
+    help="Unit of an output, such as cost_per_token=USD/Mtoken; may be repeated.",
+)
+@click.option(
+    "--format",
+    "-f",
+    "form",
+    type=click.Choice(_FORMATS),
+    help="How the result is written; by default what the name of the file says, or a table.",
+)
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write here instead of to the terminal.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="By default as many as the process may use; results do not depend on it.",
+)
+def evaluate(
+    words: Sequence[str],
+    scenario: Path | None,
+    units: Sequence[str],
+    form: str | None,
+    output: Path | None,
+    threads: int | None,
+) -> None:
+    """Compute quantities at a point, or at each point of a grid.
+
+    \b
+    Inputs, as NAME=VALUE
+      a number, with a unit or in base units   batch_size=256  context_length=128k  chip_price="2 USD/h"
+      a word of a choice                       overlap=serial_kv
+      a list makes an axis                     batch_size=1,64,512  model=DeepSeek-V3,Kimi-K2
+      a range makes an axis                    batch_size=1:8192:50:log  context_length=0:128k:65
+      presets                                  model=  hardware=  prices=
+    Commas part the items of a list: 1667 or 1_667 is one number, 1,667 two. A range has its ends as points.
+    Base units are FLOP, byte, token, sequence, parameter, chip, s, USD and J.
+
+    \b
+    Results: one row for each point of the grid
+      table     for reading: scaled numbers, with the unit in the header
+      csv       full precision; nothing for "undefined", inf for "never"
+      json      {"units": {name: unit}, "rows": [{name: number}]}; null for "undefined", "inf" for "never"
+      parquet   needs --output; units stand in the metadata
+    csv, json and parquet hold base units, or those of --units.
+
+    \b
+    Examples
+      roofslate evaluate pass_time compute_utilization model=DeepSeek-V3 hardware="GB200 NVL72" \\
+          batch_size=1,64,2400 context_length=8k
+      roofslate evaluate cost_per_token model=DeepSeek-V3 hardware="GB200 NVL72" chip_price="3 USD/h" \\
+          batch_size=1:8192:14:log context_length=128k --units cost_per_token=USD/Mtoken
+      roofslate evaluate balance_batch model=DeepSeek-V3,Kimi-K2 hardware=H200,B200 --format csv
+
+    \b
+    Where names are found
+      roofslate quantities [TEXT]   quantities with units and meaning; each can be an output or an input
+      roofslate presets [NAME]      models, hardware and prices, with their numbers and sources
+    """  # noqa: D301
+    outputs, texts = _texts(words)
+    if not outputs:
+        raise click.UsageError("no quantity was asked for; `roofslate quantities` lists them")
+    _check_outputs(outputs)
+    form = form or _format_of(output)
+    if form == "parquet" and output is None:
+        raise click.UsageError("--format parquet needs a file: --output FILE")
+    inputs = _read_inputs(texts, scenario)
+    wanted_units = _texts(units)
+    if wanted_units[0]:
+        raise click.UsageError(f"--units {wanted_units[0][0]!r}: write NAME=UNIT")
+    from roofslate.evaluation import evaluate as compute
+
+    result: Any = compute(list(dict.fromkeys(outputs)), threads=threads, units=wanted_units[1], **inputs)
+    columns = _long_form(result)
+    if form == "parquet":
+        _write_parquet(columns, Path(str(output)))
+        return
+    with click.open_file(str(output or "-"), "w", encoding="utf-8" if output else None) as stream:
+        if form == "table":
+            _write_table(columns, stream, wanted_units[1])
+        elif form == "csv":
+            _write_csv(columns, stream)
+        else:
+            _write_json(columns, stream, result.attrs)
+        stream.flush()
+
+
+def _format_of(output: Path | None) -> str:
+    if output is None:
+        return "table"
+    suffix = output.suffix.removeprefix(".").lower()
+    if suffix not in _FORMATS[1:]:
+        raise click.UsageError(f"{output}: which format? Use --format, or a name that ends in .csv, .json or .parquet")
+    return suffix
+
+
+class _Column:
+    """A column of a result, axis or output, a row for each point of the grid."""
+
+    def __init__(self, name: str, array: xr.DataArray, sizes: Mapping[Any, int]) -> None:
+        import numpy as np
+
+        self.name = name
+        self.unit = str(array.attrs.get("units", ""))
+        self.is_axis = name in sizes
+        own = array.transpose(*(dim for dim in sizes if dim in array.dims)).to_numpy()
+        words = array.attrs.get("flag_meanings")
+        if words is not None:
+            own = np.array(words.split())[own.astype(int)]
+        self.is_number = own.dtype.kind == "f"
+        shape = [size if dim in array.dims else 1 for dim, size in sizes.items()]
+        self.points = np.broadcast_to(own.reshape(shape), tuple(sizes.values()))
+
+    def cells(self, start: int, stop: int) -> list[Any]:
+        cells: list[Any] = self.points.flat[start:stop].tolist()
+        return cells
+
+
+def _long_form(result: xr.Dataset) -> list[_Column]:
+    names = [*result.sizes, *(name for name in result.data_vars if name not in result.sizes)]
+    return [_Column(str(name), result[name], result.sizes) for name in names]
+
+
+def _rows(columns: Sequence[_Column], shown: Callable[[Any], Any]) -> Iterator[tuple[Any, ...]]:
+    """Rows of a result, a block at a time: a grid may have more points than Python objects have room."""
+    points, block = columns[0].points.size, 1 << 16
+    for start in range(0, points, block):
+        blocks = [map(shown, column.cells(start, start + block)) for column in columns]
+        yield from zip(*blocks, strict=True)
+
+
+def _write_table(columns: Sequence[_Column], stream: IO[str], as_asked: Container[str]) -> None:
+    from roofslate.units import scale
+
+    points = columns[0].points.size
+    if points > _MOST_TABLE_ROWS:
+        raise click.UsageError(f"a table of {points:,} rows is not for reading; choose --format csv, json or parquet")
+    printed = []
+    for column in columns:
+        label, cells = column.unit, column.cells(0, points)
+        if column.is_number:
+            factor = 1.0
+            if column.name not in as_asked and column.unit:
+                factor, label = scale(column.points, column.unit)
+            cells = [_number(x / factor) for x in cells]
+        header = f"{column.name} [{label}]" if label not in ("", "1") else column.name
+        width = max(len(header), *map(len, cells))
+        align = str.rjust if column.is_number else str.ljust
+        printed.append([align(text, width) for text in [header, *cells]])
+    stream.writelines("  ".join(row).rstrip() + "\n" for row in zip(*printed, strict=True))
+
+
+def _number(x: float) -> str:
+    from roofslate.units import Scale
+
+    return f"{x:,.0f}" if x.is_integer() and 1e4 <= abs(x) < 1e9 else Scale(1.0, "").text(x)
+
+
+def _write_csv(columns: Sequence[_Column], stream: IO[str]) -> None:
+    import csv
+
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(column.name for column in columns)
+    writer.writerows(_rows(columns, lambda x: "" if x != x else x))
+
+
+def _write_json(columns: Sequence[_Column], stream: IO[str], attrs: Mapping[str, str]) -> None:
+    def plain(x: Any) -> Any:
+        if not isinstance(x, float) or math.isfinite(x):
+            return x
+        return None if math.isnan(x) else str(x)
+
+    names = [column.name for column in columns]
+    head = {
+        "roofslate_version": attrs["roofslate_version"],
+        "inputs": {name: text for name, text in attrs.items() if name != "roofslate_version"},
+        "axes": [column.name for column in columns if column.is_axis],
+        "units": {column.name: column.unit for column in columns if column.unit},
+    }
+    stream.write(json.dumps(head, indent=2).removesuffix("\n}") + ',\n  "rows": [')
+    before = "\n    "
+    for row in _rows(columns, plain):
+        stream.write(before + json.dumps(dict(zip(names, row, strict=True)), allow_nan=False))
+        before = ",\n    "
+    stream.write("\n  ]\n}\n")
+
+
+def _write_parquet(columns: Sequence[_Column], path: Path) -> None:
+    import pandas as pd
+    import pyarrow  # noqa: F401  # says what is missing, where pandas would guess
+
+    frame = pd.DataFrame({column.name: column.points.reshape(-1) for column in columns})
+    frame.attrs["units"] = {column.name: column.unit for column in columns if column.unit}
+    frame.to_parquet(path, engine="pyarrow", index=False)
+
+
+# ---------------------------------------------------------------------------------------------------- other commands
+
+
+@main.command(short_help="The derivation of one value, as on the board.")
+@click.argument("words", nargs=-1, metavar="QUANTITY [NAME=VALUE]...")
+@_scenario_option
+@click.option(
+    "--format",
+    "-f",
+    "form",
+    type=click.Choice(["text", "markdown", "latex"]),
+    default="text",
+    show_default=True,
+    help="How the derivation is written.",
+)
+def explain(words: Sequence[str], scenario: Path | None, form: str) -> None:
+    """Derive one value as on the board: formula, numbers put in, result, and which term binds.
+
+    \b
+    Inputs are written as for `roofslate evaluate`, without lists and ranges.
+
+    \b
+    Examples
+      roofslate explain pass_time model=DeepSeek-V3 hardware="GB200 NVL72" batch_size=2400 context_length=8k
+      roofslate explain hbm_drain_time hardware=H100 --format markdown
+    """  # noqa: D301
+    outputs, texts = _texts(words)
+    if len(outputs) != 1:
+        raise click.UsageError(f"explain takes one quantity and inputs as NAME=VALUE, got {len(outputs)} quantities")
+    _check_outputs(outputs)
+    inputs = _read_inputs(texts, scenario)
+    from roofslate.explanation import explain as derive
+
+    derivation = derive(outputs[0], **inputs)
+    click.echo(str(derivation) if form == "text" else getattr(derivation, form))
+
+
+@main.command(short_help="What can be asked for and given.")
+@click.argument("search", required=False)
+@click.option(
+    "--format",
+    "-f",
+    "form",
+    type=click.Choice(_FORMATS[:3]),
+    default="table",
+    show_default=True,
+    help="How the list is written; csv and json hold formulas and sources too.",
+)
+def quantities(search: str | None, form: str) -> None:
+    """List quantities whose name, meaning or symbol holds SEARCH; the one of exactly this name in full.
+
+    \b
+    Examples
+      roofslate quantities kv
+      roofslate quantities pass_time
+      roofslate quantities --format csv
+    """  # noqa: D301
+    from roofslate.errors import unknown
+    from roofslate.registry import entries
+    from roofslate.registry import quantities as find
+
+    found = find(search)
+    if found.empty:
+        raise unknown("quantity", search, entries())
+    if form == "csv":
+        click.echo(found.to_csv(), nl=False)
+        return
+    if form == "json":
+        click.echo(found.reset_index().to_json(orient="records", indent=2, force_ascii=False))
+        return
+    exact = entries().get(search or "")
+    if exact is not None:
+        found = found.drop(index=exact.name)
+        click.echo(f"{exact}{chr(10) if len(found) else ''}")
+    if len(found):
+        click.echo(
+            _aligned([("quantity", "unit", "meaning"), *zip(found.index, found["unit"], found["brief"], strict=True)])
+        )
+
+
+@main.command(short_help="Models, hardware and prices known by name.")
+@click.argument("name", required=False)
+def presets(name: str | None) -> None:
+    """List the presets of model=, hardware= and prices=; with NAME, its numbers and where they come from.
+
+    \b
+    Examples
+      roofslate presets
+      roofslate presets hardware
+      roofslate presets "GB200 NVL72"
+    """  # noqa: D301
+    from roofslate.errors import unknown
+    from roofslate.inputs import PRESETS
+
+    if name is None or name in PRESETS:
+        rows = [
+            (f"{kind}=", preset.name, preset.note)
+            for kind in ([name] if name else PRESETS)
+            for preset in PRESETS[kind].values()
+        ]
+        click.echo(_aligned(rows))
+        return
+    found = [catalog[name] for catalog in PRESETS.values() if name in catalog]
+    if not found:
+        raise unknown("preset", name, [*PRESETS, *(known for catalog in PRESETS.values() for known in catalog)])
+    click.echo("\n\n".join(map(repr, found)))
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+@main.command(short_help="The lecture as a report.")
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("lecture"),
+    show_default=True,
+    help="Folder of the report.",
+)
+@click.option("--chapter", type=click.IntRange(min=1), metavar="N", help="One chapter alone.")
+def lecture(out: Path, chapter: int | None) -> None:
+    """Compute the lecture: every chart, the answers beside the lecture's own, and the inconsistencies.
+
+    Writes one page that works offline, with the charts as SVG and PNG and the answers as CSV beside it.
+    """
+    from roofslate.report import lecture as compute
+
+    click.echo(compute(out=out, **({} if chapter is None else {"chapter": chapter})))
+
+
+@main.command(short_help="Speed against this machine's limits and other tools.")
+@click.option(
+    "--size",
+    type=click.Choice(["small", "full"]),
+    default="full",
+    show_default=True,
+    help="full takes minutes; small shows that it runs.",
+)
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="By default as many as the process may use.")
+@click.option(
+    "--json",
+    "json_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write every measurement here.",
+)
+@click.option(
+    "--markdown",
+    "markdown_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the tables here.",
+)
+def bench(size: str, threads: int | None, json_file: Path | None, markdown_file: Path | None) -> None:
+    """Measure the engine against this machine's limits and against NumPy, numexpr, numba and JAX.
+
+    All ratios are taken within one run, from medians of interleaved repetitions. Tools that are not installed are
+    left out and named.
+    """
+    from roofslate.bench import measure
+
+    report = measure(size, threads=threads, say=lambda text: click.echo(text, err=True))
+    click.echo(report)
+    if json_file is not None:
+        json_file.write_text(report.json + "\n", encoding="utf-8")
+    if markdown_file is not None:
+        markdown_file.write_text(report.markdown + "\n", encoding="utf-8")
