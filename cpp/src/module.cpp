@@ -1,6 +1,7 @@
 // The binding: a table of contents. It names no quantity; whatever the registry holds is reached by its name.
 #include <roofslate/error.hpp>
 #include <roofslate/grid.hpp>
+#include <roofslate/limits.hpp>
 #include <roofslate/memory.hpp>
 #include <roofslate/registry.hpp>
 #include <pybind11/numpy.h>
@@ -345,4 +346,12 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
     m.def("clear_pool", &clear_pool, "Gives the memory of freed results back to the system.");
     m.def("pool_bytes", &pool_bytes, "Bytes of freed results that are kept for the next ones.");
     m.def("available_memory", &available_memory, "Bytes that may still be taken.");
+    m.def(
+        "fill_seconds",
+        [](py::array_t<double, py::array::c_style> data, int threads, bool stream) {
+            double* const to = data.mutable_data();
+            const py::gil_scoped_release release;
+            return fill_seconds(to, std::size_t(data.size()), std::max(threads, 1), stream);
+        },
+        py::arg("data").noconvert(), py::arg("threads"), py::arg("stream"), "Seconds in which a contiguous array is filled, plainly or with stores around the cache.");
 }

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["answers", "compute"]
 
 _TOLERANCE = 0.005
-_CHAPTER_OF = dict.fromkeys((*range(1, 23), 68), 1)
 
 
 def answers(chapter: int | None = None) -> pd.DataFrame:
@@ -50,13 +49,8 @@ def answers(chapter: int | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    known = sorted(set(_CHAPTER_OF.values()))
-    if chapter is not None and chapter not in known:
-        raise ValueRangeError(f"chapter must be one of {', '.join(map(str, known))}, got {chapter!r}")
     rows = []
-    for row in read("answers.toml")["answer"]:
-        if chapter not in (None, _CHAPTER_OF[row["system"]]):
-            continue
+    for row in entries_of("answers", chapter):
         ours = compute(row)
         tolerance = row.get("tolerance", _TOLERANCE)
         holds = math.isclose(ours, row["lecture"], rel_tol=tolerance)
@@ -111,7 +105,37 @@ _SIMULATED: dict[str, Callable[[str, Mapping[str, Any]], tuple[float, str]]] = {
 }
 
 
+def entries_of(folder: str, chapter: int | None) -> list[dict[str, Any]]:
+    """Entries of a folder of data, of all chapters or of one.
+
+    Parameters
+    ----------
+    folder : str
+        ``"answers"`` or ``"inconsistencies"``.
+    chapter : int or None
+
+    Returns
+    -------
+    list of dict
+
+    Raises
+    ------
+    ValueRangeError
+        If there is nothing of that chapter.
+    """
+    by_chapter = _read(folder)
+    if chapter is None:
+        return [entry for entries in by_chapter.values() for entry in entries]
+    if chapter not in by_chapter:
+        raise ValueRangeError(f"chapter must be one of {', '.join(map(str, by_chapter))}, got {chapter!r}")
+    return by_chapter[chapter]
+
+
 @functools.cache
-def read(name: str) -> dict[str, Any]:
-    """Content of a data file of the package."""
-    return tomllib.loads((Path(__file__).with_name("data") / name).read_text(encoding="utf-8"))
+def _read(folder: str) -> dict[int, list[dict[str, Any]]]:
+    """Entries by chapter: each file of the folder holds those of one."""
+    found = {}
+    for path in sorted((Path(__file__).with_name("data") / folder).glob("chapter_*.toml")):
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        found[content["chapter"]] = [{"chapter": content["chapter"], **entry} for entry in content["entry"]]
+    return found

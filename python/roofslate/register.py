@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.checklist import compute, read
-from roofslate.errors import ValueRangeError
+from roofslate.checklist import compute, entries_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,19 +35,14 @@ def inconsistencies(chapter: int | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    entries = read("inconsistencies.toml")["entry"]
-    known = sorted({entry["chapter"] for entry in entries})
-    if chapter is not None and chapter not in known:
-        raise ValueRangeError(f"chapter must be one of {', '.join(map(str, known))}, got {chapter!r}")
+    entries = entries_of("inconsistencies", chapter)
     rows = []
     for entry in entries:
-        if chapter not in (None, entry["chapter"]):
-            continue
         values = tuple(compute(call) for call in entry["computed"])
         texts = tuple(_text(call, value) for call, value in zip(entry["computed"], values, strict=True))
         row = (entry["chapter"], entry["topic"], tuple(entry["claims"]), texts, values, entry["why"])
         rows.append(row)
-    index = pd.Index([entry["id"] for entry in entries if chapter in (None, entry["chapter"])], name="entry")
+    index = pd.Index([entry["id"] for entry in entries], name="entry")
     return pd.DataFrame(rows, index=index, columns=["chapter", "topic", "claims", "computed", "values", "why"])
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import roofslate as rs
 from roofslate import units
-from roofslate.checklist import compute, read
+from roofslate.checklist import compute, entries_of
 from roofslate.registry import lookup
 
-ROWS: list[dict[str, Any]] = read("answers.toml")["answer"]
+ROWS: list[dict[str, Any]] = entries_of("answers", None)
 CASES = [
     pytest.param(number, id=f"system-{row['system']}-{row['quantity']}-{number}") for number, row in enumerate(ROWS)
 ]

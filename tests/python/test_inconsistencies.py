@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import roofslate as rs
-from roofslate.checklist import compute, read
+from roofslate.checklist import compute, entries_of
 
-ENTRIES: list[dict[str, Any]] = read("inconsistencies.toml")["entry"]
+ENTRIES: list[dict[str, Any]] = entries_of("inconsistencies", None)
 CALLS = [
     pytest.param(call, id=f"{entry['id']}-{number}")
     for entry in ENTRIES

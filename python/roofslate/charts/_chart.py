@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-__all__ = ["Chart", "chart", "dataset", "filled", "first_reach", "tabulated"]
+__all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "tabulated"]
 
 Data = Callable[..., "pd.DataFrame"]
 Draw = Callable[["Axes", "pd.DataFrame"], None]
@@ -79,7 +79,7 @@ class Chart:
         table = self._data(**inputs)
         with _draw.house_style():
             ax = _draw.axes(ax, self.size)
-            ax.set_title(self.title)
+            _draw.title(ax, self.title)
             self._draw(ax, table)
         return ax
 
@@ -106,7 +106,12 @@ class Chart:
         def written(match: re.Match[str]) -> str:
             name, digits = match[1], int(match[2] or 3)
             value = told["marks"][name]
-            return units.format(value, told["units"][name], digits) if math.isfinite(value) else "never"
+            if not math.isfinite(value):
+                return "never"
+            text = units.format(value, told["units"][name], digits)
+            if told["units"][name] == "parameter":
+                text = text.replace("M", " million").replace("G", " billion")
+            return text
 
         return re.sub(r"\{(\w+)(?::(\d))?\}", written, self._paragraph)
 
@@ -159,6 +164,15 @@ def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
     """Evaluate several quantities."""
     found: Any = evaluate(outputs, **inputs)
     return found  # type: ignore[no-any-return]
+
+
+def datasets(outputs: list[str], along: str, cases: Mapping[str, Mapping[str, Any]]) -> xr.Dataset:
+    """Evaluate several quantities for each of some cases, whose names make an axis."""
+    import pandas as pd
+    import xarray as xr
+
+    found = [dataset(outputs, **inputs) for inputs in cases.values()]
+    return xr.concat(found, pd.Index(list(cases), name=along), combine_attrs="drop_conflicts")
 
 
 def tabulated(data: xr.Dataset, dims: str | list[str], name: str, **marks: float) -> pd.DataFrame:

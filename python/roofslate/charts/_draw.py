@@ -22,6 +22,7 @@ __all__ = [
     "BATCH",
     "BOLD",
     "COMPUTE",
+    "HALO",
     "INK",
     "KV",
     "MEMORY",
@@ -37,6 +38,7 @@ __all__ = [
     "scale_ticks",
     "styles",
     "text_of",
+    "title",
     "words",
 ]
 
@@ -44,18 +46,18 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2)), (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK = "#222222"
+HALO = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind words that lines may cross
 NOTE = "#555555"
-PAPER = "#F2F2F2"
 
 # One look for each term of a pass, in all charts.
 COMPUTE: dict[str, Any] = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6}
 KV: dict[str, Any] = {"color": "#E69F00", "linestyle": "-.", "linewidth": 1.6}
-WEIGHTS: dict[str, Any] = {"color": "#7A4A12", "linestyle": (0, (6, 2)), "linewidth": 1.6}
+WEIGHTS: dict[str, Any] = {"color": "#7A4A12", "linestyle": "-", "linewidth": 1.6}
 MEMORY: dict[str, Any] = {"color": "#777777", "linestyle": "--", "linewidth": 1.1}
 BOLD: dict[str, Any] = {"color": "#111111", "linestyle": "-", "linewidth": 3.4, "zorder": 2.5}
 BATCH = "batch size (sequences)"
 
-_SPELLED = {"kv": "KV", "hbm": "HBM", "flops": "FLOP/s", "hidden": "hidden"}
+_SPELLED = {"kv": "KV", "hbm": "HBM", "flops": "FLOPS"}
 _COUNTED = {
     "sequence": "sequences",
     "token": "tokens",
@@ -86,6 +88,16 @@ def axes(ax: Any, size: tuple[float, float]) -> Axes:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax
+
+
+def title(ax: Axes, text: str) -> None:
+    """Set the title, on several lines where the axes are narrow."""
+    import textwrap
+
+    said = ax.set_title(text)
+    share = said.get_window_extent().width / _pixels(ax)[0]
+    if share > 1.1:
+        said.set_text(textwrap.fill(text, max(16, int(len(text) / share))))
 
 
 def styles(count: int) -> list[dict[str, Any]]:
@@ -127,6 +139,19 @@ def scale_ticks(axis: Axis, unit: str) -> None:
         axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 30 else (1.0, 2.0, 5.0), numticks=9))
         axis.set_minor_formatter(NullFormatter())
     axis.set_major_formatter(FuncFormatter(write))
+    _end_ticks(axis)
+
+
+def _end_ticks(axis: Axis) -> None:
+    """Leave out ticks beyond the end of the axis's line, where labels stand."""
+    from matplotlib.ticker import FixedLocator
+
+    bounds = axis.axes.spines["bottom" if axis.axis_name == "x" else "left"].get_bounds()  # type: ignore[attr-defined]
+    if bounds is None or axis.axis_name != "x":  # type: ignore[attr-defined]
+        return
+    for minor in (False, True):
+        kept = [t for t in axis.get_ticklocs(minor=minor) if bounds[0] * (1 - 1e-9) <= t <= bounds[1] * (1 + 1e-9)]
+        (axis.set_minor_locator if minor else axis.set_major_locator)(FixedLocator(kept))
 
 
 # ----------------------------------------------------------------------------------------------------------- labels
@@ -191,6 +216,8 @@ def _widen(ax: Axes, right: float, room: float) -> None:
         ax.set_xlim(low, low * (right / low) ** (1 / (1 - room)))
     else:
         ax.set_xlim(low, low + (right - low) / (1 - room))
+    ax.spines["bottom"].set_bounds(low, right)
+    ax.xaxis.label.set_x((1 - room) / 2)
 
 
 def _apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
@@ -251,21 +278,21 @@ def bracket(ax: Axes, left: float, right: float, y: float, text: str, *, color: 
 # ----------------------------------------------------------------------------------------------------------- panels
 
 
-def panels(ax: Axes, columns: int, *, left: float = 0.0, gap: float = 0.06, bottom: float = 0.0) -> list[Axes]:
+def panels(ax: Axes, columns: int, *, left: float = 0, gap: float = 0.06, bottom: float = 0, top: float = 0) -> list[Axes]:
     """Divide axes into panels side by side; the axes themselves keep their title alone.
 
     Parameters
     ----------
     ax : Axes
     columns : int
-    left, bottom : float
+    left, bottom, top : float
         Margin for labels, in shares of the axes.
     gap : float
         Between panels, in shares of the axes.
     """
     ax.set_axis_off()
     width = (1 - left - gap * (columns - 1)) / columns
-    made = [ax.inset_axes((left + k * (width + gap), bottom, width, 1 - bottom)) for k in range(columns)]
+    made = [ax.inset_axes((left + k * (width + gap), bottom, width, 1 - bottom - top)) for k in range(columns)]
     for panel in made:
         for side in ("top", "right"):
             panel.spines[side].set_visible(False)

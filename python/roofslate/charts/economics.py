@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.charts import _draw
-from roofslate.charts._chart import chart, dataset, tabulated
+from roofslate.charts._chart import chart, dataset, datasets, tabulated
 from roofslate.charts.serving import board, most_batches, overtaking_batch
 from roofslate.errors import AxisError
 from roofslate.evaluation import evaluate, value
@@ -30,7 +30,7 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
     crossing = overtaking_batch(inputs)
     most = most_batches(inputs, crossing)
     if given is None:
-        points = np.union1d(np.geomspace(min(1.0, most / 1e3), 3 * most, 160), np.linspace(most / 100, most, 100))
+        points = np.union1d(np.geomspace(min(1.0, most / 1e3), 2.4 * most, 160), np.linspace(most / 100, most, 100))
         given = np.union1d(points, [crossing]) if math.isfinite(crossing) else points
     times = dataset([*(f"{term}_time" for term in _TERMS), "cost_per_token"], batch_size=given, **inputs)
     # the cost of a pass that takes no longer than one of its terms
@@ -42,14 +42,15 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
     marks = {
         "crossing_batch": crossing,
         "crossing_cost": value("cost_per_token", **at_default),
-        "floor": float(found["compute_cost"].min()),
+        "floor": value("cost_per_token", **{**inputs, "batch_size": 1e18}),
         "lone_cost": value("cost_per_token", **{**inputs, "batch_size": 1}),
         "batch_of_one_penalty": value("batch_of_one_penalty", **inputs),
         "price_factor": float(price_factor),
         "context_length": value("context_length", **inputs),
     }
     # what the same price factor buys when the default mode runs at the crossing
-    speed = value("speed_factor_at_price", paid_price_factor=price_factor, **at_default)
+    ratio = value("batch_time_ratio_from_model", **at_default)
+    speed = value("speed_factor_at_price", paid_price_factor=price_factor, batch_time_ratio=ratio)
     marks["speed_factor"] = speed
     marks["fast_batch"] = marks["fast_cost"] = math.nan
     if price_factor > 1 and float(speed) > 0:
@@ -66,7 +67,7 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
     _cost_vs_batch,
     title="Batching divides the weights' cost; the rest is a floor",
     paragraph="The time of a pass over its batch is what a token costs. Compute and caches cost each token the same; the fetch of the "
-    "weights is shared, a hyperbola. One sequence alone pays {lone_cost} a million, {batch_of_one_penalty:4} times the floor of {floor}: much, "
+    "weights is shared, a hyperbola. One sequence alone pays {lone_cost}, {batch_of_one_penalty:4} times the floor of {floor}: much, "
     "but not infinite. Past {crossing_batch:4} sequences a token gets no cheaper, so a slow mode has nothing left to sell; "
     "a fast mode sits far to the left.",
     size=(6.4, 4.3),
@@ -96,7 +97,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     lines = {
         "memory_cost": ("memory: the sum", _draw.MEMORY),
         "weight_fetch_cost": ("weights", _draw.WEIGHTS),
-        "kv_fetch_cost": (f"KV cache of {context}", _draw.KV),
+        "kv_fetch_cost": (f"KV cache, {context} tokens", _draw.KV),
         "compute_cost": ("compute", _draw.COMPUTE),
     }
 
@@ -110,9 +111,9 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     ax.set(xscale="log", yscale="log", xlabel=_draw.BATCH, ylabel="cost of a token")
     curves(ax)
     top = 3 * table["cost_per_token"].max()
-    ax.set(xlim=(batch[0], batch[-1]), ylim=(0.12 * floor, top))
-    shown = [(batch[-1], table[name].iloc[-1], text, _draw.INK) for name, (text, _) in lines.items() if name != "memory_cost"]
-    _draw.label_ends(ax, [end for end in shown if end[1] > 0.12 * floor])
+    ax.set(xlim=(batch[0], batch[-1]), ylim=(0.07 * floor, top))
+    shown = [(batch[-1], table[name].iloc[-1], text, _draw.INK) for name, (text, _) in lines.items()]
+    _draw.label_ends(ax, [end for end in shown if 0.07 * floor < end[1] < top])
     _draw.scale_ticks(ax.xaxis, "sequence")
     _draw.scale_ticks(ax.yaxis, "USD/token")
     remark = f"alone: {_draw.text_of(marks['lone_cost'], 'USD/token')},\n{marks['batch_of_one_penalty']:,.4g} × the floor"
@@ -121,11 +122,11 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
         _draw.callout(ax, remark, (1, marks["lone_cost"]), (0.09, 0.965), va="top")
     if marks["fast_batch"] >= batch[0]:
         ax.plot(marks["fast_batch"], marks["fast_cost"], "D", color="#D55E00", markersize=7, label="fast", zorder=3)
-        text = f"fast mode: {marks['price_factor']:g} × the price\nfor {marks['speed_factor']:.2g} × the speed"
+        text = f"fast mode: {marks['price_factor']:g} × the price\nfor {marks['speed_factor']:.3g} × the speed"
         _draw.callout(ax, text, (marks["fast_batch"], marks["fast_cost"]), (0.04, 0.36), color="#A84A00")
     if crossing <= batch[-1]:
         ax.plot(crossing, marks["crossing_cost"], "o", color=_draw.BOLD["color"], markersize=8, label="crossing", zorder=3)
-    ax.axhline(floor, color=_draw.NOTE, linestyle=(0, (2, 2)), linewidth=0.9, zorder=1, label="floor")
+    ax.plot([batch[0], batch[-1]], [floor, floor], color=_draw.NOTE, linestyle=(0, (2, 2)), linewidth=0.9, zorder=1, label="floor")
     ax.annotate(
         f"floor {_draw.text_of(floor, 'USD/token')}: slow mode lives here",
         (batch[0], floor),
@@ -134,6 +135,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
         va="top",
         fontsize=9,
         color=_draw.NOTE,
+        bbox=_draw.HALO,
     )
     inset = ax.inset_axes((0.56, 0.55, 0.42, 0.43))
     curves(inset, 0.7)
@@ -152,25 +154,23 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
 
 def _fast_mode(*, price_factor: Any = 6, speed_factor: Any = 2.5, asked_speed_factor: Any = None) -> pd.DataFrame:
     import numpy as np
-    import xarray as xr
 
     prices, speeds = np.atleast_1d(price_factor), np.atleast_1d(speed_factor)
     if prices.ndim > 1 or speeds.ndim > 1 or (prices.size != speeds.size and 1 not in (prices.size, speeds.size)):
         raise AxisError(f"price_factor and speed_factor must be one value each or lists of one length, got {prices.size} and {speeds.size}")
     prices, speeds = np.broadcast_arrays(prices, speeds)
-    names = [f"{p} × the price, {v} × the speed" for p, v in zip(prices, speeds, strict=True)]
-    tariff = {"price_factor": prices, "speed_factor": speeds}
-    given = {name: xr.DataArray(x.copy(), dims="tariff", coords={"tariff": names}) for name, x in tariff.items()}
-    limits = dataset(["batch_time_ratio", "fastest_speed_factor", "lowest_price_factor", "batch_factor"], **given)
+    names = [f"{p:.3g} × the price, {v:.3g} × the speed" for p, v in zip(prices, speeds, strict=True)]
+    cases = {name: {"price_factor": p, "speed_factor": v} for name, p, v in zip(names, prices, speeds, strict=True)}
+    limits = datasets(["price_factor", "speed_factor", "batch_time_ratio", "fastest_speed_factor", "lowest_price_factor"], "tariff", cases)
     if asked_speed_factor is None:
         fastest = float(limits["fastest_speed_factor"].max())
         ends = limits["fastest_speed_factor"].to_numpy()
         near = 1 - np.geomspace(1e-3, 1, 60)
         asked_speed_factor = np.unique(np.concatenate([np.linspace(0.02 * fastest, fastest, 120), *(e * near[near > 0.05] for e in ends)]))
-    found = dataset(["price_factor_at_speed"], asked_speed_factor=asked_speed_factor, **given)
+    asked = {name: {"asked_speed_factor": asked_speed_factor, **case} for name, case in cases.items()}
+    found = datasets(["price_factor_at_speed"], "tariff", asked)
     table = tabulated(found, ["tariff", "asked_speed_factor"], "fast_mode")
-    marks = {f"{name}_{k}": float(array[k]) for name, array in limits.items() for k in range(len(names))}
-    marks |= {f"{name}_{k}": float(array[k]) for name, array in given.items() for k in range(len(names))}
+    marks = {f"{name}_{k}": float(array[k]) for name, array in limits.data_vars.items() for k in range(len(names))}
     table.attrs["marks"] = marks
     table.attrs["units"] |= dict.fromkeys(marks, "1")
     return table
@@ -211,6 +211,8 @@ def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
     least = 0.7 * min(marks[f"lowest_price_factor_{k}"] for k in range(len(tariffs)))
     ax.set(yscale="log", xlabel="speed over the default's", ylabel="price over the default's")
     right = 1.12 * float(np.max(speeds))
+    alone = len(tariffs) == 1
+    bottom = min(marks[f"lowest_price_factor_{k}"] for k in range(len(tariffs)))
     ax.set(xlim=(0, right), ylim=(least, most))
     ax.plot(1, 1, "o", color=_draw.INK, markersize=7, zorder=3, label="default")
     _draw.callout(ax, "default", (1, 1), (1 / right + 0.03, np.log(1 / least) / np.log(most / least) - 0.07))
@@ -222,14 +224,15 @@ def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
             marks[f"{name}_{k}"] for name in ("price_factor", "speed_factor", "fastest_speed_factor", "lowest_price_factor")
         )
         ax.plot(speed, price, look["marker"], color=look["color"], markersize=8, label=f"point {k}", zorder=3)
-        side = {"xytext": (-8, 0), "ha": "right"} if speed > 0.4 * right else {"xytext": (8, 6), "ha": "left"}
+        left = k == 0 and speed > 1
+        side = {"xytext": (-8, 0), "ha": "right", "va": "center"} if left else {"xytext": (8, -4), "ha": "left", "va": "top"}
         ax.annotate(
             f"{price:.3g} × the price\n{speed:.3g} × the speed",
             (speed, price),
             textcoords="offset points",
-            va="center",
             fontsize=9,
             color=look["color"],
+            bbox=None if left else _draw.HALO,
             **side,
         )
         ax.axvline(fastest, color=look["color"], linestyle=(0, (2, 2)), linewidth=0.9, label=f"fastest {k}")
@@ -246,11 +249,11 @@ def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
         ax.axhline(lowest, color=look["color"], linestyle=(0, (2, 2)), linewidth=0.9, label=f"lowest {k}")
         ax.annotate(
             f"never below {lowest:.3f}",
-            (right, lowest),
-            xytext=(-2, -3),
+            (0 if alone else right, lowest),
+            xytext=(5 if alone else -4, -3 if lowest == bottom else 3),
             textcoords="offset points",
-            ha="right",
-            va="top",
+            ha="left" if alone else "right",
+            va="top" if lowest == bottom else "bottom",
             fontsize=9,
             color=look["color"],
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from roofslate.catalogs import Preset
 from roofslate.charts import _draw
-from roofslate.charts._chart import chart, dataset, tabulated
+from roofslate.charts._chart import chart, datasets, tabulated
 from roofslate.errors import AxisError
 
 if TYPE_CHECKING:
@@ -26,24 +27,27 @@ _UNIT_MODEL = {
 }
 
 
-def _chips(inputs: dict[str, Any]) -> list[str]:
-    """Names of the chips of a call, as the axis that they make."""
+def _by_chip(inputs: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Inputs of each chip of a call by its name; of what is listed like the chips, each has its own."""
     given = inputs.get("hardware")
     if given is None:
-        return ["this chip"]
-    listed = [given] if isinstance(given, str) or hasattr(given, "facts") else list(given)
-    return [getattr(chip, "name", chip) for chip in listed]
-
-
-def _listed(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Inputs with the chips as a list, also if there is only one."""
-    given = inputs.get("hardware")
-    return {**inputs, "hardware": [given]} if isinstance(given, str) or hasattr(given, "facts") else inputs
+        return {"this chip": inputs}
+    chips = [given] if isinstance(given, (str, Preset)) else list(given)
+    formats = inputs.get("weight_format")
+    if not isinstance(formats, (list, tuple)):
+        formats = [formats] * len(chips)
+    if len(formats) != len(chips):
+        raise AxisError(f"weight_format: {len(formats)} formats for {len(chips)} chips; give one, or one for each")
+    cases = {}
+    for chip, form in zip(chips, formats, strict=True):
+        name = chip.name if isinstance(chip, Preset) else str(chip)
+        cases[name] = {**inputs, "hardware": chip, **({} if form is None else {"weight_format": form})}
+    return cases
 
 
 # -------------------------------------------------------------------------------------------------------- C31, roofline
 
-_ROOFS = ("A100-80", "H100", "B200", "TPU v5e", "TPU 7x")
+_ROOFS = ("A100-80", "H100", "B200", "TPU v5e", "MI300X")
 
 
 def _roofline(*, intensity: Any = None, **inputs: Any) -> pd.DataFrame:
@@ -51,22 +55,16 @@ def _roofline(*, intensity: Any = None, **inputs: Any) -> pd.DataFrame:
 
     if not {"hardware", "peak_flops", "hbm_bandwidth"} & set(inputs):
         inputs["hardware"] = list(_ROOFS)
-    inputs = _listed(inputs)
-    if "weight_format" not in inputs:
-        inputs.setdefault("compute_format", "bf16")
-    chips = dataset(["ridge_point", "peak_flops", "hbm_bandwidth"], **inputs)
-    if "hardware" not in chips.dims:
-        chips = chips.expand_dims(hardware=_chips(inputs))
+    if "weight_format" in inputs:
+        inputs["compute_format"] = inputs.pop("weight_format")
+    inputs.setdefault("compute_format", "bf16")
+    cases = _by_chip(inputs)
+    chips = datasets(["ridge_point", "peak_flops"], "hardware", cases)
     ridges = chips["ridge_point"].to_numpy()
     if intensity is None:
-        low, high = float(ridges.min()) / 300, float(ridges.max()) * 8
-        intensity = np.union1d(np.geomspace(low, high, 121), ridges)
-    formats = {name: x for name, x in inputs.items() if name not in ("weight_format",)}
-    if "weight_format" in inputs:
-        formats.setdefault("compute_format", inputs["weight_format"])
-    roofs = dataset(["cell_throughput"], batch_size=intensity, **{**_UNIT_MODEL, **formats})
-    if "hardware" not in roofs.dims:
-        roofs = roofs.expand_dims(hardware=_chips(inputs))
+        intensity = np.union1d(np.geomspace(ridges.min() / 300, ridges.max() * 6, 121), ridges)
+    asked = {name: {"batch_size": intensity, **_UNIT_MODEL, **case} for name, case in cases.items()}
+    roofs = datasets(["cell_throughput"], "hardware", asked)
     roofs = roofs.rename(batch_size="intensity", cell_throughput="attainable_flops")
     roofs["intensity"].attrs["units"] = "FLOP/byte"
     roofs["attainable_flops"].attrs["units"] = "FLOP/s/chip"
@@ -123,9 +121,8 @@ def roofline(ax: Axes, table: pd.DataFrame) -> None:
     ax.set(xlim=(across.min(), across.max()), ylim=(values.min(), values.max() * 1.8))
     _draw.label_ends(ax, ends)
     _draw.scale_ticks(ax.yaxis, "FLOP/s/chip")
-    ax.xaxis.set_major_formatter(lambda x, _: f"{x:,g}")
+    _draw.scale_ticks(ax.xaxis, "1")
     ax.text(0.03, 0.95, "markers: ridge points, in FLOP/B", transform=ax.transAxes, fontsize=9, color=_draw.NOTE, va="top")
-    ax.yaxis.grid(visible=True)
 
 
 # ------------------------------------------------------------------------------------------------- C32, machine balance
@@ -150,21 +147,13 @@ _CLAIM = {"weight_balance": (300.0, "token"), "hbm_drain_time": (0.020, "s")}
 
 
 def _machine_balance(**inputs: Any) -> pd.DataFrame:
-    import numpy as np
-    import xarray as xr
-
     if "hardware" not in inputs:
         inputs["hardware"] = list(_GENERATIONS)
         inputs.setdefault("weight_format", list(_GENERATIONS.values()))
-    inputs = _listed(inputs)
-    names = _chips(inputs)
-    formats = inputs.get("weight_format", "bf16")
-    formats = [formats] * len(names) if isinstance(formats, str) else list(formats)
-    if len(formats) != len(names):
-        raise AxisError(f"weight_format: {len(formats)} formats for {len(names)} chips; give one, or one for each")
-    inputs["weight_format"] = xr.DataArray(np.array(formats), dims="hardware", coords={"hardware": names})
-    found = dataset(["weight_balance", "hbm_drain_time"], **inputs)
-    found["weight_format"] = ("hardware", formats)
+    inputs.setdefault("weight_format", "bf16")
+    cases = _by_chip(inputs)
+    found = datasets(["weight_balance", "hbm_drain_time"], "hardware", cases)
+    found["weight_format"] = ("hardware", [case["weight_format"] for case in cases.values()])
     table = tabulated(found, "hardware", "machine_balance")
     claims = {f"claimed_{name}": claim for name, claim in _CLAIM.items()}
     ends = {f"{end}_{name}": (getattr(table[name], pick)(), unit) for name, (_, unit) in _CLAIM.items() for end, pick in (("least", "min"), ("most", "max"))}
@@ -201,7 +190,7 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
     formats = table["weight_format"].to_numpy()
     place = range(len(chips))
     names = [f"{chip.replace(' (lecture)', '*')}, {word.upper()}" for chip, word in zip(chips, formats, strict=True)]
-    left, right = _draw.panels(ax, 2, left=0.22, gap=0.06, bottom=0.11)
+    left, right = _draw.panels(ax, 2, left=0.22, gap=0.06, bottom=0.11, top=0.04)
     told = (
         (left, "weight_balance", "token", "o", "tokens that hide one weight's fetch"),
         (right, "hbm_drain_time", "s", "s", "time to read all memory"),
@@ -215,17 +204,12 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
         panel.plot(values, place, marker, color=color, markersize=6, label=name, linestyle="none")
         for y, x in zip(place, values, strict=True):
             text = _draw.text_of(x, unit)
-            panel.annotate(text, (x, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8, color=_draw.INK, bbox=_HALO)
+            panel.annotate(text, (x, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8, color=_draw.INK, bbox=_draw.HALO)
         panel.set(xlim=(0, 1.22 * max(values.max(), claim)), ylim=(len(chips) - 0.5, -0.9), xlabel=title)
-        said = panel.annotate("", (claim, -0.9))
-        said.set_text(f"lecture: {_draw.text_of(claim, unit)}")
-        said.set(fontsize=8, ha="center", va="bottom", color=_draw.INK)
+        panel.text(claim, -0.95, f"lecture: {_draw.text_of(claim, unit)}", fontsize=8, ha="center", va="bottom", color=_draw.INK)
         _draw.scale_ticks(panel.xaxis, unit)
         panel.spines["left"].set_visible(False)
         panel.set_yticks(list(place), names if panel is left else [], fontsize=8.5)
         panel.tick_params(axis="y", length=0)
     if any("(lecture)" in chip for chip in chips):
-        right.annotate("* the lecture's figures", (1, 0.01), xycoords="axes fraction", ha="right", fontsize=8, color=_draw.NOTE)
-
-
-_HALO = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+        ax.text(0, 0, "* the lecture's figures", transform=ax.transAxes, fontsize=8, color=_draw.NOTE)

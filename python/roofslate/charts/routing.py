@@ -35,6 +35,7 @@ def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> p
         "dense_loss": value("routed_loss", active_parameters=dense, experts=1, **law),
     }
     marks |= {f"matching_experts_{size:g}": float(x) for size, x in zip(match["active_parameters"].to_numpy(), match, strict=True)}
+    marks["matching_experts"] = marks.get(f"matching_experts_{_READ[0]:g}", math.inf)
     if _READ[0] in found["active_parameters"]:
         marks["read_parameters"], marks["read_experts"] = _READ
         marks["read_loss"] = value("routed_loss", active_parameters=_READ[0], experts=_READ[1], **law)
@@ -49,7 +50,7 @@ def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> p
     title="More experts, the same active weights, a lower loss",
     paragraph="Each curve keeps the active weights and adds experts (the routed scaling law of Clark et al. 2022 for S-BASE routing). "
     "The lecture reads off that {read_parameters} active weights with {read_experts} experts equal {matched_dense_parameters:2} dense ones; "
-    "by the law they meet at {matching_experts_3.7e+08} experts. Active weights are thus saved, and memory is paid for it.",
+    "by the law they meet at {matching_experts} experts. Active weights are thus saved, and memory is paid for it.",
     size=(6.6, 4.4),
 )
 def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
@@ -74,7 +75,6 @@ def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
     sizes = table.index.unique("active_parameters")
     experts = table.index.unique("experts").to_numpy()
     ax.set(xscale="log", yscale="log", xlabel="experts", ylabel="validation loss (nats a token)")
-    ax.xaxis.get_transform()
     ax.set_xscale("log", base=2)
     ends = []
     for size, look in zip(sizes, _draw.styles(len(sizes)), strict=True):
@@ -87,7 +87,7 @@ def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
     values = table["routed_loss"]
     low, high = min(values.min(), dense), max(values.max(), dense)
     ax.set(xlim=(experts[0], experts[-1]), ylim=(low / 1.03, high * 1.03))
-    ax.plot([experts[0], experts[-1]], [dense, dense], color=_draw.INK, linestyle=(0, (1, 1.5)), linewidth=1.2, label="dense")
+    ax.plot([experts[0], experts[-1]], [dense, dense], color=_draw.NOTE, linewidth=0.9, label="dense")
     for size in sizes:
         at = marks[f"matching_experts_{size:g}"]
         if experts[0] < at <= experts[-1]:
@@ -95,22 +95,23 @@ def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
     target = _draw.text_of(marks["matched_dense_parameters"], "parameter").replace("G", "B")
     if "read_loss" in marks:
         ax.plot(marks["read_experts"], marks["read_loss"], "X", color="#B24700", markersize=7, zorder=3, label="read")
+    ends.append((experts[-1], dense, f"{target} dense", _draw.NOTE))
     _draw.label_ends(ax, ends)
     ticks = [2.0**k for k in range(math.floor(math.log2(experts[0])), math.floor(math.log2(experts[-1])) + 1)]
     ax.xaxis.set_major_locator(FixedLocator(ticks))
     ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     ax.xaxis.set_minor_formatter(NullFormatter())
-    losses = [y for k in range(8, 80) if low / 1.03 <= (y := k / 4) <= high * 1.03]
+    for step in (0.02, 0.05, 0.1, 0.25, 0.5, 1.0):
+        losses = [step * k for k in range(math.ceil(low / 1.03 / step), math.floor(high * 1.03 / step) + 1)]
+        if len(losses) <= 8:
+            break
     ax.yaxis.set_major_locator(FixedLocator(losses))
     ax.yaxis.set_major_formatter(lambda y, _: f"{y:.2f}")
     ax.yaxis.minorticks_off()
-    ax.annotate(
-        f"dense {target}: {dense:.3f}", (experts[0], dense), xytext=(5, -4), textcoords="offset points", va="top", fontsize=9, color=_draw.INK
-    )
     matched = [(size, marks[f"matching_experts_{size:g}"]) for size in sizes]
     reached = [(size, at) for size, at in matched if experts[0] < at <= experts[-1]]
     if reached:
         size, at = reached[0]
         name = _draw.text_of(size, "parameter").replace("G", "B")
         also = f"\nthe lecture reads {marks['read_experts']:g}" if marks.get("read_parameters") == size else ""
-        _draw.callout(ax, f"{name} active meet it\nat {at:.3g} experts{also}", (at, dense), (0.03, 0.28), va="center")
+        _draw.callout(ax, f"{name} active meet it\nat {at:.3g} experts{also}", (at, dense), (0.06, 0.1), va="center")

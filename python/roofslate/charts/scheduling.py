@@ -19,7 +19,7 @@ _MOST_SEATS, _MOST_LINES = 24, 80
 _SIMULATED = ("load", "arrival_rate", "period", "policy", "fixed_pass_time", "pass_time_per_sequence", "threshold", "timeout")
 
 
-def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 3, **inputs: Any) -> pd.DataFrame:
+def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 309, **inputs: Any) -> pd.DataFrame:
     wanted = {name: inputs.pop(name) for name in _SIMULATED if name in inputs}
     if "arrival_rate" not in wanted:
         wanted.setdefault("load", 0.7)
@@ -34,17 +34,15 @@ def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 3, **input
     # one train more than is drawn, for a request that misses the last but one
     table = schedules.train_timetable(seats=seats, trains=trains + 1, seed=seed, **wanted)
     runs = schedules.train(seats=seats, trains=trains + 1, seed=seed, **wanted)
-    free = (runs["left_behind"] == 0) & (runs["boarded"].shift(-1) < seats)
-    missed = int(free.to_numpy()[:-2].argmax()) if len(runs) > 2 else 0
-    marks = {
-        "missed_train": missed,
-        "just_missed_wait": runs["departure"][missed + 1] - runs["departure"][missed],
-        "just_missed_ride": runs["end"][missed + 1] - runs["departure"][missed + 1],
-        "just_missed_time": runs["end"][missed + 1] - runs["departure"][missed],
-        "seats": float(seats),
-    }
-    table.attrs["marks"] = {name: float(x) for name, x in marks.items()}
-    table.attrs["units"] |= {"missed_train": "1", "seats": "sequence", **{name: "s" for name in marks if name.startswith("just")}}
+    free = ((runs["left_behind"] == 0) & (runs["boarded"].shift(-1) < seats)).to_numpy()
+    marks = {"seats": float(seats)}
+    if free[:-2].any():  # a train that leaves nobody behind, and room on the next
+        missed = int(free[:-2].argmax())
+        start, board, out = runs["departure"][missed], runs["departure"][missed + 1], runs["end"][missed + 1]
+        times = {"just_missed": start, "just_missed_wait": board - start, "just_missed_ride": out - board, "just_missed_time": out - start}
+        marks |= {name: float(x) for name, x in times.items()}
+    table.attrs["marks"] = marks
+    table.attrs["units"] |= {"seats": "sequence", **{name: "s" for name in marks if name.startswith("just")}}
     table.attrs["trains"] = runs.iloc[:trains].reset_index().to_dict("records")
     return table
 
@@ -112,29 +110,20 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
                 box = Rectangle((start + 0.08 * width, low + 0.42), 0.84 * width * share, 0.42, facecolor=look, edgecolor=blue, gid=gid)
                 ax.add_patch(box)
         fill = f"{boarded:,} of {seats:,}"
-        word = "full" if boarded == seats else "empty" if boarded == 0 else fill
+        word = {seats: "full", 0: "empty", seats / 2: "half empty"}.get(boarded, fill)
         ax.text(start + width / 2, low + 0.17, word, ha="center", va="center", fontsize=8.5, color=_draw.INK, gid=f"fill {k}")
     drawn = table[table["train"] < len(trains)]
     if len(drawn) <= _MOST_LINES:
         for request in drawn.itertuples():
-            look = {"color": _draw.NOTE, "linewidth": 0.7, "zorder": 1}
+            look = {"color": _draw.NOTE, "linewidth": 0.7, "linestyle": "-", "zorder": 1}
             ax.plot([request.arrival, request.departure], [2.75, high], gid="boarding", **look)
         ax.plot(drawn["arrival"], [2.75] * len(drawn), "o", color=blue, markersize=4, label="arrivals", clip_on=False)
     else:
         ax.plot(drawn["arrival"], [2.75] * len(drawn), "|", color=blue, markersize=6, label="arrivals")
     origin = min(float(drawn["arrival"].min()) if len(drawn) else 0.0, 0.0)
     ax.text(origin, 2.95, "requests arrive", fontsize=9, color=blue, va="bottom")
-    missed = int(marks["missed_train"])
-    begin = trains[min(missed, len(trains) - 1)]["departure"]
-    board, out = begin + marks["just_missed_wait"], begin + marks["just_missed_time"]
-    red = "#B24700"
-    ax.plot(begin, 0.55, "X", color=red, markersize=8, label="just missed", clip_on=False)
-    ax.annotate("just\nmissed", (begin, 0.55), xytext=(-8, 0), textcoords="offset points", ha="right", va="center", fontsize=9, color=red)
-    whole, wait, ride = (_draw.text_of(marks[f"just_missed_{name}"], "s") for name in ("time", "wait", "ride"))
-    _draw.bracket(ax, begin, board, 0.55, f"waits {wait}", color=red)
-    _draw.bracket(ax, board, out, 0.55, f"rides {ride}", color=red)
-    ax.plot([out, out], [0.42, 0.68], color=red, linewidth=1)
-    ax.annotate(f"{whole} in all", (out, 0.55), xytext=(8, 0), textcoords="offset points", va="center", fontsize=9, weight="bold", color=red)
+    if "just_missed" in marks:
+        _just_missed(ax, marks)
     last = trains[-1]["end"]
     ax.set(xlim=(origin, last + 0.01 * (last - origin)), ylim=(0, 3.3), xlabel="time")
     if len(trains) <= 12:
@@ -142,3 +131,17 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
     _draw.scale_ticks(ax.xaxis, "s")
     ax.yaxis.set_visible(False)
     ax.spines["left"].set_visible(False)
+
+
+def _just_missed(ax: Axes, marks: dict[str, float]) -> None:
+    red, y = "#B24700", 0.55
+    whole, wait, ride = (_draw.text_of(marks[f"just_missed_{name}"], "s") for name in ("time", "wait", "ride"))
+    start = marks["just_missed"]
+    board, out = start + marks["just_missed_wait"], start + marks["just_missed_time"]
+    beside = {"textcoords": "offset points", "va": "center", "fontsize": 9, "color": red}
+    ax.plot(start, y, "X", color=red, markersize=8, label="just missed", clip_on=False)
+    ax.annotate("just\nmissed", (start, y), xytext=(-8, 0), ha="right", **beside)
+    _draw.bracket(ax, start, board, y, f"waits {wait}", color=red)
+    _draw.bracket(ax, board, out, y, f"rides {ride}", color=red)
+    ax.plot([out, out], [y - 0.13, y + 0.13], color=red, linewidth=1, linestyle="-")
+    ax.annotate(f"{whole} in all", (out, y), xytext=(8, 0), weight="bold", **beside)

@@ -138,14 +138,15 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
     if skipped:
         ax.text(half + 0.6, rows / 2, "\N{HORIZONTAL ELLIPSIS}", ha="center", va="center", fontsize=14)
     width = new + 1
-    rise = 0.18 * width + 0.6
+    rise = 0.5 * (0.28 * new + 0.1) + 0.15  # of the longest arrow
     each, whole = (_draw.text_of(marks[name], "byte") for name in ("kv_bytes_per_token", "kv_bytes"))
     past = _draw.text_of(marks["context_length"], "token/sequence", 4)
     ax.text(
-        at[0],
-        rows + rise + 0.35,
+        new / 2 + 0.5,
+        rows + rise + 0.2,
         f"KV cache: read for every past token,\n{past} × {each} = {whole}",
         color="#8A5A00",
+        ha="center",
         va="bottom",
         fontsize=9.5,
     )
@@ -173,7 +174,7 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
     ax.annotate("", (new - 0.1, -0.35), xytext=(0, -0.35), arrowprops={"arrowstyle": "-|>", "color": _draw.NOTE})
     ax.text(new / 2, -0.5, "tokens", ha="center", va="top", fontsize=9, color=_draw.NOTE)
     ax.text(-0.25, rows / 2, "embedding", ha="right", va="center", rotation=90, fontsize=9, color=_draw.NOTE)
-    ax.set(xlim=(-0.9, new + 5.8), ylim=(-1.5, rows + rise + 1.9))
+    ax.set(xlim=(-0.9, new + 5.8), ylim=(min(-1.3, rows / 2 - 2.3), rows + rise + 1.4 + 0.05 * width), aspect="equal")
     ax.set_axis_off()
 
 
@@ -188,8 +189,8 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
     crossing = overtaking_batch(inputs)
     if given is None:
         most = most_batches(inputs, crossing)
-        points = np.linspace(0, most, 201)
-        points[0] = min(1.0, most / 1e3)
+        least = min(1.0, most / 1e3)
+        points = np.union1d(np.geomspace(least, most, 61), np.linspace(0, most, 201)[1:])
         given = np.union1d(points, [crossing]) if crossing < most else points
     outputs = ["compute_time", "kv_fetch_time", "weight_fetch_time", "memory_time", "pass_time"]
     found = dataset(outputs, batch_size=given, **inputs)
@@ -234,7 +235,7 @@ def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     lines = {
         "memory_time": ("memory: the sum", _draw.MEMORY),
         "weight_fetch_time": ("weights", _draw.WEIGHTS),
-        "kv_fetch_time": (f"KV cache of {context}", _draw.KV),
+        "kv_fetch_time": (f"KV cache, {context} tokens", _draw.KV),
         "compute_time": ("compute", _draw.COMPUTE),
     }
     for name, (_, look) in lines.items():
@@ -251,14 +252,16 @@ def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     ends = [(batch[-1], table[name].iloc[-1], text, _draw.INK) for name, (text, _) in lines.items()]
     slowest = max(lines, key=lambda name: table[name].iloc[-1])
     if math.isclose(table[slowest].iloc[-1], table["pass_time"].iloc[-1]):  # one label for both lines
-        ends = [(x, y, f"{text} = pass" if text == lines[slowest][0] else text, c) for x, y, text, c in ends]
+        ends = [(x, y, f"pass = {text}" if text == lines[slowest][0] else text, c) for x, y, text, c in ends]
     else:
         ends.append((batch[-1], table["pass_time"].iloc[-1], "pass", _draw.INK))
     _draw.label_ends(ax, ends)
     _draw.scale_ticks(ax.xaxis, "sequence")
     _draw.scale_ticks(ax.yaxis, "s")
     if bound < 0.6 * top:
-        _draw.callout(ax, f"latency lower bound\n{_draw.text_of(bound, 's')}", (0, bound), (0.04, min(bound / top + 0.24, 0.9)))
+        beside = table["pass_time"].to_numpy()[batch.searchsorted(0.5 * batch[-1])] / top  # the line where the words end
+        height = min(max(bound / top + 0.24, beside + 0.1 if beside > 0.5 else 0), 0.9)
+        _draw.callout(ax, f"latency lower bound\n{_draw.text_of(bound, 's')}", (0, bound), (0.04, height))
     if crossing <= batch[-1]:
         remark = f"from {_draw.text_of(crossing, 'sequence', 4)} sequences on\ncompute is the slower clock"
         _draw.callout(ax, remark, (crossing, time), (0.12, min(time / top + 0.22, 0.9)))

@@ -1,0 +1,121 @@
+"""What the tests share: the instruction sets of this machine, fresh interpreters, comparison by bits, a whole scenario."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import roofslate
+from hypothesis import settings
+from roofslate import _core
+from roofslate.registry import entries
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+settings.register_profile("roofslate", deadline=None, derandomize=True, database=None, max_examples=60)
+settings.load_profile("roofslate")
+
+ROOT = Path(__file__).parents[2]
+
+
+def _available():
+    before = _core.instruction_set()
+    found = []
+    for name in ("base", "avx2", "avx512", "neon"):
+        try:
+            _core.use_instruction_set(name)
+        except roofslate.errors.UnknownName:
+            continue
+        found.append(name)
+    _core.use_instruction_set(before)
+    return found
+
+
+INSTRUCTION_SETS = _available()
+
+
+@pytest.fixture(scope="session")
+def instruction_sets():
+    """Names of all instruction sets that this machine runs."""
+    return INSTRUCTION_SETS
+
+
+@pytest.fixture(params=INSTRUCTION_SETS)
+def instruction_set(request):
+    """One after another, each instruction set of this machine in use."""
+    before = _core.instruction_set()
+    _core.use_instruction_set(request.param)
+    yield request.param
+    _core.use_instruction_set(before)
+
+
+@pytest.fixture(scope="session")
+def bits():
+    """Doubles as the integers that they are stored as; all NaN alike."""
+
+    def of(values):
+        array = np.array(values, dtype=np.float64)
+        array[np.isnan(array)] = np.nan
+        return array.view(np.int64) if array.ndim else int(array.reshape(1).view(np.int64)[0])
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def run_python():
+    """Run code in a fresh interpreter with the package that is tested; returns what it prints."""
+    place = str(Path(roofslate.__file__).parents[1])
+
+    def run(code, *, timeout=120, check=True, **environment):
+        paths = [place, *filter(None, [os.environ.get("PYTHONPATH")])]
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
+        )
+        assert not check or done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done if not check else done.stdout.strip()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def decode():
+    """A decode question in plain numbers: everything that a pass, its cost and its memory take."""
+    return {
+        "batch_size": 2400.0,
+        "context_length": 8192.0,
+        "total_parameters": 671e9,
+        "active_parameters": 37e9,
+        "weight_bytes": 0.5,
+        "kv_bytes_per_token": 1667.0,
+        "peak_flops": 9e15,
+        "hbm_bandwidth": 8e12,
+        "hbm_capacity": 192e9,
+        "chips": 72.0,
+        "chip_price": 2 / 3600,
+    }
+
+
+@pytest.fixture(scope="session")
+def whole_scenario():
+    """A value in range for every input of the registry, so that every quantity can be computed."""
+    chosen = {}
+    for k, (name, q) in enumerate(entries().items()):
+        if q.computed or q.fallback:
+            continue
+        if q.choices:
+            chosen[name] = q.choices[k % len(q.choices)]
+        elif q.default is not None:
+            chosen[name] = q.default
+        else:
+            low = max(q.low, 0.0)
+            chosen[name] = low + 1.25 + k % 7 if q.high > 1e300 else low + (q.high - low) * 0.6
+    for name, q in entries().items():
+        if q.bound and name in chosen and q.bound in chosen:
+            chosen[name] = min(chosen[name], chosen[q.bound])
+    return chosen

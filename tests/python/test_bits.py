@@ -1,0 +1,279 @@
+"""The same question gives the same bits, however it is asked and on whatever it runs."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+import xarray as xr
+from roofslate import _core
+
+OUTPUTS = [
+    "pass_time",
+    "cost_per_token",
+    "compute_utilization",
+    "touched_parameters",
+    "seat_mean_wait",
+    "routed_loss",
+    "hbm_used",
+    "binding_term",
+    "weight_fetch_time",
+    "batch_size",
+    "compute_efficiency",
+]
+# Centre of each input; kept away from its ends.
+CENTRES = {
+    "batch_size": 500.0,
+    "context_length": 2e4,
+    "pass_length": 4.0,
+    "total_parameters": 671e9,
+    "active_parameters": 37e9,
+    "dense_parameters": 17e9,
+    "weight_bytes": 0.5,
+    "kv_bytes_per_token": 7e4,
+    "peak_flops": 9e15,
+    "hbm_bandwidth": 8e12,
+    "hbm_capacity": 192e9,
+    "chips": 72.0,
+    "chip_price": 5e-4,
+    "experts": 256.0,
+    "experts_per_token": 8.0,
+    "seats": 40.0,
+    "seat_load": 0.4,
+    "response_length": 700.0,
+    "train_period": 0.02,
+}
+
+
+def random_values(rng, shape, centre):
+    """Numbers around a centre, in memory that is strided, reversed, transposed, read-only or not aligned."""
+    if not shape:
+        return np.array(centre * (0.5 + rng.random()))
+    steps = rng.integers(1, 3, len(shape))
+    large = centre * (0.5 + rng.random([int(n * s) for n, s in zip(shape, steps, strict=True)]))
+    kind = rng.integers(0, 6)
+    values = large[tuple(slice(None, None, int(s)) for s in steps)]
+    if kind == 1:
+        values = values[tuple(slice(None, None, -1) for _ in shape)]
+    elif kind == 2:
+        values = np.asfortranarray(values)
+    elif kind == 3:
+        values = values.copy()
+        values.setflags(write=False)
+    elif kind == 4:
+        packed = np.zeros(values.shape, dtype=[("pad", "i1"), ("x", "f8")])
+        packed["x"] = values
+        values = packed["x"]
+    elif kind == 5:
+        values = values.astype(">f8")
+    return values
+
+
+def random_question(rng, most_points):
+    lengths = [2, 3, 5, 8, 13, 31, 64, 129, 513, 1025]
+    shape = []
+    for _ in range(rng.integers(1, 5)):
+        n = int(rng.choice(lengths))
+        shape.append(n if np.prod([*shape, n]) <= most_points else 2)
+    dims = [f"axis{k}" for k in range(len(shape))]
+    inputs = {}
+    for name, centre in CENTRES.items():
+        count = min(int(rng.choice([0, 0, 1, 1, 2])), len(dims))
+        own = rng.permutation(len(dims))[:count]
+        values = random_values(rng, [shape[k] for k in own], centre)
+        inputs[name] = xr.DataArray(values, dims=[dims[k] for k in own])
+    inputs["overlap"] = str(rng.choice(["board", "serial_kv", "none"]))
+    inputs["expert_reads"] = str(rng.choice(["all", "expected"]))
+    return inputs
+
+
+def at_point(inputs, point):
+    def one(value):
+        return float(value.isel({d: k for d, k in point.items() if d in value.dims}))
+
+    return {name: value if isinstance(value, str) else one(value) for name, value in inputs.items()}
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_instruction_sets_threads_and_points(seed, instruction_sets, bits):
+    rng = np.random.default_rng(seed)
+    inputs = random_question(rng, 40_000 if seed % 5 else 600_000)
+    before = _core.instruction_set()
+    found = {}
+    try:
+        for name, threads in itertools.product(instruction_sets, (1, 3)):
+            _core.use_instruction_set(name)
+            found[name, threads] = rs.evaluate(OUTPUTS, threads=threads, **inputs)
+    finally:
+        _core.use_instruction_set(before)
+    first = found[instruction_sets[0], 1]
+    for key, other in found.items():
+        for output in OUTPUTS:
+            assert other[output].dims == first[output].dims
+            assert np.array_equal(bits(other[output]), bits(first[output])), (key, output)
+    for _ in range(4):
+        point = {d: int(rng.integers(0, n)) for d, n in first.sizes.items()}
+        numbers = at_point(inputs, point)
+        for output in OUTPUTS:
+            here = first[output].isel({d: k for d, k in point.items() if d in first[output].dims})
+            scalar = rs.value(output, **numbers)
+            if isinstance(scalar, str):
+                assert here.attrs["flag_meanings"].split()[int(here)] == scalar
+            else:
+                assert bits(float(here)) == bits(scalar), (point, output)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 513, 1000])
+def test_remainders_of_a_tile(n, instruction_set, decode, bits):
+    batch = 1.0 + 3.7 * np.arange(n)
+    whole = 1.0 + 3.7 * np.arange(2048)
+    short = rs.evaluate(OUTPUTS[:3] + ["binding_term"], **{**CENTRES, **decode, "batch_size": batch, "expert_reads": "expected"})
+    long = rs.evaluate(OUTPUTS[:3] + ["binding_term"], **{**CENTRES, **decode, "batch_size": whole, "expert_reads": "expected"})
+    for name in short:
+        assert short[name].shape == (n,)
+        assert np.array_equal(bits(short[name]), bits(long[name][:n])), name
+
+
+def test_axis_orders(decode, bits):
+    rng = np.random.default_rng(1)
+    axes = {
+        "batch_size": 1 + 999 * rng.random(7),
+        "context_length": 1 + 1e5 * rng.random(300),
+        "chips": 8 + 64 * rng.random(5),
+        "weight_bytes": 0.5 + rng.random(3),
+    }
+    plain = {name: x for name, x in decode.items() if name not in axes}
+    first = rs.evaluate(["cost_per_token", "memory_time"], **axes, **plain)
+    for order in itertools.permutations(axes):
+        other = rs.evaluate(["cost_per_token", "memory_time"], **{name: axes[name] for name in order}, **plain)
+        assert other.cost_per_token.dims == tuple(order)
+        for name in first:
+            assert np.array_equal(bits(other[name].transpose(*first[name].dims)), bits(first[name]))
+
+
+@pytest.mark.parametrize("shape", [(40, 50), (3, 1000), (1000, 3), (300, 700)])
+def test_call_styles(shape, decode, bits):
+    rng = np.random.default_rng(2)
+    batch, context = 1 + 999 * rng.random(shape[0]), 1 + 1e5 * rng.random(shape[1])
+    question = {**decode, "batch_size": batch, "context_length": context}
+    names = ["pass_time", "cost_per_token"]
+    grid = rs.evaluate(names, **question)
+    single = rs.evaluate("cost_per_token", **question)
+    assert np.array_equal(bits(single), bits(grid.cost_per_token))
+    out = {name: np.full(shape, -1.0) for name in names}
+    given = rs.evaluate(names, out=out, **question)
+    turned = np.full(shape[::-1], -1.0).T[::-1, ::-1]
+    rs.evaluate("cost_per_token", out=turned, **question)
+    halves = [rs.evaluate(names, **{**question, "batch_size": part}) for part in np.array_split(batch, 3)]
+    chunked = xr.concat(halves, "batch_size")
+    table = pd.DataFrame({"batch_size": np.repeat(batch, shape[1]), "context_length": np.tile(context, shape[0])})
+    rows = rs.frame(table, names, **{k: v for k, v in decode.items() if k not in table})
+    zipped = rs.evaluate(
+        names,
+        **{
+            **decode,
+            "batch_size": xr.DataArray(table["batch_size"].to_numpy(), dims="row"),
+            "context_length": xr.DataArray(table["context_length"].to_numpy(), dims="row"),
+        },
+    )
+    for name in names:
+        expected = bits(grid[name])
+        assert np.array_equal(bits(out[name]), expected)
+        assert np.shares_memory(given[name].to_numpy(), out[name])
+        assert np.array_equal(bits(chunked[name]), expected)
+        assert np.array_equal(bits(rows[name]).reshape(shape), expected)
+        assert np.array_equal(bits(zipped[name]).reshape(shape), expected)
+    assert np.array_equal(bits(turned), bits(grid.cost_per_token))
+    for i, j in [(0, 0), (shape[0] - 1, shape[1] - 1), (shape[0] // 2, shape[1] // 3)]:
+        point = {**decode, "batch_size": float(batch[i]), "context_length": float(context[j])}
+        assert bits(rs.value("cost_per_token", **point)) == bits(grid.cost_per_token[i, j])
+        assert bits(rs.evaluate("cost_per_token", **point)) == bits(grid.cost_per_token[i, j])
+
+
+@pytest.mark.parametrize("offset", range(8))
+def test_rows_that_are_not_aligned(offset, instruction_set, decode, bits):
+    context = np.linspace(1, 1e5, 1003)
+    memory = np.full((9, 1003 + 8), -77.0)
+    out = memory[:, offset : offset + 1003]
+    question = {**decode, "batch_size": np.arange(1.0, 10), "context_length": context}
+    rs.evaluate("pass_time", out=out, **question)
+    assert np.array_equal(bits(out), bits(rs.evaluate("pass_time", **question)))
+    assert (memory[:, :offset] == -77).all()
+    assert (memory[:, offset + 1003 :] == -77).all()
+
+
+def test_streamed_results(instruction_sets, decode, bits):
+    """Results larger than the cache go past it into memory used before: the same bits, and nothing beside them."""
+    question = {**decode, "batch_size": np.linspace(1, 4000, 1500), "context_length": np.linspace(1, 1e5, 1701)}
+    fresh = bits(rs.evaluate("cost_per_token", threads=1, **question))
+    before = _core.instruction_set()
+    try:
+        for name, threads in itertools.product(instruction_sets, (1, 2)):
+            _core.use_instruction_set(name)
+            memory = np.full(1500 * 1701 + 6, -77.0)
+            out = memory[3:-3].reshape(1500, 1701)
+            rs.evaluate("cost_per_token", out=out, threads=threads, **question)
+            assert np.array_equal(bits(out), fresh)
+            assert (memory[:3] == -77).all()
+            assert (memory[-3:] == -77).all()
+    finally:
+        _core.use_instruction_set(before)
+
+
+def test_constants_inputs_and_the_same_quantity_twice(decode, bits):
+    batch = np.array([3.0, 5.0, 7.0])
+    names = ["batch_size", "chips", "hbm_drain_time", "pass_tokens", "round_tokens", "microbatches"]
+    found = rs.evaluate(names, **{**decode, "batch_size": batch})
+    assert np.array_equal(bits(found.batch_size), bits(batch))
+    assert float(found.chips) == 72
+    assert found.chips.dims == ()
+    assert float(found.hbm_drain_time) == 0.024
+    assert np.array_equal(bits(found.pass_tokens), bits(batch))  # one node with round_tokens and the input itself: times one
+    assert np.array_equal(bits(found.round_tokens), bits(batch))
+    assert float(found.microbatches) == 1
+    twice = rs.frame(pd.DataFrame({"batch_size": batch}), ["pass_tokens", "batch_size"])
+    assert np.array_equal(bits(twice["pass_tokens"]), bits(batch))
+
+
+def test_results_may_overwrite_their_inputs(bits):
+    """Memory given as out= that overlaps an input is computed as if it did not."""
+    for n in (5, 100_000):
+        memory = np.arange(1.0, n + 2)
+        expected = bits(3 * memory[:-1])
+        rs.evaluate("pass_tokens", batch_size=memory[:-1], pass_length=3, out=memory[1:])
+        assert np.array_equal(bits(memory[1:]), expected)
+
+
+def test_every_quantity_on_an_axis_of_every_input(whole_scenario, bits):
+    """Each quantity over an axis of each input has, at each point, the value of the point."""
+    from roofslate.registry import ancestors, entries
+
+    for output, q in entries().items():
+        if not q.computed:
+            continue
+        for name in sorted(ancestors(output) & set(whole_scenario)):
+            entry = entries()[name]
+            if entry.choices:
+                axis = list(entry.choices)
+            else:
+                here = float(whole_scenario[name])
+                below = max(here * 0.75, entry.low) if not entry.above_low or here * 0.75 > entry.low else here
+                axis = [below, here]
+            if entry.bound or any(e.bound == name for e in entries().values()):
+                axis = [a for a in axis if _in_bounds({**whole_scenario, name: a})]
+            grid = rs.evaluate(output, **{**whole_scenario, name: axis}).to_numpy()
+            for k, x in enumerate(axis):
+                scalar = rs.value(output, **{**whole_scenario, name: x})
+                got = grid[k] if grid.ndim else grid
+                if isinstance(scalar, str):
+                    assert q.choices[int(got)] == scalar, (output, name, x)
+                else:
+                    assert bits(float(got)) == bits(scalar), (output, name, x)
+
+
+def _in_bounds(scenario):
+    from roofslate.registry import entries
+
+    pairs = [(n, q.bound) for n, q in entries().items() if q.bound and n in scenario and q.bound in scenario]
+    return all(scenario[name] <= scenario[bound] for name, bound in pairs)
