@@ -86,8 +86,8 @@ def test_a_row_can_be_asked_again(table: Any) -> None:
 
 
 def test_a_wrong_answer_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = {"answer": [{**ROWS[2], "lecture": ROWS[2]["lecture"] * 1.01}, {**ROWS[2], "lecture": math.inf}]}
-    monkeypatch.setattr("roofslate.checklist.read", lambda _: wrong)
+    wrong = [{**ROWS[2], "lecture": ROWS[2]["lecture"] * 1.01}, {**ROWS[2], "lecture": math.inf}]
+    monkeypatch.setattr("roofslate.checklist.entries_of", lambda *_: wrong)
     assert list(rs.answers()["verdict"]) == ["fails", "fails"]
 
 

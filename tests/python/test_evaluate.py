@@ -59,7 +59,8 @@ def test_a_supplied_quantity_cuts_the_graph():
 def test_a_supplied_quantity_changes_nothing_when_it_has_its_own_value(decode):
     question = {**decode, "batch_size": np.linspace(1, 5000, 100)}
     times = rs.evaluate("pass_time", **question)
-    assert rs.evaluate("cost_per_token", pass_time=times, **question).identical(rs.evaluate("cost_per_token", **question))
+    assert rs.evaluate("cost_per_token", pass_time=times, **question).equals(rs.evaluate("cost_per_token", **question))
+    assert rs.evaluate("cost_per_token", **question, pass_time=times).identical(rs.evaluate("cost_per_token", **question))
 
 
 def test_an_input_that_is_an_axis_comes_back_as_a_coordinate(decode):
@@ -242,6 +243,17 @@ def test_inputs_on_the_same_dim_zip():
     assert rs.evaluate("model_bytes", model=series).sel(case="y") == found.model_bytes[1]
 
 
+def test_arrays_without_coordinates_zip_with_arrays_that_have_some():
+    named = xr.DataArray([1, 2], dims="case", coords={"case": ["x", "y"]})
+    bare = xr.DataArray([10, 20], dims="case")
+    for question in ({"batch_size": named, "pass_length": bare}, {"batch_size": bare, "pass_length": named}):
+        found = rs.evaluate("pass_tokens", **question)
+        assert found.case.to_numpy().tolist() == ["x", "y"]
+        assert found.to_numpy().tolist() == [10, 40]
+    gaps = xr.DataArray([1, 2], dims="case", coords={"case": [0.5, np.nan]})
+    assert rs.evaluate("pass_tokens", batch_size=gaps, pass_length=gaps).to_numpy().tolist() == [1, 4]
+
+
 def test_axes_with_units():
     even = rs.evaluate("cell_throughput", pass_time=rs.linspace("10 ms", "30 ms", 3), batch_size=6)
     assert np.allclose(even.pass_time, [0.01, 0.02, 0.03], rtol=1e-15)
@@ -289,8 +301,8 @@ def test_presets_make_an_axis():
 def test_an_explicit_input_beats_a_preset_and_a_preset_a_default():
     question = {"batch_size": 64, "context_length": "8k"}
     there = rs.value("model_bytes", model="DeepSeek-V3")
-    assert rs.value("model_bytes", model="DeepSeek-V3", total_parameters=1e9, weight_bytes=2) == 2e9
-    assert rs.value("model_bytes", weight_bytes=2, total_parameters=1e9, model="DeepSeek-V3") == 2e9
+    assert rs.value("model_bytes", model="DeepSeek-V3", total_parameters=1e12, weight_bytes=2) == 2e12
+    assert rs.value("model_bytes", weight_bytes=2, total_parameters=1e12, model="DeepSeek-V3") == 2e12
     assert there == rs.models["DeepSeek-V3"]["total_parameters"] * rs.value("weight_bytes", model="DeepSeek-V3")
     fewer = rs.evaluate("pass_time", model="DeepSeek-V3", hardware="GB200 NVL72", chips=[36, 72], **question)
     assert float(fewer[1]) == rs.value("pass_time", model="DeepSeek-V3", hardware="GB200 NVL72", **question)

@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -100,6 +100,8 @@ class Report:
     @property
     def _summary(self) -> str:
         judged = sum(bool(line.verdict) for section in self.sections for line in section.lines)
+        if not judged:
+            return "A trial run: no target is judged."
         return f"{judged - len(self.short)} of {judged} targets hold."
 
     def __str__(self) -> str:
@@ -180,7 +182,10 @@ def measure(size: str = "full", *, threads: int | None = None, say: Callable[[st
     for name, part in parts.items():
         if say is not None:
             say(f"measuring {name} ...")
-        sections.append(part())
+        section = part()
+        if size != "full":  # so little work is all overhead
+            section.lines = [replace(line, verdict="") for line in section.lines]
+        sections.append(section)
         _core.clear_pool()
     return Report(_machine(size, count, load), sections)
 
@@ -198,7 +203,7 @@ def _machine(size: str, threads: int, load: float) -> dict[str, str]:
         "roofslate": f"{__version__}, instructions {_core.instruction_set()}",
         "processor": f"{model}, {os.cpu_count()} cores, {threads} threads used",
         "load average": f"{load:.2f} before, {os.getloadavg()[0]:.2f} after (the benchmark itself among it)",
-        "size": size if size == "full" else f"{size}: a trial run, its figures mean nothing",
+        "size": size if size == "full" else f"{size}, a trial run: its figures mean nothing",
         "method": "medians of measurements taken in turns; ratios are medians of the ratios of each turn",
     }
 
@@ -221,7 +226,7 @@ def _line(
     contender: Contender, rate: str, figure: float | None = None, meaning: str = "", least: float | None = None
 ) -> Line:
     """A line whose figure is wanted to be large."""
-    figure_text = "" if figure is None else f"{figure:.2f} {meaning}"
+    figure_text = "" if figure is None else meaning.format(figure)
     if figure is None or least is None:
         return Line(contender.name, _time(contender.median), rate, figure, figure_text)
     verdict = "holds" if figure >= least else "falls short"
@@ -240,7 +245,8 @@ def _limit(what: str, figure: float, text: str, most: float, target: str) -> Lin
 
 def _fresh_array(points: int) -> Values:
     """Memory that nobody has touched, in huge pages where the system has them."""
-    block = mmap.mmap(-1, points * 8 + _HUGE_PAGE)
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
+    block = mmap.mmap(-1, points * 8 + _HUGE_PAGE, **private)  # shared memory would come in small pages
     if hasattr(mmap, "MADV_HUGEPAGE"):
         block.madvise(mmap.MADV_HUGEPAGE)
     whole = np.frombuffer(block, dtype=np.float64)
@@ -307,11 +313,11 @@ def _surface(title: str, outputs: tuple[str, ...], how: _Size, threads: int) -> 
 
     lines = [_line(fill, _gigabytes(bytes_, fill))]
     for mine, least in ((into, 0.5), (pool, 0.5), (numpys, None)):
-        lines.append(_line(mine, _gigabytes(bytes_, mine), ratio(fill, mine), "of the fill", least))
+        lines.append(_line(mine, _gigabytes(bytes_, mine), ratio(fill, mine), "{:.2f} of the fill", least))
     for rival_run in rivals:
         least = _RIVAL_TARGETS[outputs].get(rival_run.name)
         lines.append(
-            _line(rival_run, _gigabytes(bytes_, rival_run), ratio(rival_run, into), "x its time is ours", least)
+            _line(rival_run, _gigabytes(bytes_, rival_run), ratio(rival_run, into), "ours is {:.2f} x as fast", least)
         )
     shape = " x ".join(f"{n:,}" for n in how.grid)
     return Section(f"{title}: {', '.join(outputs)}; {shape} points, float64, memory used before", lines, notes)
@@ -335,14 +341,14 @@ def _agree(name: str, expected: Mapping[str, Values], got: Mapping[str, Any]) ->
 def _one_operation(how: _Size, threads: int) -> Section:
     from roofslate.evaluation import evaluate
 
-    axes = {"batch_size": np.arange(1.0, how.square + 1), "pass_length": np.arange(1.0, how.square + 1)}
+    axes: dict[str, Any] = {"batch_size": np.arange(1.0, how.square + 1), "pass_length": np.arange(1.0, how.square + 1)}
     out = evaluate("pass_tokens", threads=threads, **axes).to_numpy()
     mine = Contender("roofslate, out=", lambda: evaluate("pass_tokens", threads=threads, out=out, **axes))
     fill = Contender(f"non-temporal fill, {threads} threads", partial(_fill, [out], threads, True))
     take_turns([fill, mine], how.rounds)
     lines = [
         _line(fill, _gigabytes(out.nbytes, fill)),
-        _line(mine, _gigabytes(out.nbytes, mine), ratio(fill, mine), "of the fill", 0.8),
+        _line(mine, _gigabytes(out.nbytes, mine), ratio(fill, mine), "{:.2f} of the fill", 0.8),
     ]
     return Section(
         f"One operation a point: pass_tokens; {how.square:,} x {how.square:,} points, memory used before", lines
@@ -365,7 +371,7 @@ def _fresh(how: _Size, threads: int) -> Section:
     bytes_ = points * 8 * len(FOUR)
     lines = [
         _line(touch, _gigabytes(bytes_, touch)),
-        _line(mine, _gigabytes(bytes_, mine), ratio(touch, mine), "of first touch", 0.8),
+        _line(mine, _gigabytes(bytes_, mine), ratio(touch, mine), "{:.2f} of first touch", 0.8),
     ]
     return Section("Four outputs into fresh memory", lines)
 
@@ -389,7 +395,7 @@ def _short_axes(how: _Size) -> Section:
     lines = [_line(long, rate(long))]
     for c, least in zip(short, (0.5, 0.12), strict=True):
         share = ratio(long, c) * points[c.name] / points[long.name]
-        lines.append(_line(c, rate(c), share, "of long axes", least))
+        lines.append(_line(c, rate(c), share, "{:.2f} of long axes", least))
     return Section("Short axes: cost_per_token, one thread, plan included, one call of the compiled engine", lines)
 
 
@@ -413,7 +419,6 @@ def _table(how: _Size, threads: int) -> Section:
         "context_length": 8000.0,
     }
     table = pd.DataFrame({name: x * random.uniform(0.5, 1.5, how.rows) for name, x in middle.items()})
-    table["active_parameters"] = np.minimum(table["active_parameters"], table["total_parameters"])
     weight_bytes, chip_price = 1.0, 3.0 / 3600
     outputs = ["pass_time", "cost_per_token", "compute_utilization"]
 
@@ -443,7 +448,10 @@ def _table(how: _Size, threads: int) -> Section:
     def rate(c: Contender) -> str:
         return f"{how.rows / c.median / 1e6:.1f} Mrow/s"
 
-    lines = [_line(mine, rate(mine)), *(_line(c, rate(c), ratio(c, mine), "x its time is ours", 4.0) for c in others)]
+    lines = [
+        _line(mine, rate(mine)),
+        *(_line(c, rate(c), ratio(c, mine), "ours is {:.2f} x as fast", 4.0) for c in others),
+    ]
     return Section(f"Table of scenarios: {how.rows:,} rows, 8 columns in, 3 out", lines)
 
 

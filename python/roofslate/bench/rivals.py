@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -116,8 +117,7 @@ def _numpy_out(surface: Surface, outputs: Sequence[str], out: Results, __: int) 
 
 
 def _numexpr(surface: Surface, outputs: Sequence[str], out: Results, threads: int) -> Callable[[], Results]:
-    import numexpr
-
+    numexpr: Any = importlib.import_module("numexpr")
     numexpr.set_num_threads(threads)
 
     def run() -> Results:
@@ -137,9 +137,8 @@ def _numexpr(surface: Surface, outputs: Sequence[str], out: Results, threads: in
 
 
 def _numba(surface: Surface, outputs: Sequence[str], out: Results, threads: int) -> Callable[[], Results]:
-    import numba
-
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    numba: Any = importlib.import_module("numba")
+    numba.set_num_threads(min(threads, numba.get_num_threads()))
     compiled = numba.njit(parallel=True, fastmath=False, error_model="numpy")
     rows = numba.prange
     chips, weight_bytes = surface.chips, surface.weight_bytes
@@ -195,11 +194,10 @@ def _numba(surface: Surface, outputs: Sequence[str], out: Results, threads: int)
 
 
 def _jax(surface: Surface, outputs: Sequence[str], _: Results, __: int) -> Callable[[], Results]:
-    import jax
-
+    jax: Any = importlib.import_module("jax")
     jax.config.update("jax_platforms", "cpu")
     jax.config.update("jax_enable_x64", True)
-    import jax.numpy as jnp
+    jnp = jax.numpy
 
     def surfaces(t_c: Any, t_w: Any, k: Any, p: Any, L: Any) -> Any:
         memory_time = t_w + k * L

@@ -1,4 +1,4 @@
-"""The charts of the lecture: ``rs.charts.<name>(ax=None, **inputs)`` draws, ``rs.charts.<name>.data(**inputs)`` computes.
+"""The charts of the lecture: ``rs.charts.<name>(ax=None, **inputs)`` draws, ``.data(**inputs)`` gives the numbers.
 
 Without inputs a chart is the lecture's picture. Every number in it is evaluated by the core.
 """

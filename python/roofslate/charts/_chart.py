@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate import units
 from roofslate.charts import _draw
 from roofslate.errors import AxisError, InputTypeError
-from roofslate.evaluation import evaluate
+from roofslate.evaluation import evaluate, value
 from roofslate.registry import entries
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-__all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "tabulated"]
+__all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "number", "tabulated"]
 
 Data = Callable[..., "pd.DataFrame"]
 Draw = Callable[["Axes", "pd.DataFrame"], None]
@@ -94,7 +94,7 @@ class Chart:
         Returns
         -------
         pandas.DataFrame
-            ``attrs["units"]`` holds the units of its columns, ``attrs["marks"]`` the numbers that are marked in the chart.
+            ``attrs["units"]`` holds the units of its columns, ``attrs["marks"]`` those that are marked in it.
         """
         return self._data(**inputs)
 
@@ -155,7 +155,7 @@ def chart(
 
 
 def filled(inputs: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Complete the inputs of a call by the lecture's, which stand by the preset keyword that replaces them as a whole."""
+    """Complete the inputs of a call by the lecture's; those under a preset's keyword only where no preset is given."""
     lecture = {name: x for keyword, group in defaults.items() if keyword not in inputs for name, x in group.items()}
     return {**lecture, **inputs}
 
@@ -164,6 +164,11 @@ def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
     """Evaluate several quantities."""
     found: Any = evaluate(outputs, **inputs)
     return found  # type: ignore[no-any-return]
+
+
+def number(output: str, **inputs: Any) -> float:
+    """Evaluate one quantity at a point."""
+    return float(value(output, **inputs))
 
 
 def datasets(outputs: list[str], along: str, cases: Mapping[str, Mapping[str, Any]]) -> xr.Dataset:
@@ -198,7 +203,7 @@ def tabulated(data: xr.Dataset, dims: str | list[str], name: str, **marks: float
 
 
 def first_reach(rising: str, level: str, along: str, low: float, high: float, **inputs: Any) -> float:
-    """Find the input from which on one quantity is at least another, by evaluations ever closer; inf where it never is."""
+    """Find the input from which on one quantity is at least another, by closer and closer looks; inf: never."""
     import numpy as np
 
     if not 0 < low < high < math.inf:

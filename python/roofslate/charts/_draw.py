@@ -46,7 +46,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2)), (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK = "#222222"
-HALO = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind words that lines may cross
+HALO: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind words that lines may cross
 NOTE = "#555555"
 
 # One look for each term of a pass, in all charts.
@@ -103,7 +103,9 @@ def title(ax: Axes, text: str) -> None:
 def styles(count: int) -> list[dict[str, Any]]:
     """Colours with a line and a marker of their own."""
     n = len(PALETTE)
-    return [{"color": PALETTE[k % n], "linestyle": DASHES[(k + k // n) % n], "marker": MARKERS[k % n]} for k in range(count)]
+    return [
+        {"color": PALETTE[k % n], "linestyle": DASHES[(k + k // n) % n], "marker": MARKERS[k % n]} for k in range(count)
+    ]
 
 
 # ----------------------------------------------------------------------------------------------------- words, numbers
@@ -162,7 +164,9 @@ def _pixels(ax: Axes) -> tuple[float, float]:
     return max(box.width, 1.0), max(box.height, 1.0)
 
 
-def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str, str]], *, size: float = 9, room: float | None = None) -> None:
+def label_ends(
+    ax: Axes, ends: Sequence[tuple[float, float, str, str]], *, size: float = 9, room: float | None = None
+) -> None:
     """Label lines at their right ends, inside of the axes, which are widened; labels that would touch are moved apart.
 
     Parameters
@@ -278,7 +282,9 @@ def bracket(ax: Axes, left: float, right: float, y: float, text: str, *, color: 
 # ----------------------------------------------------------------------------------------------------------- panels
 
 
-def panels(ax: Axes, columns: int, *, left: float = 0, gap: float = 0.06, bottom: float = 0, top: float = 0) -> list[Axes]:
+def panels(
+    ax: Axes, columns: int, *, left: float = 0, gap: float = 0.06, bottom: float = 0, top: float = 0
+) -> list[Axes]:
     """Divide axes into panels side by side; the axes themselves keep their title alone.
 
     Parameters

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.charts import _draw
-from roofslate.charts._chart import chart, dataset, datasets, tabulated
+from roofslate.charts._chart import chart, dataset, datasets, number, tabulated
 from roofslate.charts.serving import board, most_batches, overtaking_batch
 from roofslate.errors import AxisError
-from roofslate.evaluation import evaluate, value
+from roofslate.evaluation import evaluate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,21 +41,21 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
     at_default = {**inputs, "batch_size": default}
     marks = {
         "crossing_batch": crossing,
-        "crossing_cost": value("cost_per_token", **at_default),
-        "floor": value("cost_per_token", **{**inputs, "batch_size": 1e18}),
-        "lone_cost": value("cost_per_token", **{**inputs, "batch_size": 1}),
-        "batch_of_one_penalty": value("batch_of_one_penalty", **inputs),
+        "crossing_cost": number("cost_per_token", **at_default),
+        "floor": number("cost_per_token", **{**inputs, "batch_size": 1e18}),
+        "lone_cost": number("cost_per_token", **{**inputs, "batch_size": 1}),
+        "batch_of_one_penalty": number("batch_of_one_penalty", **inputs),
         "price_factor": float(price_factor),
-        "context_length": value("context_length", **inputs),
+        "context_length": number("context_length", **inputs),
     }
     # what the same price factor buys when the default mode runs at the crossing
-    ratio = value("batch_time_ratio_from_model", **at_default)
-    speed = value("speed_factor_at_price", paid_price_factor=price_factor, batch_time_ratio=ratio)
+    ratio = number("batch_time_ratio_from_model", **at_default)
+    speed = number("speed_factor_at_price", paid_price_factor=price_factor, batch_time_ratio=ratio)
     marks["speed_factor"] = speed
     marks["fast_batch"] = marks["fast_cost"] = math.nan
-    if price_factor > 1 and float(speed) > 0:
-        fast = default * float(value("batch_factor", price_factor=price_factor, speed_factor=speed))
-        marks |= {"fast_batch": fast, "fast_cost": value("cost_per_token", **{**inputs, "batch_size": fast})}
+    if price_factor > 1 and speed > 0:
+        fast = default * number("batch_factor", price_factor=price_factor, speed_factor=speed)
+        marks |= {"fast_batch": fast, "fast_cost": number("cost_per_token", **{**inputs, "batch_size": fast})}
     table = tabulated(found, "batch_size", "cost_vs_batch", **marks)
     cost = dict.fromkeys(("crossing_cost", "floor", "lone_cost", "fast_cost"), "USD/token")
     table.attrs["units"] |= {"crossing_batch": "sequence", "fast_batch": "sequence", **cost}
@@ -66,17 +66,17 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
     "C3",
     _cost_vs_batch,
     title="Batching divides the weights' cost; the rest is a floor",
-    paragraph="The time of a pass over its batch is what a token costs. Compute and caches cost each token the same; the fetch of the "
-    "weights is shared, a hyperbola. One sequence alone pays {lone_cost}, {batch_of_one_penalty:4} times the floor of {floor}: much, "
-    "but not infinite. Past {crossing_batch:4} sequences a token gets no cheaper, so a slow mode has nothing left to sell; "
-    "a fast mode sits far to the left.",
+    paragraph="The time of a pass over its batch is what a token costs. Compute and caches cost each token the same; the "
+    "fetch of the weights is shared, a hyperbola. One sequence alone pays {lone_cost}, {batch_of_one_penalty:4} times the "
+    "floor of {floor}: much, but not infinite. Past {crossing_batch:4} sequences a token gets no cheaper, so a slow mode "
+    "has nothing left to sell; a fast mode sits far to the left.",
     size=(6.4, 4.3),
 )
 def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     """Cost of a token against the batch: what is shared falls, what is not is the floor.
 
-    Both axes are logarithmic, so that a single sequence and a full cell stand in one picture; the inset has the linear axes
-    of the board.
+    Both axes are logarithmic, so that a single sequence and a full cell stand in one picture; the inset has the linear
+    axes of the board.
 
     Parameters
     ----------
@@ -116,26 +116,39 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     _draw.label_ends(ax, [end for end in shown if 0.07 * floor < end[1] < top])
     _draw.scale_ticks(ax.xaxis, "sequence")
     _draw.scale_ticks(ax.yaxis, "USD/token")
-    remark = f"alone: {_draw.text_of(marks['lone_cost'], 'USD/token')},\n{marks['batch_of_one_penalty']:,.4g} × the floor"
     if batch[0] <= 1:
+        lone, penalty = _draw.text_of(marks["lone_cost"], "USD/token"), marks["batch_of_one_penalty"]
         ax.plot(1, marks["lone_cost"], "o", color=_draw.INK, markersize=6, label="alone", clip_on=False)
-        _draw.callout(ax, remark, (1, marks["lone_cost"]), (0.09, 0.965), va="top")
+        _draw.callout(
+            ax, f"alone: {lone},\n{penalty:,.4g} × the floor", (1, marks["lone_cost"]), (0.09, 0.965), va="top"
+        )
     if marks["fast_batch"] >= batch[0]:
         ax.plot(marks["fast_batch"], marks["fast_cost"], "D", color="#D55E00", markersize=7, label="fast", zorder=3)
         text = f"fast mode: {marks['price_factor']:g} × the price\nfor {marks['speed_factor']:.3g} × the speed"
-        _draw.callout(ax, text, (marks["fast_batch"], marks["fast_cost"]), (0.04, 0.36), color="#A84A00")
+        point = (marks["fast_batch"], marks["fast_cost"])
+        x, y = ax.transAxes.inverted().transform(ax.transData.transform(point))
+        _draw.callout(ax, text, point, (min(x + 0.07, 0.66), min(y + 0.09, 0.9)), color="#A84A00")
     if crossing <= batch[-1]:
-        ax.plot(crossing, marks["crossing_cost"], "o", color=_draw.BOLD["color"], markersize=8, label="crossing", zorder=3)
-    ax.plot([batch[0], batch[-1]], [floor, floor], color=_draw.NOTE, linestyle=(0, (2, 2)), linewidth=0.9, zorder=1, label="floor")
+        ax.plot(
+            crossing, marks["crossing_cost"], "o", color=_draw.BOLD["color"], markersize=8, label="crossing", zorder=3
+        )
+    ax.plot(
+        [batch[0], batch[-1]],
+        [floor, floor],
+        color=_draw.NOTE,
+        linestyle=(0, (2, 2)),
+        linewidth=0.9,
+        zorder=1,
+        label="floor",
+    )
     ax.annotate(
-        f"floor {_draw.text_of(floor, 'USD/token')}: slow mode lives here",
+        f"floor {_draw.text_of(floor, 'USD/token')}: the slow mode",
         (batch[0], floor),
         xytext=(5, -4),
         textcoords="offset points",
         va="top",
         fontsize=9,
         color=_draw.NOTE,
-        bbox=_draw.HALO,
     )
     inset = ax.inset_axes((0.56, 0.55, 0.42, 0.43))
     curves(inset, 0.7)
@@ -157,16 +170,18 @@ def _fast_mode(*, price_factor: Any = 6, speed_factor: Any = 2.5, asked_speed_fa
 
     prices, speeds = np.atleast_1d(price_factor), np.atleast_1d(speed_factor)
     if prices.ndim > 1 or speeds.ndim > 1 or (prices.size != speeds.size and 1 not in (prices.size, speeds.size)):
-        raise AxisError(f"price_factor and speed_factor must be one value each or lists of one length, got {prices.size} and {speeds.size}")
+        sizes = f"got {prices.size} and {speeds.size} values"
+        raise AxisError(f"price_factor and speed_factor must be one value each or lists of one length, {sizes}")
     prices, speeds = np.broadcast_arrays(prices, speeds)
     names = [f"{p:.3g} × the price, {v:.3g} × the speed" for p, v in zip(prices, speeds, strict=True)]
     cases = {name: {"price_factor": p, "speed_factor": v} for name, p, v in zip(names, prices, speeds, strict=True)}
-    limits = datasets(["price_factor", "speed_factor", "batch_time_ratio", "fastest_speed_factor", "lowest_price_factor"], "tariff", cases)
+    told = ["price_factor", "speed_factor", "batch_time_ratio", "fastest_speed_factor", "lowest_price_factor"]
+    limits = datasets(told, "tariff", cases)
     if asked_speed_factor is None:
         fastest = float(limits["fastest_speed_factor"].max())
-        ends = limits["fastest_speed_factor"].to_numpy()
-        near = 1 - np.geomspace(1e-3, 1, 60)
-        asked_speed_factor = np.unique(np.concatenate([np.linspace(0.02 * fastest, fastest, 120), *(e * near[near > 0.05] for e in ends)]))
+        near = 1 - np.geomspace(1e-3, 0.95, 60)  # the price climbs steeply near the end of each curve
+        points = [end * near for end in limits["fastest_speed_factor"].to_numpy()]
+        asked_speed_factor = np.unique(np.concatenate([np.linspace(0.02 * fastest, fastest, 120), *points]))
     asked = {name: {"asked_speed_factor": asked_speed_factor, **case} for name, case in cases.items()}
     found = datasets(["price_factor_at_speed"], "tariff", asked)
     table = tabulated(found, ["tariff", "asked_speed_factor"], "fast_mode")
@@ -180,9 +195,10 @@ def _fast_mode(*, price_factor: Any = 6, speed_factor: Any = 2.5, asked_speed_fa
     "C33",
     _fast_mode,
     title="Speed has an end, and patience hardly pays",
-    paragraph="A published fast mode, {price_factor_0} times the price for {speed_factor_0} times the speed, tells how far the default mode's "
-    "batch has grown: its caches take {batch_time_ratio_0} times as long to fetch as the weights. So no price buys more than "
-    "{fastest_speed_factor_0} times the speed, and no patience a price below {lowest_price_factor_0} of the default's.",
+    paragraph="A published fast mode, {price_factor_0} times the price for {speed_factor_0} times the speed, tells how far "
+    "the default mode's batch has grown: its caches take {batch_time_ratio_0} times as long to fetch as the weights. So no "
+    "price buys more than {fastest_speed_factor_0} times the speed, and no patience a price below "
+    "{lowest_price_factor_0} of the default's.",
     size=(6.4, 4.0),
 )
 def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
@@ -220,20 +236,20 @@ def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
         finite = np.isfinite(curve.to_numpy())
         line = {"color": look["color"], "linestyle": look["linestyle"], "linewidth": 2.2}
         ax.plot(curve.index.to_numpy()[finite], curve.to_numpy()[finite], label=f"curve {k}", **line)
-        price, speed, fastest, lowest = (
-            marks[f"{name}_{k}"] for name in ("price_factor", "speed_factor", "fastest_speed_factor", "lowest_price_factor")
-        )
+        price, speed = marks[f"price_factor_{k}"], marks[f"speed_factor_{k}"]
+        fastest, lowest = marks[f"fastest_speed_factor_{k}"], marks[f"lowest_price_factor_{k}"]
         ax.plot(speed, price, look["marker"], color=look["color"], markersize=8, label=f"point {k}", zorder=3)
         left = k == 0 and speed > 1
-        side = {"xytext": (-8, 0), "ha": "right", "va": "center"} if left else {"xytext": (8, -4), "ha": "left", "va": "top"}
         ax.annotate(
             f"{price:.3g} × the price\n{speed:.3g} × the speed",
             (speed, price),
             textcoords="offset points",
             fontsize=9,
             color=look["color"],
+            xytext=(-8, 0) if left else (8, -4),
+            ha="right" if left else "left",
+            va="center" if left else "top",
             bbox=None if left else _draw.HALO,
-            **side,
         )
         ax.axvline(fastest, color=look["color"], linestyle=(0, (2, 2)), linewidth=0.9, label=f"fastest {k}")
         ax.annotate(

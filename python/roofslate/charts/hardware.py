@@ -82,9 +82,9 @@ def _roofline(*, intensity: Any = None, **inputs: Any) -> pd.DataFrame:
     "C31",
     _roofline,
     title="Below its ridge point a chip waits for memory",
-    paragraph="What a chip computes is bounded by its memory where little is computed for each byte, and by its arithmetic beyond the ridge "
-    "point: {least_ridge_point} to {most_ridge_point} for these chips in 16-bit formats, though their peaks differ far more. "
-    "Decode at a small batch stands at the far left; batching moves it to the right.",
+    paragraph="What a chip computes is bounded by its memory where little is computed for each byte, and by its arithmetic "
+    "beyond the ridge point: {least_ridge_point} to {most_ridge_point} for these chips in 16-bit formats, though their "
+    "peaks differ far more. Decode at a small batch stands at the far left; batching moves it to the right.",
     size=(6.6, 4.3),
 )
 def roofline(ax: Axes, table: pd.DataFrame) -> None:
@@ -97,8 +97,8 @@ def roofline(ax: Axes, table: pd.DataFrame) -> None:
     intensity : array_like, optional
         The axis, in FLOP per byte.
     **inputs
-        Of `ridge_point`: `hardware` (a name or a list), `compute_format` (bf16 unless given), efficiencies; or `peak_flops`
-        and `hbm_bandwidth`.
+        Of `ridge_point`: `hardware` (a name or a list), `compute_format` (bf16 unless given), efficiencies; or
+        `peak_flops` and `hbm_bandwidth`.
 
     Returns
     -------
@@ -106,7 +106,8 @@ def roofline(ax: Axes, table: pd.DataFrame) -> None:
     """
     marks = table.attrs["marks"]
     chips = table.index.unique("hardware")
-    ax.set(xscale="log", yscale="log", xlabel="arithmetic for each byte fetched (FLOP/B)", ylabel="arithmetic reached, a chip")
+    ax.set(xscale="log", yscale="log")
+    ax.set(xlabel="arithmetic for each byte fetched (FLOP/B)", ylabel="arithmetic reached by a chip")
     ends = []
     for chip, look in zip(chips, _draw.styles(len(chips)), strict=True):
         roof = table.loc[chip, "attainable_flops"]
@@ -122,7 +123,8 @@ def roofline(ax: Axes, table: pd.DataFrame) -> None:
     _draw.label_ends(ax, ends)
     _draw.scale_ticks(ax.yaxis, "FLOP/s/chip")
     _draw.scale_ticks(ax.xaxis, "1")
-    ax.text(0.03, 0.95, "markers: ridge points, in FLOP/B", transform=ax.transAxes, fontsize=9, color=_draw.NOTE, va="top")
+    note = "markers: ridge points, in FLOP/B"
+    ax.text(0.03, 0.95, note, transform=ax.transAxes, fontsize=9, color=_draw.NOTE, va="top")
 
 
 # ------------------------------------------------------------------------------------------------- C32, machine balance
@@ -156,9 +158,11 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
     found["weight_format"] = ("hardware", [case["weight_format"] for case in cases.values()])
     table = tabulated(found, "hardware", "machine_balance")
     claims = {f"claimed_{name}": claim for name, claim in _CLAIM.items()}
-    ends = {f"{end}_{name}": (getattr(table[name], pick)(), unit) for name, (_, unit) in _CLAIM.items() for end, pick in (("least", "min"), ("most", "max"))}
-    table.attrs["marks"] = {name: float(x) for name, (x, _) in (claims | ends).items()}
-    table.attrs["units"] |= {name: unit for name, (_, unit) in (claims | ends).items()}
+    least = {f"least_{name}": (table[name].min(), unit) for name, (_, unit) in _CLAIM.items()}
+    most = {f"most_{name}": (table[name].max(), unit) for name, (_, unit) in _CLAIM.items()}
+    marks = claims | least | most
+    table.attrs["marks"] = {name: float(x) for name, (x, _) in marks.items()}
+    table.attrs["units"] |= {name: unit for name, (_, unit) in marks.items()}
     return table
 
 
@@ -166,9 +170,9 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
     "C32",
     _machine_balance,
     title="A balance near 300 and a drain near 20 ms hold to a factor of two",
-    paragraph="The lecture leans on two constants of hardware: {claimed_weight_balance} tokens hide the fetch of one weight, and a chip reads its "
-    "whole memory in {claimed_hbm_drain_time}. Over these chips the first runs from {least_weight_balance} to {most_weight_balance}, the second "
-    "from {least_hbm_drain_time} to {most_hbm_drain_time}.",
+    paragraph="The lecture leans on two constants of hardware: {claimed_weight_balance} tokens hide the fetch of one weight, "
+    "and a chip reads its whole memory in {claimed_hbm_drain_time}. Over these chips the first runs from "
+    "{least_weight_balance} to {most_weight_balance}, the second from {least_hbm_drain_time} to {most_hbm_drain_time}.",
     size=(7.2, 4.4),
 )
 def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
@@ -204,9 +208,26 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
         panel.plot(values, place, marker, color=color, markersize=6, label=name, linestyle="none")
         for y, x in zip(place, values, strict=True):
             text = _draw.text_of(x, unit)
-            panel.annotate(text, (x, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8, color=_draw.INK, bbox=_draw.HALO)
+            panel.annotate(
+                text,
+                (x, y),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+                color=_draw.INK,
+                bbox=_draw.HALO,
+            )
         panel.set(xlim=(0, 1.22 * max(values.max(), claim)), ylim=(len(chips) - 0.5, -0.9), xlabel=title)
-        panel.text(claim, -0.95, f"lecture: {_draw.text_of(claim, unit)}", fontsize=8, ha="center", va="bottom", color=_draw.INK)
+        panel.text(
+            claim,
+            -0.95,
+            f"lecture: {_draw.text_of(claim, unit)}",
+            fontsize=8,
+            ha="center",
+            va="bottom",
+            color=_draw.INK,
+        )
         _draw.scale_ticks(panel.xaxis, unit)
         panel.spines["left"].set_visible(False)
         panel.set_yticks(list(place), names if panel is left else [], fontsize=8.5)

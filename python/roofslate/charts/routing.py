@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.charts import _draw
-from roofslate.charts._chart import chart, dataset, tabulated
-from roofslate.evaluation import value
+from roofslate.charts._chart import chart, dataset, number, tabulated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,21 +25,30 @@ def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> p
     sizes = [sizes] if np.ndim(sizes) == 0 else list(sizes)
     inputs = {"experts": np.geomspace(1, 512, 91), **inputs}
     found = dataset(["routed_loss"], active_parameters=sizes, **inputs)
-    dense = found["active_parameters"].to_numpy().max() if matched_dense_parameters is None else matched_dense_parameters
+    dense = (
+        found["active_parameters"].to_numpy().max() if matched_dense_parameters is None else matched_dense_parameters
+    )
     law = {name: x for name, x in inputs.items() if name != "experts"}
-    match = dataset(["matching_experts"], active_parameters=sizes, matched_dense_parameters=dense, **law)["matching_experts"]
+    match = dataset(["matching_experts"], active_parameters=sizes, matched_dense_parameters=dense, **law)[
+        "matching_experts"
+    ]
     table = tabulated(found, ["active_parameters", "experts"], "routed_scaling")
     marks = {
-        "matched_dense_parameters": value("matched_dense_parameters", matched_dense_parameters=dense),
-        "dense_loss": value("routed_loss", active_parameters=dense, experts=1, **law),
+        "matched_dense_parameters": number("matched_dense_parameters", matched_dense_parameters=dense),
+        "dense_loss": number("routed_loss", active_parameters=dense, experts=1, **law),
     }
-    marks |= {f"matching_experts_{size:g}": float(x) for size, x in zip(match["active_parameters"].to_numpy(), match, strict=True)}
+    marks |= {
+        f"matching_experts_{size:g}": float(x)
+        for size, x in zip(match["active_parameters"].to_numpy(), match, strict=True)
+    }
     marks["matching_experts"] = marks.get(f"matching_experts_{_READ[0]:g}", math.inf)
     if _READ[0] in found["active_parameters"]:
         marks["read_parameters"], marks["read_experts"] = _READ
-        marks["read_loss"] = value("routed_loss", active_parameters=_READ[0], experts=_READ[1], **law)
+        marks["read_loss"] = number("routed_loss", active_parameters=_READ[0], experts=_READ[1], **law)
     table.attrs["marks"] = marks
-    table.attrs["units"] |= dict.fromkeys(marks, "1") | dict.fromkeys(("matched_dense_parameters", "read_parameters"), "parameter")
+    table.attrs["units"] |= dict.fromkeys(marks, "1") | dict.fromkeys(
+        ("matched_dense_parameters", "read_parameters"), "parameter"
+    )
     return table
 
 
@@ -91,7 +99,16 @@ def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
     for size in sizes:
         at = marks[f"matching_experts_{size:g}"]
         if experts[0] < at <= experts[-1]:
-            ax.plot(at, dense, "o", color="white", markeredgecolor=_draw.INK, markersize=7, zorder=3, label=f"match {size:g}")
+            ax.plot(
+                at,
+                dense,
+                "o",
+                color="white",
+                markeredgecolor=_draw.INK,
+                markersize=7,
+                zorder=3,
+                label=f"match {size:g}",
+            )
     target = _draw.text_of(marks["matched_dense_parameters"], "parameter").replace("G", "B")
     if "read_loss" in marks:
         ax.plot(marks["read_experts"], marks["read_loss"], "X", color="#B24700", markersize=7, zorder=3, label="read")

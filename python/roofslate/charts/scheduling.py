@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 __all__ = ["train_schedule"]
 
 _MOST_SEATS, _MOST_LINES = 24, 80
-_SIMULATED = ("load", "arrival_rate", "period", "policy", "fixed_pass_time", "pass_time_per_sequence", "threshold", "timeout")
+_SIMULATED = (
+    "load",
+    "arrival_rate",
+    "period",
+    "policy",
+    "fixed_pass_time",
+    "pass_time_per_sequence",
+    "threshold",
+    "timeout",
+)
 
 
 def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 309, **inputs: Any) -> pd.DataFrame:
@@ -39,8 +48,8 @@ def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 309, **inp
     if free[:-2].any():  # a train that leaves nobody behind, and room on the next
         missed = int(free[:-2].argmax())
         start, board, out = runs["departure"][missed], runs["departure"][missed + 1], runs["end"][missed + 1]
-        times = {"just_missed": start, "just_missed_wait": board - start, "just_missed_ride": out - board, "just_missed_time": out - start}
-        marks |= {name: float(x) for name, x in times.items()}
+        times = {"": start, "_wait": board - start, "_ride": out - board, "_time": out - start}
+        marks |= {f"just_missed{name}": float(x) for name, x in times.items()}
     table.attrs["marks"] = marks
     table.attrs["units"] |= {"seats": "sequence", **{name: "s" for name in marks if name.startswith("just")}}
     table.attrs["trains"] = runs.iloc[:trains].reset_index().to_dict("records")
@@ -51,9 +60,9 @@ def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 309, **inp
     "C4",
     _train_schedule,
     title="A pass departs on time; who just missed one waits longest",
-    paragraph="Passes leave like trains, one as the other ends, with whoever is on the platform; what the pass can hold is its seats. "
-    "A train that is not full leaves all the same. A request that has just missed one waits {just_missed_wait} for the next "
-    "and rides {just_missed_ride}: {just_missed_time} at worst, as long as no train is overfull.",
+    paragraph="Passes leave like trains, one as the other ends, with whoever is on the platform; what a pass can hold is "
+    "its seats. A train that is not full leaves all the same. A request that has just missed one waits {just_missed_wait} "
+    "for the next and rides {just_missed_ride}: {just_missed_time} at worst, as long as no train is overfull.",
     size=(7.2, 3.7),
 )
 def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
@@ -70,8 +79,8 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
     seed : int
         Of the arrivals.
     **inputs
-        Of `rs.schedules.train`: `load` or `arrival_rate`, `period`, `policy`; the period also follows from `train_period`
-        or from a preset, as the time to read the whole memory.
+        Of `rs.schedules.train`: `load` or `arrival_rate`, `period`, `policy`; the period also follows from
+        `train_period` or from a preset, as the time to read the whole memory.
 
     Returns
     -------
@@ -86,7 +95,9 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
     for k, train in enumerate(trains):
         start, end, boarded = train["departure"], train["end"], int(train["boarded"])
         width = end - start
-        ax.add_patch(Rectangle((start, low), width, high - low, facecolor=paper, edgecolor=_draw.INK, linewidth=1.2, gid="train"))
+        ax.add_patch(
+            Rectangle((start, low), width, high - low, facecolor=paper, edgecolor=_draw.INK, linewidth=1.2, gid="train")
+        )
         if seats <= _MOST_SEATS:
             rows = 1 if seats <= 4 else 2 if seats <= 12 else 3
             columns = -(-seats // rows)
@@ -107,11 +118,18 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
                 )
         else:
             for share, look, gid in ((1.0, "white", "free"), (boarded / seats, blue, "taken")):
-                box = Rectangle((start + 0.08 * width, low + 0.42), 0.84 * width * share, 0.42, facecolor=look, edgecolor=blue, gid=gid)
+                box = Rectangle(
+                    (start + 0.08 * width, low + 0.42),
+                    0.84 * width * share,
+                    0.42,
+                    facecolor=look,
+                    edgecolor=blue,
+                    gid=gid,
+                )
                 ax.add_patch(box)
         fill = f"{boarded:,} of {seats:,}"
         word = {seats: "full", 0: "empty", seats / 2: "half empty"}.get(boarded, fill)
-        ax.text(start + width / 2, low + 0.17, word, ha="center", va="center", fontsize=8.5, color=_draw.INK, gid=f"fill {k}")
+        ax.text(start + width / 2, low + 0.17, word, ha="center", va="center", fontsize=8.5, gid=f"fill {k}")
     drawn = table[table["train"] < len(trains)]
     if len(drawn) <= _MOST_LINES:
         for request in drawn.itertuples():
@@ -138,7 +156,7 @@ def _just_missed(ax: Axes, marks: dict[str, float]) -> None:
     whole, wait, ride = (_draw.text_of(marks[f"just_missed_{name}"], "s") for name in ("time", "wait", "ride"))
     start = marks["just_missed"]
     board, out = start + marks["just_missed_wait"], start + marks["just_missed_time"]
-    beside = {"textcoords": "offset points", "va": "center", "fontsize": 9, "color": red}
+    beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 9, "color": red}
     ax.plot(start, y, "X", color=red, markersize=8, label="just missed", clip_on=False)
     ax.annotate("just\nmissed", (start, y), xytext=(-8, 0), ha="right", **beside)
     _draw.bracket(ax, start, board, y, f"waits {wait}", color=red)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.catalogs import models
 from roofslate.charts import _draw
-from roofslate.charts._chart import chart, dataset, filled, first_reach, tabulated
+from roofslate.charts._chart import chart, dataset, filled, first_reach, number, tabulated
 from roofslate.errors import ValueRangeError
-from roofslate.evaluation import value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,16 +39,16 @@ def overtaking_batch(inputs: dict[str, Any]) -> float:
     if overlap == "none":
         return math.inf  # nothing runs beside anything
     beside = "memory_time" if overlap == "board" else "weight_fetch_time"
-    at_least = value("balance_batch", **inputs)
-    return first_reach("compute_time", beside, "batch_size", float(at_least) / 1e4, float(at_least) * 1e4, **inputs)
+    at_least = number("balance_batch", **inputs)
+    return first_reach("compute_time", beside, "batch_size", at_least / 1e4, at_least * 1e4, **inputs)
 
 
 def most_batches(inputs: dict[str, Any], crossing: float) -> float:
     """Right end of a batch axis on which the point of interest stands near the middle."""
-    return 1.8 * crossing if math.isfinite(crossing) else 4 * float(value("balance_batch", **inputs))
+    return 1.8 * crossing if math.isfinite(crossing) else 4 * number("balance_batch", **inputs)
 
 
-# ------------------------------------------------------------------------------------------------ C1, decode as a tensor
+# ----------------------------------------------------------------------------------------------- C1, decode as a tensor
 
 _MOST_TOKENS, _MOST_ROWS = 12, 8
 
@@ -59,15 +58,14 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
     import xarray as xr
 
     if "model" not in inputs:
-        lecture = models["lecture"]
-        inputs = {**{name: lecture[name] for name in ("total_parameters", "weight_bytes", "kv_bytes_per_token")}, **inputs}
+        inputs = {**{name: models["lecture"][name] for name in _MODEL}, **inputs}
     inputs = {"context_length": 8, "hidden_size": 4, **inputs}
-    context = value("context_length", **inputs)
+    context = number("context_length", **inputs)
     if context < 1:
         raise ValueRangeError(f"context_length: the drawing needs a past of at least one token, got {context:g}")
     past = int(context)
     shown = np.arange(past) if past <= _MOST_TOKENS else np.r_[: _MOST_TOKENS // 2, past - _MOST_TOKENS // 2 : past]
-    read = value("kv_bytes_per_token", **inputs)
+    read = number("kv_bytes_per_token", **inputs)
     token = np.append(shown, past)
     data = xr.Dataset(
         {
@@ -76,8 +74,9 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
         },
         coords={"token": token},
     )
-    marks = {name: value(name, **inputs) for name in ("context_length", "hidden_size", "model_bytes", "kv_bytes_per_token")}
-    marks["kv_bytes"] = value("kv_bytes", **{"batch_size": 1, **inputs})
+    named = ("context_length", "hidden_size", "model_bytes", "kv_bytes_per_token")
+    marks = {name: number(name, **inputs) for name in named}
+    marks["kv_bytes"] = number("kv_bytes", **{"batch_size": 1, **inputs})
     return tabulated(data, "token", "decode_tensor", **marks)
 
 
@@ -85,9 +84,9 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
     "C1",
     _decode_tensor,
     title="One new token reads every weight once and the whole past",
-    paragraph="A decode step makes one new column of the tensor of tokens. For it each weight is fetched once, {model_bytes} in all, "
-    "and the keys and values of every token before it: {kv_bytes_per_token} for each, growing with the context. "
-    "A batch shares the fetch of the weights; the caches of its sequences it cannot share.",
+    paragraph="A decode step makes one new column of the tensor of tokens. For it each weight is fetched once, "
+    "{model_bytes} in all, and the keys and values of every token before it: {kv_bytes_per_token} for each, growing with "
+    "the context. A batch shares the fetch of the weights; the caches of its sequences it cannot share.",
     size=(6.4, 3.9),
 )
 def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
@@ -101,7 +100,7 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
     ax : Axes, optional
         Where to draw; a figure of its own otherwise.
     **inputs
-        `context_length` and `hidden_size` give the numbers of columns and rows; `model` or its numbers those in the labels.
+        `context_length` and `hidden_size` give the numbers of columns and rows, `model` or its numbers the labels.
 
     Returns
     -------
@@ -120,8 +119,8 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
     for k, x in enumerate(at):
         fresh = k == len(at) - 1
         for y in range(rows):
-            look = {"facecolor": "#0072B2", "edgecolor": "white"} if fresh else {"facecolor": "#DDE6EE", "edgecolor": "#7F93A6"}
-            ax.add_patch(Rectangle((x + 0.06, y + 0.06), 0.88, 0.88, gid="new" if fresh else "old", **look))
+            face, edge, gid = ("#0072B2", "white", "new") if fresh else ("#DDE6EE", "#7F93A6", "old")
+            ax.add_patch(Rectangle((x + 0.06, y + 0.06), 0.88, 0.88, facecolor=face, edgecolor=edge, gid=gid))
     for x in at[:-1]:
         ax.add_patch(
             FancyArrowPatch(
@@ -152,7 +151,13 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
     )
     ax.add_patch(
         FancyBboxPatch(
-            (new + 2.1, rows / 2 - 0.75), 3.4, 1.5, boxstyle="round,pad=0.12", facecolor="#EFE3D6", edgecolor=_draw.WEIGHTS["color"], gid="weights"
+            (new + 2.1, rows / 2 - 0.75),
+            3.4,
+            1.5,
+            boxstyle="round,pad=0.12",
+            facecolor="#EFE3D6",
+            edgecolor=_draw.WEIGHTS["color"],
+            gid="weights",
         )
     )
     ax.text(
@@ -166,10 +171,17 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
     )
     ax.add_patch(
         FancyArrowPatch(
-            (new + 2.0, rows / 2), (new + 1.02, rows / 2), arrowstyle="-|>", mutation_scale=12, linewidth=2, color=_draw.WEIGHTS["color"], gid="use"
+            (new + 2.0, rows / 2),
+            (new + 1.02, rows / 2),
+            arrowstyle="-|>",
+            mutation_scale=12,
+            linewidth=2,
+            color=_draw.WEIGHTS["color"],
+            gid="use",
         )
     )
-    ax.text(new + 3.8, rows / 2 - 1.05, "each used once\nfor the new token", ha="center", va="top", fontsize=9, color=_draw.NOTE)
+    once = "each used once\nfor the new token"
+    ax.text(new + 3.8, rows / 2 - 1.05, once, ha="center", va="top", fontsize=9, color=_draw.NOTE)
     ax.text(new + 0.5, -0.2, "new\ntoken", ha="center", va="top", fontsize=9, color="#0072B2", weight="bold")
     ax.annotate("", (new - 0.1, -0.35), xytext=(0, -0.35), arrowprops={"arrowstyle": "-|>", "color": _draw.NOTE})
     ax.text(new / 2, -0.5, "tokens", ha="center", va="top", fontsize=9, color=_draw.NOTE)
@@ -195,11 +207,11 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
     outputs = ["compute_time", "kv_fetch_time", "weight_fetch_time", "memory_time", "pass_time"]
     found = dataset(outputs, batch_size=given, **inputs)
     marks = {
-        "balance_batch": value("balance_batch", **inputs),
-        "context_length": value("context_length", **inputs),
+        "balance_batch": number("balance_batch", **inputs),
+        "context_length": number("context_length", **inputs),
         "latency_lower_bound": float(found["weight_fetch_time"].min()),
         "crossing_batch": crossing,
-        "crossing_time": value("pass_time", batch_size=crossing, **inputs) if math.isfinite(crossing) else math.inf,
+        "crossing_time": number("pass_time", batch_size=crossing, **inputs) if math.isfinite(crossing) else math.inf,
     }
     table = tabulated(found, "batch_size", "latency_vs_batch", **marks)
     table.attrs["units"] |= {"latency_lower_bound": "s", "crossing_batch": "sequence", "crossing_time": "s"}
@@ -210,10 +222,10 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
     "C2",
     _latency_vs_batch,
     title="A pass waits for memory until the batch keeps the chips busy",
-    paragraph="The time of one pass is the larger of two clocks. Memory fetches all weights, whatever the batch, and a cache for each "
-    "sequence; arithmetic grows with the batch from nothing. No pass is faster than {latency_lower_bound}, and from {crossing_batch:4} "
-    "sequences on arithmetic is the slower clock: with caches to fetch the crossing comes later than the balance batch of "
-    "{balance_batch:4}.",
+    paragraph="The time of one pass is the larger of two clocks. Memory fetches all weights, whatever the batch, and a cache "
+    "for each sequence; arithmetic grows with the batch from nothing. No pass is faster than {latency_lower_bound}, and from "
+    "{crossing_batch:4} sequences on arithmetic is the slower clock: with caches to fetch the crossing comes later than the "
+    "balance batch of {balance_batch:4}.",
 )
 def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     """Time of one pass against the batch: compute, weights, caches, and the larger of the two clocks.
@@ -244,7 +256,8 @@ def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     top = 1.06 * table["pass_time"].iloc[-1]
     ax.set(xlim=(0, batch[-1]), ylim=(0, top), xlabel=_draw.BATCH, ylabel="time of a pass")
     bound = marks["latency_lower_bound"]
-    ax.plot([0, 0.24 * batch[-1]], [bound, bound], color=_draw.INK, linestyle=(0, (2, 2)), linewidth=1.4, label="latency_lower_bound", zorder=3)
+    dashed: dict[str, Any] = {"color": _draw.INK, "linestyle": (0, (2, 2)), "linewidth": 1.4, "zorder": 3}
+    ax.plot([0, 0.24 * batch[-1]], [bound, bound], label="latency_lower_bound", **dashed)
     crossing = marks["crossing_batch"]
     if crossing <= batch[-1]:
         time = marks["crossing_time"]
@@ -259,9 +272,10 @@ def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     _draw.scale_ticks(ax.xaxis, "sequence")
     _draw.scale_ticks(ax.yaxis, "s")
     if bound < 0.6 * top:
-        beside = table["pass_time"].to_numpy()[batch.searchsorted(0.5 * batch[-1])] / top  # the line where the words end
-        height = min(max(bound / top + 0.24, beside + 0.1 if beside > 0.5 else 0), 0.9)
+        # above the bold line where the words end
+        beside = table["pass_time"].to_numpy()[batch.searchsorted(0.5 * batch[-1])] / top
+        height = min(max(bound / top + 0.24, beside + 0.09), 0.9)
         _draw.callout(ax, f"latency lower bound\n{_draw.text_of(bound, 's')}", (0, bound), (0.04, height))
     if crossing <= batch[-1]:
         remark = f"from {_draw.text_of(crossing, 'sequence', 4)} sequences on\ncompute is the slower clock"
-        _draw.callout(ax, remark, (crossing, time), (0.12, min(time / top + 0.22, 0.9)))
+        _draw.callout(ax, remark, (crossing, time), (0.12, min(time / top + 0.3, 0.93)))
