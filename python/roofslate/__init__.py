@@ -1,7 +1,8 @@
 """Roofslate: how frontier LLMs are trained and served, and what that costs, from first principles.
 
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation.
-`quantities()` lists what there is; `hardware`, `models` and `prices` are catalogs of sourced numbers.
+`quantities()` lists what there is; `hardware`, `models`, `prices`, `api_prices`, `storage` are
+catalogs of sourced numbers.
 """
 
 from __future__ import annotations
@@ -10,14 +11,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from roofslate import charts, errors, schedules
-    from roofslate.catalogs import Preset, hardware, load_presets, models, prices
+    from roofslate import charts, ciphers, errors, scaling, schedules
+    from roofslate.cards import flashcards
+    from roofslate.catalogs import Preset, api_prices, hardware, load_presets, models, prices, storage
     from roofslate.checklist import answers
     from roofslate.errors import RoofslateError, RoofslateWarning
     from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
     from roofslate.explanation import Explanation, explain
     from roofslate.plotting import plot
-    from roofslate.register import inconsistencies
+    from roofslate.register import claims, inconsistencies
     from roofslate.registry import Quantity, quantities, quantity
     from roofslate.report import lecture
     from roofslate.units import geomspace, linspace
@@ -31,11 +33,15 @@ __all__ = [
     "RoofslateError",
     "RoofslateWarning",
     "answers",
+    "api_prices",
     "charts",
+    "ciphers",
+    "claims",
     "clear_pool",
     "errors",
     "evaluate",
     "explain",
+    "flashcards",
     "frame",
     "geomspace",
     "hardware",
@@ -48,26 +54,29 @@ __all__ = [
     "prices",
     "quantities",
     "quantity",
+    "scaling",
     "schedules",
+    "storage",
     "to_units",
     "value",
 ]
 
 # Where the public names live. A module is loaded when one of its names is first asked for: import stays light.
 _HOMES = {
-    "catalogs": ("Preset", "hardware", "load_presets", "models", "prices"),
+    "cards": ("flashcards",),
+    "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "models", "prices", "storage"),
     "checklist": ("answers",),
     "errors": ("RoofslateError", "RoofslateWarning"),
     "evaluation": ("clear_pool", "evaluate", "frame", "to_units", "value"),
     "explanation": ("Explanation", "explain"),
     "plotting": ("plot",),
-    "register": ("inconsistencies",),
+    "register": ("claims", "inconsistencies"),
     "registry": ("Quantity", "quantities", "quantity"),
     "report": ("lecture",),
     "units": ("geomspace", "linspace"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("charts", "errors", "schedules")
+_MODULES = ("charts", "ciphers", "errors", "scaling", "schedules")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Catalogs of chips, models and prices: every number with its source and date.
+"""Catalogs of chips, models, prices and tiers of memory: every number with its source and date.
 
 The numbers stand in TOML files beside this module. Files of the same form are added by `load_presets` or by the
 environment variable ``ROOFSLATE_PRESETS``. Nothing is read before a catalog is used.
@@ -30,12 +30,27 @@ else:
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Catalog", "Fact", "Preset", "hardware", "load_presets", "models", "prices"]
+__all__ = ["Catalog", "Fact", "Preset", "api_prices", "hardware", "load_presets", "models", "prices", "storage"]
 
-_SHIPPED = ("hardware.toml", "models.toml", "prices.toml", "lecture.toml")
+_SHIPPED = (
+    "hardware.toml",
+    "models.toml",
+    "prices.toml",
+    "lecture.toml",
+    "techniques.toml",
+    "storage.toml",
+    "api_prices.toml",
+)
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
-# Section of a file, and the keyword that takes its presets.
-_KINDS = {"hardware": "hardware", "models": "model", "prices": "prices"}
+# Section of a file, and the keyword that takes its presets. No keyword takes the last two: a question has several tiers
+# of memory, and a tariff is evidence. Their values are handed over, ``**rs.storage["HDD"].values``, or as a table.
+_KINDS = {
+    "hardware": "hardware",
+    "models": "model",
+    "prices": "prices",
+    "storage": "storage",
+    "api_prices": "api_prices",
+}
 
 
 def unit_of(name: str) -> str:
@@ -87,13 +102,13 @@ class Fact:
 
 @dataclass(frozen=True, repr=False)
 class Preset:
-    """A named set of inputs: a chip, a system, a model or a price. It does not change.
+    """A named set of inputs: a chip, a system, a model, a price or a tier of memory. It does not change.
 
     Attributes
     ----------
     name : str
     kind : str
-        The keyword that takes it: ``"hardware"``, ``"model"`` or ``"prices"``.
+        The keyword that takes it: ``"hardware"``, ``"model"`` or ``"prices"``; ``"storage"`` or ``"api_prices"``.
     facts : Mapping[str, Fact]
         What it supplies, by the name of the quantity.
     values : Mapping[str, float or str]
@@ -584,3 +599,5 @@ _library = _Library()
 hardware = Catalog("hardware")
 models = Catalog("models")
 prices = Catalog("prices")
+storage = Catalog("storage")
+api_prices = Catalog("api_prices")

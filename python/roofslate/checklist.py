@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 import sys
 from collections.abc import Callable, Mapping
@@ -76,7 +77,8 @@ def compute(call: Mapping[str, Any]) -> float:
     Parameters
     ----------
     call : mapping
-        `quantity`, or a function of `roofslate.schedules`; `inputs`; `unit`; of a simulation the `statistic`.
+        `quantity`, or ``module.function`` of the package; `inputs`; `unit`; of a function that returns a table the
+        `statistic`, such as ``"last flipped"``: first, last, min, max, mean or sum, and the column.
 
     Returns
     -------
@@ -85,9 +87,22 @@ def compute(call: Mapping[str, Any]) -> float:
     quantity, inputs = call["quantity"], call["inputs"]
     if quantity in _SIMULATED:
         result, unit = _SIMULATED[quantity](call.get("statistic", ""), inputs)
+    elif "." in quantity:
+        result, unit = _from_function(quantity, call.get("statistic", ""), inputs)
     else:
         result, unit = float(value(quantity, **inputs)), lookup(quantity).unit
     return result / units.convert_factor(call["unit"], unit)
+
+
+def _from_function(name: str, statistic: str, inputs: Mapping[str, Any]) -> tuple[float, str]:
+    module, function = name.split(".")
+    found = getattr(importlib.import_module(f"roofslate.{module}"), function)(**inputs)
+    if not statistic:
+        return float(found), "1"
+    how, column = statistic.split()
+    values = found[column]
+    result = values.iloc[0 if how == "first" else -1] if how in ("first", "last") else getattr(values, how)()
+    return float(result), found.attrs.get("units", {}).get(column, "1")
 
 
 def _train(statistic: str, inputs: Mapping[str, Any]) -> tuple[float, str]:

@@ -1,16 +1,28 @@
-"""The register of inconsistencies: where the lecture, its retellings and fact differ, the numbers computed anew."""
+"""Registers: where the lecture, its retellings and fact differ, and what it claims; the numbers computed anew."""
 
 from __future__ import annotations
 
+import functools
 import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roofslate.checklist import compute, entries_of
+from roofslate.errors import unknown
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["inconsistencies"]
+__all__ = ["claims", "inconsistencies", "inconsistencies_shown", "text_of"]
+
+_KINDS = ("mental model", "prediction", "claim")
 
 
 def inconsistencies(chapter: int | None = None) -> pd.DataFrame:
@@ -39,14 +51,81 @@ def inconsistencies(chapter: int | None = None) -> pd.DataFrame:
     rows = []
     for entry in entries:
         values = tuple(compute(call) for call in entry["computed"])
-        texts = tuple(_text(call, value) for call, value in zip(entry["computed"], values, strict=True))
+        texts = tuple(text_of(call, value) for call, value in zip(entry["computed"], values, strict=True))
         row = (entry["chapter"], entry["topic"], tuple(entry["claims"]), texts, values, entry["why"])
         rows.append(row)
     index = pd.Index([entry["id"] for entry in entries], name="entry")
     return pd.DataFrame(rows, index=index, columns=["chapter", "topic", "claims", "computed", "values", "why"])
 
 
-def _text(call: dict[str, Any], value: float) -> str:
+def inconsistencies_shown() -> float:
+    """Entries of the register that show at least two sides, computed or quoted, a number.
+
+    Returns
+    -------
+    float
+    """
+    return float(
+        sum(max(len(entry["claims"]), len(entry["computed"])) >= 2 for entry in entries_of("inconsistencies", None))
+    )
+
+
+def claims(kind: str | None = None) -> pd.DataFrame:
+    """The lecture's mental models, predictions and dated claims, each with its present standing.
+
+    Parameters
+    ----------
+    kind : {"mental model", "prediction", "claim"}, optional
+        Only these.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `kind`, `claim`, `who`, `date` (when it was said), `standing` (what is to be said of it), `checked`
+        (when), `computed` (what bears on it, as texts) and `values` (the same as numbers). Two of them are tuples.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> rs.claims("prediction")["claim"].iloc[0]
+    'sparse attention spreads'
+    """
+    import pandas as pd
+
+    if kind is not None and kind not in _KINDS:
+        raise unknown("kind of claim", kind, _KINDS)
+    rows = []
+    for entry in _claims():
+        if kind is not None and entry["kind"] != kind:
+            continue
+        values = tuple(compute(call) for call in entry["computed"])
+        texts = tuple(text_of(call, value) for call, value in zip(entry["computed"], values, strict=True))
+        rows.append((*(entry[name] for name in ("kind", "claim", "who", "date", "standing", "checked")), texts, values))
+    columns = ["kind", "claim", "who", "date", "standing", "checked", "computed", "values"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def text_of(call: Mapping[str, Any], value: float) -> str:
+    """Text of a stored call and what it gave, such as ``"a byte: 562.5 MAC/B"``.
+
+    Parameters
+    ----------
+    call : mapping
+        `label` and `unit`.
+    value : float
+        In that unit.
+
+    Returns
+    -------
+    str
+    """
     number = f"{value:,.0f}" if math.isfinite(value) and 1e4 <= abs(value) < 1e9 else f"{value:,.5g}"
     unit = "" if call["unit"] == "1" else " " + call["unit"]
     return f"{call['label']}: {number}{unit}"
+
+
+@functools.cache
+def _claims() -> list[dict[str, Any]]:
+    path = Path(__file__).with_name("data") / "claims.toml"
+    found: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["claim"]
+    return found

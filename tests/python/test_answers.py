@@ -18,6 +18,7 @@ ROWS: list[dict[str, Any]] = entries_of("answers", None)
 CASES = [
     pytest.param(number, id=f"system-{row['system']}-{row['quantity']}-{number}") for number, row in enumerate(ROWS)
 ]
+REGISTERS = {77, 78}  # they count entries: nothing is put in
 CATALOGS = {"model": rs.models, "hardware": rs.hardware, "prices": rs.prices}
 
 
@@ -58,7 +59,7 @@ def neighbours(inputs: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield {**inputs, name: other}
 
 
-@pytest.mark.parametrize("number", CASES)
+@pytest.mark.parametrize("number", [case for case in CASES if ROWS[case.values[0]]["system"] not in REGISTERS])
 def test_answer_is_computed_from_its_inputs(number: int) -> None:
     row = ROWS[number]
     ours = compute(row)
@@ -72,14 +73,13 @@ def test_answer_is_computed_from_its_inputs(number: int) -> None:
 def test_table_is_what_the_interface_says(table: Any) -> None:
     columns = ["system", "question", "lecture", "ours", "unit", "tolerance", "verdict", "quantity", "inputs"]
     assert list(table.columns) == columns
-    assert set(table["system"]) == {*range(1, 23), 68}
-    assert table["system"].is_monotonic_increasing
+    assert set(table["system"]) == set(range(1, 79))
     assert not table.duplicated(["system", "question", "lecture"]).any()
 
 
 def test_a_row_can_be_asked_again(table: Any) -> None:
     for row in table.itertuples():
-        if row.quantity.startswith("schedules."):
+        if "." in row.quantity:  # a function, not a quantity
             continue
         again = rs.value(row.quantity, **row.inputs) / units.convert_factor(row.unit, lookup(row.quantity).unit)
         assert again == row.ours
@@ -92,6 +92,7 @@ def test_a_wrong_answer_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_chapters() -> None:
-    assert len(rs.answers(chapter=1)) == len(ROWS)
+    assert len(rs.answers(chapter=1)) == sum(row["chapter"] == 1 for row in ROWS)
+    assert rs.answers(chapter=7)["system"].is_monotonic_increasing
     with pytest.raises(rs.errors.ValueRangeError, match="chapter"):
         rs.answers(chapter=99)

@@ -26,9 +26,10 @@ def test_register_names_both_sides() -> None:
     table = rs.inconsistencies()
     assert list(table.columns) == ["chapter", "topic", "claims", "computed", "values", "why"]
     assert table.index.is_unique
-    assert {"I1", "I2", "I3", "I4", "I5", "I6", "I7", "I16", "I17", "I18", "I34", "I35", "I45"} <= set(table.index)
+    assert set(table.index) == {f"I{number}" for number in range(1, 46)}
     for entry in table.itertuples():
-        assert len(entry.computed) == len(entry.values) >= 2
+        assert len(entry.computed) == len(entry.values)
+        assert max(len(entry.claims), len(entry.computed)) >= 2
         assert all(": " in claim for claim in entry.claims)
         assert entry.why.endswith(".")
 

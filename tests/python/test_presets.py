@@ -20,6 +20,24 @@ UNITS = {
     **dict.fromkeys(["attention_heads", "kv_heads", "head_size", "kv_latent_size"], "1"),
     **dict.fromkeys(["experts", "experts_per_token", "shared_experts", "expert_intermediate_size"], "1"),
     **dict.fromkeys(["weight_format", "kv_format"], "1"),
+    **dict.fromkeys(["latent_rotary_size", "global_attention_layers", "global_layer_share"], "1"),
+    **dict.fromkeys(["kv_compression", "kept_token_share", "kept_head_share", "stored_layer_share"], "1"),
+    **dict.fromkeys(["attention_window", "selected_tokens"], "token/sequence"),
+    "index_bytes_per_token": "byte/token",
+    **dict.fromkeys(["dispatch_bytes_per_element", "combine_bytes_per_element"], "byte/token"),
+    "expert_parallel": "chip",
+    "link_bandwidth_ratio": "1",
+    **dict.fromkeys(["decode_inefficiency", "price_factor", "speed_factor"], "1"),
+    **dict.fromkeys(["input_price", "output_price", "long_input_price", "long_output_price"], "USD/token"),
+    **dict.fromkeys(["cache_read_price", "cache_write_price", "long_cache_write_price"], "USD/token"),
+    **dict.fromkeys(["model_lifetime", "cache_write_time", "long_cache_write_time"], "s"),
+    "rl_flops_per_parameter": "FLOP/parameter/token",
+    "model_token_rate": "token/s",
+    "long_context_threshold": "token/sequence",
+    "cache_storage_price": "USD/token/s",
+    "tier_capacity": "byte",
+    "tier_bandwidth": "byte/s",
+    "tier_price": "USD/s",
     "hbm_capacity": "byte/chip",
     "chip_power": "J/s/chip",
     "chip_price": "USD/s/chip",
@@ -69,13 +87,13 @@ def test_shipped_presets_fit_the_registry(monkeypatch):
         pytest.skip("the extension is not built")
     monkeypatch.undo()
     monkeypatch.setattr(catalogs, "_library", catalogs._Library())
-    for catalog in (catalogs.hardware, catalogs.models, catalogs.prices):
+    for catalog in (catalogs.hardware, catalogs.models, catalogs.prices, catalogs.storage, catalogs.api_prices):
         for preset in catalog.values():
             for name, fact in preset.facts.items():
                 assert fact.unit == UNITS[name]
 
 
-@pytest.mark.parametrize("section", ["hardware", "models", "prices"])
+@pytest.mark.parametrize("section", ["hardware", "models", "prices", "storage", "api_prices"])
 def test_every_number_has_source_and_date(section):
     for preset in getattr(catalogs, section).values():
         assert preset.facts
@@ -616,7 +634,7 @@ def test_threads_load_once(monkeypatch):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(calls) == 4
+    assert len(calls) == len(catalogs._SHIPPED)
     assert all(preset is found[0] for preset in found)
     assert len(found) == 8
 

@@ -13,7 +13,18 @@
     THEME(serving)              \
     THEME(economics)            \
     THEME(scheduling)           \
-    THEME(routing)
+    THEME(routing)              \
+    THEME(attention)            \
+    THEME(reversible)           \
+    THEME(speculation)          \
+    THEME(energy)               \
+    THEME(expert_choice)        \
+    THEME(training)             \
+    THEME(context)              \
+    THEME(storage)              \
+    THEME(pricing)              \
+    THEME(racks)                \
+    THEME(pipeline)
 
 namespace roofslate
 {

@@ -1,0 +1,4 @@
+#include <roofslate/declare.hpp>
+#include <roofslate/quantities/attention.hpp>
+
+ROOFSLATE_DECLARE(attention)

@@ -1,0 +1,328 @@
+"""Chapters 5 and 6: over-training, loss laws, contexts, tiers of memory, tariffs, and what the lecture leaves open."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import roofslate as rs
+
+TRAINED = {"model": "lecture training"}
+
+# ------------------------------------------------------------------------------------- question 5: what moves the 100
+
+
+@pytest.mark.parametrize(
+    ("changed", "value", "ratio"),
+    [
+        ("model_token_rate", "10 Mtok/s", 25.92),
+        ("model_token_rate", "500 Mtok/s", 1296),
+        ("model_lifetime", "30 d", 64.8),
+        ("model_lifetime", "365 d", 788.4),
+        ("decode_inefficiency", 1, 43.2),
+        ("decode_inefficiency", 5, 216),
+        ("active_parameters", 30e9, 432),
+        ("active_parameters", 300e9, 43.2),
+        ("optimal_tokens_per_parameter", 10, 259.2),
+        ("optimal_tokens_per_parameter", 118, 21.97),
+        ("deployment_probability", 0.5, 64.8),
+    ],
+)
+def test_sensitivity_of_overtraining(changed: str, value: Any, ratio: float) -> None:
+    assert rs.value("overtraining_ratio", **{**TRAINED, changed: value}) == pytest.approx(ratio, rel=1e-3)
+
+
+def test_balanced_buckets_cost_the_same() -> None:
+    buckets = rs.evaluate(["pretraining_flops", "rl_flops", "inference_flops", "inference_flops_share"], **TRAINED)
+    assert float(buckets["rl_flops"]) == pytest.approx(float(buckets["pretraining_flops"]), rel=1e-12)
+    assert float(buckets["inference_flops"]) == pytest.approx(float(buckets["pretraining_flops"]), rel=1e-12)
+    assert float(buckets["inference_flops_share"]) == pytest.approx(1 / 3, rel=1e-12)
+
+
+def test_decode_inefficiency_is_not_a_utilization() -> None:
+    with pytest.raises(rs.RoofslateError, match="decode_inefficiency"):
+        rs.value("pretraining_rl_token_ratio", rl_flops_per_parameter=3, decode_inefficiency=1 / 3)
+
+
+def test_least_cost_is_the_least() -> None:
+    powers = {"rising_coefficient": 0.7, "falling_coefficient": 11, "rising_exponent": 1.6, "falling_exponent": 0.4}
+    best, cost = (rs.value(name, **powers) for name in ("least_cost_effort", "least_cost"))
+    x = best * np.linspace(0.5, 2, 2001)
+    assert cost <= (0.7 * x**1.6 + 11 * x**-0.4).min()
+    assert rs.value("least_cost_ratio", **powers) == pytest.approx(0.4 / 1.6, rel=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------- loss laws
+
+
+def test_fits_have_sources() -> None:
+    fits = rs.scaling.fits()
+    assert list(fits.index) == ["Hoffmann", "Hoffmann unrounded", "Hoffmann by Sardana", "Besiroglu"]
+    assert fits["source"].str.contains("arXiv").all()
+    assert fits["read"].to_dict()["Hoffmann by Sardana"] is False
+
+
+def test_table_of_optima() -> None:
+    table = rs.scaling.optimum(**TRAINED, inference_tokens=200e12)
+    hoffmann, besiroglu = table.loc["Hoffmann"], table.loc["Besiroglu"]
+    assert hoffmann["optimal_pretraining_tokens"] == pytest.approx(176.6e12, rel=5e-4)
+    assert hoffmann["overtraining_ratio"] == pytest.approx(88.3, rel=5e-4)
+    assert hoffmann["training_optimal_token_ratio"] == pytest.approx(118.1, rel=5e-4)
+    assert hoffmann["optimal_overtraining"] == pytest.approx(15, rel=5e-3)
+    assert hoffmann["equal_cost_overtraining"] == pytest.approx(11.9, rel=5e-3)
+    assert hoffmann["optimal_inference_training_ratio"] == pytest.approx(1.13, rel=5e-3)
+    assert hoffmann["training_optimal_parameters"] == pytest.approx(275e9, rel=5e-3)
+    assert hoffmann["optimal_lifetime_saving"] == pytest.approx(0.43, rel=5e-3)
+    assert besiroglu["optimal_pretraining_tokens"] == pytest.approx(70.8e12, rel=5e-4)
+    assert besiroglu["training_optimal_token_ratio"] == pytest.approx(18.1, rel=5e-4)
+    assert besiroglu["equal_cost_overtraining"] == pytest.approx(6.65, rel=5e-3)
+    assert besiroglu["optimal_inference_training_ratio"] == pytest.approx(2.82, rel=5e-3)
+    assert table.attrs["units"]["optimal_pretraining_tokens"] == "token"
+
+
+def test_one_fit_or_several() -> None:
+    asked: dict[str, Any] = {"active_parameters": 1e9, "inference_tokens": 1e12, "decode_inefficiency": 1}
+    assert list(rs.scaling.optimum("Besiroglu", **asked).index) == ["Besiroglu"]
+    assert list(rs.scaling.optimum(["Besiroglu", "Hoffmann"], **asked).index) == ["Besiroglu", "Hoffmann"]
+    with pytest.raises(rs.errors.UnknownName, match="did you mean 'Hoffmann'"):
+        rs.scaling.optimum("Hofmann", **asked)
+
+
+@pytest.mark.parametrize("fit", list(rs.scaling.fits().index))
+def test_no_other_size_is_cheaper_for_the_loss(fit: str) -> None:
+    law = rs.scaling.fits().loc[fit]
+    served, inefficiency = 200e12, 3.0
+    best = rs.scaling.optimum(
+        fit, active_parameters=100e9, inference_tokens=served, decode_inefficiency=inefficiency
+    ).iloc[0]
+    size = 100e9 * np.exp(np.linspace(-0.2, 2, 4001))
+    left = (
+        best["pretraining_loss"] - law["loss_floor"] - law["loss_size_coefficient"] * size ** -law["loss_size_exponent"]
+    )
+    tokens = (law["loss_data_coefficient"] / left) ** (1 / law["loss_data_exponent"])
+    cost = 6 * size * tokens + 2 * inefficiency * size * served
+    ours = 6 * 100e9 * best["optimal_pretraining_tokens"] + 2 * inefficiency * 100e9 * served
+    assert size[np.argmin(cost)] == pytest.approx(100e9, rel=1e-3)
+    assert ours == pytest.approx(cost.min(), rel=1e-6)
+    least_training = np.argmin(size * tokens)
+    assert size[least_training] == pytest.approx(best["training_optimal_parameters"], rel=1e-3)
+    assert 1 - ours / cost[least_training] == pytest.approx(best["optimal_lifetime_saving"], rel=1e-3)
+
+
+def test_the_example_of_sardana() -> None:
+    """Sardana et al. 2024: a 7B model saves 17 % over Chinchilla's 13B if it is to serve 2T tokens."""
+    best = rs.scaling.optimum(
+        "Hoffmann by Sardana", active_parameters=7e9, inference_tokens=2e12, decode_inefficiency=1
+    ).iloc[0]
+    assert best["training_optimal_parameters"] == pytest.approx(13e9, rel=0.01)
+    assert best["optimal_lifetime_saving"] == pytest.approx(0.17, abs=0.005)
+
+
+@pytest.mark.parametrize("beta", [0.05, 0.28, 0.3658, 1, 4])
+@pytest.mark.parametrize("k", [1e-12, 0.3, 1, 15.2, 1e6, 1e200])
+def test_overtraining_optimum_solves_its_equation(beta: float, k: float) -> None:
+    x = rs.value(
+        "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=k, training_optimal_tokens=1
+    )
+    assert x >= 1
+    assert beta * math.log(x) == pytest.approx(math.log1p(k / x), rel=1e-9, abs=1e-12)
+
+
+def test_equality_is_twice_the_marginal_gain() -> None:
+    """The optimum spends as much on serving as on training where it over-trains by 2^(1/beta)."""
+    factor = rs.value("equal_cost_overtraining", loss_data_exponent=0.28)
+    x = rs.value(
+        "optimal_overtraining", loss_data_exponent=0.28, balanced_pretraining_tokens=factor, training_optimal_tokens=1
+    )
+    assert x == pytest.approx(factor, rel=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------ contexts and prices
+
+
+def test_cost_against_context_is_the_pass_over_its_arithmetic() -> None:
+    base = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "batch_size": 3000, "context_length": [0, 2e3, 1e4, 1e5]}
+    for overlap in ("board", "serial_kv", "none"):
+        got = rs.evaluate(["compute_floor_ratio", "pass_time", "compute_time"], overlap=overlap, **base)
+        expected = got["pass_time"] / got["compute_time"]
+        np.testing.assert_allclose(got["compute_floor_ratio"], expected, rtol=1e-12)
+
+
+def test_memory_takes_as_long_as_compute_at_the_kink() -> None:
+    base: dict[str, Any] = {"model": "lecture", "batch_size": 7200}
+    kink = rs.value("kink_context", **base)
+    assert kink == pytest.approx(133333.3, rel=1e-6)
+    assert rs.value("memory_compute_ratio", context_length=kink, **base) == pytest.approx(1, rel=1e-12)
+    assert rs.value("balance_batch_at_context", context_length=kink, **base) == pytest.approx(7200, rel=1e-12)
+
+
+def test_bytes_from_the_kink_give_the_kink_back() -> None:
+    base = {"active_parameters": 100e9, "hardware": "H100", "weight_format": "fp8", "weight_fetch_ratio": 0.25}
+    q = rs.value("kv_bytes_from_kink", long_context_threshold="200k", **base)
+    assert rs.value("kink_context", kv_bytes_per_token=q, **base) == pytest.approx(200e3, rel=1e-12)
+
+
+def test_figure_of_cost_and_price() -> None:
+    """The flashcards' figure: memory overtakes the second tier at 2.85 times the kink."""
+    base: dict[str, Any] = {"model": "lecture", "weight_fetch_ratio": 0.5}
+    end = rs.value("break_even_context", long_context_premium=1.54, price_margin=0.25, **base)
+    assert end / rs.value("kink_context", **base) == pytest.approx(2.85, rel=1e-3)
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "log_uniform"])
+def test_fair_premium_is_the_mean_cost(distribution: str) -> None:
+    u = (np.arange(200_000) + 0.5) / 200_000
+    contexts = 200e3 + 400e3 * u if distribution == "uniform" else 200e3 * 3**u
+    premium = rs.value(
+        "fair_long_context_premium",
+        model="lecture",
+        context_distribution=distribution,
+        long_context_threshold="200k",
+        longest_context="600k",
+    )
+    assert premium == pytest.approx((contexts / 200e3).mean(), rel=1e-6)
+
+
+def test_attention_explains_the_doubled_input_price() -> None:
+    prices = rs.api_prices["Gemini 3.1 Pro"].values
+    width = rs.value("hidden_size_from_premium", **prices)
+    assert width == 12_500
+    balance = rs.value("attention_balance_context_from_width", hidden_size=width)
+    factor = rs.value("prefill_attention_factor", context_length="200k", attention_balance_context=balance)
+    assert factor == rs.value("long_input_premium", **prices) == 2
+    assert rs.value("long_context_premium", **prices) == 1.5
+
+
+def test_prices_and_batch_there_and_back() -> None:
+    base: dict[str, Any] = {"model": "lecture", "context_length": "60k"}
+    batch = rs.value("batch_from_prices", output_price="12 USD/Mtok", input_price="2 USD/Mtok", **base)
+    assert rs.value("compute_floor_ratio", batch_size=batch, **base) == pytest.approx(6, rel=1e-12)
+
+
+# ------------------------------------------------------------------------------------------ question 13: mixed passes
+
+
+def test_prefill_fills_what_decoding_leaves_idle() -> None:
+    base: dict[str, Any] = {"model": "lecture", "batch_size": 480, "context_length": 0}
+    assert rs.value("free_prefill_tokens", **base) == pytest.approx(1920, rel=1e-12)
+    share = rs.value("balancing_prefill_share", **base)
+    assert share == pytest.approx(1920 / 2400, rel=1e-12)
+    cost = rs.evaluate("mixed_floor_ratio", prefill_share=[0, share / 2, share, 0.95], **base)
+    np.testing.assert_allclose(cost, [5, 3, 1, 1], rtol=1e-12)
+
+
+def test_a_mixed_pass_without_prompts_is_a_pass() -> None:
+    base = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "batch_size": 500, "context_length": "8k"}
+    for overlap in ("board", "serial_kv", "none"):
+        alone = rs.value("pass_time", overlap=overlap, **base)
+        mixed = {"overlap": overlap, "prefill_share": 0, "prefilled_sequences": 0, "prefix_length": 0, **base}
+        assert rs.value("mixed_pass_time", **mixed) == alone
+        free = rs.value("balancing_prefill_share", **base)
+        filled = {**mixed, "prefill_share": free}
+        if overlap == "board":
+            assert rs.value("mixed_pass_time", **filled) == pytest.approx(alone, rel=1e-12)
+            assert rs.value("mixed_compute_utilization", **filled) == pytest.approx(1, rel=1e-12)
+
+
+def test_replicas_for_prefill() -> None:
+    """The scaling book: 0.91 s a prompt, 19 ms a step of 32 sequences, 512 tokens an answer: three to one."""
+    ratio = rs.value(
+        "prefill_decode_replicas", prefill_time="0.91 s", batch_size=32, response_length=512, pass_time="19 ms"
+    )
+    assert round(ratio) == 3
+
+
+# -------------------------------------------------------------------------------------------------------------- tiers
+
+
+def test_tiers_as_a_table() -> None:
+    tiers = rs.storage.to_frame()
+    table = rs.frame(
+        tiers,
+        ["tier_drain_time", "tier_cost", "tier_hold_cost", "tier_retrieve_cost"],
+        model="lecture",
+        hold_time="1 h",
+    )
+    assert table.loc["HDD", "tier_drain_time"] == pytest.approx(19.5 * 3600, rel=5e-3)
+    assert table.loc["NVMe", "tier_drain_time"] == pytest.approx(549, rel=5e-3)
+    assert table["tier_cost"].idxmin() == "NVMe"
+    np.testing.assert_allclose(table["tier_cost"], table["tier_hold_cost"] + table["tier_retrieve_cost"], rtol=1e-15)
+    drained = rs.frame(
+        tiers.assign(hold_time=table["tier_drain_time"]), ["tier_hold_cost", "tier_retrieve_cost"], model="lecture"
+    )
+    np.testing.assert_allclose(drained["tier_hold_cost"], drained["tier_retrieve_cost"], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("faster", "slower", "seconds"), [("HBM", "DDR", 0.0223), ("DDR", "NVMe", 5.55), ("NVMe", "HDD", 2.85 * 3600)]
+)
+def test_neighbours_cost_the_same_when_they_switch(faster: str, slower: str, seconds: float) -> None:
+    here = rs.storage[faster].values
+    there = {f"slower_{name}": value for name, value in rs.storage[slower].values.items()}
+    moment = rs.value("tier_switch_time", **here, **there)
+    assert moment == pytest.approx(seconds, rel=5e-3)
+    costs = [
+        rs.value("tier_cost", hold_time=moment, model="lecture", **rs.storage[name].values) for name in (faster, slower)
+    ]
+    assert costs[0] == pytest.approx(costs[1], rel=1e-9)
+
+
+def test_computing_again_against_a_tier() -> None:
+    base: dict[str, Any] = {"model": "lecture", "hardware": "B200 (lecture)", "prices": "lecture"}
+    flash = rs.storage["flash"].values
+    hold = rs.value("tier_recompute_hold_time", **base, **flash)
+    assert rs.value("tier_cost", hold_time=hold, **base, **flash) == pytest.approx(rs.value("recompute_cost", **base))
+    hbm = rs.value("recompute_hold_time", **base)
+    assert rs.value("hbm_hold_cost", hold_time=hbm, **base) == pytest.approx(rs.value("recompute_cost", **base))
+
+
+# ------------------------------------------------------------------------------------------------------------ tariffs
+
+
+def test_tariffs_have_dates() -> None:
+    for tariff in rs.api_prices.values():
+        assert {"input_price", "output_price"} <= set(tariff.values)
+        if tariff.name != "lecture":
+            assert tariff.valid_from == tariff.facts["input_price"].date
+            assert getattr(tariff, "valid_until", "9999") > tariff.valid_from
+    assert rs.api_prices["Claude Opus 4.6 until 2026-03-12"].valid_until == "2026-03-12"
+    assert rs.api_prices["Claude Opus 4.6"].valid_from == "2026-03-13"
+
+
+@pytest.mark.parametrize(
+    ("name", "quantity", "expected"),
+    [
+        ("Claude Opus 4.6", "output_input_ratio", 5),
+        ("Claude Opus 4.6", "cache_write_factor", 1.25),
+        ("Claude Opus 4.6", "long_cache_write_factor", 2),
+        ("Claude Opus 4.6", "cache_read_factor", 0.1),
+        ("Claude Opus 4.6", "cache_write_read_ratio", 12.5),
+        ("Claude Opus 4.6", "implied_storage_price", 3.75e-6 / 3300),
+        ("Claude Opus 4.6", "lowest_price_factor", 1.8 / 2.8),
+        ("Claude Opus 5.5", "lowest_price_factor", 0.75),
+        ("Gemini 3.1 Pro", "output_input_ratio", 6),
+        ("lecture", "long_context_premium", 1.5),
+        ("lecture", "cache_read_factor", 0.1),
+    ],
+)
+def test_ratios_of_published_prices(name: str, quantity: str, expected: float) -> None:
+    assert rs.value(quantity, **rs.api_prices[name].values) == pytest.approx(expected, rel=1e-12)
+
+
+def test_two_tariffs_agree_on_storage() -> None:
+    claude = rs.value("implied_storage_price", **rs.api_prices["Claude Opus 4.6"].values)
+    gemini = rs.api_prices["Gemini 3.1 Pro"]["cache_storage_price"]
+    assert isinstance(gemini, float)
+    assert abs(claude / gemini - 1) < 0.1
+
+
+def test_tariffs_as_a_table() -> None:
+    tariffs = rs.api_prices.to_frame()[
+        ["input_price", "output_price", "long_input_price", "long_output_price"]
+    ].dropna()
+    table = rs.frame(tariffs, ["output_input_ratio", "long_context_premium", "long_input_premium"])
+    assert set(table["long_context_premium"].round(9)) == {1.5, 5.0}
+    assert (table["long_input_premium"] >= 2).all()
+    assert table.loc["Gemini 2.5 Pro", "output_input_ratio"] == 8
