@@ -272,7 +272,12 @@ def _limits(how: _Size, threads: int) -> Section:
         contenders.append(Contender(name, partial(_touch, count), lambda: [_fresh_array(points)]))
     take_turns(contenders, how.rounds)
     lines = [_line(contender, _gigabytes(used.nbytes, contender)) for contender in contenders]
-    return Section(f"Machine limits, {used.nbytes / 1e6:.0f} MB", lines)
+    section = Section(f"Machine limits, {used.nbytes / 1e6:.0f} MB", lines)
+    if threads > 1 and ratio(contenders[1], contenders[4]) < 1.2:
+        section.notes.append(
+            f"{threads} threads fill no faster than one: others use this machine, or one core saturates its memory"
+        )
+    return section
 
 
 def _touch(threads: int, arrays: Iterable[Values]) -> None:

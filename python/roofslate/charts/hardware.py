@@ -82,9 +82,12 @@ def _roofline(*, intensity: Any = None, **inputs: Any) -> pd.DataFrame:
     "C31",
     _roofline,
     title="Below its ridge point a chip waits for memory",
-    paragraph="What a chip computes is bounded by its memory where little is computed for each byte, and by its arithmetic "
-    "beyond the ridge point: {least_ridge_point} to {most_ridge_point} for these chips in 16-bit formats, though their "
-    "peaks differ far more. Decode at a small batch stands at the far left; batching moves it to the right.",
+    paragraph=(
+        "What a chip computes is bounded by its memory where little is computed for each byte, and by its "
+        "arithmetic beyond the ridge point: {least_ridge_point} to {most_ridge_point} for these chips in 16-bit "
+        "formats, though their peaks differ far more. Decode at a small batch stands at the far left; batching "
+        "moves it to the right."
+    ),
     size=(6.6, 4.3),
 )
 def roofline(ax: Axes, table: pd.DataFrame) -> None:
@@ -170,9 +173,12 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
     "C32",
     _machine_balance,
     title="A balance near 300 and a drain near 20 ms hold to a factor of two",
-    paragraph="The lecture leans on two constants of hardware: {claimed_weight_balance} tokens hide the fetch of one weight, "
-    "and a chip reads its whole memory in {claimed_hbm_drain_time}. Over these chips the first runs from "
-    "{least_weight_balance} to {most_weight_balance}, the second from {least_hbm_drain_time} to {most_hbm_drain_time}.",
+    paragraph=(
+        "The lecture leans on two constants of hardware: {claimed_weight_balance} tokens hide the fetch of one "
+        "weight, and a chip reads its whole memory in {claimed_hbm_drain_time}. Over these chips the first runs "
+        "from {least_weight_balance} to {most_weight_balance}, the second from {least_hbm_drain_time} to "
+        "{most_hbm_drain_time}."
+    ),
     size=(7.2, 4.4),
 )
 def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
@@ -183,7 +189,7 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
     ax : Axes, optional
         Divided into two panels; a figure of its own otherwise.
     **inputs
-        `hardware` (a name or a list) and `weight_format`, one for all (bf16 unless given) or a list with one for each chip.
+        `hardware` (a name or a list) and `weight_format`: one for all (bf16 unless given), or a list with one for each.
 
     Returns
     -------

@@ -56,9 +56,12 @@ def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> p
     "C5",
     _routed_scaling,
     title="More experts, the same active weights, a lower loss",
-    paragraph="Each curve keeps the active weights and adds experts (the routed scaling law of Clark et al. 2022 for S-BASE routing). "
-    "The lecture reads off that {read_parameters} active weights with {read_experts} experts equal {matched_dense_parameters:2} dense ones; "
-    "by the law they meet at {matching_experts} experts. Active weights are thus saved, and memory is paid for it.",
+    paragraph=(
+        "Each curve keeps the active weights and adds experts (the routed scaling law of Clark et al. 2022 for "
+        "S-BASE routing). The lecture reads off that {read_parameters} active weights with {read_experts} experts"
+        " equal {matched_dense_parameters:2} dense ones; by the law they meet at {matching_experts} experts. "
+        "Active weights are thus saved, and memory is paid for it."
+    ),
     size=(6.6, 4.4),
 )
 def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:

@@ -1,0 +1,154 @@
+"""The registry as Python shows it, and what adding a quantity takes."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import roofslate as rs
+from roofslate import errors
+from roofslate.registry import entries
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_table_has_one_row_a_quantity():
+    table = rs.quantities()
+    assert isinstance(table, pd.DataFrame)
+    assert table.index.name == "quantity"
+    assert list(table.index) == list(entries())
+    assert table.index.is_unique
+    assert list(table.columns) == ["theme", "unit", "brief", "symbol", "formula", "needs", "source", "default", "range", "fallback"]
+    assert table.loc["pass_time", "unit"] == "s"
+    assert table.loc["overlap", "default"] == "board"
+    assert table.loc["pass_length", "default"] == 1
+    assert table.loc["microbatches", "fallback"] == "pipeline_stages"
+
+
+def test_search_reads_names_briefs_and_symbols():
+    found = rs.quantities("kv")
+    assert {"kv_bytes_per_token", "kv_fetch_time"} <= set(found.index)
+    assert 0 < len(found) < len(rs.quantities())
+    assert "kv_bytes_per_token" in rs.quantities("cache of a token").index
+    assert "kv_bytes_per_token" in rs.quantities("CACHE").index
+    assert len(rs.quantities("no such thing at all")) == 0
+
+
+def test_one_entry():
+    q = rs.quantity("pass_time")
+    assert q.unit == "s"
+    assert q.computed
+    assert set(q.needs) == {"overlap", "compute_time", "weight_fetch_time", "kv_fetch_time", "memory_time"}
+    assert "cost_per_token" in q.used_by
+    assert q.formula.startswith("pass_time = ")
+    assert q.latex.startswith(q.symbol)
+    assert "pass_time" in str(q)
+    assert "needs" in str(q)
+    assert "<table>" in q._repr_html_()
+    given = rs.quantity("batch_size")
+    assert not given.computed
+    assert given.formula == ""
+    assert given.range_text == "> 0"
+    assert "used by" in str(given)
+
+
+def test_an_unknown_name_gets_the_nearest():
+    with pytest.raises(errors.UnknownName, match="unknown quantity 'pas_time'; did you mean 'pass_time'"):
+        rs.quantity("pas_time")
+    with pytest.raises(KeyError):
+        rs.quantity("nothing like it")
+    for wrong in (None, 3, ["pass_time"], b"pass_time"):
+        with pytest.raises(errors.UnknownName, match="unknown quantity"):
+            rs.quantity(wrong)
+
+
+def test_entries_agree_with_one_another():
+    everything = entries()
+    for name, q in everything.items():
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
+        assert set(q.needs) <= set(everything)
+        assert all(name in everything[need].used_by for need in q.needs)
+        assert len(set(q.needs)) == len(q.needs)
+        for other in (q.fallback, q.bound):
+            assert other is None or everything[other].unit == q.unit, (name, other)
+        assert not (q.computed and (q.fallback or q.default is not None))
+        if q.choices:
+            assert len(set(q.choices)) == len(q.choices)
+            assert all(re.fullmatch(r"[a-z][a-z0-9_]*", word) for word in q.choices)  # they stand in flag_meanings
+        rs.units.convert_factor(q.unit, q.unit)
+
+
+def test_each_formula_is_what_python_makes_of_its_text(whole_scenario, bits):
+    """The printed formula, read by Python, gives the value that the core gives."""
+    import math
+
+    def positions(name, x):
+        return float(entries()[name].choices.index(x)) if isinstance(x, str) else x
+
+    words = {"min": min, "max": max, "sqrt": math.sqrt, "ceil": math.ceil, "floor": math.floor, "exp": math.exp, "ln": math.log, "inf": math.inf}
+    for name, q in entries().items():
+        if not q.computed or "erlang_c" in q.formula:
+            continue
+        needs = {need: positions(need, rs.value(need, **whole_scenario)) for need in q.needs}
+        right = q.formula.split(" = ", 1)[1].replace("^", "**")
+        got = positions(name, rs.value(name, **whole_scenario))
+        try:
+            expected = float(eval(right, {"__builtins__": {}}, {**words, **needs}))
+        except (ZeroDivisionError, OverflowError):
+            continue
+        if isinstance(expected, complex) or math.isnan(got):
+            continue
+        assert got == pytest.approx(expected, rel=1e-13, abs=0), name
+
+
+# ---------------------------------------------------------------------------------------------------- adding a quantity
+
+STRUCT = """
+    struct answer_cost
+    {
+        static constexpr Spec spec = Spec("c_a", "USD/sequence", "price of an answer", "none");
+        template <class T> static constexpr T formula(in<cost_per_token, T> c, in<response_length, T> L) { return c * L; }
+    };
+
+    using scheduling = list<answer_cost, """
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    """A copy of the sources with one more quantity, built; returns where its package lies."""
+    folder = tmp_path_factory.mktemp("scratch")
+    for part in ("cpp", "cmake", "python"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    for file in ("CMakeLists.txt", "pyproject.toml", "README.md"):
+        shutil.copy(ROOT / file, folder / file)
+    header = folder / "cpp/include/roofslate/quantities/scheduling.hpp"
+    text = header.read_text(encoding="utf-8")
+    assert text.count("    using scheduling = list<") == 1
+    header.write_text(text.replace("    using scheduling = list<", STRUCT), encoding="utf-8")
+    pybind11 = pytest.importorskip("pybind11", reason="building the extension needs pybind11")
+    build = folder / "build"
+    configure = ["cmake", "-S", folder, "-B", build, "-G", "Ninja", f"-Dpybind11_DIR={pybind11.get_cmake_dir()}", f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_CXX_FLAGS=-O0"]
+    for command in (configure, ["cmake", "--build", build, "--target", "_core"]):
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    (module,) = build.glob("_core*.so")
+    shutil.copy(module, folder / "python/roofslate")
+    return folder
+
+
+@pytest.mark.slow
+def test_a_quantity_is_added_in_one_place_of_the_sources(scratch):
+    code = """
+import roofslate as rs
+print(rs.quantities("price of an answer").index.tolist())
+print(rs.quantity("answer_cost").formula)
+print(rs.value("answer_cost", cost_per_token=2e-6, response_length=1000))
+print(rs.evaluate("answer_cost", units={"answer_cost": "USD/sequence"}, cost_per_token=["$2/Mtok"], response_length=[100, 200]).to_numpy().tolist())
+print("answer_cost" in rs.quantity("cost_per_token").used_by)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(scratch / "python")})
+    assert done.stdout.splitlines() == ["['answer_cost']", "answer_cost = cost_per_token * response_length", "0.002", "[[0.0002, 0.0004]]", "True"], done.stderr
