@@ -30,7 +30,7 @@ def plot(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw an evaluated result: a line for one axis; for two, a line for each of a few values, or a heat map with contours.
+    """Draw an evaluated result: a line for one axis; for two, several lines or a heat map with contours.
 
     Axes of presets and short axes become lines. Ticks are scaled (``200k``, ``20 ms``); axes whose values grow by a
     factor are logarithmic. Of a Dataset that also holds `binding_term` the regions are outlined; alone it is drawn as

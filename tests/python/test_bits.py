@@ -128,8 +128,12 @@ def test_instruction_sets_threads_and_points(seed, instruction_sets, bits):
 def test_remainders_of_a_tile(n, instruction_set, decode, bits):
     batch = 1.0 + 3.7 * np.arange(n)
     whole = 1.0 + 3.7 * np.arange(2048)
-    short = rs.evaluate(OUTPUTS[:3] + ["binding_term"], **{**CENTRES, **decode, "batch_size": batch, "expert_reads": "expected"})
-    long = rs.evaluate(OUTPUTS[:3] + ["binding_term"], **{**CENTRES, **decode, "batch_size": whole, "expert_reads": "expected"})
+    short = rs.evaluate(
+        OUTPUTS[:3] + ["binding_term"], **{**CENTRES, **decode, "batch_size": batch, "expert_reads": "expected"}
+    )
+    long = rs.evaluate(
+        OUTPUTS[:3] + ["binding_term"], **{**CENTRES, **decode, "batch_size": whole, "expert_reads": "expected"}
+    )
     for name in short:
         assert short[name].shape == (n,)
         assert np.array_equal(bits(short[name]), bits(long[name][:n])), name
@@ -229,7 +233,9 @@ def test_constants_inputs_and_the_same_quantity_twice(decode, bits):
     assert float(found.chips) == 72
     assert found.chips.dims == ()
     assert float(found.hbm_drain_time) == 0.024
-    assert np.array_equal(bits(found.pass_tokens), bits(batch))  # one node with round_tokens and the input itself: times one
+    assert np.array_equal(
+        bits(found.pass_tokens), bits(batch)
+    )  # one node with round_tokens and the input itself: times one
     assert np.array_equal(bits(found.round_tokens), bits(batch))
     assert float(found.microbatches) == 1
     twice = rs.frame(pd.DataFrame({"batch_size": batch}), ["pass_tokens", "batch_size"])

@@ -46,7 +46,7 @@ def run_python(code, names):
             shown = eval(compile(ast.Expression(last.value), "<docs>", "eval"), names)
             if shown is not None:
                 print(shown if hasattr(shown, "_repr_markdown_") else repr(shown))
-    return printed.getvalue()
+    return re.sub(r" +$", "", printed.getvalue(), flags=re.M)
 
 
 def commands(text):

@@ -59,9 +59,17 @@ def test_times_grow_with_the_work(scenario, name):
             assert (np.diff(found[time]) >= 0).all(), time
 
 
-@given(scenarios(), st.sampled_from(["hbm_bandwidth", "peak_flops", "chips", "compute_efficiency", "bandwidth_efficiency"]))
+@given(
+    scenarios(), st.sampled_from(["hbm_bandwidth", "peak_flops", "chips", "compute_efficiency", "bandwidth_efficiency"])
+)
 def test_times_shrink_with_the_machine(scenario, name):
-    axis = np.linspace(0.1, 1, 300) if name.endswith("efficiency") else np.linspace(1, 1000, 300) if name == "chips" else scenario[name] * np.linspace(0.1, 10, 300)
+    axis = (
+        np.linspace(0.1, 1, 300)
+        if name.endswith("efficiency")
+        else np.linspace(1, 1000, 300)
+        if name == "chips"
+        else scenario[name] * np.linspace(0.1, 10, 300)
+    )
     found = rs.evaluate(TIMES, **{**scenario, name: axis})
     for time in TIMES:
         if found[time].dims:
@@ -73,11 +81,15 @@ def test_a_pass_takes_as_long_as_each_part(scenario):
     t = {name: rs.value(name, **scenario) for name in TIMES}
     assert t["pass_time"] >= max(t["compute_time"], t["memory_time"])
     assert t["memory_time"] >= max(t["weight_fetch_time"], t["kv_fetch_time"])
-    board, serial, none = (rs.value("pass_time", **{**scenario, "overlap": word}) for word in ("board", "serial_kv", "none"))
+    board, serial, none = (
+        rs.value("pass_time", **{**scenario, "overlap": word}) for word in ("board", "serial_kv", "none")
+    )
     assert board <= serial
     assert serial <= none * (1 + 1e-15)
     assert none <= 2 * board * (1 + 1e-15)
-    assert rs.value("pass_time", **{**scenario, "expert_reads": "all"}) >= rs.value("latency_floor", **scenario) * (1 - 1e-15)
+    assert rs.value("pass_time", **{**scenario, "expert_reads": "all"}) >= rs.value("latency_floor", **scenario) * (
+        1 - 1e-15
+    )
 
 
 @given(ANY)
@@ -96,7 +108,11 @@ def test_the_term_that_binds_is_the_longest(scenario):
 @given(ANY, st.sampled_from([2.0, 4.0, 0.5]))
 def test_a_machine_twice_as_fast_takes_half_the_time(scenario, factor):
     """Powers of two change no digit, so these laws are exact."""
-    faster = {**scenario, "peak_flops": scenario["peak_flops"] * factor, "hbm_bandwidth": scenario["hbm_bandwidth"] * factor}
+    faster = {
+        **scenario,
+        "peak_flops": scenario["peak_flops"] * factor,
+        "hbm_bandwidth": scenario["hbm_bandwidth"] * factor,
+    }
     for time in TIMES:
         assert rs.value(time, **faster) * factor == rs.value(time, **scenario)
     assert rs.value("cost_per_token", **faster) * factor == rs.value("cost_per_token", **scenario)
@@ -107,7 +123,11 @@ def test_a_machine_twice_as_fast_takes_half_the_time(scenario, factor):
 
 @given(scenarios(), st.sampled_from([2.0, 8.0]))
 def test_twice_the_batch_of_half_the_context_is_the_same_cache(scenario, factor):
-    other = {**scenario, "batch_size": scenario["batch_size"] * factor, "context_length": scenario["context_length"] / factor}
+    other = {
+        **scenario,
+        "batch_size": scenario["batch_size"] * factor,
+        "context_length": scenario["context_length"] / factor,
+    }
     assert rs.value("kv_fetch_time", **other) == rs.value("kv_fetch_time", **scenario)
     assert rs.value("compute_time", **other) == rs.value("compute_time", **scenario) * factor
 
@@ -125,7 +145,9 @@ def test_more_chips_cost_nothing_and_save_time(scenario):
 
 @given(ANY)
 def test_cost_times_throughput_is_the_price(scenario):
-    assert rs.value("cost_per_token", **scenario) * rs.value("cell_throughput", **scenario) == pytest.approx(rs.value("cell_price", **scenario), rel=1e-14)
+    assert rs.value("cost_per_token", **scenario) * rs.value("cell_throughput", **scenario) == pytest.approx(
+        rs.value("cell_price", **scenario), rel=1e-14
+    )
 
 
 @given(ANY)
@@ -142,7 +164,9 @@ def test_weights_touched_lie_between_dense_and_all(scenario):
     assert scenario["dense_parameters"] <= touched * (1 + 1e-15)
     assert touched <= scenario["total_parameters"] * (1 + 1e-15)
     one = {**scenario, "batch_size": 1.0, "pass_length": 1.0}
-    assert rs.value("expert_coverage", **one) == pytest.approx(scenario["experts_per_token"] / scenario["experts"], rel=1e-12)
+    assert rs.value("expert_coverage", **one) == pytest.approx(
+        scenario["experts_per_token"] / scenario["experts"], rel=1e-12
+    )
 
 
 @given(scenarios())
@@ -186,10 +210,14 @@ def test_without_context_there_is_no_cache(scenario):
 def test_large_batches_cost_what_their_parts_cost(scenario):
     """Without end, a token costs the larger of its arithmetic and its cache."""
     large = {**scenario, "batch_size": 1e15, "overlap": "board"}
-    per_token = max(rs.value("compute_time", **large), rs.value("kv_fetch_time", **large)) / (1e15 * scenario["pass_length"])
+    per_token = max(rs.value("compute_time", **large), rs.value("kv_fetch_time", **large)) / (
+        1e15 * scenario["pass_length"]
+    )
     price = rs.value("cell_price", **large) * rs.value("round_passes", **large) / rs.value("microbatches", **large)
     assert rs.value("cost_per_token", **large) == pytest.approx(per_token * price, rel=1e-3)
-    assert rs.value("compute_utilization", **large) == pytest.approx(rs.value("large_batch_utilization", **large), rel=1e-3)
+    assert rs.value("compute_utilization", **large) == pytest.approx(
+        rs.value("large_batch_utilization", **large), rel=1e-3
+    )
     assert rs.value("expert_coverage", **large) == 1
 
 
@@ -197,7 +225,9 @@ def test_large_batches_cost_what_their_parts_cost(scenario):
 def test_erlang_c_lies_between_its_bounds(seats, load):
     waiting = rs.value("waiting_probability", seats=seats, seat_load=load)
     assert 0 <= waiting <= 1
-    assert waiting <= load * (1 + 1e-9) or seats < 1 + 1e-9  # a single seat waits with probability load; more seats less
+    assert (
+        waiting <= load * (1 + 1e-9) or seats < 1 + 1e-9
+    )  # a single seat waits with probability load; more seats less
     more = rs.value("waiting_probability", seats=seats, seat_load=min(load * 1.01, 0.9999))
     assert more >= waiting * (1 - 1e-12)
 
@@ -206,9 +236,16 @@ def test_erlang_c_lies_between_its_bounds(seats, load):
 def test_the_tariff_comes_back(price, speed):
     assume(price > 1.05)
     ratio = rs.value("batch_time_ratio", price_factor=price, speed_factor=speed)
-    assert rs.value("speed_factor_at_price", batch_time_ratio=ratio, paid_price_factor=price) == pytest.approx(speed, rel=1e-9)
-    assert rs.value("price_factor_at_speed", batch_time_ratio=ratio, asked_speed_factor=speed) == pytest.approx(price, rel=1e-6)
-    assert rs.value("price_factor_at_speed", batch_time_ratio=ratio, asked_speed_factor=(1 + ratio) * (1 + 1e-12)) == math.inf
+    assert rs.value("speed_factor_at_price", batch_time_ratio=ratio, paid_price_factor=price) == pytest.approx(
+        speed, rel=1e-9
+    )
+    assert rs.value("price_factor_at_speed", batch_time_ratio=ratio, asked_speed_factor=speed) == pytest.approx(
+        price, rel=1e-6
+    )
+    assert (
+        rs.value("price_factor_at_speed", batch_time_ratio=ratio, asked_speed_factor=(1 + ratio) * (1 + 1e-12))
+        == math.inf
+    )
 
 
 # -------------------------------------------------------------------------------------------------------- round trips
@@ -229,11 +266,24 @@ def test_a_number_written_with_its_unit_is_read_back(name):
         assert rs.value(name, **{name: f"{x!r} {q.unit}" if q.unit != "1" else repr(x)}) == x
 
 
-@given(ANY, st.sampled_from([("pass_time", "ms"), ("cost_per_token", "USD/Mtoken"), ("cell_throughput", "ktok/s"), ("hbm_used", "GiB"), ("ridge_point", "FLOP/B")]))
+@given(
+    ANY,
+    st.sampled_from(
+        [
+            ("pass_time", "ms"),
+            ("cost_per_token", "USD/Mtoken"),
+            ("cell_throughput", "ktok/s"),
+            ("hbm_used", "GiB"),
+            ("ridge_point", "FLOP/B"),
+        ]
+    ),
+)
 def test_units_of_a_result_come_back(scenario, asked):
     name, unit = asked
     x = rs.value(name, **scenario)
-    assert rs.value(name, units=unit, **scenario) * units.convert_factor(unit, entries()[name].unit) == pytest.approx(x, rel=1e-15)
+    assert rs.value(name, units=unit, **scenario) * units.convert_factor(unit, entries()[name].unit) == pytest.approx(
+        x, rel=1e-15
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- cut anywhere
@@ -241,10 +291,25 @@ def test_units_of_a_result_come_back(scenario, asked):
 
 def _supply(q, x):
     """Whether a value may be given for a quantity: finite, or infinity where its range has it."""
-    return isinstance(x, str) or (q.low <= x <= q.high and not (q.above_low and x == q.low) and (math.isfinite(x) or q.takes_infinity))
+    return isinstance(x, str) or (
+        q.low <= x <= q.high and not (q.above_low and x == q.low) and (math.isfinite(x) or q.takes_infinity)
+    )
 
 
-@given(ANY, st.sampled_from(["cost_per_token", "pass_time", "cell_throughput", "binding_term", "hbm_used", "balance_batch_at_context", "full_memory_context"]))
+@given(
+    ANY,
+    st.sampled_from(
+        [
+            "cost_per_token",
+            "pass_time",
+            "cell_throughput",
+            "binding_term",
+            "hbm_used",
+            "balance_batch_at_context",
+            "full_memory_context",
+        ]
+    ),
+)
 def test_a_quantity_given_its_own_value_changes_nothing(scenario, output):
     expected = rs.value(output, **scenario)
     for name in sorted(ancestors(output) - set(scenario)):

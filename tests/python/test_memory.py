@@ -22,7 +22,8 @@ def peak_of(outputs, **question):
         file.write("5")  # the high-water mark starts again
     before = memory("VmRSS")
     found = rs.evaluate(outputs, **question)
-    size = sum(array.nbytes for array in (found.values() if isinstance(outputs, list) else [found]))
+    results = [*(found.values() if isinstance(outputs, list) else [found]), *found.coords.values()]
+    size = sum(array.nbytes for array in results)
     return (memory("VmHWM") - before - size) / 2**20, size / 2**20
 
 decode = dict(total_parameters=671e9, active_parameters=37e9, weight_bytes=.5, kv_bytes_per_token=1667., peak_flops=9e15,

@@ -140,7 +140,7 @@ namespace roofslate::ROOFSLATE_SET
                     {
                         if (q->second.scalar == 0)
                             ROOFSLATE_EACH(a[j] = a[j] / s)
-                        const Value r(q->second.scalar), smallest(1e-200), largest(1e200);
+                        const Value r(q->second.scalar), smallest(least_quotient), largest(most_quotient);
                         ROOFSLATE_EACH(const Value size = abs(a[j] * r); a[j] = all((size > smallest) && (size < largest)) ? corrected(a[j], s, r) : a[j] / s)
                     }
                     case Code::maximum: ROOFSLATE_EACH(a[j] = max(a[j], s))

@@ -33,6 +33,9 @@ namespace roofslate
         call,   // anything else, through memory
     };
 
+    // A division by a scalar may be corrected where neither the divisor nor the quotient is extreme: no step of it rounds twice.
+    inline constexpr double least_divisor = 1e-100, most_divisor = 1e100, least_quotient = 1e-180, most_quotient = 1e180;
+
     struct Operand
     {
         const double* memory = nullptr; // nullptr: the scalar

@@ -71,9 +71,9 @@ _COUNTED = {
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
     """Draw in the house style inside of the block; what the user has set holds again after it."""
-    import matplotlib as mpl
+    from matplotlib import style
 
-    with mpl.style.context(Path(__file__).parent.with_name("house.mplstyle")):
+    with style.context(Path(__file__).parent.with_name("house.mplstyle")):
         yield
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from roofslate.catalogs import Preset
+from roofslate.catalogs import Preset, models
 from roofslate.charts import _draw
 from roofslate.charts._chart import chart, datasets, tabulated
 from roofslate.errors import AxisError
@@ -148,7 +148,8 @@ _GENERATIONS = {
     "TPU 7x": "bf16",
     "MI300X": "bf16",
 }
-_CLAIM = {"weight_balance": (300.0, "token"), "hbm_drain_time": (0.020, "s")}
+# What is drawn of each, with the lecture's name for what it claims, and the unit.
+_CLAIMED = {"weight_balance": ("weight_balance", "token"), "hbm_drain_time": ("train_period", "s")}
 
 
 def _machine_balance(**inputs: Any) -> pd.DataFrame:
@@ -160,9 +161,10 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
     found = datasets(["weight_balance", "hbm_drain_time"], "hardware", cases)
     found["weight_format"] = ("hardware", [case["weight_format"] for case in cases.values()])
     table = tabulated(found, "hardware", "machine_balance")
-    claims = {f"claimed_{name}": claim for name, claim in _CLAIM.items()}
-    least = {f"least_{name}": (table[name].min(), unit) for name, (_, unit) in _CLAIM.items()}
-    most = {f"most_{name}": (table[name].max(), unit) for name, (_, unit) in _CLAIM.items()}
+    lecture = models["lecture"]
+    claims = {f"claimed_{name}": (lecture[claim], unit) for name, (claim, unit) in _CLAIMED.items()}
+    least = {f"least_{name}": (table[name].min(), unit) for name, (_, unit) in _CLAIMED.items()}
+    most = {f"most_{name}": (table[name].max(), unit) for name, (_, unit) in _CLAIMED.items()}
     marks = claims | least | most
     table.attrs["marks"] = {name: float(x) for name, (x, _) in marks.items()}
     table.attrs["units"] |= {name: unit for name, (_, unit) in marks.items()}

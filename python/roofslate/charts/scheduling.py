@@ -134,13 +134,15 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
         word = {seats: "full", 0: "empty", seats / 2: "half empty"}.get(boarded, fill)
         ax.text(start + width / 2, low + 0.17, word, ha="center", va="center", fontsize=8.5, gid=f"fill {k}")
     drawn = table[table["train"] < len(trains)]
+    arrivals = drawn["arrival"].to_numpy()
+    platform = [2.75] * arrivals.size
     if len(drawn) <= _MOST_LINES:
-        for request in drawn.itertuples():
-            look = {"color": _draw.NOTE, "linewidth": 0.7, "linestyle": "-", "zorder": 1}
-            ax.plot([request.arrival, request.departure], [2.75, high], gid="boarding", **look)
+        thin: dict[str, Any] = {"color": _draw.NOTE, "linewidth": 0.7, "linestyle": "-", "zorder": 1}
+        for arrival, departure in zip(arrivals, drawn["departure"].to_numpy(), strict=True):
+            ax.plot([arrival, departure], [2.75, high], gid="boarding", **thin)
         ax.plot(
-            drawn["arrival"].to_numpy(),
-            [2.75] * len(drawn),
+            arrivals,
+            platform,
             "o",
             color=blue,
             markersize=4,
@@ -148,7 +150,7 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
             clip_on=False,
         )
     else:
-        ax.plot(drawn["arrival"].to_numpy(), [2.75] * len(drawn), "|", color=blue, markersize=6, label="arrivals")
+        ax.plot(arrivals, platform, "|", color=blue, markersize=6, label="arrivals")
     origin = min(float(drawn["arrival"].min()) if len(drawn) else 0.0, 0.0)
     ax.text(origin, 2.95, "requests arrive", fontsize=9, color=blue, va="bottom")
     if "just_missed" in marks:
