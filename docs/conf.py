@@ -6,9 +6,8 @@ from pathlib import Path
 project = "Roofslate"
 author = "The Roofslate developers"
 project_copyright = author
-release = re.search(
-    r'^__version__ = "(.+)"', (Path(__file__).parents[1] / "python/roofslate/__init__.py").read_text("utf-8"), re.M
-)[1]
+package = Path(__file__).parents[1] / "python/roofslate/__init__.py"
+release = re.search(r'^__version__ = "(.+)"', package.read_text(encoding="utf-8"), re.MULTILINE)[1]
 version = release
 
 extensions = [
@@ -50,7 +49,7 @@ def add_charts(_app, docname, source):
     for chart in charts.all():
         source[0] += (
             f"\n## {chart.name}\n\n{chart.number}: {chart.brief}\n\n```{{eval-rst}}\n.. plot::\n"
-            f"   :include-source: false\n   :alt: {chart.brief}\n\n"
+            f"   :include-source: false\n   :filename-prefix: {chart.name}\n   :alt: {chart.brief}\n\n"
             f"   import roofslate as rs\n   rs.charts.{chart.name}()\n```\n\n{chart.paragraph}\n".replace("$", r"\$")
         )
 

@@ -7,6 +7,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <cstdio>
 #include <exception>
 #include <optional>
 
@@ -198,6 +199,12 @@ namespace
         std::exception_ptr thrown_;
     };
 
+    std::string in_gigabytes(std::size_t bytes)
+    {
+        char text[64];
+        std::snprintf(text, sizeof text, "%.3g GB (%zu bytes)", double(bytes) / 1e9, bytes);
+        return text;
+    }
     void promise_memory(std::size_t bytes)
     {
         constexpr std::size_t never_too_much = std::size_t(64) << 20;
@@ -205,7 +212,7 @@ namespace
             return;
         const std::size_t free = available_memory();
         if (bytes > free)
-            throw Error("OutOfMemory", "the results would take " + std::to_string(bytes) + " bytes and " + std::to_string(free) +
+            throw Error("OutOfMemory", "the results would take " + in_gigabytes(bytes) + " and " + in_gigabytes(free) +
                                            " are free; nothing was computed. Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time");
     }
 
@@ -309,6 +316,10 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
 {
     m.doc() = "The compiled core: the registry of quantities and the grid engine.";
     py::register_local_exception_translator(&translate);
+    py::list reserved;
+    for (const std::string_view word : reserved_words)
+        reserved.append(py::str(word.data(), word.size()));
+    m.attr("RESERVED_WORDS") = py::frozenset(reserved);
     m.def("quantities", &list_quantities, "Every quantity of the registry, described.");
     m.def("value", &plain_value, py::arg("quantity"), py::arg("inputs"), "One value from plain numbers; NotImplemented where the inputs are anything else.");
     m.def("number", &number, py::arg("quantity"), py::arg("inputs"), "One value from checked numbers.");
@@ -332,10 +343,10 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
             py::list decisions;
             for (const Decision& d : applied.decisions)
                 decisions.append(py::make_tuple(d.maximum, d.winner, d.winner_value, d.loser, d.loser_value));
-            return py::make_tuple(applied.formula, decisions);
+            return py::make_tuple(applied.formula, decisions, applied.conditions);
         },
         py::arg("quantity"), py::arg("needs"), py::arg("symbols"), py::arg("latex"),
-        "What choices leave of a formula, with given symbols, and what its max and min chose: (maximum, winner, its value, loser, its value).");
+        "What choices leave of a formula, with given symbols; what its max and min chose: (maximum, winner, its value, loser, its value); conditions that hold.");
     m.def("count_outside", &count_outside, py::arg("values"), py::arg("low"), py::arg("high"), py::arg("above_low"), "How many values lie outside of a range.");
     m.def("instruction_set", [] { return instruction_set().name; }, "The instruction set in use.");
     m.def("use_instruction_set", [](const std::string& name) {

@@ -55,7 +55,7 @@ def _stub() -> str:
         "from typing import Any, Literal, TypeAlias\n\n"
         "import numpy as np\n"
         "import numpy.typing as npt\n\n"
-        f"QuantityName: TypeAlias = Literal[\n{names}]\n\n" + "".join(functions)
+        f"QuantityName: TypeAlias = Literal[\n{names}]\n\nRESERVED_WORDS: frozenset[str]\n\n" + "".join(functions)
     )
 
 

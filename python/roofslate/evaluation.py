@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -22,6 +23,7 @@ from roofslate.errors import (
     RoofslateWarning,
     UnitError,
     UnknownName,
+    shown,
 )
 from roofslate.inputs import (
     PRESETS,
@@ -32,7 +34,9 @@ from roofslate.inputs import (
     explain_missing,
     find_preset,
     input_quantity,
+    is_bool,
     number,
+    parsed,
     preset_numbers,
     read_grid,
     wanted_names,
@@ -45,6 +49,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = ["clear_pool", "evaluate", "frame", "to_units", "value"]
+
+_MOST_THREADS = 4096
 
 ProgressWish = bool | Callable[[int, int], None] | None
 
@@ -63,11 +69,11 @@ def _threads(wanted: int | None) -> int:
             return len(affinity(0)) if affinity else os.cpu_count() or 1
     try:
         count = int(given)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         count = 0
-    if count < 1 or isinstance(given, (bool, float)):
-        raise InputTypeError(f"{name} must be a whole number of at least 1, got {given!r}")
-    return count
+    if not 1 <= count <= _MOST_THREADS or isinstance(given, (bool, float)):
+        raise InputTypeError(f"{name} must be a whole number of at least 1, got {shown(given)}")
+    return int(count)
 
 
 def _in_dask_worker() -> bool:
@@ -82,10 +88,14 @@ def _in_dask_worker() -> bool:
 
 def _conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[str, tuple[float, str]]:
     """Factor and unit text of each output that is wanted in another unit."""
+    if units is not None and not isinstance(units, Mapping):
+        raise InputTypeError(f"units: expected a dict of units by output, got {shown(units)}")
     found = {}
     for name, text in (units or {}).items():
         if name not in wanted:
             raise UnknownName(f"units names {name!r}, which is not among the outputs {', '.join(wanted)}")
+        if not isinstance(text, str):
+            raise InputTypeError(f"units[{name!r}]: expected a text such as {lookup(name).unit!r}, got {shown(text)}")
         try:
             found[name] = _units.convert_factor(text, lookup(name).unit), text
         except UnitError as error:
@@ -167,25 +177,35 @@ def evaluate(
     ('batch_size',)
     """
     wanted = wanted_names(outputs)
-    if np.dtype(dtype) not in (np.dtype("float64"), np.dtype("float32")):
-        raise InputTypeError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+    stored = _storage(dtype)
     converted = _conversions(wanted, units)
     grid = read_grid(inputs, wanted)
     given = _given_memory(out, wanted, outputs)
+    for i in grid.inputs.values():
+        if any(np.may_share_memory(i.values, array) for array in given):
+            i.values = np.array(i.values)
     results = _run(grid, wanted, out=given, threads=threads, progress=progress)
     arrays = []
     for name, (values, dims) in zip(wanted, results, strict=True):
         factor, unit = converted.get(name, (1.0, lookup(name).unit))
         if factor != 1.0:
             np.divide(values, factor, out=values)
-        if np.dtype(dtype) != values.dtype:
-            values = values.astype(dtype)
+        if values.dtype != stored:
+            values = values.astype(stored)
         arrays.append(_labelled(name, values, dims, unit, grid, keep=bool(given)))
     if isinstance(outputs, str):
         return arrays[0]
     import xarray as xr
 
     return xr.Dataset(dict(zip(wanted, arrays, strict=True)), attrs=_provenance(grid))
+
+
+def _storage(dtype: Any) -> np.dtype[Any]:
+    with contextlib.suppress(TypeError):
+        found = np.dtype(dtype)
+        if found in (np.dtype("float64"), np.dtype("float32")):
+            return found
+    raise InputTypeError(f"dtype must be 'float64' or 'float32', got {shown(dtype)}")
 
 
 def _given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str]) -> list[Any]:
@@ -309,7 +329,9 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     explicit: dict[str, float] = {}
     presets = []
     for name, given in inputs.items():
-        if name in PRESETS and isinstance(given, (str, Preset)):
+        if name in PRESETS:
+            if not isinstance(given, (str, Preset)):
+                return _point_of_grid(output, inputs)
             preset = find_preset(name, given)
             presets.append(preset)
             found |= preset_numbers(preset)
@@ -435,7 +457,10 @@ def frame(
     converted = _conversions(wanted, units)
     if not isinstance(table, pd.DataFrame):
         raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
-    grid, bad = _read_table(table, set(ignore), inputs, wanted)
+    if not isinstance(ignore, Iterable):
+        raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}")
+    ignored = {ignore} if isinstance(ignore, str) else set(ignore)
+    grid, bad = _read_table(table, ignored, inputs, wanted)
     columns: dict[str, Any] = {}
     for name, (values, dims) in zip(wanted, _run(grid, wanted, threads=threads, progress=progress), strict=True):
         q = lookup(name)
@@ -499,24 +524,25 @@ def _column_numbers(column: pd.Series, q: Quantity) -> tuple[Values, Any]:
     """A column in base units, and which of its rows are missing or out of range (None: none)."""
     import pandas as pd
 
-    if (
-        isinstance(column.dtype, pd.CategoricalDtype)
-        or not pd.api.types.is_numeric_dtype(column.dtype)
-        or pd.api.types.is_bool_dtype(column.dtype)
-    ):
-        codes, distinct = pd.factorize(column)
-        words = [w if not isinstance(w, str) or q.choices else _units.parse(w, q.unit) for w in distinct]
-        for w in distinct:
-            if q.choices or isinstance(w, (bool, np.bool_)) or not isinstance(w, (str, float, int, np.number)):
-                number(w, q)  # a word that is none of the choices, or no number
-        parsed = np.array([number(w, q) if q.choices else float(w) for w in words] + [np.nan])
-        values = parsed[codes]
-    elif q.choices:
-        raise InputTypeError(f"{q.name}: expected words of {q.range_text}, got a column of {column.dtype}")
-    else:
+    dtype = column.dtype
+    plain = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
+    if pd.api.types.is_timedelta64_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
+        raise InputTypeError(f"{q.name}: expected a number, got a column of {dtype}")
+    if plain and (q.choices or pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)):
+        expected = f"words of {q.range_text}" if q.choices else "a number"
+        raise InputTypeError(f"{q.name}: expected {expected}, got a column of {dtype}")
+    if plain:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
         if any(stride % values.itemsize for stride in values.strides):
             values = values.copy()
+    else:
+        if pd.api.types.is_object_dtype(dtype) and any(map(is_bool, column.array)):  # which would pass for 0 and 1
+            raise InputTypeError(f"{q.name}: expected a number or a text, got True or False in a column of {dtype}")
+        try:
+            codes, distinct = pd.factorize(column)
+        except TypeError:
+            raise InputTypeError(f"{q.name}: expected a number or a text, got a column of other objects") from None
+        values = np.array([*(parsed(word, q) for word in distinct), np.nan])[codes]
     if not _core.count_outside(values, q.low, q.high, q.above_low):
         return values, None
     return values, ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
@@ -576,5 +602,8 @@ def to_units(result: Any, units: str | Mapping[str, str]) -> Any:
                 f"the dataset has no variable {missing[0]!r}; it holds {', '.join(map(str, result.data_vars))}"
             )
         return result.assign({name: to_units(result[name], text) for name, text in units.items()})
-    factor = _units.convert_factor(units, result.attrs["units"])
+    if not isinstance(units, str):
+        raise InputTypeError(f"units: expected a text or a dict of texts by variable, got {shown(units)}")
+    base = entries()[result.name].unit if result.name in entries() else result.attrs["units"]
+    factor = _units.convert_factor(units, base) / _units.convert_factor(result.attrs["units"], base)
     return (result / factor).rename(result.name).assign_attrs({**result.attrs, "units": units})

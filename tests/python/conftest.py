@@ -1,4 +1,4 @@
-"""What the tests share: the instruction sets of this machine, fresh interpreters, comparison by bits, a whole scenario."""
+"""What the tests share: instruction sets, fresh interpreters, comparison by bits, a whole scenario, a scratch build."""
 
 import os
 import shutil
@@ -126,7 +126,8 @@ ADDED = """
     struct answer_cost
     {
         static constexpr Spec spec = Spec("c_a", "USD/sequence", "price of an answer", "none");
-        template <class T> static constexpr T formula(in<cost_per_token, T> c, in<response_length, T> L) { return c * L; }
+        template <class T> static constexpr T formula(in<cost_per_token, T> c, in<response_length, T> L)
+        { return c * L; }
     };
 
     using scheduling = list<answer_cost, """

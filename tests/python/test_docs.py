@@ -1,7 +1,7 @@
-"""README, CONTRIBUTING and docs: their code runs, what they show comes out, their links lead somewhere, the site builds.
+"""README, CONTRIBUTING and docs: code runs, what is shown comes out, links lead somewhere, the site builds.
 
-A ``text`` block right after a ``python`` block is what the block shows; ``...`` stands for anything. In ``console`` blocks
-the lines after a command are its output. `python tests/python/test_docs.py` writes what comes out into the pages.
+A ``text`` block right after a ``python`` block is what the block shows; ``...`` stands for anything. In ``console``
+blocks the lines after a command are its output. `python tests/python/test_docs.py` writes what comes out into pages.
 """
 
 import ast
@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(p for p in ROOT.glob("docs/**/*.md") if "_build" not in p.parts)])
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$\n?(?:\n*```text\n(.*?)^```$\n?)?", re.M | re.S)
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$\n?(?:\n*```text\n(.*?)^```$\n?)?", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 CHECK = doctest.OutputChecker()
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -46,12 +46,12 @@ def run_python(code, names):
             shown = eval(compile(ast.Expression(last.value), "<docs>", "eval"), names)
             if shown is not None:
                 print(shown if hasattr(shown, "_repr_markdown_") else repr(shown))
-    return re.sub(r" +$", "", printed.getvalue(), flags=re.M)
+    return re.sub(r" +$", "", printed.getvalue(), flags=re.MULTILINE)
 
 
 def commands(text):
     """Commands of a console block, each with the output that the page shows."""
-    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         lines = part.split("\n")
         count = next(k for k, line in enumerate(lines) if not line.endswith("\\"))
         yield "\n".join(lines[: count + 1]), "\n".join(lines[count + 1 :])
@@ -108,15 +108,15 @@ def test_code_of_page(path, tmp_path):
 
 def slugs(path):
     """Anchors of a page's headings, as GitHub and MyST make them."""
-    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
-    headings = re.findall(r"^#+ (.+)$", text, flags=re.M)
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=page_id)
 def test_links_of_page(path):
     """Links inside the project lead to a file that is there, and to a heading of it."""
-    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for link in LINK.findall(text):
         if re.match(r"[a-z]+:", link):
             continue
@@ -145,7 +145,7 @@ def test_pages_name_no_machine():
 @pytest.mark.slow
 def test_site_builds_without_warnings(tmp_path):
     """`make docs`: every reference resolves, every chart is drawn."""
-    missing = [name for name in ("sphinx", "myst_nb", "furo") if importlib.util.find_spec(name) is None]
+    missing = [name for name in ("sphinx", "myst_parser", "furo") if importlib.util.find_spec(name) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed: pip install 'roofslate[dev]'")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-d", str(tmp_path / "trees")]

@@ -290,6 +290,22 @@ def test_axes_with_units():
     assert np.allclose(ratios, 2.0 ** np.arange(11), rtol=1e-13)
 
 
+def test_quantities_of_pint():
+    pint = pytest.importorskip("pint", reason="needs pint")
+    unit = pint.UnitRegistry()
+    capacity, bandwidth = unit.Quantity(192, "gigabyte"), unit.Quantity(8, "terabyte / second")
+    assert rs.value("hbm_drain_time", hbm_capacity=capacity, hbm_bandwidth=bandwidth) == 0.024
+    several = rs.evaluate(
+        "hbm_drain_time", hbm_capacity=unit.Quantity([96.0, 192.0], "gigabyte"), hbm_bandwidth="8 TB/s"
+    )
+    assert several.dims == ("hbm_capacity",)
+    assert several.to_numpy().tolist() == [0.012, 0.024]
+    with pytest.raises(
+        errors.UnitError, match=r"hbm_capacity: a quantity in .*second was given, but byte/chip was expected"
+    ):
+        rs.evaluate("hbm_drain_time", hbm_capacity=unit.Quantity(1, "second"), hbm_bandwidth="8 TB/s")
+
+
 def test_choices_go_in_as_words(decode):
     found = rs.evaluate("pass_time", overlap=["board", "serial_kv", "none"], **decode)
     assert found.dims == ("overlap",)

@@ -70,7 +70,7 @@ def test_quantity_is_in_the_reference(name):
     """With its meaning, formula, unit and source, and links from and to the overview."""
     q = entries()[name]
     page = WANTED[Path(f"docs/reference/{q.theme}.md")]
-    (entry,) = re.findall(rf"^## {name}\n(.*?)(?=^## |\Z)", page, flags=re.M | re.S)
+    (entry,) = re.findall(rf"^## {name}\n(.*?)(?=^## |\Z)", page, flags=re.MULTILINE | re.DOTALL)
     assert q.brief[1:] in entry
     assert q.source in entry
     assert q.formula in entry

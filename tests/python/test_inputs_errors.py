@@ -1,4 +1,4 @@
-"""Bad input, kind by kind: the message names what it is about, what was given, what was expected, and the nearest name."""
+"""Bad input, kind by kind: the message names the thing, what was given, what was expected, and the nearest name."""
 
 import builtins
 import decimal
@@ -201,7 +201,7 @@ def test_one_bad_value_among_many():
     values[7777] = -3
     refused(
         E.ValueRangeError,
-        "batch_size must be > 0 and finite sequence, got -3.0 among its 10000 values",
+        "batch_size must be > 0 and finite, in sequence, got -3.0 among its 10000 values",
         batch_size=values,
     )
 

@@ -88,7 +88,7 @@ def test_entries_agree_with_one_another():
         rs.units.convert_factor(q.unit, q.unit)
 
 
-def test_each_formula_is_what_python_makes_of_its_text(whole_scenario, bits):
+def test_each_formula_is_what_python_makes_of_its_text(whole_scenario):
     """The printed formula, read by Python, gives the value that the core gives."""
     import math
 
@@ -108,7 +108,7 @@ def test_each_formula_is_what_python_makes_of_its_text(whole_scenario, bits):
     for name, q in entries().items():
         if not q.computed or "erlang_c" in q.formula:
             continue
-        needs = {need: positions(need, rs.value(need, **whole_scenario)) for need in q.needs}
+        needs = {need: rs.value(need, **whole_scenario) for need in q.needs}
         right = q.formula.split(" = ", 1)[1].replace("^", "**")
         got = positions(name, rs.value(name, **whole_scenario))
         try:
@@ -124,7 +124,8 @@ def test_each_formula_is_what_python_makes_of_its_text(whole_scenario, bits):
 
 ADDED = """
 import sys
-sys.meta_path[:] = [finder for finder in sys.meta_path if "scikit" not in f"{type(finder)}".casefold()]  # of an editable install
+# without the finder of an editable install
+sys.meta_path[:] = [finder for finder in sys.meta_path if "scikit" not in f"{type(finder)}".casefold()]
 sys.path.insert(0, sys.argv[1])
 import roofslate as rs
 
@@ -148,7 +149,8 @@ def test_a_quantity_is_added_in_one_place_of_the_sources(scratch_build):
 @pytest.mark.slow
 def test_the_stub_and_the_reference_page_follow(scratch_build):
     code = ADDED.partition("import roofslate")[0] + (
-        "sys.argv[1:] = ['--root', sys.argv[2]]\nimport runpy\nrunpy.run_module('roofslate._generate', run_name='__main__')"
+        "sys.argv[1:] = ['--root', sys.argv[2]]\n"
+        "import runpy; runpy.run_module('roofslate._generate', run_name='__main__')"
     )
     command = [sys.executable, "-c", code, str(scratch_build / "python"), str(scratch_build)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

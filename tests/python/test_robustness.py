@@ -21,31 +21,65 @@ INTEL = platform.machine() in ("x86_64", "AMD64")
 
 HOSTILE = '''
 import numpy as np, pandas as pd, xarray as xr, roofslate as rs, warnings, gc
+
 warnings.simplefilter("ignore")
+
 
 class Raises:
     """Whatever is asked of it goes wrong."""
-    def __float__(self): raise RuntimeError("float")
-    def __array__(self, *a, **k): raise RuntimeError("array")
-    def __len__(self): return -1
-    def __iter__(self): raise RuntimeError("iter")
-    def __hash__(self): raise RuntimeError("hash")
-    def __eq__(self, other): raise RuntimeError("eq")
+
+    def __float__(self):
+        raise RuntimeError("float")
+
+    def __array__(self, *a, **k):
+        raise RuntimeError("array")
+
+    def __len__(self):
+        return -1
+
+    def __iter__(self):
+        raise RuntimeError("iter")
+
+    def __hash__(self):
+        raise RuntimeError("hash")
+
+    def __eq__(self, other):
+        raise RuntimeError("eq")
+
+
 class Number(float):
-    def __float__(self): return "no float"
+    def __float__(self):
+        return "no float"
+
+
 class Text(str):
-    def __eq__(self, other): return True
-    def __hash__(self): return 7
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 7
+
+
 class Whole(int):
-    def __index__(self): return "x"
+    def __index__(self):
+        return "x"
+
+
 class Lies(list):
-    def __len__(self): return 10**9
+    def __len__(self):
+        return 10**9
+
+
 class Shrinks:
     """Gives an array, and changes its mind."""
-    def __init__(self): self.calls = 0
+
+    def __init__(self):
+        self.calls = 0
+
     def __array__(self, dtype=None, copy=None):
         self.calls += 1
         return np.ones(max(0, 5 - 2 * self.calls))
+
 
 endless = [1.0]
 endless.append(endless)
@@ -54,20 +88,97 @@ for _ in range(100_000):
     deep = [deep]
 overlapping = np.lib.stride_tricks.as_strided(np.ones(3), (1000, 1000), (0, 0))
 values = [
-    Raises(), [Raises()], Number(3), Text("64"), Whole(5), Lies([1, 2]), Shrinks(), endless, deep, overlapping, "\\0", "\\ud800", "64\\0", "9" * 10_000,
-    "1" + "/s" * 5000, "(" * 5000, "1 " + "(" * 5000 + "s" + ")" * 5000, "1 s^" + "9" * 1000, b"\\xff" * 10, [b"\\xff"], float("nan"), [float("nan")] * 100,
-    np.float128(64) if hasattr(np, "float128") else 64, np.array([64], dtype=np.longdouble), np.array(["64"], dtype=object), np.array([[]]), np.zeros((0, 3)),
-    np.zeros((1,) * 32), np.array([1, 2, 3], dtype=np.uint64)[::-1], np.array(3, dtype=object), np.recarray((2,), dtype=[("x", float)]), np.matrix([[1, 2]]),
-    np.array([1e308, 1e-308, 5e-324]), -0.0, 5e-324, 1.7976931348623157e308, 2**1023, -(2**1024), range(10**18), range(-5, 5), slice(3), type, Exception, ..., NotImplemented,
-    pd.Series([1, 2], index=[float("nan")] * 2), pd.Series([1, 2], index=pd.Index([(1, 2), (3, 4)], tupleize_cols=False)), pd.Series([1, 2], index=pd.Index([1, 1], name=3)),
-    pd.Series([[1], [2]]), pd.Series(dtype=object), pd.DataFrame(), pd.Index([]), pd.Categorical([1, 2]), pd.arrays.SparseArray([1.0, 0.0]), pd.interval_range(0, 2),
-    xr.DataArray(3.0, dims=()), xr.DataArray([1.0], dims="batch_size"), xr.DataArray(np.ones((2, 2)), dims=("a", "b")).T, xr.DataArray([1.0, 2.0], dims="x", coords={"x": [float("nan")] * 2}),
-    xr.DataArray(["a", "b"], dims="x"), xr.DataArray([None, 1], dims="x"),
-    xr.DataArray([1, 2], dims="x", attrs={"units": "\\0"}), xr.DataArray([1, 2], dims="x", attrs={"units": Raises()}), xr.DataArray([1, 2], dims="x", attrs={"flag_meanings": 3}), xr.Variable("x", [1.0, 2.0]),
-    memoryview(np.ones(3)), bytearray(8), {"a": endless}, lambda: None, iter(()), np.nditer(np.ones(3)), np.ones(3).flat, np.ufunc, np.errstate(),
+    Raises(),
+    [Raises()],
+    Number(3),
+    Text("64"),
+    Whole(5),
+    Lies([1, 2]),
+    Shrinks(),
+    endless,
+    deep,
+    overlapping,
+    "\\0",
+    "\\ud800",
+    "64\\0",
+    "9" * 10_000,
+    "1" + "/s" * 5000,
+    "(" * 5000,
+    "1 " + "(" * 5000 + "s" + ")" * 5000,
+    "1 s^" + "9" * 1000,
+    b"\\xff" * 10,
+    [b"\\xff"],
+    float("nan"),
+    [float("nan")] * 100,
+    np.float128(64) if hasattr(np, "float128") else 64,
+    np.array([64], dtype=np.longdouble),
+    np.array(["64"], dtype=object),
+    np.array([[]]),
+    np.zeros((0, 3)),
+    np.zeros((1,) * 32),
+    np.array([1, 2, 3], dtype=np.uint64)[::-1],
+    np.array(3, dtype=object),
+    np.recarray((2,), dtype=[("x", float)]),
+    np.matrix([[1, 2]]),
+    np.array([1e308, 1e-308, 5e-324]),
+    -0.0,
+    5e-324,
+    1.7976931348623157e308,
+    2**1023,
+    -(2**1024),
+    range(10**18),
+    range(-5, 5),
+    slice(3),
+    type,
+    Exception,
+    ...,
+    NotImplemented,
+    pd.Series([1, 2], index=[float("nan")] * 2),
+    pd.Series([1, 2], index=pd.Index([(1, 2), (3, 4)], tupleize_cols=False)),
+    pd.Series([1, 2], index=pd.Index([1, 1], name=3)),
+    pd.Series([[1], [2]]),
+    pd.Series(dtype=object),
+    pd.DataFrame(),
+    pd.Index([]),
+    pd.Categorical([1, 2]),
+    pd.arrays.SparseArray([1.0, 0.0]),
+    pd.interval_range(0, 2),
+    xr.DataArray(3.0, dims=()),
+    xr.DataArray([1.0], dims="batch_size"),
+    xr.DataArray(np.ones((2, 2)), dims=("a", "b")).T,
+    xr.DataArray([1.0, 2.0], dims="x", coords={"x": [float("nan")] * 2}),
+    xr.DataArray(["a", "b"], dims="x"),
+    xr.DataArray([None, 1], dims="x"),
+    xr.DataArray([1, 2], dims="x", attrs={"units": "\\0"}),
+    xr.DataArray([1, 2], dims="x", attrs={"units": Raises()}),
+    xr.DataArray([1, 2], dims="x", attrs={"flag_meanings": 3}),
+    xr.Variable("x", [1.0, 2.0]),
+    memoryview(np.ones(3)),
+    bytearray(8),
+    {"a": endless},
+    lambda: None,
+    iter(()),
+    np.nditer(np.ones(3)),
+    np.ones(3).flat,
+    np.ufunc,
+    np.errstate(),
 ]
-names = ["batch_size", "overlap", "model", "hardware", "experts", "experts_per_token", "pass_time", "\\ud800", "", "\\0", "batch_size\\0", "__class__"]
+names = [
+    "batch_size",
+    "overlap",
+    "model",
+    "hardware",
+    "experts",
+    "experts_per_token",
+    "pass_time",
+    "\\ud800",
+    "",
+    "\\0",
+    "batch_size\\0",
+    "__class__",
+]
 strange = set()
+
 
 def tried(call, *args, **kwargs):
     try:
@@ -79,7 +190,11 @@ def tried(call, *args, **kwargs):
             strange.add(f"{call.__name__} {type(value).__name__}: {str(error)[:100]!a}")
     except Exception as error:
         what = type(value).__name__ if value is not deep else "deep"
-        strange.add(f"{call.__name__} {what} as {', '.join(k[:20] for k in kwargs)!a}: {type(error).__name__}: {str(error)[:100]!a}")
+        strange.add(
+            f"{call.__name__} {what} as {', '.join(k[:20] for k in kwargs)!a}: "
+            f"{type(error).__name__}: {str(error)[:100]!a}"
+        )
+
 
 for value in values:
     for name in names:
@@ -140,9 +255,8 @@ def test_calls_from_many_threads(decode, bits):
     wrong = []
 
     def ask():
-        for _ in range(5):
-            if not np.array_equal(bits(rs.evaluate("cost_per_token", threads=2, **question)), expected):
-                wrong.append(threading.get_ident())
+        answers = [bits(rs.evaluate("cost_per_token", threads=2, **question)) for _ in range(5)]
+        wrong.extend(threading.get_ident() for answer in answers if not np.array_equal(answer, expected))
 
     threads = [threading.Thread(target=ask) for _ in range(6)]
     for thread in threads:
@@ -177,23 +291,55 @@ def _sum_of_times(question):
 INTERRUPT = """
 import signal, time, numpy as np, roofslate as rs
 
+
 def interrupt(number, frame):
     global sent
     sent = time.monotonic()
     raise KeyboardInterrupt
 
-decode = dict(total_parameters=671e9, active_parameters=37e9, weight_bytes=.5, kv_bytes_per_token=1667., peak_flops=9e15, hbm_bandwidth=8e12,
-              chip_price=1e-3, chips=72., batch_size=100., context_length=1e4)
+
+decode = dict(
+    total_parameters=671e9,
+    active_parameters=37e9,
+    weight_bytes=0.5,
+    kv_bytes_per_token=1667.0,
+    peak_flops=9e15,
+    hbm_bandwidth=8e12,
+    chip_price=1e-3,
+    chips=72.0,
+    batch_size=100.0,
+    context_length=1e4,
+)
 rs.evaluate("pass_time", **{**decode, "batch_size": [1, 2]})
 signal.signal(signal.SIGALRM, interrupt)
 for case in range(3):
     if case == 0:  # a routine, point by point
-        output, question = "seat_mean_wait", dict(seats=np.linspace(1, 300, 4000), seat_load=np.linspace(.1, .9, 4000), response_length=100., train_period=.02)
+        output, question = (
+            "seat_mean_wait",
+            dict(
+                seats=np.linspace(1, 300, 4000),
+                seat_load=np.linspace(0.1, 0.9, 4000),
+                response_length=100.0,
+                train_period=0.02,
+            ),
+        )
     elif case == 1:  # powers
-        output, question = "touched_parameters", dict(experts=256., experts_per_token=np.linspace(1, 256, 9000), batch_size=np.linspace(1, 4000, 9000), dense_parameters=1e9, total_parameters=2e9)
+        output, question = (
+            "touched_parameters",
+            dict(
+                experts=256.0,
+                experts_per_token=np.linspace(1, 256, 9000),
+                batch_size=np.linspace(1, 4000, 9000),
+                dense_parameters=1e9,
+                total_parameters=2e9,
+            ),
+        )
     else:  # stores alone, into memory of the caller
-        output, question = "cost_per_token", {**decode, "batch_size": np.linspace(1, 4000, 9000), "context_length": np.linspace(1, 1e5, 9000)}
-    signal.setitimer(signal.ITIMER_REAL, .25 if case < 2 else .05)
+        output, question = (
+            "cost_per_token",
+            {**decode, "batch_size": np.linspace(1, 4000, 9000), "context_length": np.linspace(1, 1e5, 9000)},
+        )
+    signal.setitimer(signal.ITIMER_REAL, 0.25 if case < 2 else 0.05)
     try:
         rs.evaluate(output, **question)
         print(case, "was not interrupted")
@@ -227,7 +373,7 @@ def test_progress_is_told_and_may_stop():
     assert sorted(told) == told
     assert len({total for _, total in told}) == 1
 
-    def stop(done, total):
+    def stop(*_):
         raise ZeroDivisionError("stop here")
 
     with pytest.raises(ZeroDivisionError, match="stop here"):
@@ -249,7 +395,7 @@ def test_no_floating_point_flag_is_left_behind(decode):
 @pytest.mark.slow
 @pytest.mark.skipif(not INTEL, reason="other processors have one instruction set only")
 def test_no_code_leaks_between_instruction_sets(scratch_build):
-    """A weak symbol is merged over all files: one without the architecture in its name could run on a processor that lacks it."""
+    """Weak symbols are merged over all files: one without the architecture in its name may run anywhere."""
     nm = shutil.which("nm") or pytest.skip("nm was not found")
     objects = {path.stem.split(".")[0]: path for path in (scratch_build / "build").rglob("operations_*.o")}
     assert {"operations_base", "operations_avx2", "operations_avx512"} <= set(objects)
@@ -271,11 +417,15 @@ sys.path[:0] = {path!r}
 import numpy as np, roofslate
 from roofslate import _core
 k = np.arange(1.0, 1000)
-numbers = [("experts", np.array(256.0), []), ("experts_per_token", np.array(8.0), []), ("total_parameters", np.array(671e9), []), ("dense_parameters", np.array(17e9), [])]
-numbers += [("expert_reads", np.array(1.0), []), ("seats", 1 + k / 7, [0]), ("seat_load", 1 - 1 / (k + 1), [0]), ("response_length", np.array(700.0), []), ("train_period", 0.02 + k / 3e5, [0])]
-numbers += [("batch_size", 1 + k * k / 17, [0]), ("weight_bytes", np.array(0.5), []), ("hbm_bandwidth", 8e12 / k, [0]), ("chips", np.array(72.0), []), ("active_parameters", 1e9 * k, [0])]
-found = _core.evaluate(["weight_fetch_time", "touched_parameters", "seat_mean_wait", "routed_loss"], [999], numbers, [], 1, None)
-print(_core.instruction_set(), hash(b"".join(np.ascontiguousarray(array).tobytes() for array, _ in found)))
+single = dict(experts=256.0, experts_per_token=8.0, total_parameters=671e9, dense_parameters=17e9, expert_reads=1.0)
+single |= dict(response_length=700.0, weight_bytes=0.5, chips=72.0)
+row = dict(seats=1 + k / 7, seat_load=1 - 1 / (k + 1), train_period=0.02 + k / 3e5, batch_size=1 + k * k / 17)
+row |= dict(hbm_bandwidth=8e12 / k, active_parameters=1e9 * k)
+numbers = [(name, np.array(x), []) for name, x in single.items()] + [(name, x, [0]) for name, x in row.items()]
+outputs = ["weight_fetch_time", "touched_parameters", "seat_mean_wait", "routed_loss"]
+found = _core.evaluate(outputs, [999], numbers, [], 1, None)
+digest = hash(b"".join(np.ascontiguousarray(array).tobytes() for array, _ in found))
+print(_core.instruction_set(), digest)
 """
 
 

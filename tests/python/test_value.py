@@ -99,7 +99,7 @@ def test_infinity_where_the_range_has_it():
 @pytest.mark.parametrize(
     ("question", "kind", "message"),
     [
-        ({"batch_size": -1}, errors.ValueRangeError, "batch_size must be > 0 and finite sequence, got -1"),
+        ({"batch_size": -1}, errors.ValueRangeError, "batch_size must be > 0 and finite, in sequence, got -1"),
         ({"batch_size": np.nan}, errors.ValueRangeError, "batch_size must be > 0"),
         ({"batch_size": np.inf}, errors.ValueRangeError, "batch_size must be > 0"),
         ({"batch_size": "5 GB"}, errors.UnitError, "batch_size: cannot read '5 GB' as sequence"),

@@ -363,7 +363,7 @@ def _surface(title: str, outputs: tuple[str, ...], how: _Size, threads: int) -> 
 
 
 def _off_a_line(shape: Sequence[int]) -> Values:
-    """Used memory that starts where NumPy starts large arrays."""
+    """Used memory that starts 16 bytes after a cache line, where NumPy starts large arrays."""
     points = int(np.prod(shape))
     whole = _fresh_array(points + 2)
     whole.fill(0)
@@ -418,7 +418,7 @@ def _fresh(how: _Size, threads: int) -> Section:
 def _short_axes(how: _Size) -> Section:
     def contender(shape: tuple[int, int, int, int], calls: int) -> Contender:
         surface = Surface(shape)
-        inputs, out = surface.core_inputs, [np.zeros(shape)]
+        inputs, out = surface.core_inputs, [_fresh_array(int(np.prod(shape))).reshape(shape)]
         name = " x ".join(f"{n:,}" for n in shape)
         return Contender(name, lambda: _core.evaluate(list(COST), list(shape), inputs, out, 1, None), calls=calls)
 
