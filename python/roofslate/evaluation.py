@@ -202,7 +202,7 @@ def evaluate(
 
 def _storage(dtype: Any) -> np.dtype[Any]:
     with contextlib.suppress(TypeError):
-        found = np.dtype(dtype)
+        found: np.dtype[Any] = np.dtype(dtype)
         if found in (np.dtype("float64"), np.dtype("float32")):
             return found
     raise InputTypeError(f"dtype must be 'float64' or 'float32', got {shown(dtype)}")
@@ -471,7 +471,7 @@ def frame(
             column[bad] = np.nan
         if q.choices:
             codes = np.where(np.isnan(column), -1, column).astype(np.int8)
-            columns[name] = pd.Categorical.from_codes(codes, categories=list(q.choices))
+            columns[name] = pd.Categorical.from_codes(codes, categories=pd.Index(q.choices))
         else:
             columns[name] = column
     if bad is not None:
