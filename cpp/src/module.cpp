@@ -7,6 +7,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <atomic>
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -216,7 +217,55 @@ namespace
                                            " are free; nothing was computed. Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time");
     }
 
-    py::list evaluate_grid(const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress)
+    // Counts what lies outside of the valid ranges in the columns of a table, stretch by stretch.
+    class Inspector
+    {
+    public:
+        void add(const Spec& spec, const View& view) { columns_.push_back({&spec, view.data}); }
+        void add_bound(const View& value, const View& limit) { bounds_.push_back({value.data, limit.data}); }
+        void operator()(std::size_t begin, std::size_t end)
+        {
+            const InstructionSet& set = instruction_set();
+            std::size_t found = 0;
+            for (const auto& [spec, data] : columns_)
+                found += set.outside(data + begin, end - begin, spec->low, spec->high, spec->above_low);
+            for (const auto& [value, limit] : bounds_)
+                found += set.above(value + begin, limit + begin, end - begin);
+            found_ += found;
+        }
+        std::size_t found() const { return found_; }
+
+    private:
+        std::vector<std::pair<const Spec*, const double*>> columns_;
+        std::vector<std::pair<const double*, const double*>> bounds_;
+        std::atomic<std::size_t> found_{0};
+    };
+
+    // Which rows of a table hold a value outside of its range, or above its bound.
+    py::array_t<bool> bad_rows(std::size_t rows, const std::vector<std::tuple<std::string, Array>>& columns)
+    {
+        py::array_t<bool> result{py::ssize_t(rows)};
+        bool* const bad = result.mutable_data();
+        std::fill(bad, bad + rows, false);
+        for (const auto& [name, column] : columns)
+        {
+            const Entry& e = registry()[registry().at(name)];
+            const auto x = column.unchecked<1>();
+            for (std::size_t i = 0; i < rows; ++i)
+                bad[i] = bad[i] || !in_range(*e.spec, x(py::ssize_t(i)));
+            for (const auto& [other, limits] : columns)
+                if (e.bound == registry().at(other))
+                {
+                    const auto limit = limits.unchecked<1>();
+                    for (std::size_t i = 0; i < rows; ++i)
+                        bad[i] = bad[i] || x(py::ssize_t(i)) > limit(py::ssize_t(i));
+                }
+        }
+        return result;
+    }
+
+    // `columns`: inputs of a table whose values have not been checked; the results come with the number of values outside of their range.
+    py::tuple evaluate_grid(const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress, const std::vector<std::string>& columns)
     {
         if (shape.size() > most_axes)
             throw axis_error("a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size()) + " were given");
@@ -231,6 +280,23 @@ namespace
                 strides.push_back(array.strides(d) / py::ssize_t(sizeof(double)));
             }
             supplied.push_back({registry().at(name), view_of(xt::adapt(array.data(), std::size_t(array.size()), xt::no_ownership(), own_shape, strides), axes)});
+        }
+        Inspector inspector;
+        const auto view_of_column = [&](int quantity) -> const View* {
+            for (const Supplied& s : supplied)
+                if (s.quantity == quantity && s.view.axes && std::find(columns.begin(), columns.end(), registry()[quantity].name) != columns.end())
+                    return &s.view;
+            return nullptr;
+        };
+        for (const std::string& column : columns)
+        {
+            const Entry& e = registry()[registry().at(column)];
+            const View* const view = view_of_column(registry().at(column));
+            if (shape.size() != 1 || !view || (shape[0] > 1 && view->stride[0] != 1))
+                throw axis_error("column '" + column + "' is not one contiguous axis");
+            inspector.add(*e.spec, *view);
+            if (const View* const limit = e.bound < 0 ? nullptr : view_of_column(e.bound))
+                inspector.add_bound(*view, *limit);
         }
         Graph graph(shape);
         Closure closure(graph, supplied);
@@ -274,7 +340,9 @@ namespace
             results.append(py::make_tuple(array, own));
         }
         Reporter reporter(progress);
-        Options options{threads, std::ref(reporter)};
+        Options options{threads, std::ref(reporter), {}};
+        if (!columns.empty())
+            options.inspect = std::ref(inspector);
         try
         {
             const py::gil_scoped_release release;
@@ -284,18 +352,11 @@ namespace
         {
             reporter.rethrow();
         }
-        return results;
+        return py::make_tuple(results, inspector.found());
     }
 
     // How many values lie outside of a range; NaN does.
-    std::size_t count_outside(const Array& values, double low, double high, bool above_low)
-    {
-        const auto a = xt::adapt(values.data(), std::size_t(values.size()), xt::no_ownership(), std::vector<std::size_t>{std::size_t(values.size())});
-        std::size_t outside = 0;
-        for (const double x : a)
-            outside += !(x >= low && x <= high && (x != low || !above_low));
-        return outside;
-    }
+    std::size_t count_outside(const py::array_t<double, py::array::c_style>& values, double low, double high, bool above_low) { return instruction_set().outside(values.data(), std::size_t(values.size()), low, high, above_low); }
 
     void translate(std::exception_ptr thrown)
     {
@@ -332,7 +393,9 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
         return py::tuple(words); }, py::arg("quantity"), "The words that a choice takes.");
     m.def("chain", &chain, py::arg("quantity"), py::arg("inputs"), "The quantities that an answer takes, in order of computation, with their values.");
     m.def("used", &used, py::arg("quantities"), py::arg("numbers"), py::arg("arrays"), "The supplied quantities that the wanted ones take.");
-    m.def("evaluate", &evaluate_grid, py::arg("quantities"), py::arg("shape"), py::arg("inputs"), py::arg("out"), py::arg("threads"), py::arg("progress"), "Quantities over a grid: for each an array and its axes.");
+    m.def("evaluate", &evaluate_grid, py::arg("quantities"), py::arg("shape"), py::arg("inputs"), py::arg("out"), py::arg("threads"), py::arg("progress"), py::arg("columns") = std::vector<std::string>{},
+        "Quantities over a grid: for each an array and its axes; and how many values of `columns` lie outside of their ranges.");
+    m.def("bad_rows", &bad_rows, py::arg("rows"), py::arg("columns"), "Which rows of a table hold a value outside of its range, or above its bound.");
     m.def(
         "apply_formula",
         [](const std::string& name, const std::vector<double>& needs, const std::vector<std::string>& symbols, bool latex) {

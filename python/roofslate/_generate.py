@@ -30,7 +30,7 @@ _TYPES = (
     (r"typing\.SupportsFloat( \| typing\.SupportsIndex)?", "float"),
     (r"typing\.SupportsInt( \| typing\.SupportsIndex)?", "int"),
     (r"typing\.Annotated\[numpy\.typing\.ArrayLike, numpy\.float64\]", "npt.ArrayLike"),
-    (r"numpy\.typing\.NDArray\[numpy\.float64\]", "npt.NDArray[np.float64]"),
+    (r"numpy\.typing\.NDArray\[numpy\.(float64|bool)_?\]", r"npt.NDArray[np.\1]"),
     (r"collections\.abc\.", ""),
     (r"\btuple\b(?!\[)", "tuple[Any, ...]"),
     (r"\blist\b(?!\[)", "list[Any]"),

@@ -26,7 +26,7 @@ _FORMATS = ("table", "csv", "json", "parquet")
 _MOST_TABLE_ROWS = 100_000
 _PRESET_INPUTS = ("model", "hardware", "prices")
 _OPTIONS = ("threads", "units", "format", "scenario")  # written as inputs by mistake
-_EXTRAS = {"matplotlib": "charts", "pyarrow": "io", "scipy": "analysis"}
+_EXTRAS = {"jinja2": "charts", "matplotlib": "charts", "pyarrow": "io", "scipy": "analysis"}
 
 
 class _Commands(click.Group):
@@ -558,7 +558,7 @@ def lecture(out: Path, chapter: int | None) -> None:
     """
     from roofslate.report import lecture as compute
 
-    click.echo(compute(out=out, **({} if chapter is None else {"chapter": chapter})))
+    click.echo(compute(out, chapter=chapter))
 
 
 @main.command(short_help="Speed against this machine's limits and other tools.")

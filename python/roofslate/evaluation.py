@@ -110,17 +110,24 @@ def _run(
     out: Sequence[Any] = (),
     threads: int | None = None,
     progress: ProgressWish = None,
-) -> list[tuple[Values, tuple[str, ...]]]:
-    """The values of the outputs and the names of their axes."""
+    columns: Sequence[str] = (),
+) -> tuple[list[tuple[Values, tuple[str, ...]]], int]:
+    """The values of the outputs and the names of their axes; how many values of `columns` are out of range."""
     axes = list(grid.sizes)
     with Progress(progress) as bar:
         try:
-            results = _core.evaluate(
-                list(wanted), list(grid.sizes.values()), grid.core_inputs(), list(out), _threads(threads), bar.callback
+            results, outside = _core.evaluate(
+                list(wanted),
+                list(grid.sizes.values()),
+                grid.core_inputs(),
+                list(out),
+                _threads(threads),
+                bar.callback,
+                list(columns),
             )
         except MissingInput as error:
             raise explain_missing(error, grid) from None
-    return [(array, tuple(axes[k] for k in own)) for array, own in results]
+    return [(array, tuple(axes[k] for k in own)) for array, own in results], outside
 
 
 def evaluate(
@@ -184,7 +191,7 @@ def evaluate(
     for i in grid.inputs.values():
         if any(np.may_share_memory(i.values, array) for array in given):
             i.values = np.array(i.values)
-    results = _run(grid, wanted, out=given, threads=threads, progress=progress)
+    results, _ = _run(grid, wanted, out=given, threads=threads, progress=progress)
     arrays = []
     for name, (values, dims) in zip(wanted, results, strict=True):
         factor, unit = converted.get(name, (1.0, lookup(name).unit))
@@ -460,9 +467,12 @@ def frame(
     if not isinstance(ignore, Iterable):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}")
     ignored = {ignore} if isinstance(ignore, str) else set(ignore)
-    grid, bad = _read_table(table, ignored, inputs, wanted)
+    grid = _read_table(table, ignored, inputs, wanted)
+    varying = [name for name, i in grid.inputs.items() if i.dims]
+    results, outside = _run(grid, wanted, threads=threads, progress=progress, columns=varying)
+    bad = _bad_rows(grid, len(table), outside)
     columns: dict[str, Any] = {}
-    for name, (values, dims) in zip(wanted, _run(grid, wanted, threads=threads, progress=progress), strict=True):
+    for name, (values, dims) in zip(wanted, results, strict=True):
         q = lookup(name)
         column = values if dims else np.full(len(table), float(values))
         if name in converted:
@@ -483,10 +493,8 @@ def frame(
     return pd.DataFrame(columns, index=table.index, copy=False)
 
 
-def _read_table(
-    table: pd.DataFrame, ignore: set[str], inputs: Mapping[str, Any], wanted: Sequence[str]
-) -> tuple[Grid, Any]:
-    """The grid of a table, and which of its rows are bad (None: none)."""
+def _read_table(table: pd.DataFrame, ignore: set[str], inputs: Mapping[str, Any], wanted: Sequence[str]) -> Grid:
+    """The grid of a table: one axis, its rows. Their values are checked when they are computed."""
     if not table.columns.is_unique:
         raise AxisError("the table has two columns of the same name")
     columns = [name for name in table.columns if name not in ignore]
@@ -501,27 +509,33 @@ def _read_table(
             raise AxisError(f"{name}: rs.frame takes one value for all rows, or a column of the table")
     rows = len(table)
     grid.sizes = {_ROW: rows}
-    bad = np.zeros(rows, dtype=bool)
+    given = set(columns) | {name for name in inputs if name not in PRESETS}
     for name in columns:
         if name in PRESETS:
-            bad |= _add_preset_column(grid, name, table[name], set(columns) | {n for n in inputs if n not in PRESETS})
+            _add_preset_column(grid, name, table[name], given)
     for name in columns:
         if name not in PRESETS:
             q = lookup(name)
-            values, wrong = _column_numbers(table[name], q)
-            grid.inputs[name] = Input(q, values, (_ROW,))
-            if wrong is not None:
-                bad |= wrong
-    for name, bound in _bounds():
-        if name in grid.inputs and bound in grid.inputs:
-            bad |= np.greater(grid.inputs[name].values, grid.inputs[bound].values)
+            grid.inputs[name] = Input(q, np.ascontiguousarray(_column_numbers(table[name], q)), (_ROW,))
     if grid.presets:
         check_effect(grid, wanted)
-    return grid, bad if bad.any() else None
+    return grid
 
 
-def _column_numbers(column: pd.Series, q: Quantity) -> tuple[Values, Any]:
-    """A column in base units, and which of its rows are missing or out of range (None: none)."""
+def _bad_rows(grid: Grid, rows: int, outside: int) -> Any:
+    """Rows with a value that is missing, out of range or above its bound; None where there are none."""
+    varying = [(name, i.values) for name, i in grid.inputs.items() if i.dims]
+    found = [_core.bad_rows(rows, varying)] if outside else []
+    for name, bound in _bounds():
+        one, most = grid.inputs.get(name), grid.inputs.get(bound)
+        if one is not None and most is not None and one.dims != most.dims:
+            found.append(np.greater(one.values, most.values))
+    bad = np.logical_or.reduce(found) if found else None
+    return bad if bad is not None and bad.any() else None
+
+
+def _column_numbers(column: pd.Series, q: Quantity) -> Values:
+    """A column in base units, NaN where a value is missing."""
     import pandas as pd
 
     dtype = column.dtype
@@ -532,35 +546,29 @@ def _column_numbers(column: pd.Series, q: Quantity) -> tuple[Values, Any]:
         expected = f"words of {q.range_text}" if q.choices else "a number"
         raise InputTypeError(f"{q.name}: expected {expected}, got a column of {dtype}")
     if plain:
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        if any(stride % values.itemsize for stride in values.strides):
-            values = values.copy()
-    else:
-        if pd.api.types.is_object_dtype(dtype) and any(map(is_bool, column.array)):  # which would pass for 0 and 1
-            raise InputTypeError(f"{q.name}: expected a number or a text, got True or False in a column of {dtype}")
-        try:
-            codes, distinct = pd.factorize(column)
-        except TypeError:
-            raise InputTypeError(f"{q.name}: expected a number or a text, got a column of other objects") from None
-        values = np.array([*(parsed(word, q) for word in distinct), np.nan])[codes]
-    if not _core.count_outside(values, q.low, q.high, q.above_low):
-        return values, None
-    return values, ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if pd.api.types.is_object_dtype(dtype) and any(map(is_bool, column.array)):  # which would pass for 0 and 1
+        raise InputTypeError(f"{q.name}: expected a number or a text, got True or False in a column of {dtype}")
+    try:
+        codes, distinct = pd.factorize(column)
+    except TypeError:
+        raise InputTypeError(f"{q.name}: expected a number or a text, got a column of other objects") from None
+    return np.array([*(parsed(word, q) for word in distinct), np.nan])[codes]
 
 
-def _add_preset_column(grid: Grid, keyword: str, column: pd.Series, explicit: set[str]) -> Any:
-    """Adds what the presets of a column supply; returns which rows name none."""
+def _add_preset_column(grid: Grid, keyword: str, column: pd.Series, explicit: set[str]) -> None:
+    """Adds what the presets of a column supply, NaN where a row names none."""
     import pandas as pd
 
     codes, names = pd.factorize(column)
-    if len(names):
-        listed = read_grid({keyword: list(names)})
-        for name, i in listed.inputs.items():
-            if name not in explicit:
-                grid.inputs[name] = Input(i.quantity, np.append(i.values, np.nan)[codes], (_ROW,), keyword)
-        grid.presets |= listed.presets
-        grid.gaps |= listed.gaps
-    return np.asarray(codes < 0)
+    if not len(names):
+        raise MissingInput(f"{keyword}: no row of the column names a preset")
+    listed = read_grid({keyword: list(names)})
+    for name, i in listed.inputs.items():
+        if name not in explicit:
+            grid.inputs[name] = Input(i.quantity, np.append(i.values, np.nan)[codes], (_ROW,), keyword)
+    grid.presets |= listed.presets
+    grid.gaps |= listed.gaps
 
 
 def clear_pool() -> None:

@@ -1,7 +1,7 @@
 """The lecture as a report: one page that works offline, the charts as files beside it, the answers as a table.
 
-What a chapter says stands in ``data/report``: prose with places for numbers, and which charts, formulas and tables stand
-where. Every number is evaluated while the report is made.
+What a chapter says stands in ``data/report``: prose with places for numbers, and which charts, formulas and tables
+stand where. Every number is evaluated while the report is made.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ _PAGE = "index.html"
 _DPI = 200  # of the PNG files
 _NEVER = "never"
 _NOTHING: Mapping[str, Any] = {}
+_LARGE = {"M": "million", "G": "billion", "T": "trillion"}  # weights, as people tell them
 
 
 def lecture(
@@ -99,6 +100,7 @@ def lecture(
         environment = jinja2.Environment(
             loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
         )
+        environment.filters |= {"marked": _marked, "breakable": _breakable}
         page = environment.get_template("report.html.jinja").render(
             version=_version(),
             chapters=chapters,
@@ -194,7 +196,7 @@ class _Figure:
 class _Formula:
     name: str
     brief: str
-    rows: list[tuple[_Picture | None, _Picture | None, str]]  # what it is, when, and the same as text
+    picture: _Picture
     numbers: str
     result: str
     remark: str
@@ -259,21 +261,17 @@ class _Chapter:
         """Answers as the page writes them."""
         return [
             {
-                "system": str(row.system),
-                "question": row.question,
-                "lecture": _plain_number(row.lecture),
-                "ours": _plain_number(row.ours),
-                "unit": "" if row.unit == "1" else row.unit,
-                "tolerance": _plain_number(100 * row.tolerance) + "\N{NO-BREAK SPACE}%",
-                "verdict": row.verdict,
-                "quantity": row.quantity,
+                **{name: str(row[name]) for name in ("system", "question", "verdict", "quantity")},
+                **{name: _plain_number(row[name]) for name in ("lecture", "ours")},
+                "unit": "" if row["unit"] == "1" else row["unit"],
+                "tolerance": _plain_number(100 * row["tolerance"]) + "\N{NO-BREAK SPACE}%",
             }
-            for row in self.answers.itertuples()
+            for row in self.answers.to_dict("records")
         ]
 
-    def inconsistency_rows(self) -> list[dict[str, Any]]:
+    def inconsistency_rows(self) -> list[dict[Hashable, Any]]:
         """Inconsistencies as the page writes them."""
-        return [{"id": row.Index, **row._asdict()} for row in self.inconsistencies.itertuples()]
+        return self.inconsistencies.reset_index(names="id").to_dict("records")
 
 
 # ------------------------------------------------------------------------------------------------------------ chapters
@@ -330,20 +328,15 @@ class _Teller:
     # ---------------------------------------------------------------------------------------------------- words
 
     def prose(self, text: str, numbers: Mapping[str, Any], inputs: Mapping[str, Any] = _NOTHING) -> list[Markup]:
-        """Paragraphs: ``{name}`` is a number or an input, backticks are code, ``[words](#place)`` is a link."""
-        from markupsafe import Markup
+        """Paragraphs in which ``{name}`` is an input or one of the numbers."""
 
         def number(match: re.Match[str]) -> str:
             name = match[1]
-            call = numbers[name] if name in numbers else {"quantity": name, "inputs": {name: inputs[name]}}
-            return html.escape(self.said({**call, "digits": int(match[2])} if match[2] else call))
+            call = {"quantity": name, "inputs": {name: inputs[name]}} if name in inputs else numbers[name]
+            return self.said({**call, "digits": int(match[2])} if match[2] else call)
 
         def paragraph(words: str) -> Markup:
-            words = html.escape(" ".join(words.split()), quote=False)
-            words = re.sub(r"\{(\w+)(?::(\d))?\}", number, words)
-            words = re.sub(r"`([^`]+)`", r"<code>\1</code>", words)
-            words = re.sub(r"\*([^*]+)\*", r"<em>\1</em>", words)
-            return Markup(re.sub(r"\[([^\]]+)\]\((#[\w-]+)\)", r'<a href="\2">\1</a>', words))
+            return _marked(re.sub(r"\{(\w+)(?::(\d))?\}", number, " ".join(words.split())))
 
         return [paragraph(words) for words in re.split(r"\n\s*\n", text.strip())]
 
@@ -379,13 +372,19 @@ class _Teller:
         name = "_".join([chart.number, chart.name, *([block["case"]] if "case" in block else [])])
         alt = f"{block.get('title', chart.title)}. {chart.brief}"
         picture = self.draw(lambda ax: chart(ax=ax, **inputs), chart.size, name, alt, block.get("title"))
-        return _Figure(picture, chart.number, caption, f"charts/{name}", _call(f"rs.charts.{chart.name}", None, inputs))
+        return _Figure(
+            picture,
+            chart.number,
+            caption,
+            f"charts/{name}",
+            _call(f"rs.charts.{chart.name}", None, inputs),
+        )
 
     def make_map(self, block: Mapping[str, Any], numbers: Mapping[str, Any]) -> _Figure:
         """Draw a quantity over two axes, with the regions of what binds."""
         from roofslate.plotting import plot
 
-        axes = {name: units.geomspace(*ends) for name, ends in block["axes"].items()}
+        axes: dict[str, Any] = {name: units.geomspace(*ends) for name, ends in block["axes"].items()}
         inputs = self.inputs(block)
         result = evaluate([block["map"], "binding_term"], **inputs, **axes)
         name = f"{block['map']}_{block['case']}"
@@ -396,7 +395,11 @@ class _Teller:
         )
         call = _call("rs.evaluate", [block["map"], "binding_term"], inputs)
         return _Figure(
-            picture, "", self.prose(block["caption"], numbers), f"charts/{name}", f"rs.plot({call[:-1]}, {ranges}))"
+            picture,
+            "",
+            self.prose(block["caption"], numbers),
+            f"charts/{name}",
+            f"rs.plot({call[:-1]}, {ranges}))",
         )
 
     def draw(
@@ -433,8 +436,9 @@ class _Teller:
                 steps |= {step.quantity.name: step for step in explain(name, **inputs).steps}
         for name in wanted:
             q = lookup(name)
-            self.symbols += [name, *(need for need in q.needs if not lookup(need).choices)]
-        return _Formulas([_stepped(steps[name]) for name in wanted], _call("rs.explain", wanted[0], inputs))
+            needs = q.needs if q.computed else lookup(str(q.fallback)).needs
+            self.symbols += [name, *(need for need in needs if not lookup(need).choices)]
+        return _Formulas([_stepped(steps[name], steps) for name in wanted], _call("rs.explain", wanted[0], inputs))
 
     # ---------------------------------------------------------------------------------------------------- tables
 
@@ -470,9 +474,9 @@ class _Teller:
         return self.said({**column, "inputs": inputs})
 
 
-def _label(case: Mapping[str, Any]) -> str:
+def _label(case: Mapping[str, Any]) -> Markup:
     inputs = case["inputs"]
-    return case.get("label") or f"{inputs['model']}, {inputs['hardware']}"
+    return _marked(case.get("label") or f"{inputs['model']}, {inputs['hardware']}")
 
 
 def _call(function: str, first: Any, inputs: Mapping[str, Any]) -> str:
@@ -489,6 +493,8 @@ def _scaled(x: float, unit: str, digits: int = 3) -> str:
     if math.isinf(x):
         return _NEVER
     text = units.format(x, unit, digits).replace(" / ", "/")
+    if unit == "parameter":
+        text = re.sub(r"[MGT]$", lambda match: f" {_LARGE[match[0]]}", text)
     return _superscript(text).replace(" ", "\N{NO-BREAK SPACE}")
 
 
@@ -496,39 +502,61 @@ def _plain_number(x: float, digits: int = 4) -> str:
     """Number in a unit that is told elsewhere."""
     if math.isinf(x):
         return _NEVER
-    if 1e6 <= abs(x) < 1e9 and x.is_integer():
-        return f"{x:,.0f}"
+    if 1e6 <= abs(x) < 1e9:
+        return f"{float(f'{x:.{digits}g}'):,.0f}"
     return _superscript(units.Scale(1.0, "").text(x, digits))
 
 
 def _superscript(text: str) -> str:
     """Write powers of ten as on paper."""
-    digits = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-    return re.sub(
-        r"e(-?\d+)", lambda match: f"\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10{match[1].translate(digits)}", text
+    raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    times = "\N{NO-BREAK SPACE}×\N{NO-BREAK SPACE}10"
+    return re.sub(r"(?<=\d)e\+?(-?)0*(\d+)\b", lambda match: times + (match[1] + match[2]).translate(raised), text)
+
+
+def _marked(words: str) -> Markup:
+    """Words as HTML: backticks are code, stars emphasis, ``[words](#place)`` a link; quotes as they are printed."""
+    from markupsafe import Markup
+
+    def plain(text: str) -> str:
+        text = re.sub(r"(?<=[\w.,])'", "\N{RIGHT SINGLE QUOTATION MARK}", text)
+        text = re.sub(r'"([^"]*)"', "\N{LEFT DOUBLE QUOTATION MARK}\\1\N{RIGHT DOUBLE QUOTATION MARK}", text)
+        text = html.escape(_superscript(text), quote=False)
+        text = re.sub(r"\*([^*]+)\*", r"<em>\1</em>", text)
+        return re.sub(r"\[([^\]]+)\]\((#[\w-]+)\)", r'<a href="\2">\1</a>', text)
+
+    parts = words.split("`")
+    return Markup(
+        "".join(f"<code>{html.escape(part)}</code>" if k % 2 else plain(part) for k, part in enumerate(parts))
     )
+
+
+def _breakable(name: str) -> Markup:
+    """Let a long name break after its underscores."""
+    from markupsafe import Markup
+
+    return Markup(html.escape(name).replace("_", "_<wbr>"))
 
 
 def _word(choice: str) -> str:
     return choice.replace("_", " ").replace("kv", "KV")
 
 
-def _facts(cases: Iterator[Mapping[str, Any]]) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Presets of the cases and where each of their numbers comes from."""
+def _facts(cases: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Presets of the cases, what a reader should know of them, and which of their numbers come from where."""
     from roofslate.inputs import PRESETS, find_preset
 
-    found = {}
-    for case in cases:
-        for keyword in PRESETS:
-            if keyword in case["inputs"]:
-                preset = find_preset(keyword, case["inputs"][keyword])
-                rows = [
-                    (name, str(fact), f"{fact.source}, {fact.date}{'' if fact.read else ' (recalled)'}")
-                    for name, fact in preset.facts.items()
-                ]
-                found[keyword, preset.name] = (preset.name, rows)
-    order = list(PRESETS)
-    return [found[key] for key in sorted(found, key=lambda key: order.index(key[0]))]
+    used = [case["inputs"] for case in cases]
+    found = []
+    for keyword in PRESETS:
+        for name in dict.fromkeys(inputs[keyword] for inputs in used if keyword in inputs):
+            preset = find_preset(keyword, name)
+            sources: dict[str, list[str]] = {}
+            for quantity, fact in preset.facts.items():
+                source = f"{fact.source}, {fact.date}{'' if fact.read else ' (recalled)'}"
+                sources.setdefault(source, []).append(f"`{quantity}` {fact}")
+            found.append((preset.name, preset.note, [(source, ", ".join(told)) for source, told in sources.items()]))
+    return found
 
 
 def _csv(chapters: Sequence[_Chapter]) -> bytes:
@@ -542,22 +570,16 @@ def _csv(chapters: Sequence[_Chapter]) -> bytes:
 # ------------------------------------------------------------------------------------------------------------ formulas
 
 
-def _stepped(step: Step) -> _Formula:
+def _stepped(step: Step, steps: Mapping[str, Step]) -> _Formula:
+    """One formula with numbers in it; for an input that follows from another quantity, the formula of that one."""
     q = step.quantity
-    rows: list[tuple[_Picture | None, _Picture | None, str]] = []
-    cases = re.fullmatch(r"\\begin\{cases\} (.*) \\end\{cases\}", step.latex)
-    if cases is None:
-        rows.append((_formula(f"{q.symbol} = {step.latex}", f"{q.name} = {step.formula}"), None, ""))
-    else:
-        for row in cases[1].split(r" \\ "):
-            what, _, when = row.partition(" & ")
-            picture = _formula(f"{q.symbol} = {what}", f"{q.name}: {what}")
-            condition = None if when.startswith(r"\text") else _formula(when, when)
-            rows.append((picture, condition, "where" if condition else "otherwise"))
+    if not q.computed:
+        step = steps[str(q.fallback)]
+    picture = _formula(f"{q.symbol} = {step.latex}", f"{q.name} = {step.formula}")
     numbers = step.substituted.replace(" * ", " × ").replace("inf", "∞")
     remark = "; ".join([*map(str, step.bindings), *step.choices])
     result = q.choices[int(step.value)] if q.choices else _scaled(step.value, q.unit, 4)
-    return _Formula(q.name, q.brief, rows, "" if numbers == result else numbers, result, remark)
+    return _Formula(q.name, q.brief, picture, "" if numbers == result else numbers, result, remark)
 
 
 @functools.lru_cache(maxsize=512)
@@ -569,10 +591,10 @@ def _formula(latex: str, alt: str) -> _Picture:
     from matplotlib.mathtext import MathTextParser
 
     points = 10.0
-    font = FontProperties(size=points)
     # mathtext wants what stands alone after a font's name in braces
-    text = "$" + re.sub(r"\\math(\w+) (\w)", r"\\math\1{\2}", latex) + "$"
+    text = "$" + re.sub(r"\\math(\w+) (\w)", r"\\math\1{\2}", latex).replace(r"\frac", r"\dfrac") + "$"
     with rc_context({"mathtext.fontset": "stix", "svg.hashsalt": latex, "svg.fonttype": "path"}):
+        font = FontProperties(size=points)
         width, height, depth, *_ = MathTextParser("path").parse(text, dpi=72, prop=font)
         width, height, depth = width + 1, height + 2, depth + 1  # room for what overhangs
         figure = Figure(figsize=(width / 72, height / 72))

@@ -311,10 +311,15 @@ namespace
 
     // --- progress and stopping ---
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    constexpr bool sanitized = true;
+#else
+    constexpr bool sanitized = false;
+#endif
     struct Slow
     {
-        std::vector<double> a = std::vector<double>(3000, 1.5), b = std::vector<double>(4000, 0.5), memory;
-        Graph graph{{3000, 4000}};
+        std::vector<double> a = std::vector<double>(1000, 1.5), b = std::vector<double>(2000, 0.5), memory;
+        Graph graph{{1000, 2000}};
         Output output;
         Slow() : output(make()) {}
         Output make()
@@ -340,13 +345,16 @@ namespace
         };
         store(slow.graph, {slow.output}, options);
         EXPECT_GE(calls, 2u);
-        EXPECT_EQ(all, 12000000u);
+        EXPECT_EQ(all, 2000000u);
         for (const double x : slow.memory)
             ASSERT_TRUE(same_bits(x, slow.memory.front()));
         options.report = [&](std::size_t, std::size_t) { return false; };
         const auto start = std::chrono::steady_clock::now();
         EXPECT_THROW(store(slow.graph, {slow.output}, options), Interrupted);
-        EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(200));
+        if (!sanitized)
+        {
+            EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(200));
+        }
         store(slow.graph, {slow.output}, {}); // and the engine goes on working
         EXPECT_EQ(slow.memory.front(), slow.memory.back());
     }

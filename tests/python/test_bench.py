@@ -109,6 +109,22 @@ def test_contenders_take_turns():
     assert ratio(a, b) == 2.0
 
 
+def test_what_others_disturb_is_measured_again_and_not_judged(monkeypatch):
+    import roofslate.bench as bench
+
+    others = iter([0.0, 1e6, 2e6, 2e6])  # busy in the first try, not in the second
+    monkeypatch.setattr(bench, "_busy_elsewhere", lambda: next(others))
+    sections = [Section("a", [Line("x", verdict="holds")]), Section("b", [Line("y", verdict="holds"), Line("z")])]
+    parts = iter(sections)
+    assert bench._calmest(lambda: next(parts), 3) is sections[1]
+    assert sections[1].lines[0].verdict == "holds"
+    others = iter([0.0, 1e6])
+    section = bench._calmest(lambda: sections[1], 1)
+    assert [line.verdict for line in section.lines] == ["disturbed", ""]
+    assert "not judged" in section.notes[0]
+    assert "No target was judged. 1 were not judged" in str(Report({}, [section]))
+
+
 def test_a_report_counts_what_falls_short():
     held = Line("x", figure=2.0, figure_text="2", target=">= 1", verdict="holds")
     missed = Line("y", figure=0.5, figure_text="0.5", target=">= 1", verdict="falls short")

@@ -390,11 +390,13 @@ def test_presets_lists_and_shows():
 
 def test_lecture_passes_its_options_on(monkeypatch, tmp_path):
     calls = []
-    report = types.SimpleNamespace(lecture=lambda **options: calls.append(options) or "there/index.html")
+    report = types.SimpleNamespace(
+        lecture=lambda *given, **options: calls.append((given, options)) or "there/index.html"
+    )
     monkeypatch.setitem(sys.modules, "roofslate.report", report)
     assert output("lecture", "--out", str(tmp_path)) == "there/index.html\n"
     output("lecture", "--out", str(tmp_path), "--chapter", "1")
-    assert calls == [{"out": tmp_path}, {"out": tmp_path, "chapter": 1}]
+    assert calls == [((tmp_path,), {"chapter": None}), ((tmp_path,), {"chapter": 1})]
 
 
 # ---------------------------------------------------------------------------------------------------- processes

@@ -29,6 +29,7 @@ Values = npt.NDArray[np.float64]
 
 _HUGE_PAGE = 2 << 20
 _CALM = 0.15  # processors that others may keep busy
+_DISTURBED = "disturbed"
 _RIVAL_TARGETS = {
     FOUR: {"NumPy": 6.0, "numba, fused": 1.1, "JAX jit": 6.0},
     COST: {"NumPy": 20.0, "numba, fused": 1.3},
@@ -52,7 +53,8 @@ class Line:
     target : str
         What is wanted of the figure; empty where nothing is.
     verdict : str
-        "holds" or "falls short"; empty without a target.
+        "holds", "falls short" or, where other processes were at work, "disturbed"; empty without a target and in a
+        trial run.
     """
 
     what: str
@@ -102,10 +104,11 @@ class Report:
 
     @property
     def _summary(self) -> str:
-        judged = sum(bool(line.verdict) for section in self.sections for line in section.lines)
-        if not judged:
-            return "A trial run: no target is judged."
-        return f"{judged - len(self.short)} of {judged} targets hold."
+        verdicts = [line.verdict for section in self.sections for line in section.lines if line.verdict]
+        disturbed = verdicts.count(_DISTURBED)
+        judged = len(verdicts) - disturbed
+        text = f"{judged - len(self.short)} of {judged} targets hold." if judged else "No target was judged."
+        return text + (f" {disturbed} were not judged: other processes were at work." if disturbed else "")
 
     def __str__(self) -> str:
         text = [f"{key}: {value}" for key, value in self.machine.items()]
@@ -206,10 +209,9 @@ def _calmest(part: Callable[[], Section], tries: int) -> Section:
         if others < _CALM:
             break
     assert calmest is not None
-    if least >= _CALM:
-        calmest.notes.append(
-            f"other processes kept {least:.1f} processors busy meanwhile: ratios to tools of one thread suffer"
-        )
+    if least >= _CALM:  # a limit that was shared is no limit
+        calmest.lines = [replace(line, verdict=_DISTURBED if line.verdict else "") for line in calmest.lines]
+        calmest.notes.append(f"not judged: other processes kept {least:.1f} processors busy meanwhile")
     return calmest
 
 
