@@ -68,7 +68,10 @@ namespace
             Py_ssize_t length;
             const char* const name = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
             if (!name)
-                throw py::error_already_set();
+            {
+                PyErr_Clear();
+                return {};
+            }
             const int quantity = registry().find({name, std::size_t(length)});
             double& x = values[k++];
             if (PyFloat_CheckExact(given.ptr()))
@@ -200,18 +203,18 @@ namespace
         std::exception_ptr thrown_;
     };
 
-    std::string in_gigabytes(std::size_t bytes)
+    std::string in_gigabytes(double bytes)
     {
         char text[64];
-        std::snprintf(text, sizeof text, "%.3g GB (%zu bytes)", double(bytes) / 1e9, bytes);
+        std::snprintf(text, sizeof text, "%.4g GB (%.17g bytes)", bytes / 1e9, bytes);
         return text;
     }
-    void promise_memory(std::size_t bytes)
+    void promise_memory(double bytes)
     {
-        constexpr std::size_t never_too_much = std::size_t(64) << 20;
+        constexpr double never_too_much = 64 << 20;
         if (bytes <= never_too_much)
             return;
-        const std::size_t free = available_memory();
+        const double free = double(available_memory());
         if (bytes > free)
             throw Error("OutOfMemory", "the results would take " + in_gigabytes(bytes) + " and " + in_gigabytes(free) +
                                            " are free; nothing was computed. Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time");
@@ -301,12 +304,14 @@ namespace
         Graph graph(shape);
         Closure closure(graph, supplied);
         std::vector<Output> outputs;
-        std::size_t bytes = 0;
+        double bytes = 0; // of a grid beyond all memory they may not fit an integer
         for (const std::string& name : wanted)
         {
             outputs.push_back({closure.node(registry().at(name)), nullptr, {}, true});
-            const AxisSet axes = graph[outputs.back().node].axes;
-            bytes += out.empty() ? graph.points(axes) * sizeof(double) : 0;
+            double points = 1;
+            for (std::size_t a = 0; a < shape.size(); ++a)
+                points *= graph[outputs.back().node].axes >> a & 1 ? double(shape[a]) : 1;
+            bytes += out.empty() ? points * sizeof(double) : 0;
         }
         promise_memory(bytes);
         py::list results;
@@ -393,8 +398,12 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
         return py::tuple(words); }, py::arg("quantity"), "The words that a choice takes.");
     m.def("chain", &chain, py::arg("quantity"), py::arg("inputs"), "The quantities that an answer takes, in order of computation, with their values.");
     m.def("used", &used, py::arg("quantities"), py::arg("numbers"), py::arg("arrays"), "The supplied quantities that the wanted ones take.");
-    m.def("evaluate", &evaluate_grid, py::arg("quantities"), py::arg("shape"), py::arg("inputs"), py::arg("out"), py::arg("threads"), py::arg("progress"), py::arg("columns") = std::vector<std::string>{},
-        "Quantities over a grid: for each an array and its axes; and how many values of `columns` lie outside of their ranges.");
+    m.def(
+        "evaluate", [](const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress) { return py::list(evaluate_grid(wanted, shape, inputs, out, threads, progress, {})[0]); },
+        py::arg("quantities"), py::arg("shape"), py::arg("inputs"), py::arg("out"), py::arg("threads"), py::arg("progress"), "Quantities over a grid: for each an array and its axes.");
+    m.def(
+        "evaluate_table", [](const std::vector<std::string>& wanted, std::size_t rows, const std::vector<Input>& inputs, int threads, const py::object& progress, const std::vector<std::string>& columns) { return evaluate_grid(wanted, {rows}, inputs, py::list(), threads, progress, columns); },
+        py::arg("quantities"), py::arg("rows"), py::arg("inputs"), py::arg("threads"), py::arg("progress"), py::arg("columns"), "Quantities over the rows of a table, and how many values of `columns` lie outside of their ranges.");
     m.def("bad_rows", &bad_rows, py::arg("rows"), py::arg("columns"), "Which rows of a table hold a value outside of its range, or above its bound.");
     m.def(
         "apply_formula",

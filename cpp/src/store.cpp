@@ -275,7 +275,10 @@ namespace roofslate
             bool gathers = false;
             for (Row& r : pass.arrays)
             {
-                if (r.expand || (r.step != 1 && pass.row <= longest_segment))
+                AxisSet beyond = r.view.axes;
+                for (const int k : pass.inner)
+                    beyond &= ~(AxisSet(1) << k);
+                if (r.expand || (r.step != 1 && !beyond && pass.row <= longest_segment))
                     spread(r, pass, graph);
                 gathers = gathers || r.step != 1;
             }

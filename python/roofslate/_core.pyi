@@ -191,7 +191,14 @@ def evaluate(
     out: list[Any],
     threads: int,
     progress: object,
-    columns: Sequence[str] = [],
+) -> list[Any]: ...
+def evaluate_table(
+    quantities: Sequence[str],
+    rows: int,
+    inputs: Sequence[tuple[str, npt.ArrayLike, Sequence[int]]],
+    threads: int,
+    progress: object,
+    columns: Sequence[str],
 ) -> tuple[Any, ...]: ...
 def fill_seconds(data: npt.NDArray[np.float64], threads: int, stream: bool) -> float: ...
 def instruction_set() -> str: ...

@@ -26,7 +26,7 @@ _FORMATS = ("table", "csv", "json", "parquet")
 _MOST_TABLE_ROWS = 100_000
 _PRESET_INPUTS = ("model", "hardware", "prices")
 _OPTIONS = ("threads", "units", "format", "scenario")  # written as inputs by mistake
-_EXTRAS = {"jinja2": "charts", "matplotlib": "charts", "pyarrow": "io", "scipy": "analysis"}
+_EXTRAS = {"matplotlib": "charts", "pyarrow": "io", "scipy": "analysis"}
 
 
 class _Commands(click.Group):

@@ -110,21 +110,26 @@ def _run(
     out: Sequence[Any] = (),
     threads: int | None = None,
     progress: ProgressWish = None,
-    columns: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
 ) -> tuple[list[tuple[Values, tuple[str, ...]]], int]:
     """The values of the outputs and the names of their axes; how many values of `columns` are out of range."""
     axes = list(grid.sizes)
     with Progress(progress) as bar:
         try:
-            results, outside = _core.evaluate(
-                list(wanted),
-                list(grid.sizes.values()),
-                grid.core_inputs(),
-                list(out),
-                _threads(threads),
-                bar.callback,
-                list(columns),
-            )
+            if columns is None:
+                results = _core.evaluate(
+                    list(wanted),
+                    list(grid.sizes.values()),
+                    grid.core_inputs(),
+                    list(out),
+                    _threads(threads),
+                    bar.callback,
+                )
+                outside = 0
+            else:
+                results, outside = _core.evaluate_table(
+                    list(wanted), grid.sizes[_ROW], grid.core_inputs(), _threads(threads), bar.callback, list(columns)
+                )
         except MissingInput as error:
             raise explain_missing(error, grid) from None
     return [(array, tuple(axes[k] for k in own)) for array, own in results], outside
@@ -208,7 +213,7 @@ def evaluate(
 
 
 def _storage(dtype: Any) -> np.dtype[Any]:
-    with contextlib.suppress(TypeError):
+    with contextlib.suppress(TypeError, ValueError, SyntaxError, RecursionError):
         found: np.dtype[Any] = np.dtype(dtype)
         if found in (np.dtype("float64"), np.dtype("float32")):
             return found
@@ -250,6 +255,7 @@ def _kind(value: Any) -> str:
 def _labelled(
     name: str, values: Any, dims: tuple[str, ...], unit: str, grid: Grid, *, keep: bool = False
 ) -> xr.DataArray:
+    import pandas as pd
     import xarray as xr
 
     q = lookup(name)
@@ -265,7 +271,7 @@ def _labelled(
             described = {}
             if owner is not None and not lookup(owner).choices:
                 described = {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
-            coords[dim] = xr.Variable(dim, coord, described)
+            coords[dim] = xr.Variable(dim, pd.Index(coord, copy=False), described)
     return xr.DataArray(values, dims=dims, coords=coords, name=name, attrs=attrs)
 
 
@@ -318,7 +324,7 @@ def value(output: str, /, *, units: str | None = None, **inputs: Any) -> float |
     0.024
     """
     if units is None:
-        plain = _core.value(output, inputs) if isinstance(output, str) else NotImplemented
+        plain = _core.value(output, inputs) if isinstance(output, str) and output in entries() else NotImplemented
         if plain is not NotImplemented:
             return plain  # type: ignore[no-any-return]
     (name,) = wanted_names([output])
@@ -551,7 +557,7 @@ def _column_numbers(column: pd.Series, q: Quantity) -> Values:
         raise InputTypeError(f"{q.name}: expected a number or a text, got True or False in a column of {dtype}")
     try:
         codes, distinct = pd.factorize(column)
-    except TypeError:
+    except (TypeError, ValueError):
         raise InputTypeError(f"{q.name}: expected a number or a text, got a column of other objects") from None
     return np.array([*(parsed(word, q) for word in distinct), np.nan])[codes]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from roofslate.errors import (
     IneffectiveInput,
     InputTypeError,
     MissingInput,
+    OutOfMemory,
     PresetError,
     UnitError,
     UnknownName,
@@ -116,11 +117,19 @@ def _expected(q: Quantity) -> str:
 
 
 def _check_range(values: Values, q: Quantity) -> None:
-    if values.size and _core.count_outside(np.ascontiguousarray(values).reshape(-1), q.low, q.high, q.above_low):
+    if values.size and not _within(values, q):
         with np.errstate(invalid="ignore"):
             wrong = ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
         first = float(values[wrong].flat[0])
         raise ValueRangeError(f"{q.name} must be {_expected(q)}, got {first!r} among its {values.size} values")
+
+
+def _within(values: Values, q: Quantity) -> bool:
+    """Whether all values lie in the quantity's range; no copy is made."""
+    if values.flags.c_contiguous:
+        return not _core.count_outside(values.reshape(-1), q.low, q.high, q.above_low)
+    least, most = values.min(), values.max()  # NaN where one is
+    return bool(least >= q.low and most <= q.high and not (q.above_low and least == q.low))
 
 
 def numbers(values: Any, q: Quantity) -> Values:
@@ -214,7 +223,7 @@ def _add_input(grid: Grid, q: Quantity, value: Any) -> None:
         else:
             grid.inputs[name] = Input(q, np.array(number(float(array), q)))
     elif isinstance(value, (list, range, np.ndarray)) or (hasattr(value, "__array__") and not np.isscalar(value)):
-        array = numbers(list(value) if isinstance(value, range) else value, q)
+        array = numbers(_points_of(value, q) if isinstance(value, range) else value, q)
         if array.ndim > 1:
             raise AxisError(f"{name}: an array with {array.ndim} axes needs their names: give an xarray.DataArray")
         if array.ndim == 0:
@@ -223,6 +232,13 @@ def _add_input(grid: Grid, q: Quantity, value: Any) -> None:
             _add_axis(grid, q, array)
     else:
         grid.inputs[name] = Input(q, np.array(number(value, q)))
+
+
+def _points_of(value: range, q: Quantity) -> Values:
+    try:
+        return np.arange(value.start, value.stop, value.step, dtype=np.float64)
+    except (MemoryError, OverflowError, ValueError):
+        raise OutOfMemory(f"{q.name}: {shown(value)} has more points than fit into memory") from None
 
 
 def _is(module: str, cls: str, value: Any) -> bool:
@@ -294,7 +310,7 @@ def _add_data_array(grid: Grid, q: Quantity, array: Any) -> None:
             values = values * units.convert_factor(given, q.unit)
         except UnitError as error:
             raise UnitError(f"{q.name}: {error}") from None
-    if q.choices and "flag_meanings" in array.attrs and values.dtype.kind in "iuf":
+    if q.choices and isinstance(array.attrs.get("flag_meanings"), str) and values.dtype.kind in "iuf":
         values = _words_of_flags(array, values, q)
     grid.inputs[q.name] = Input(q, numbers(values, q), tuple(str(dim) for dim in array.dims))
 
@@ -432,9 +448,11 @@ def explain_missing(error: MissingInput, grid: Grid) -> MissingInput:
 
 def wanted_names(outputs: str | Sequence[str]) -> list[str]:
     """Names of outputs, checked."""
-    if not isinstance(outputs, (str, Iterable)):
-        raise InputTypeError(f"outputs: expected the name of a quantity or a list of names, got {shown(outputs)}")
-    names = [outputs] if isinstance(outputs, str) else list(outputs)
+    try:
+        names = [outputs] if isinstance(outputs, str) else list(outputs)
+    except TypeError:
+        given = shown(outputs)
+        raise InputTypeError(f"outputs: expected the name of a quantity or a list of names, got {given}") from None
     for name in names:
         if isinstance(name, str) and name in PRESETS:
             raise UnknownName(f"{name!r} is an input that names a preset, not a quantity")

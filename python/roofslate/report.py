@@ -520,6 +520,7 @@ def _marked(words: str) -> Markup:
 
     def plain(text: str) -> str:
         text = re.sub(r"(?<=[\w.,])'", "\N{RIGHT SINGLE QUOTATION MARK}", text)
+        text = re.sub(r"(\$[\d.,]+\w*) / ", r"\1/", text)
         text = re.sub(r'"([^"]*)"', "\N{LEFT DOUBLE QUOTATION MARK}\\1\N{RIGHT DOUBLE QUOTATION MARK}", text)
         text = html.escape(_superscript(text), quote=False)
         text = re.sub(r"\*([^*]+)\*", r"<em>\1</em>", text)

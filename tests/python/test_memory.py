@@ -1,6 +1,7 @@
 """Memory: promised before it is taken, given back, and no more of it than the results and a little."""
 
 import gc
+import re
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def test_a_grid_larger_than_memory_is_refused_at_once(decode):
     with pytest.raises(errors.OutOfMemory) as caught:
         rs.evaluate("pass_time", chips=[64, 72, 80], **{k: v for k, v in question.items() if k != "chips"})
     message = str(caught.value)
-    needed, told = (int(word) for word in message.split() if word.isdigit())
+    needed, told = (int(number) for number in re.findall(r"(\d+) bytes", message))
     assert needed == 3 * 8 * 10**10
     assert told == pytest.approx(free, rel=0.2)
     assert "nothing was computed" in message

@@ -1,9 +1,11 @@
 """Notebooks: valid, without stored output, and they run, the folded solutions of their exercises included."""
 
+import os
 import re
 from pathlib import Path
 
 import pytest
+import roofslate
 
 nbformat = pytest.importorskip("nbformat", reason="notebooks are read with nbformat: pip install 'roofslate[test]'")
 
@@ -51,10 +53,12 @@ def test_tutorial(path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs(path, tmp_path):
+def test_runs(path, tmp_path, monkeypatch):
     """Every cell runs, and after them the solutions, without a warning shown to the reader."""
     nbclient = pytest.importorskip("nbclient", reason="notebooks run with nbclient: pip install 'roofslate[test]'")
     pytest.importorskip("ipykernel", reason="notebooks run in ipykernel: pip install 'roofslate[test]'")
+    place = str(Path(roofslate.__file__).resolve().parents[1])  # the kernel takes the package that is tested
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([place, *filter(None, [os.environ.get("PYTHONPATH")])]))
     notebook = read(path)
     words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     solutions = [code for solution in SOLUTION.findall(words) for code in CODE.findall(solution)]
@@ -63,6 +67,9 @@ def test_runs(path, tmp_path):
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     )
     client.execute()
+    for cell in notebook.cells:
+        drawn = cell.cell_type == "code" and re.search(r"rs\.(charts\.\w+|plot)\(", cell.source)
+        assert not drawn or any("image/png" in o.get("data", {}) for o in cell.outputs), cell.source
     printed = [o.text for cell in notebook.cells for o in cell.get("outputs", []) if o.get("name") == "stderr"]
     assert not printed
     assert not list(tmp_path.iterdir())
