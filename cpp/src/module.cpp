@@ -375,6 +375,11 @@ namespace
             const py::object kind = py::module_::import("roofslate.errors").attr(e.kind());
             PyErr_SetObject(kind.ptr(), py::str(e.what()).ptr());
         }
+        catch (const std::bad_alloc&)
+        {
+            const py::object kind = py::module_::import("roofslate.errors").attr("OutOfMemory");
+            PyErr_SetString(kind.ptr(), "the system refused the memory that this would take; nothing was computed");
+        }
     }
 }
 

@@ -181,8 +181,6 @@ def read_grid(keywords: Mapping[str, Any], wanted: Sequence[str] = ()) -> Grid:
             _add_presets(grid, name, value, explicit)
         else:
             _add_input(grid, input_quantity(name), value)
-    for name in explicit:  # an explicit input beats a preset that came later in the call
-        grid.inputs[name].origin = None
     _check_bounds(grid)
     for dim in grid.sizes:
         if dim in wanted and grid.inputs.get(dim, None) is None:
@@ -351,7 +349,7 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) 
             raise AxisError(f"{keyword}: expected an array of names along one axis, got {given.ndim} axes")
         names, dims = given.to_numpy().tolist(), (str(given.dims[0]),)
         grid.add_axis(dims[0], len(names), _coordinate(given, given.dims[0]), keyword)
-    elif isinstance(given, (list, np.ndarray)):
+    elif isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim):
         names, dims = list(given), (keyword,)
         if not names:
             raise AxisError(f"{keyword}: the axis {keyword!r} is empty")
