@@ -448,7 +448,7 @@ def wanted_names(outputs: str | Sequence[str]) -> list[str]:
     """Names of outputs, checked."""
     try:
         names = [outputs] if isinstance(outputs, str) else list(outputs)
-    except TypeError:
+    except (TypeError, MemoryError):
         given = shown(outputs)
         raise InputTypeError(f"outputs: expected the name of a quantity or a list of names, got {given}") from None
     for name in names:
