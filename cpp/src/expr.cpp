@@ -48,7 +48,7 @@ namespace roofslate
         class Printer
         {
         public:
-            Printer(const Tape& tape, const std::vector<std::string>& symbols, Notation notation) : tape_(tape), symbols_(symbols), latex_(notation == Notation::latex) {}
+            Printer(const Tape& tape, const Inscription& inputs, Notation notation) : tape_(tape), inputs_(inputs), latex_(notation == Notation::latex) {}
 
             std::string at_level(int position, Level least) const
             {
@@ -102,6 +102,15 @@ namespace roofslate
                     inside += (k ? ", " : "") + at_level(o.argument[k], condition);
                 return latex_ ? name + "\\left(" + inside + "\\right)" : name + "(" + inside + ")";
             }
+            std::string compared(const Operation& o) const // a choice is compared with a word
+            {
+                const Operation &left = operation(o.argument[0]), &right = operation(o.argument[1]);
+                const char* const* const words = left.op == Op::input ? inputs_.words[std::size_t(left.argument[0])] : nullptr;
+                if (!words || right.op != Op::constant)
+                    return at_level(o.argument[1], term);
+                const std::string word = words[std::size_t(right.value)];
+                return latex_ ? "\\text{" + word + "}" : "'" + word + "'";
+            }
             std::string base(int position) const // of a power: a fraction needs brackets too
             {
                 const bool fraction = operation(position).op == Op::div;
@@ -126,7 +135,7 @@ namespace roofslate
                 const Operation& o = operation(position);
                 switch (o.op)
                 {
-                case Op::input: return symbols_[std::size_t(o.argument[0])];
+                case Op::input: return inputs_.symbols[std::size_t(o.argument[0])];
                 case Op::constant: return latex_ && o.value == HUGE_VAL ? "\\infty" : number(o.value);
                 case Op::add: return infix(o, " + ", term, term);
                 case Op::sub: return infix(o, " - ", term, factor);
@@ -142,7 +151,7 @@ namespace roofslate
                     return infix(o, " ^ ", atom, atom);
                 case Op::less: return infix(o, " < ", term, term);
                 case Op::less_equal: return infix(o, latex_ ? " \\le " : " <= ", term, term);
-                case Op::equal: return infix(o, latex_ ? " = " : " == ", term, term);
+                case Op::equal: return at_level(o.argument[0], term) + (latex_ ? " = " : " == ") + compared(o);
                 case Op::both: return infix(o, latex_ ? " \\wedge " : " and ", comparison, comparison);
                 case Op::either: return infix(o, latex_ ? " \\vee " : " or ", comparison, comparison);
                 case Op::min: return call(latex_ ? "\\min" : "min", o, 2);
@@ -159,10 +168,10 @@ namespace roofslate
             }
 
             const Tape& tape_;
-            const std::vector<std::string>& symbols_;
+            const Inscription& inputs_;
             bool latex_;
         };
     }
 
-    std::string print(const Tape& tape, int root, const std::vector<std::string>& symbols, Notation notation) { return Printer(tape, symbols, notation).at_level(root, condition); }
+    std::string print(const Tape& tape, int root, const Inscription& inputs, Notation notation) { return Printer(tape, inputs, notation).at_level(root, condition); }
 }

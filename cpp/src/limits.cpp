@@ -8,6 +8,9 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 namespace roofslate
 {
@@ -31,6 +34,44 @@ namespace roofslate
             std::fill(from, to, value); // the base instruction set has no such stores
 #endif
         }
+
+        // Keeps the calling thread on a processor of its own: new threads often start on that of their parent,
+        // and a fill is over before the system moves them.
+        class Pinned
+        {
+        public:
+#if defined(__linux__)
+            explicit Pinned(int number)
+            {
+                if (sched_getaffinity(0, sizeof before_, &before_) != 0 || CPU_COUNT(&before_) < 2)
+                    return;
+                number %= CPU_COUNT(&before_);
+                int processor = 0;
+                while (!CPU_ISSET(processor, &before_) || number-- > 0)
+                    ++processor;
+                cpu_set_t one;
+                CPU_ZERO(&one);
+                CPU_SET(processor, &one);
+                pinned_ = sched_setaffinity(0, sizeof one, &one) == 0;
+            }
+            ~Pinned()
+            {
+                if (pinned_)
+                    sched_setaffinity(0, sizeof before_, &before_);
+            }
+
+        private:
+            cpu_set_t before_;
+            bool pinned_ = false;
+#else
+            explicit Pinned(int) {}
+            ~Pinned() {}
+
+        public:
+#endif
+            Pinned(const Pinned&) = delete;
+            Pinned& operator=(const Pinned&) = delete;
+        };
     }
 
     double fill_seconds(double* data, std::size_t n, int threads, bool stream)
@@ -39,6 +80,7 @@ namespace roofslate
         std::atomic<int> waiting{threads};
         const auto part = [&](std::size_t k) { return std::min(n, (n / std::size_t(threads) / line + 1) * line * k); };
         const auto work = [&](int k) {
+            const Pinned pinned(k);
             --waiting;
             while (waiting.load() > 0)
                 std::this_thread::yield();
@@ -48,7 +90,7 @@ namespace roofslate
         };
         std::vector<std::thread> others;
         for (int k = 1; k < threads; ++k)
-            others.emplace_back(work, k);
+            others.emplace_back(work, k); // before the caller is pinned: they inherit its processors
         while (waiting.load() > 1) // the clock runs once all are there
             std::this_thread::yield();
         const auto start = Clock::now();

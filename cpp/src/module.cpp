@@ -7,6 +7,8 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <atomic>
+#include <cstdio>
 #include <exception>
 #include <optional>
 
@@ -66,7 +68,10 @@ namespace
             Py_ssize_t length;
             const char* const name = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
             if (!name)
-                throw py::error_already_set();
+            {
+                PyErr_Clear();
+                return {};
+            }
             const int quantity = registry().find({name, std::size_t(length)});
             double& x = values[k++];
             if (PyFloat_CheckExact(given.ptr()))
@@ -198,18 +203,72 @@ namespace
         std::exception_ptr thrown_;
     };
 
-    void promise_memory(std::size_t bytes)
+    std::string in_gigabytes(double bytes)
     {
-        constexpr std::size_t never_too_much = std::size_t(64) << 20;
+        char text[64];
+        std::snprintf(text, sizeof text, "%.4g GB (%.17g bytes)", bytes / 1e9, bytes);
+        return text;
+    }
+    void promise_memory(double bytes)
+    {
+        constexpr double never_too_much = 64 << 20;
         if (bytes <= never_too_much)
             return;
-        const std::size_t free = available_memory();
+        const double free = double(available_memory());
         if (bytes > free)
-            throw Error("OutOfMemory", "the results would take " + std::to_string(bytes) + " bytes and " + std::to_string(free) +
+            throw Error("OutOfMemory", "the results would take " + in_gigabytes(bytes) + " and " + in_gigabytes(free) +
                                            " are free; nothing was computed. Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time");
     }
 
-    py::list evaluate_grid(const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress)
+    // Counts what lies outside of the valid ranges in the columns of a table, stretch by stretch.
+    class Inspector
+    {
+    public:
+        void add(const Spec& spec, const View& view) { columns_.push_back({&spec, view.data}); }
+        void add_bound(const View& value, const View& limit) { bounds_.push_back({value.data, limit.data}); }
+        void operator()(std::size_t begin, std::size_t end)
+        {
+            const InstructionSet& set = instruction_set();
+            std::size_t found = 0;
+            for (const auto& [spec, data] : columns_)
+                found += set.outside(data + begin, end - begin, spec->low, spec->high, spec->above_low);
+            for (const auto& [value, limit] : bounds_)
+                found += set.above(value + begin, limit + begin, end - begin);
+            found_ += found;
+        }
+        std::size_t found() const { return found_; }
+
+    private:
+        std::vector<std::pair<const Spec*, const double*>> columns_;
+        std::vector<std::pair<const double*, const double*>> bounds_;
+        std::atomic<std::size_t> found_{0};
+    };
+
+    // Which rows of a table hold a value outside of its range, or above its bound.
+    py::array_t<bool> bad_rows(std::size_t rows, const std::vector<std::tuple<std::string, Array>>& columns)
+    {
+        py::array_t<bool> result{py::ssize_t(rows)};
+        bool* const bad = result.mutable_data();
+        std::fill(bad, bad + rows, false);
+        for (const auto& [name, column] : columns)
+        {
+            const Entry& e = registry()[registry().at(name)];
+            const auto x = column.unchecked<1>();
+            for (std::size_t i = 0; i < rows; ++i)
+                bad[i] = bad[i] || !in_range(*e.spec, x(py::ssize_t(i)));
+            for (const auto& [other, limits] : columns)
+                if (e.bound == registry().at(other))
+                {
+                    const auto limit = limits.unchecked<1>();
+                    for (std::size_t i = 0; i < rows; ++i)
+                        bad[i] = bad[i] || x(py::ssize_t(i)) > limit(py::ssize_t(i));
+                }
+        }
+        return result;
+    }
+
+    // `columns`: inputs of a table whose values have not been checked; the results come with the number of values outside of their range.
+    py::tuple evaluate_grid(const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress, const std::vector<std::string>& columns)
     {
         if (shape.size() > most_axes)
             throw axis_error("a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size()) + " were given");
@@ -225,15 +284,34 @@ namespace
             }
             supplied.push_back({registry().at(name), view_of(xt::adapt(array.data(), std::size_t(array.size()), xt::no_ownership(), own_shape, strides), axes)});
         }
+        Inspector inspector;
+        const auto view_of_column = [&](int quantity) -> const View* {
+            for (const Supplied& s : supplied)
+                if (s.quantity == quantity && s.view.axes && std::find(columns.begin(), columns.end(), registry()[quantity].name) != columns.end())
+                    return &s.view;
+            return nullptr;
+        };
+        for (const std::string& column : columns)
+        {
+            const Entry& e = registry()[registry().at(column)];
+            const View* const view = view_of_column(registry().at(column));
+            if (shape.size() != 1 || !view || (shape[0] > 1 && view->stride[0] != 1))
+                throw axis_error("column '" + column + "' is not one contiguous axis");
+            inspector.add(*e.spec, *view);
+            if (const View* const limit = e.bound < 0 ? nullptr : view_of_column(e.bound))
+                inspector.add_bound(*view, *limit);
+        }
         Graph graph(shape);
         Closure closure(graph, supplied);
         std::vector<Output> outputs;
-        std::size_t bytes = 0;
+        double bytes = 0; // of a grid beyond all memory they may not fit an integer
         for (const std::string& name : wanted)
         {
             outputs.push_back({closure.node(registry().at(name)), nullptr, {}, true});
-            const AxisSet axes = graph[outputs.back().node].axes;
-            bytes += out.empty() ? graph.points(axes) * sizeof(double) : 0;
+            double points = 1;
+            for (std::size_t a = 0; a < shape.size(); ++a)
+                points *= graph[outputs.back().node].axes >> a & 1 ? double(shape[a]) : 1;
+            bytes += out.empty() ? points * sizeof(double) : 0;
         }
         promise_memory(bytes);
         py::list results;
@@ -267,7 +345,9 @@ namespace
             results.append(py::make_tuple(array, own));
         }
         Reporter reporter(progress);
-        Options options{threads, std::ref(reporter)};
+        Options options{threads, std::ref(reporter), {}};
+        if (!columns.empty())
+            options.inspect = std::ref(inspector);
         try
         {
             const py::gil_scoped_release release;
@@ -277,18 +357,11 @@ namespace
         {
             reporter.rethrow();
         }
-        return results;
+        return py::make_tuple(results, inspector.found());
     }
 
     // How many values lie outside of a range; NaN does.
-    std::size_t count_outside(const Array& values, double low, double high, bool above_low)
-    {
-        const auto a = xt::adapt(values.data(), std::size_t(values.size()), xt::no_ownership(), std::vector<std::size_t>{std::size_t(values.size())});
-        std::size_t outside = 0;
-        for (const double x : a)
-            outside += !(x >= low && x <= high && (x != low || !above_low));
-        return outside;
-    }
+    std::size_t count_outside(const py::array_t<double, py::array::c_style>& values, double low, double high, bool above_low) { return instruction_set().outside(values.data(), std::size_t(values.size()), low, high, above_low); }
 
     void translate(std::exception_ptr thrown)
     {
@@ -302,6 +375,11 @@ namespace
             const py::object kind = py::module_::import("roofslate.errors").attr(e.kind());
             PyErr_SetObject(kind.ptr(), py::str(e.what()).ptr());
         }
+        catch (const std::bad_alloc&)
+        {
+            const py::object kind = py::module_::import("roofslate.errors").attr("OutOfMemory");
+            PyErr_SetString(kind.ptr(), "the system refused the memory that this would take; nothing was computed");
+        }
     }
 }
 
@@ -309,6 +387,10 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
 {
     m.doc() = "The compiled core: the registry of quantities and the grid engine.";
     py::register_local_exception_translator(&translate);
+    py::list reserved;
+    for (const std::string_view word : reserved_words)
+        reserved.append(py::str(word.data(), word.size()));
+    m.attr("RESERVED_WORDS") = py::frozenset(reserved);
     m.def("quantities", &list_quantities, "Every quantity of the registry, described.");
     m.def("value", &plain_value, py::arg("quantity"), py::arg("inputs"), "One value from plain numbers; NotImplemented where the inputs are anything else.");
     m.def("number", &number, py::arg("quantity"), py::arg("inputs"), "One value from checked numbers.");
@@ -321,7 +403,13 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
         return py::tuple(words); }, py::arg("quantity"), "The words that a choice takes.");
     m.def("chain", &chain, py::arg("quantity"), py::arg("inputs"), "The quantities that an answer takes, in order of computation, with their values.");
     m.def("used", &used, py::arg("quantities"), py::arg("numbers"), py::arg("arrays"), "The supplied quantities that the wanted ones take.");
-    m.def("evaluate", &evaluate_grid, py::arg("quantities"), py::arg("shape"), py::arg("inputs"), py::arg("out"), py::arg("threads"), py::arg("progress"), "Quantities over a grid: for each an array and its axes.");
+    m.def(
+        "evaluate", [](const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress) { return py::list(evaluate_grid(wanted, shape, inputs, out, threads, progress, {})[0]); },
+        py::arg("quantities"), py::arg("shape"), py::arg("inputs"), py::arg("out"), py::arg("threads"), py::arg("progress"), "Quantities over a grid: for each an array and its axes.");
+    m.def(
+        "evaluate_table", [](const std::vector<std::string>& wanted, std::size_t rows, const std::vector<Input>& inputs, int threads, const py::object& progress, const std::vector<std::string>& columns) { return evaluate_grid(wanted, {rows}, inputs, py::list(), threads, progress, columns); },
+        py::arg("quantities"), py::arg("rows"), py::arg("inputs"), py::arg("threads"), py::arg("progress"), py::arg("columns"), "Quantities over the rows of a table, and how many values of `columns` lie outside of their ranges.");
+    m.def("bad_rows", &bad_rows, py::arg("rows"), py::arg("columns"), "Which rows of a table hold a value outside of its range, or above its bound.");
     m.def(
         "apply_formula",
         [](const std::string& name, const std::vector<double>& needs, const std::vector<std::string>& symbols, bool latex) {
@@ -332,10 +420,10 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
             py::list decisions;
             for (const Decision& d : applied.decisions)
                 decisions.append(py::make_tuple(d.maximum, d.winner, d.winner_value, d.loser, d.loser_value));
-            return py::make_tuple(applied.formula, decisions);
+            return py::make_tuple(applied.formula, decisions, applied.conditions);
         },
         py::arg("quantity"), py::arg("needs"), py::arg("symbols"), py::arg("latex"),
-        "What choices leave of a formula, with given symbols, and what its max and min chose: (maximum, winner, its value, loser, its value).");
+        "What choices leave of a formula, with given symbols; what its max and min chose: (maximum, winner, its value, loser, its value); conditions that hold.");
     m.def("count_outside", &count_outside, py::arg("values"), py::arg("low"), py::arg("high"), py::arg("above_low"), "How many values lie outside of a range.");
     m.def("instruction_set", [] { return instruction_set().name; }, "The instruction set in use.");
     m.def("use_instruction_set", [](const std::string& name) {

@@ -93,7 +93,7 @@ namespace roofslate
                 const Output& first = pass_.outputs.front();
                 List<int> order(pass_.outer.get_allocator());
                 for (int k = 0; k < int(graph_.shape().size()); ++k)
-                    if (pass_.axes >> k & 1)
+                    if ((pass_.axes >> k & 1) && graph_.shape()[std::size_t(k)] > 1)
                         order.push_back(k);
                 std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return std::abs(first.stride[std::size_t(a)]) > std::abs(first.stride[std::size_t(b)]); });
                 const auto length = [&](int k) { return graph_.shape()[std::size_t(k)]; };
@@ -407,7 +407,7 @@ namespace roofslate
             bool no_check_of_quotient(int i) const
             {
                 const Range &d = ranges_[std::size_t(node(i).argument[1])], &q = ranges_[std::size_t(i)];
-                return d.low > 1e-100 && d.high < 1e100 && q.low > 1e-200 && q.high < 1e200;
+                return d.low > least_divisor && d.high < most_divisor && q.low > least_quotient && q.high < most_quotient;
             }
             void emit(int i, int place)
             {
@@ -527,7 +527,7 @@ namespace roofslate
     double reciprocal(double divisor)
     {
         const double size = std::fabs(divisor);
-        return size > 1e-100 && size < 1e100 ? 1.0 / divisor : 0.0;
+        return size > least_divisor && size < most_divisor ? 1.0 / divisor : 0.0;
     }
     std::vector<int> memory_order(const Graph& graph, AxisSet axes)
     {

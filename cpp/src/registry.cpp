@@ -42,6 +42,19 @@ namespace roofslate
         static const Registry r;
         return r;
     }
+    namespace
+    {
+        Inscription inscribed(const Entry& entry, const std::vector<std::string>& symbols)
+        {
+            Inscription inputs{symbols, {}};
+            for (const int need : entry.needs)
+            {
+                const Spec& spec = *registry()[need].spec;
+                inputs.words.push_back(spec.is_choice() ? spec.choices.data() : nullptr);
+            }
+            return inputs;
+        }
+    }
     std::string formula_of_entry(const Entry& entry, Notation notation)
     {
         if (!entry.computed())
@@ -49,8 +62,9 @@ namespace roofslate
         std::vector<std::string> symbols;
         for (const int need : entry.needs)
             symbols.emplace_back(notation == Notation::latex ? registry()[need].spec->symbol : std::string(registry()[need].name));
+        const Inscription inputs = inscribed(entry, symbols);
         const std::string left = notation == Notation::latex ? entry.spec->symbol : std::string(entry.name);
-        return left + " = " + print(entry.tape, entry.root, symbols, notation);
+        return left + " = " + print(entry.tape, entry.root, inputs, notation);
     }
 
     namespace
@@ -81,8 +95,11 @@ namespace roofslate
                 if (o.op == Op::select)
                 {
                     const Part condition = copy(o.argument[0]);
-                    if (condition.decided)
-                        return copy(o.argument[condition.value != 0 ? 1 : 2]);
+                    const bool holds = condition.value != 0;
+                    if (!condition.decided && !entry_.spec->is_choice())
+                        conditions_.push_back({condition.position, holds});
+                    if (condition.decided || !entry_.spec->is_choice())
+                        return copy(o.argument[holds ? 1 : 2]);
                 }
                 Operation copied = o;
                 double values[3] = {};
@@ -97,13 +114,20 @@ namespace roofslate
                     compared_.push_back({o.op == Op::max, copied.argument[0], copied.argument[1], values[0], values[1]});
                 return {tape_.push(copied), evaluate(o.op, o.routine, values), decided};
             }
-            std::vector<Decision> decisions(const std::vector<std::string>& symbols, Notation notation) const
+            std::vector<std::string> conditions(const Inscription& inputs, Notation notation) const
+            {
+                std::vector<std::string> found;
+                for (const auto& [position, holds] : conditions_)
+                    found.push_back((holds ? "" : "not ") + print(tape_, position, inputs, notation));
+                return found;
+            }
+            std::vector<Decision> decisions(const Inscription& inputs, Notation notation) const
             {
                 std::vector<Decision> found;
                 for (const Compared& c : compared_)
                 {
                     const bool first = c.maximum ? c.a_value >= c.b_value : c.a_value <= c.b_value;
-                    const std::string a = print(tape_, c.a, symbols, notation), b = print(tape_, c.b, symbols, notation);
+                    const std::string a = print(tape_, c.a, inputs, notation), b = print(tape_, c.b, inputs, notation);
                     found.push_back({c.maximum, first ? a : b, first ? b : a, first ? c.a_value : c.b_value, first ? c.b_value : c.a_value});
                 }
                 return found;
@@ -120,12 +144,14 @@ namespace roofslate
             const std::vector<double>& needs_;
             Tape tape_;
             std::vector<Compared> compared_;
+            std::vector<std::pair<int, bool>> conditions_;
         };
     }
     Applied apply_formula(const Entry& entry, const std::vector<double>& needs, const std::vector<std::string>& symbols, Notation notation)
     {
         Application application(entry, needs);
         const int root = application.copy(entry.root).position;
-        return {print(application.tape(), root, symbols, notation), application.decisions(symbols, notation)};
+        const Inscription inputs = inscribed(entry, symbols);
+        return {print(application.tape(), root, inputs, notation), application.decisions(inputs, notation), application.conditions(inputs, notation)};
     }
 }

@@ -12,6 +12,7 @@ namespace roofslate
     namespace
     {
         constexpr std::size_t longest_segment = 65536;         // points of a row in one call of the machine
+        constexpr std::size_t inspected_segment = 8192;         // ... where they are inspected first
         constexpr std::size_t gathered_segment = 2048;         // ... where arrays must be gathered
         constexpr std::size_t chunk_points = 262144;           // points a thread takes at a time: a huge page of results
         constexpr std::size_t chunk_points_of_routines = 1024; // ... where a point may take long
@@ -274,7 +275,10 @@ namespace roofslate
             bool gathers = false;
             for (Row& r : pass.arrays)
             {
-                if (r.expand || (r.step != 1 && pass.row <= longest_segment))
+                AxisSet beyond = r.view.axes;
+                for (const int k : pass.inner)
+                    beyond &= ~(AxisSet(1) << k);
+                if (r.expand || (r.step != 1 && !beyond && pass.row <= longest_segment))
                     spread(r, pass, graph);
                 gathers = gathers || r.step != 1;
             }
@@ -286,7 +290,8 @@ namespace roofslate
                 used_before = used_before && o.used_before;
                 gathers = gathers || (!pass.inner.empty() && o.stride[std::size_t(pass.inner.back())] != 1);
             }
-            const std::size_t segment = std::max<std::size_t>(1, std::min(pass.row, gathers ? gathered_segment : longest_segment));
+            const std::size_t segment = std::max<std::size_t>(1, std::min(pass.row, gathers ? gathered_segment : options.inspect ? inspected_segment
+                                                                                                                                 : longest_segment));
             const std::size_t units = pass.rows * ((pass.row + segment - 1) / segment), points = pass.rows * pass.row;
             const std::size_t chunk = std::max<std::size_t>(1, (pass.has_routine ? chunk_points_of_routines : chunk_points) / segment);
             const std::size_t chunks = (units + chunk - 1) / chunk;
@@ -299,7 +304,14 @@ namespace roofslate
                 for (std::size_t c; (c = next++) < chunks && !progress.stopped();)
                 {
                     const std::size_t last = std::min(units, (c + 1) * chunk);
-                    worker.run(c * chunk, last, segment);
+                    if (options.inspect)
+                        for (std::size_t unit = c * chunk; unit < last; ++unit)
+                        {
+                            options.inspect(unit * segment, std::min((unit + 1) * segment, pass.row));
+                            worker.run(unit, unit + 1, segment);
+                        }
+                    else
+                        worker.run(c * chunk, last, segment);
                     progress.add((last - c * chunk) * segment);
                     if (calling)
                         progress.tell();

@@ -558,7 +558,7 @@ def lecture(out: Path, chapter: int | None) -> None:
     """
     from roofslate.report import lecture as compute
 
-    click.echo(compute(out=out, **({} if chapter is None else {"chapter": chapter})))
+    click.echo(compute(out, chapter=chapter))
 
 
 @main.command(short_help="Speed against this machine's limits and other tools.")

@@ -21,6 +21,7 @@ __all__ = [
     "UnknownName",
     "ValueRangeError",
     "did_you_mean",
+    "shown",
     "unknown",
 ]
 
@@ -75,6 +76,9 @@ class RoofslateWarning(UserWarning):
     """A result that is usable, with something its reader should know."""
 
 
+_LONGEST = 100  # characters of what was given that a message repeats
+
+
 def _nearest(given: str, known: Iterable[str]) -> list[str]:
     names: dict[str, str] = {}
     for name in known:
@@ -84,9 +88,18 @@ def _nearest(given: str, known: Iterable[str]) -> list[str]:
     best = max((score for score, _ in scored), default=0.0)
     near = sorted(((s, n) for s, n in scored if s >= 0.6 and s >= best - 0.08), key=lambda pair: (-pair[0], pair[1]))
     found = [name for _, name in near[:3]]
-    if len(wanted) >= 3 and best < 0.85:
+    if len(wanted) >= 2 and best < 0.85:
         found += [name for name in names if wanted in name and name not in found]
     return [names[name] for name in found[:5]]
+
+
+def shown(given: object) -> str:
+    """What was given, short enough for a sentence."""
+    try:
+        text = repr(given)
+    except ValueError:  # Python does not write integers of thousands of digits
+        text = f"an integer of {int(given).bit_length()} bits" if isinstance(given, int) else object.__repr__(given)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 20]}... ({len(text)} characters)"
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
@@ -116,7 +129,7 @@ def unknown(kind: str, given: object, known: Iterable[str]) -> UnknownName:
         To be raised by the caller.
     """
     names = list(known)
-    hint = did_you_mean(str(given), names)
+    hint = did_you_mean(str(given)[:_LONGEST], names)
     if not hint and 0 < len(names) <= 12:
         hint = f"; known are {', '.join(repr(name) for name in names)}"
-    return UnknownName(f"unknown {kind} {given!r}{hint}")
+    return UnknownName(f"unknown {kind} {shown(given)}{hint}")

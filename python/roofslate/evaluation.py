@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -22,6 +23,7 @@ from roofslate.errors import (
     RoofslateWarning,
     UnitError,
     UnknownName,
+    shown,
 )
 from roofslate.inputs import (
     PRESETS,
@@ -32,7 +34,9 @@ from roofslate.inputs import (
     explain_missing,
     find_preset,
     input_quantity,
+    is_bool,
     number,
+    parsed,
     preset_numbers,
     read_grid,
     wanted_names,
@@ -45,6 +49,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = ["clear_pool", "evaluate", "frame", "to_units", "value"]
+
+_MOST_THREADS = 4096
 
 ProgressWish = bool | Callable[[int, int], None] | None
 
@@ -63,11 +69,11 @@ def _threads(wanted: int | None) -> int:
             return len(affinity(0)) if affinity else os.cpu_count() or 1
     try:
         count = int(given)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         count = 0
-    if count < 1 or isinstance(given, (bool, float)):
-        raise InputTypeError(f"{name} must be a whole number of at least 1, got {given!r}")
-    return count
+    if not 1 <= count <= _MOST_THREADS or isinstance(given, (bool, float)):
+        raise InputTypeError(f"{name} must be a whole number of at least 1, got {shown(given)}")
+    return int(count)
 
 
 def _in_dask_worker() -> bool:
@@ -82,10 +88,14 @@ def _in_dask_worker() -> bool:
 
 def _conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[str, tuple[float, str]]:
     """Factor and unit text of each output that is wanted in another unit."""
+    if units is not None and not isinstance(units, Mapping):
+        raise InputTypeError(f"units: expected a dict of units by output, got {shown(units)}")
     found = {}
     for name, text in (units or {}).items():
         if name not in wanted:
             raise UnknownName(f"units names {name!r}, which is not among the outputs {', '.join(wanted)}")
+        if not isinstance(text, str):
+            raise InputTypeError(f"units[{name!r}]: expected a text such as {lookup(name).unit!r}, got {shown(text)}")
         try:
             found[name] = _units.convert_factor(text, lookup(name).unit), text
         except UnitError as error:
@@ -100,17 +110,29 @@ def _run(
     out: Sequence[Any] = (),
     threads: int | None = None,
     progress: ProgressWish = None,
-) -> list[tuple[Values, tuple[str, ...]]]:
-    """The values of the outputs and the names of their axes."""
+    columns: Sequence[str] | None = None,
+) -> tuple[list[tuple[Values, tuple[str, ...]]], int]:
+    """The values of the outputs and the names of their axes; how many values of `columns` are out of range."""
     axes = list(grid.sizes)
     with Progress(progress) as bar:
         try:
-            results = _core.evaluate(
-                list(wanted), list(grid.sizes.values()), grid.core_inputs(), list(out), _threads(threads), bar.callback
-            )
+            if columns is None:
+                results = _core.evaluate(
+                    list(wanted),
+                    list(grid.sizes.values()),
+                    grid.core_inputs(),
+                    list(out),
+                    _threads(threads),
+                    bar.callback,
+                )
+                outside = 0
+            else:
+                results, outside = _core.evaluate_table(
+                    list(wanted), grid.sizes[_ROW], grid.core_inputs(), _threads(threads), bar.callback, list(columns)
+                )
         except MissingInput as error:
             raise explain_missing(error, grid) from None
-    return [(array, tuple(axes[k] for k in own)) for array, own in results]
+    return [(array, tuple(axes[k] for k in own)) for array, own in results], outside
 
 
 def evaluate(
@@ -167,25 +189,35 @@ def evaluate(
     ('batch_size',)
     """
     wanted = wanted_names(outputs)
-    if np.dtype(dtype) not in (np.dtype("float64"), np.dtype("float32")):
-        raise InputTypeError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
+    stored = _storage(dtype)
     converted = _conversions(wanted, units)
     grid = read_grid(inputs, wanted)
     given = _given_memory(out, wanted, outputs)
-    results = _run(grid, wanted, out=given, threads=threads, progress=progress)
+    for i in grid.inputs.values():
+        if any(np.may_share_memory(i.values, array) for array in given):
+            i.values = np.array(i.values)
+    results, _ = _run(grid, wanted, out=given, threads=threads, progress=progress)
     arrays = []
     for name, (values, dims) in zip(wanted, results, strict=True):
         factor, unit = converted.get(name, (1.0, lookup(name).unit))
         if factor != 1.0:
             np.divide(values, factor, out=values)
-        if np.dtype(dtype) != values.dtype:
-            values = values.astype(dtype)
+        if values.dtype != stored:
+            values = values.astype(stored)
         arrays.append(_labelled(name, values, dims, unit, grid, keep=bool(given)))
     if isinstance(outputs, str):
         return arrays[0]
     import xarray as xr
 
     return xr.Dataset(dict(zip(wanted, arrays, strict=True)), attrs=_provenance(grid))
+
+
+def _storage(dtype: Any) -> np.dtype[Any]:
+    with contextlib.suppress(TypeError, ValueError, SyntaxError, RecursionError):
+        found: np.dtype[Any] = np.dtype(dtype)
+        if found in (np.dtype("float64"), np.dtype("float32")):
+            return found
+    raise InputTypeError(f"dtype must be 'float64' or 'float32', got {shown(dtype)}")
 
 
 def _given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str]) -> list[Any]:
@@ -223,6 +255,7 @@ def _kind(value: Any) -> str:
 def _labelled(
     name: str, values: Any, dims: tuple[str, ...], unit: str, grid: Grid, *, keep: bool = False
 ) -> xr.DataArray:
+    import pandas as pd
     import xarray as xr
 
     q = lookup(name)
@@ -238,7 +271,7 @@ def _labelled(
             described = {}
             if owner is not None and not lookup(owner).choices:
                 described = {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
-            coords[dim] = xr.Variable(dim, coord, described)
+            coords[dim] = xr.Variable(dim, pd.Index(coord, copy=False), described)
     return xr.DataArray(values, dims=dims, coords=coords, name=name, attrs=attrs)
 
 
@@ -291,7 +324,7 @@ def value(output: str, /, *, units: str | None = None, **inputs: Any) -> float |
     0.024
     """
     if units is None:
-        plain = _core.value(output, inputs) if isinstance(output, str) else NotImplemented
+        plain = _core.value(output, inputs) if isinstance(output, str) and output in entries() else NotImplemented
         if plain is not NotImplemented:
             return plain  # type: ignore[no-any-return]
     (name,) = wanted_names([output])
@@ -309,7 +342,9 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     explicit: dict[str, float] = {}
     presets = []
     for name, given in inputs.items():
-        if name in PRESETS and isinstance(given, (str, Preset)):
+        if name in PRESETS:
+            if not isinstance(given, (str, Preset)):
+                return _point_of_grid(output, inputs)
             preset = find_preset(name, given)
             presets.append(preset)
             found |= preset_numbers(preset)
@@ -435,9 +470,15 @@ def frame(
     converted = _conversions(wanted, units)
     if not isinstance(table, pd.DataFrame):
         raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
-    grid, bad = _read_table(table, set(ignore), inputs, wanted)
+    if not isinstance(ignore, Iterable):
+        raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}")
+    ignored = {ignore} if isinstance(ignore, str) else set(ignore)
+    grid = _read_table(table, ignored, inputs, wanted)
+    varying = [name for name, i in grid.inputs.items() if i.dims]
+    results, outside = _run(grid, wanted, threads=threads, progress=progress, columns=varying)
+    bad = _bad_rows(grid, len(table), outside)
     columns: dict[str, Any] = {}
-    for name, (values, dims) in zip(wanted, _run(grid, wanted, threads=threads, progress=progress), strict=True):
+    for name, (values, dims) in zip(wanted, results, strict=True):
         q = lookup(name)
         column = values if dims else np.full(len(table), float(values))
         if name in converted:
@@ -446,7 +487,7 @@ def frame(
             column[bad] = np.nan
         if q.choices:
             codes = np.where(np.isnan(column), -1, column).astype(np.int8)
-            columns[name] = pd.Categorical.from_codes(codes, categories=list(q.choices))
+            columns[name] = pd.Categorical.from_codes(codes, categories=pd.Index(q.choices))
         else:
             columns[name] = column
     if bad is not None:
@@ -458,10 +499,8 @@ def frame(
     return pd.DataFrame(columns, index=table.index, copy=False)
 
 
-def _read_table(
-    table: pd.DataFrame, ignore: set[str], inputs: Mapping[str, Any], wanted: Sequence[str]
-) -> tuple[Grid, Any]:
-    """The grid of a table, and which of its rows are bad (None: none)."""
+def _read_table(table: pd.DataFrame, ignore: set[str], inputs: Mapping[str, Any], wanted: Sequence[str]) -> Grid:
+    """The grid of a table: one axis, its rows. Their values are checked when they are computed."""
     if not table.columns.is_unique:
         raise AxisError("the table has two columns of the same name")
     columns = [name for name in table.columns if name not in ignore]
@@ -476,65 +515,66 @@ def _read_table(
             raise AxisError(f"{name}: rs.frame takes one value for all rows, or a column of the table")
     rows = len(table)
     grid.sizes = {_ROW: rows}
-    bad = np.zeros(rows, dtype=bool)
+    given = set(columns) | {name for name in inputs if name not in PRESETS}
     for name in columns:
         if name in PRESETS:
-            bad |= _add_preset_column(grid, name, table[name], set(columns) | {n for n in inputs if n not in PRESETS})
+            _add_preset_column(grid, name, table[name], given)
     for name in columns:
         if name not in PRESETS:
             q = lookup(name)
-            values, wrong = _column_numbers(table[name], q)
-            grid.inputs[name] = Input(q, values, (_ROW,))
-            if wrong is not None:
-                bad |= wrong
-    for name, bound in _bounds():
-        if name in grid.inputs and bound in grid.inputs:
-            bad |= np.greater(grid.inputs[name].values, grid.inputs[bound].values)
+            grid.inputs[name] = Input(q, np.ascontiguousarray(_column_numbers(table[name], q)), (_ROW,))
     if grid.presets:
         check_effect(grid, wanted)
-    return grid, bad if bad.any() else None
+    return grid
 
 
-def _column_numbers(column: pd.Series, q: Quantity) -> tuple[Values, Any]:
-    """A column in base units, and which of its rows are missing or out of range (None: none)."""
+def _bad_rows(grid: Grid, rows: int, outside: int) -> Any:
+    """Rows with a value that is missing, out of range or above its bound; None where there are none."""
+    varying = [(name, i.values) for name, i in grid.inputs.items() if i.dims]
+    found = [_core.bad_rows(rows, varying)] if outside else []
+    for name, bound in _bounds():
+        one, most = grid.inputs.get(name), grid.inputs.get(bound)
+        if one is not None and most is not None and one.dims != most.dims:
+            found.append(np.greater(one.values, most.values))
+    bad = np.logical_or.reduce(found) if found else None
+    return bad if bad is not None and bad.any() else None
+
+
+def _column_numbers(column: pd.Series, q: Quantity) -> Values:
+    """A column in base units, NaN where a value is missing."""
     import pandas as pd
 
-    if (
-        isinstance(column.dtype, pd.CategoricalDtype)
-        or not pd.api.types.is_numeric_dtype(column.dtype)
-        or pd.api.types.is_bool_dtype(column.dtype)
-    ):
+    dtype = column.dtype
+    plain = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
+    if pd.api.types.is_timedelta64_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
+        raise InputTypeError(f"{q.name}: expected a number, got a column of {dtype}")
+    if plain and (q.choices or pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)):
+        expected = f"words of {q.range_text}" if q.choices else "a number"
+        raise InputTypeError(f"{q.name}: expected {expected}, got a column of {dtype}")
+    if plain:
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if pd.api.types.is_object_dtype(dtype) and any(map(is_bool, column.array)):  # which would pass for 0 and 1
+        raise InputTypeError(f"{q.name}: expected a number or a text, got True or False in a column of {dtype}")
+    try:
         codes, distinct = pd.factorize(column)
-        words = [w if not isinstance(w, str) or q.choices else _units.parse(w, q.unit) for w in distinct]
-        for w in distinct:
-            if q.choices or isinstance(w, (bool, np.bool_)) or not isinstance(w, (str, float, int, np.number)):
-                number(w, q)  # a word that is none of the choices, or no number
-        parsed = np.array([number(w, q) if q.choices else float(w) for w in words] + [np.nan])
-        values = parsed[codes]
-    elif q.choices:
-        raise InputTypeError(f"{q.name}: expected words of {q.range_text}, got a column of {column.dtype}")
-    else:
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        if any(stride % values.itemsize for stride in values.strides):
-            values = values.copy()
-    if not _core.count_outside(values, q.low, q.high, q.above_low):
-        return values, None
-    return values, ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
+    except (TypeError, ValueError):
+        raise InputTypeError(f"{q.name}: expected a number or a text, got a column of other objects") from None
+    return np.array([*(parsed(word, q) for word in distinct), np.nan])[codes]
 
 
-def _add_preset_column(grid: Grid, keyword: str, column: pd.Series, explicit: set[str]) -> Any:
-    """Adds what the presets of a column supply; returns which rows name none."""
+def _add_preset_column(grid: Grid, keyword: str, column: pd.Series, explicit: set[str]) -> None:
+    """Adds what the presets of a column supply, NaN where a row names none."""
     import pandas as pd
 
     codes, names = pd.factorize(column)
-    if len(names):
-        listed = read_grid({keyword: list(names)})
-        for name, i in listed.inputs.items():
-            if name not in explicit:
-                grid.inputs[name] = Input(i.quantity, np.append(i.values, np.nan)[codes], (_ROW,), keyword)
-        grid.presets |= listed.presets
-        grid.gaps |= listed.gaps
-    return np.asarray(codes < 0)
+    if not len(names):
+        raise MissingInput(f"{keyword}: no row of the column names a preset")
+    listed = read_grid({keyword: list(names)})
+    for name, i in listed.inputs.items():
+        if name not in explicit:
+            grid.inputs[name] = Input(i.quantity, np.append(i.values, np.nan)[codes], (_ROW,), keyword)
+    grid.presets |= listed.presets
+    grid.gaps |= listed.gaps
 
 
 def clear_pool() -> None:
@@ -576,5 +616,8 @@ def to_units(result: Any, units: str | Mapping[str, str]) -> Any:
                 f"the dataset has no variable {missing[0]!r}; it holds {', '.join(map(str, result.data_vars))}"
             )
         return result.assign({name: to_units(result[name], text) for name, text in units.items()})
-    factor = _units.convert_factor(units, result.attrs["units"])
+    if not isinstance(units, str):
+        raise InputTypeError(f"units: expected a text or a dict of texts by variable, got {shown(units)}")
+    base = entries()[result.name].unit if result.name in entries() else result.attrs["units"]
+    factor = _units.convert_factor(units, base) / _units.convert_factor(result.attrs["units"], base)
     return (result / factor).rename(result.name).assign_attrs({**result.attrs, "units": units})

@@ -53,7 +53,7 @@ class Step:
     bindings : tuple of Binding
         What max and min chose.
     choices : tuple of str
-        Decided choices, as ``overlap = 'board'``.
+        Decided choices, as ``overlap = 'board'``, and conditions that led to this formula.
     """
 
     quantity: Quantity
@@ -270,11 +270,10 @@ def _step(q: Quantity, values: dict[str, float]) -> Step:
     needs = [lookup(need) for need in q.needs]
     numbers = [values.get(need.name, math.nan) for need in needs]  # what a choice leaves out has no value
 
-    def applied(symbols: Sequence[str], *, latex: bool) -> tuple[str, list[tuple[bool, str, float, str, float]]]:
-        formula, decisions = _core.apply_formula(q.name, numbers, list(symbols), latex)
-        return formula, decisions
+    def applied(symbols: Sequence[str], *, latex: bool) -> Any:
+        return _core.apply_formula(q.name, numbers, list(symbols), latex)
 
-    formula, decisions = applied([need.name for need in needs], latex=False)
+    formula, decisions, conditions = applied([need.name for need in needs], latex=False)
     return Step(
         q,
         values[q.name],
@@ -287,7 +286,10 @@ def _step(q: Quantity, values: dict[str, float]) -> Step:
             for maximum, winner, winner_value, loser, loser_value in decisions
             if winner_value != loser_value
         ),
-        tuple(f"{need.name} = {_human(need, x)}" for need, x in zip(needs, numbers, strict=True) if need.choices),
+        (
+            *(f"{need.name} = {_human(need, x)}" for need, x in zip(needs, numbers, strict=True) if need.choices),
+            *(f"since {condition}" for condition in conditions),
+        ),
     )
 
 

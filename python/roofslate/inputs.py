@@ -18,10 +18,12 @@ from roofslate.errors import (
     IneffectiveInput,
     InputTypeError,
     MissingInput,
+    OutOfMemory,
     PresetError,
     UnitError,
     UnknownName,
     ValueRangeError,
+    shown,
     unknown,
 )
 from roofslate.registry import Quantity, ancestors, entries, lookup
@@ -57,6 +59,8 @@ class Grid:
         """Join an axis; one that exists must have the same length and the same coordinate."""
         if size == 0:
             raise AxisError(f"{owner}: the axis {dim!r} is empty")
+        if dim in _core.RESERVED_WORDS and dim not in PRESETS:
+            raise AxisError(f"{owner}: {dim!r} is a word that calls use as an argument; give the axis another name")
         known = self.sizes.setdefault(dim, size)
         if known != size:
             raise AxisError(f"{owner}: the axis {dim!r} has {size} values here and {known} in another input")
@@ -74,7 +78,7 @@ class Grid:
 
 def _same(a: Any, b: Any) -> bool:
     a, b = np.asarray(a), np.asarray(b)
-    return a.shape == b.shape and bool(np.all(a == b))
+    return a.shape == b.shape and bool(np.all((a == b) | ((a != a) & (b != b))))
 
 
 # --------------------------------------------------------------------------------------------------------- numbers
@@ -82,57 +86,63 @@ def _same(a: Any, b: Any) -> bool:
 
 def number(value: Any, q: Quantity) -> float:
     """One number in base units, checked against the quantity's range; of a choice, its position."""
+    x = parsed(value, q)
+    if not (q.low <= x <= q.high) or (q.above_low and x == q.low):
+        raise ValueRangeError(f"{q.name} must be {_expected(q)}, got {shown(value)}")
+    return x
+
+
+def parsed(value: Any, q: Quantity) -> float:
+    """One number in base units, whatever its size; of a choice, its position."""
     if q.choices:
         return _position(value, q)
     try:
-        x = units.to_base(value, q.unit)
-    except UnitError as error:
-        raise UnitError(f"{q.name}: {error}") from None
-    except (InputTypeError, ValueRangeError) as error:
+        return units.to_base(value, q.unit)
+    except (UnitError, InputTypeError, ValueRangeError) as error:
         raise type(error)(f"{q.name}: {error}") from None
-    if not (q.low <= x <= q.high) or (q.above_low and x == q.low):
-        raise ValueRangeError(f"{q.name} must be {_expected(q)}, got {value!r}")
-    return x
 
 
 def _position(value: Any, q: Quantity) -> float:
     if not isinstance(value, str):
-        raise InputTypeError(f"{q.name} is one of {q.range_text}, got {value!r}")
+        raise InputTypeError(f"{q.name} is one of {q.range_text}, got {shown(value)}")
     if value not in q.choices:
         raise unknown(f"{q.name}", value, q.choices)
     return float(q.choices.index(value))
 
 
 def _expected(q: Quantity) -> str:
-    unit = "" if q.unit == "1" else f" {q.unit}"
-    finite = "" if q.takes_infinity else " and finite"
+    unit = "" if q.unit == "1" else f", in {q.unit}"
+    finite = "" if q.takes_infinity or "<=" in q.range_text else " and finite"
     return f"{q.range_text}{finite}{unit}"
 
 
 def _check_range(values: Values, q: Quantity) -> None:
-    if values.size and _core.count_outside(np.ascontiguousarray(values).reshape(-1), q.low, q.high, q.above_low):
+    if values.size and not _within(values, q):
         with np.errstate(invalid="ignore"):
             wrong = ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
-        first = values[wrong].flat[0]
+        first = float(values[wrong].flat[0])
         raise ValueRangeError(f"{q.name} must be {_expected(q)}, got {first!r} among its {values.size} values")
+
+
+def _within(values: Values, q: Quantity) -> bool:
+    """Whether all values lie in the quantity's range; no copy is made."""
+    if values.flags.c_contiguous:
+        return not _core.count_outside(values.reshape(-1), q.low, q.high, q.above_low)
+    least, most = values.min(), values.max()  # NaN where one is
+    return bool(least >= q.low and most <= q.high and not (q.above_low and least == q.low))
 
 
 def numbers(values: Any, q: Quantity) -> Values:
     """Many numbers in base units, in their shape; texts are parsed once each."""
-    array = np.asarray(values)
+    if np.ma.isMaskedArray(values):
+        raise InputTypeError(f"{q.name}: a masked array has values missing: fill it, or leave them out")
+    array = values if isinstance(values, np.ndarray) else _array_of(values)
     if array.dtype.kind in "OUST":
-        distinct: dict[Any, float] = {}
-        flat = []
-        for item in array.reshape(-1).tolist():
-            if isinstance(item, str):
-                if item not in distinct:
-                    distinct[item] = number(item, q)
-                flat.append(distinct[item])
-            elif isinstance(item, (list, tuple, np.ndarray)):
-                raise InputTypeError(f"{q.name}: expected numbers, got a ragged or nested list")
-            else:
-                flat.append(number(item, q))
+        read = functools.lru_cache(maxsize=None)(lambda text: number(text, q))  # each text once
+        flat = [read(item) if isinstance(item, str) else number(item, q) for item in array.reshape(-1).tolist()]
         return np.array(flat, dtype=float).reshape(array.shape)
+    if not array.size:
+        return np.empty(array.shape)
     if q.choices or array.dtype.kind not in "iuf":
         expected = f"words of {q.range_text}" if q.choices else "numbers"
         raise InputTypeError(f"{q.name}: expected {expected}, got an array of {array.dtype}")
@@ -141,6 +151,22 @@ def numbers(values: Any, q: Quantity) -> Values:
         result = result.copy()
     _check_range(result, q)
     return result
+
+
+def _array_of(values: Any) -> npt.NDArray[Any]:
+    """A list as an array; one that holds other things than numbers keeps them, for their error to name them."""
+    try:
+        array = np.asarray(values)
+    except (ValueError, OverflowError, RecursionError):
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+    plain = array.dtype.kind in "iuf" and not (isinstance(values, list) and any(map(is_bool, values)))
+    return array if plain or array.ndim != 1 or not isinstance(values, list) else np.array(values, dtype=object)
+
+
+def is_bool(value: Any) -> bool:
+    """Whether a value is True or False, which Python also counts as a number."""
+    return isinstance(value, (bool, np.bool_))
 
 
 # ---------------------------------------------------------------------------------------------------------- inputs
@@ -155,9 +181,10 @@ def read_grid(keywords: Mapping[str, Any], wanted: Sequence[str] = ()) -> Grid:
             _add_presets(grid, name, value, explicit)
         else:
             _add_input(grid, input_quantity(name), value)
-    for name in explicit:  # an explicit input beats a preset that came later in the call
-        grid.inputs[name].origin = None
     _check_bounds(grid)
+    for dim in grid.sizes:
+        if dim in wanted and grid.inputs.get(dim, None) is None:
+            raise AxisError(f"an axis and an output are both called {dim!r}: give the axis another name")
     if grid.presets and wanted:
         check_effect(grid, wanted)
     return grid
@@ -175,8 +202,8 @@ def _add_input(grid: Grid, q: Quantity, value: Any) -> None:
     name = q.name
     if isinstance(value, tuple):
         raise InputTypeError(f"{name}: a tuple means a range, which this call does not take; a list makes an axis")
-    if value is None or isinstance(value, (bool, np.bool_)):
-        raise InputTypeError(f"{name}: expected {_expected(q)}, got {value!r}")
+    if value is None or is_bool(value) or isinstance(value, (bytes, bytearray, memoryview, np.timedelta64)):
+        raise InputTypeError(f"{name}: expected {'' if q.choices else 'a number '}{_expected(q)}, got {shown(value)}")
     if isinstance(value, units.Axis):
         _add_axis(grid, q, _resolve_axis(value, q))
     elif _is("pandas", "DataFrame", value):
@@ -194,7 +221,7 @@ def _add_input(grid: Grid, q: Quantity, value: Any) -> None:
         else:
             grid.inputs[name] = Input(q, np.array(number(float(array), q)))
     elif isinstance(value, (list, range, np.ndarray)) or (hasattr(value, "__array__") and not np.isscalar(value)):
-        array = numbers(list(value) if isinstance(value, range) else value, q)
+        array = numbers(_points_of(value, q) if isinstance(value, range) else value, q)
         if array.ndim > 1:
             raise AxisError(f"{name}: an array with {array.ndim} axes needs their names: give an xarray.DataArray")
         if array.ndim == 0:
@@ -203,6 +230,13 @@ def _add_input(grid: Grid, q: Quantity, value: Any) -> None:
             _add_axis(grid, q, array)
     else:
         grid.inputs[name] = Input(q, np.array(number(value, q)))
+
+
+def _points_of(value: range, q: Quantity) -> Values:
+    try:
+        return np.arange(value.start, value.stop, value.step, dtype=np.float64)
+    except (MemoryError, OverflowError, ValueError):
+        raise OutOfMemory(f"{q.name}: {shown(value)} has more points than fit into memory") from None
 
 
 def _is(module: str, cls: str, value: Any) -> bool:
@@ -245,22 +279,37 @@ def _add_series(grid: Grid, q: Quantity, series: Any) -> None:
     grid.inputs[q.name] = Input(q, numbers(values, q), (dim,))
 
 
+def _coordinate(array: Any, dim: Any) -> Any:
+    """An axis's own coordinate; None where it has only positions."""
+    return (array.coords[dim].to_numpy(), None) if dim in array.coords else None
+
+
+def _words_of_flags(array: Any, values: Any, q: Quantity) -> Any:
+    meanings = array.attrs["flag_meanings"].split()
+    flags = np.asarray(array.attrs.get("flag_values", range(len(meanings)))).tolist()
+    word_of = dict(zip(flags, meanings, strict=False))
+    try:
+        return np.array([word_of[v] for v in values.reshape(-1).tolist()]).reshape(values.shape)
+    except KeyError as error:
+        raise ValueRangeError(f"{q.name}: {error.args[0]} is none of the flag_values {flags}") from None
+
+
 def _add_data_array(grid: Grid, q: Quantity, array: Any) -> None:
     if len(set(array.dims)) != array.ndim:
         raise AxisError(f"{q.name}: the array names an axis twice: {array.dims}")
     for dim in array.dims:
-        coord = array.coords.get(dim)
-        grid.add_axis(str(dim), array.sizes[dim], None if coord is None else (coord.to_numpy(), None), q.name)
+        grid.add_axis(str(dim), array.sizes[dim], _coordinate(array, dim), q.name)
     given = array.attrs.get("units")
+    if given is not None and not isinstance(given, str):
+        raise InputTypeError(f"{q.name}: the attribute units of the array is no text, but {shown(given)}")
     values = array.to_numpy()
     if given is not None and not q.choices and given != q.unit and values.dtype.kind in "iuf":
         try:
             values = values * units.convert_factor(given, q.unit)
         except UnitError as error:
             raise UnitError(f"{q.name}: {error}") from None
-    if q.choices and "flag_meanings" in array.attrs:
-        meanings = array.attrs["flag_meanings"].split()
-        values = np.array([meanings[int(v)] for v in values.reshape(-1)]).reshape(values.shape)
+    if q.choices and isinstance(array.attrs.get("flag_meanings"), str) and values.dtype.kind in "iuf":
+        values = _words_of_flags(array, values, q)
     grid.inputs[q.name] = Input(q, numbers(values, q), tuple(str(dim) for dim in array.dims))
 
 
@@ -284,7 +333,7 @@ def find_preset(keyword: str, given: Any) -> Preset:
         return given
     if isinstance(given, str):
         return PRESETS[keyword][given]
-    raise InputTypeError(f"{keyword}: expected the name of a preset, a preset or a list of them, got {given!r}")
+    raise InputTypeError(f"{keyword}: expected the name of a preset, a preset or a list of them, got {shown(given)}")
 
 
 def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) -> None:
@@ -299,9 +348,8 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) 
         if given.ndim != 1:
             raise AxisError(f"{keyword}: expected an array of names along one axis, got {given.ndim} axes")
         names, dims = given.to_numpy().tolist(), (str(given.dims[0]),)
-        coord = given.coords.get(given.dims[0])
-        grid.add_axis(dims[0], len(names), None if coord is None else (coord.to_numpy(), None), keyword)
-    elif isinstance(given, (list, np.ndarray)):
+        grid.add_axis(dims[0], len(names), _coordinate(given, given.dims[0]), keyword)
+    elif isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim):
         names, dims = list(given), (keyword,)
         if not names:
             raise AxisError(f"{keyword}: the axis {keyword!r} is empty")
@@ -346,18 +394,21 @@ def _supplied_by(preset: Preset, name: str) -> float | None:
 def _check_bounds(grid: Grid) -> None:
     for name, i in grid.inputs.items():
         bound = grid.inputs.get(i.quantity.bound or "")
-        if bound is None:
+        if bound is None or np.max(i.values) <= np.min(bound.values):
             continue
-        zipped = i.dims == bound.dims
-        exceeds = np.any(i.values > bound.values) if zipped else np.max(i.values) > np.min(bound.values)
-        if exceeds:
-            largest, smallest = float(np.max(i.values)), float(np.min(bound.values))
-            text = f"{name} must not exceed {bound.quantity.name}"
-            raise ValueRangeError(
-                f"{text}, got {largest:g} and {smallest:g}"
-                if not zipped or not i.dims
-                else f"{text} at any point of {i.dims}"
-            )
+        dims = tuple(dict.fromkeys((*i.dims, *bound.dims)))
+        value, most = (_along(x, dims) for x in (i, bound))
+        exceeds = value > most
+        if exceeds.any():
+            first, limit = (float(np.broadcast_to(x, exceeds.shape)[exceeds][0]) for x in (value, most))
+            raise ValueRangeError(f"{name} must not exceed {bound.quantity.name}, got {first:g} and {limit:g}")
+
+
+def _along(i: Input, dims: Sequence[str]) -> Values:
+    """Values with one axis for each of `dims`, of length one where they do not vary."""
+    own = [dim for dim in dims if dim in i.dims]
+    turned = np.transpose(i.values, [i.dims.index(dim) for dim in own])
+    return turned[tuple(slice(None) if dim in own else np.newaxis for dim in dims)]
 
 
 def check_effect(grid: Grid, wanted: Sequence[str]) -> None:
@@ -383,6 +434,9 @@ def check_effect(grid: Grid, wanted: Sequence[str]) -> None:
 
 def explain_missing(error: MissingInput, grid: Grid) -> MissingInput:
     """Add why a list of presets does not supply the input, if that is the cause."""
+    hardware = grid.presets.get("hardware")
+    if hardware and "input 'chips'" in str(error):
+        return MissingInput(f"{error}; {hardware[0].name!r} is one chip: give chips=, or a whole system as hardware=")
     words = set(re.findall(r"\w+", str(error)))
     for name, why in grid.gaps.items():
         if name in words:
@@ -392,7 +446,11 @@ def explain_missing(error: MissingInput, grid: Grid) -> MissingInput:
 
 def wanted_names(outputs: str | Sequence[str]) -> list[str]:
     """Names of outputs, checked."""
-    names = [outputs] if isinstance(outputs, str) else list(outputs)
+    try:
+        names = [outputs] if isinstance(outputs, str) else list(outputs)
+    except (TypeError, MemoryError):
+        given = shown(outputs)
+        raise InputTypeError(f"outputs: expected the name of a quantity or a list of names, got {given}") from None
     for name in names:
         if isinstance(name, str) and name in PRESETS:
             raise UnknownName(f"{name!r} is an input that names a preset, not a quantity")

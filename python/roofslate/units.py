@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from roofslate.errors import AxisError, InputTypeError, UnitError, ValueRangeError
+from roofslate.errors import AxisError, InputTypeError, UnitError, ValueRangeError, shown
 
 __all__ = [
     "Axis",
@@ -166,7 +166,7 @@ class _UnitReader:
         while position < end:
             match = _TOKEN.match(text, position)
             if match is None:
-                raise UnitError(f"{text[position:].strip()!r} is not a unit")
+                raise UnitError(f"{shown(text[position:].strip())} is not a unit")
             kind = str(match.lastgroup)
             word = match[kind]
             self.tokens.append(("sign", "/") if word == "per" else (kind, word))
@@ -304,7 +304,7 @@ def parse(text: str, unit: str) -> float:
         Where the text cannot be read or its unit does not fit.
     """
     if not isinstance(text, str):
-        raise InputTypeError(f"expected a text such as {_EXAMPLES.get(unit, '50 ms')!r}, got {text!r}")
+        raise InputTypeError(f"expected a text such as {_EXAMPLES.get(unit, '50 ms')!r}, got {shown(text)}")
     return _parse(text, unit)
 
 
@@ -315,7 +315,7 @@ def _parse(text: str, unit: str) -> float:
         return _value(text, expected)
     except UnitError as error:
         reason = str(error) + ("" if str(error).endswith("?") else ".")
-        raise UnitError(f"cannot read {text!r} as {unit}: {reason} {_example(unit)}") from None
+        raise UnitError(f"cannot read {shown(text)} as {unit}: {reason} {_example(unit)}") from None
 
 
 def _value(text: str, expected: _Dimension) -> float:
@@ -405,9 +405,9 @@ def _convert_factor(unit_text: str, unit: str) -> float:
     try:
         factor, dimension = _read_unit(unit_text)
     except UnitError as error:
-        raise UnitError(f"cannot read {unit_text!r} as a unit of {unit}: {error}") from None
+        raise UnitError(f"cannot read {shown(unit_text)} as a unit of {unit}: {error}") from None
     if not _fits(dimension, expected) or ((factor, dimension) == _PERCENT and any(expected)):
-        raise UnitError(f"cannot convert {unit} to {unit_text!r}, which is {_spell(dimension)}")
+        raise UnitError(f"cannot convert {unit} to {shown(unit_text)}, which is {_spell(dimension)}")
     return float(factor)
 
 
@@ -456,7 +456,7 @@ def from_pint(quantity: Any, unit: str) -> Any:
 
 
 def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.timedelta64))
 
 
 def to_base(value: object, unit: str) -> float:
@@ -483,8 +483,9 @@ def to_base(value: object, unit: str) -> float:
             raise ValueRangeError("an integer is too large for a 64-bit floating-point number") from None
     if hasattr(value, "to_base_units") and hasattr(value, "magnitude") and np.ndim(value.magnitude) == 0:
         return float(from_pint(value, unit))
+    example = _EXAMPLES.get(unit, "50 ms")
     raise InputTypeError(
-        f"expected a number or a text such as {_EXAMPLES.get(unit, '50 ms')!r}, got {value!r} ({type(value).__name__})"
+        f"expected a number or a text such as {example!r}, got {shown(value)} ({type(value).__name__})"
     )
 
 

@@ -22,8 +22,8 @@ namespace support
     // Both ends of the number line, both zeros, and the places where exp, log and pow change their method.
     inline const std::vector<double>& hard_numbers()
     {
-        static const std::vector<double> numbers{0.0,    -0.0,   1.0,    -1.0,    inf,     -inf,    undefined,     5e-324, -5e-324, 2.2250738585072014e-308, 1e-310, DBL_MAX, -DBL_MAX, 0.5,  2.0,   3.0,
-            1.0 / 3, 0.1,    10.0,   -2.5,    709.78,  709.79,  -708.5,  -745.1,  -745.2, 1e-200,  1e200,                   1e-100, 1e100,   1.4142135623730951, 0.7071067811865476,
+        static const std::vector<double> numbers{0.0, -0.0, 1.0, -1.0, inf, -inf, undefined, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-310, DBL_MAX, -DBL_MAX, 0.5, 2.0, 3.0,
+            1.0 / 3, 0.1, 10.0, -2.5, 709.78, 709.79, -708.5, -745.1, -745.2, 1e-200, 1e200, 1e-100, 1e100, 1.4142135623730951, 0.7071067811865476,
             1.4142135623730949, 1 + DBL_EPSILON, 1 - DBL_EPSILON / 2, 1e15, 4503599627370497.5, 9007199254740993.0, -0.5, 2.5, -1e-300};
         return numbers;
     }

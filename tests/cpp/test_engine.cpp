@@ -136,6 +136,53 @@ namespace
                     ASSERT_TRUE(same_bits(memory[k], value_at(g, node, {k}))) << int(inner) << " then " << int(outer) << " at " << k << " gives " << memory[k];
             }
     }
+    // The zero that a max or min takes depends on the order of its arguments.
+    TEST_P(Engine, ZerosOfBothSigns)
+    {
+        const Using use(*GetParam());
+        std::vector<double> a(321), b(321), memory;
+        for (std::size_t k = 0; k < a.size(); ++k)
+            a[k] = std::vector<double>{0.0, -0.0, 1.0, -1.0}[k % 4], b[k] = std::vector<double>{0.0, -0.0, -1.0}[k % 3];
+        for (const Op op : {Op::max, Op::min})
+            for (int kind = 0; kind < 16; ++kind)
+            {
+                Graph g({321});
+                int x = g.leaf({a.data(), 1, {1}}), y = kind & 8 ? g.constant(kind & 4 ? -0.0 : 0.0) : g.leaf({b.data(), 1, {1}});
+                x = kind & 1 ? g.operation(Op::neg, x) : x;
+                y = kind & 4 ? g.operation(Op::neg, y) : y;
+                const int node = kind & 2 ? g.operation(op, y, x) : g.operation(op, x, y);
+                store(g, {output_in_order(g, node, memory)}, {});
+                for (std::size_t k = 0; k < a.size(); ++k)
+                    ASSERT_TRUE(same_bits(memory[k], value_at(g, node, {k}))) << kind << " at " << k;
+            }
+    }
+    // Rows too long to be copied whole are gathered piece by piece, and results scattered.
+    TEST_P(Engine, LongRowsThatAreNotContiguous)
+    {
+        const Using use(*GetParam());
+        Random random(15);
+        for (const std::size_t n : {std::size_t(65537), std::size_t(200003)})
+        {
+            std::vector<double> a(2 * n), b(3 * n), c(n), sums(2 * n, -77), products(n, -77);
+            for (std::vector<double>* v : {&a, &b, &c})
+                for (double& x : *v)
+                    x = uniform(random, 1, 2);
+            Graph g({2, n});
+            const auto along = [](const double* data, std::ptrdiff_t step) { return View{data, 2, {0, step}}; };
+            const int x = g.leaf(along(a.data(), 2)), y = g.leaf(along(b.data() + 3 * (n - 1), -3)), z = g.leaf(along(c.data(), 1));
+            const int sum = g.operation(Op::add, g.operation(Op::mul, x, y), z), product = g.operation(Op::sub, g.operation(Op::mul, y, z), x);
+            Output scattered{sum, sums.data() + 2 * (n - 1), {0, -2}, false}, even{product, products.data(), {0, 1}, false};
+            Options options;
+            options.threads = 2;
+            store(g, {scattered, even}, options);
+            for (std::size_t k = 0; k < n; ++k)
+            {
+                ASSERT_TRUE(same_bits(sums[2 * (n - 1 - k)], value_at(g, sum, {0, k}))) << k;
+                ASSERT_TRUE(same_bits(products[k], value_at(g, product, {0, k}))) << k;
+                ASSERT_EQ(sums[2 * (n - 1 - k) + 1], -77) << k;
+            }
+        }
+    }
     TEST_P(Engine, ManyShortAxes)
     {
         const Using use(*GetParam());
@@ -264,10 +311,15 @@ namespace
 
     // --- progress and stopping ---
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    constexpr bool sanitized = true;
+#else
+    constexpr bool sanitized = false;
+#endif
     struct Slow
     {
-        std::vector<double> a = std::vector<double>(3000, 1.5), b = std::vector<double>(4000, 0.5), memory;
-        Graph graph{{3000, 4000}};
+        std::vector<double> a = std::vector<double>(1000, 1.5), b = std::vector<double>(2000, 0.5), memory;
+        Graph graph{{1000, 2000}};
         Output output;
         Slow() : output(make()) {}
         Output make()
@@ -293,13 +345,16 @@ namespace
         };
         store(slow.graph, {slow.output}, options);
         EXPECT_GE(calls, 2u);
-        EXPECT_EQ(all, 12000000u);
+        EXPECT_EQ(all, 2000000u);
         for (const double x : slow.memory)
             ASSERT_TRUE(same_bits(x, slow.memory.front()));
         options.report = [&](std::size_t, std::size_t) { return false; };
         const auto start = std::chrono::steady_clock::now();
         EXPECT_THROW(store(slow.graph, {slow.output}, options), Interrupted);
-        EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(200));
+        if (!sanitized)
+        {
+            EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(200));
+        }
         store(slow.graph, {slow.output}, {}); // and the engine goes on working
         EXPECT_EQ(slow.memory.front(), slow.memory.back());
     }

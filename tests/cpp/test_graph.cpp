@@ -118,7 +118,7 @@ namespace
 
     void check_ranges(const Graph& graph)
     {
-        const std::vector<Range> bounds = ranges(graph);
+        const auto bounds = ranges(graph);
         std::vector<std::size_t> point(graph.shape().size(), 0);
         std::vector<double> value(std::size_t(graph.size()));
         do
@@ -172,7 +172,7 @@ namespace
         Graph g({2, 2});
         const int x = g.leaf({a, 1, {1}}), y = g.leaf({b, 2, {0, 1}});
         const int sum = g.operation(Op::add, x, y), product = g.operation(Op::mul, x, y), quotient = g.operation(Op::div, y, x), most = g.operation(Op::max, x, y);
-        const std::vector<Range> r = ranges(g);
+        const auto r = ranges(g);
         const auto is = [&](int node, double low, double high) { return r[std::size_t(node)].low == low && r[std::size_t(node)].high == high; };
         EXPECT_TRUE(is(sum, 1, 7) && is(product, -3, 12) && is(quotient, -0.5, 2) && is(most, 2, 4));
     }

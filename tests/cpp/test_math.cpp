@@ -10,8 +10,10 @@ namespace
     double ulps(double got, long double exact)
     {
         if (std::isinf(got) || std::isinf(double(exact)))
-            return std::isinf(got) && std::isinf(double(exact)) && (got > 0) == (exact > 0) ? 0 : std::fabs(exact) > 0x1.fffffffffffffp1023L && std::fabs(exact) < 0x1p1024L ? 0.5 : inf;
-        const int exponent = exact == 0 ? -1074 : std::max(std::ilogb(double(std::fabs(exact))) - 52, -1074);
+            return std::isinf(got) && std::isinf(double(exact)) && (got > 0) == (exact > 0) ? 0 : std::fabs(exact) > 0x1.fffffffffffffp1023L && std::fabs(exact) < 0x1p1024L ? 0.5
+                                                                                                                                                                             : inf;
+        const double size = double(std::fabs(exact));
+        const int exponent = size == 0 ? -1074 : std::max(std::ilogb(size) - 52, -1074);
         return double(std::fabs((long double)got - exact) / std::scalbn(1.0L, exponent));
     }
     double random_positive(Random& random) // all exponents alike, denormal numbers among them

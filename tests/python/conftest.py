@@ -1,6 +1,7 @@
-"""What the tests share: the instruction sets of this machine, fresh interpreters, comparison by bits, a whole scenario."""
+"""What the tests share: instruction sets, fresh interpreters, comparison by bits, a whole scenario, a scratch build."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -119,3 +120,42 @@ def whole_scenario():
         if q.bound and name in chosen and q.bound in chosen:
             chosen[name] = min(chosen[name], chosen[q.bound])
     return chosen
+
+
+ADDED = """
+    struct answer_cost
+    {
+        static constexpr Spec spec = Spec("c_a", "USD/sequence", "price of an answer", "none");
+        template <class T> static constexpr T formula(in<cost_per_token, T> c, in<response_length, T> L)
+        { return c * L; }
+    };
+
+    using scheduling = list<answer_cost, """
+
+
+@pytest.fixture(scope="session")
+def scratch_build(tmp_path_factory):
+    """A copy of the sources with one more quantity, `answer_cost`, built in a minute at most."""
+    cmake = shutil.which("cmake") or pytest.skip("building the extension needs CMake")
+    pybind11 = pytest.importorskip("pybind11", reason="building the extension needs pybind11")
+    folder = tmp_path_factory.mktemp("scratch")
+    for part in ("cpp", "cmake", "python"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    for file in ("CMakeLists.txt", "pyproject.toml", "README.md"):
+        shutil.copy(ROOT / file, folder / file)
+    header = folder / "cpp/include/roofslate/quantities/scheduling.hpp"
+    text = header.read_text(encoding="utf-8")
+    assert text.count("    using scheduling = list<") == 1
+    header.write_text(text.replace("    using scheduling = list<", ADDED), encoding="utf-8")
+    build = folder / "build"
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    places = [f"-Dpybind11_DIR={pybind11.get_cmake_dir()}", f"-DPython_EXECUTABLE={sys.executable}"]
+    for command in (
+        [cmake, "-S", folder, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", *places],
+        [cmake, "--build", build, "--parallel", "2", "--target", "_core"],
+    ):
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    (module,) = build.glob("_core*.so")
+    shutil.copy(module, folder / "python/roofslate")
+    return folder

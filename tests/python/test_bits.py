@@ -125,11 +125,16 @@ def test_instruction_sets_threads_and_points(seed, instruction_sets, bits):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 513, 1000])
-def test_remainders_of_a_tile(n, instruction_set, decode, bits):
+@pytest.mark.usefixtures("instruction_set")
+def test_remainders_of_a_tile(n, decode, bits):
     batch = 1.0 + 3.7 * np.arange(n)
     whole = 1.0 + 3.7 * np.arange(2048)
-    short = rs.evaluate(OUTPUTS[:3] + ["binding_term"], **{**CENTRES, **decode, "batch_size": batch, "expert_reads": "expected"})
-    long = rs.evaluate(OUTPUTS[:3] + ["binding_term"], **{**CENTRES, **decode, "batch_size": whole, "expert_reads": "expected"})
+    short = rs.evaluate(
+        [*OUTPUTS[:3], "binding_term"], **{**CENTRES, **decode, "batch_size": batch, "expert_reads": "expected"}
+    )
+    long = rs.evaluate(
+        [*OUTPUTS[:3], "binding_term"], **{**CENTRES, **decode, "batch_size": whole, "expert_reads": "expected"}
+    )
     for name in short:
         assert short[name].shape == (n,)
         assert np.array_equal(bits(short[name]), bits(long[name][:n])), name
@@ -192,7 +197,8 @@ def test_call_styles(shape, decode, bits):
 
 
 @pytest.mark.parametrize("offset", range(8))
-def test_rows_that_are_not_aligned(offset, instruction_set, decode, bits):
+@pytest.mark.usefixtures("instruction_set")
+def test_rows_that_are_not_aligned(offset, decode, bits):
     context = np.linspace(1, 1e5, 1003)
     memory = np.full((9, 1003 + 8), -77.0)
     out = memory[:, offset : offset + 1003]
@@ -229,7 +235,9 @@ def test_constants_inputs_and_the_same_quantity_twice(decode, bits):
     assert float(found.chips) == 72
     assert found.chips.dims == ()
     assert float(found.hbm_drain_time) == 0.024
-    assert np.array_equal(bits(found.pass_tokens), bits(batch))  # one node with round_tokens and the input itself: times one
+    assert np.array_equal(
+        bits(found.pass_tokens), bits(batch)
+    )  # one node with round_tokens and the input itself: times one
     assert np.array_equal(bits(found.round_tokens), bits(batch))
     assert float(found.microbatches) == 1
     twice = rs.frame(pd.DataFrame({"batch_size": batch}), ["pass_tokens", "batch_size"])

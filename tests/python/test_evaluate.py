@@ -60,7 +60,9 @@ def test_a_supplied_quantity_changes_nothing_when_it_has_its_own_value(decode):
     question = {**decode, "batch_size": np.linspace(1, 5000, 100)}
     times = rs.evaluate("pass_time", **question)
     assert rs.evaluate("cost_per_token", pass_time=times, **question).equals(rs.evaluate("cost_per_token", **question))
-    assert rs.evaluate("cost_per_token", **question, pass_time=times).identical(rs.evaluate("cost_per_token", **question))
+    assert rs.evaluate("cost_per_token", **question, pass_time=times).identical(
+        rs.evaluate("cost_per_token", **question)
+    )
 
 
 def test_an_input_that_is_an_axis_comes_back_as_a_coordinate(decode):
@@ -71,7 +73,9 @@ def test_an_input_that_is_an_axis_comes_back_as_a_coordinate(decode):
 
 def test_attributes_survive_netcdf():
     """Plain texts and arrays of numbers: what NetCDF takes, on variables, coordinates and the whole."""
-    found = rs.evaluate(["pass_time", "binding_term"], batch_size=[1, 2], context_length="8k", overlap=["board", "none"], **PRESETS)
+    found = rs.evaluate(
+        ["pass_time", "binding_term"], batch_size=[1, 2], context_length="8k", overlap=["board", "none"], **PRESETS
+    )
     places = [found.attrs, *(found[name].attrs for name in found.variables)]
     for attrs in places:
         for key, value in attrs.items():
@@ -106,7 +110,9 @@ def test_choices_come_out_as_flags(decode):
 def test_units_of_the_result(decode):
     question = {**decode, "batch_size": [100, 1000]}
     plain = rs.evaluate(["cost_per_token", "pass_time"], **question)
-    found = rs.evaluate(["cost_per_token", "pass_time"], units={"cost_per_token": "USD/Mtoken", "pass_time": "ms"}, **question)
+    found = rs.evaluate(
+        ["cost_per_token", "pass_time"], units={"cost_per_token": "USD/Mtoken", "pass_time": "ms"}, **question
+    )
     assert found.cost_per_token.attrs["units"] == "USD/Mtoken"
     assert found.pass_time.attrs["units"] == "ms"
     assert np.allclose(found.cost_per_token, plain.cost_per_token * 1e6, rtol=1e-15, atol=0)
@@ -188,7 +194,21 @@ def test_axes_in_every_form(values):
     assert found.batch_size.to_numpy().tolist() == [1, 2, 4]
 
 
-@pytest.mark.parametrize("value", [64, 64.0, "64", "0.064k", "64 seq", np.float32(64), np.int16(64), np.array(64), np.array(64.0), xr.DataArray(64.0)])
+@pytest.mark.parametrize(
+    "value",
+    [
+        64,
+        64.0,
+        "64",
+        "0.064k",
+        "64 seq",
+        np.float32(64),
+        np.int16(64),
+        np.array(64),
+        np.array(64.0),
+        xr.DataArray(64.0),
+    ],
+)
 def test_single_numbers_in_every_form(value):
     assert float(rs.evaluate("pass_tokens", batch_size=value)) == 64
     assert rs.value("pass_tokens", batch_size=value) == 64
@@ -214,11 +234,19 @@ def test_a_series_brings_its_index():
     assert found.sel(deployment="large") == 2
     days = pd.Series(["1 seq", "2 seq"], index=pd.date_range("2026-01-01", periods=2))
     assert rs.evaluate("pass_tokens", batch_size=days).sel(index="2026-01-02") == 2
-    assert rs.evaluate("pass_tokens", batch_size=pd.Series(pd.array([1, 2], dtype="Int64"))).to_numpy().tolist() == [1, 2]
+    assert rs.evaluate("pass_tokens", batch_size=pd.Series(pd.array([1, 2], dtype="Int64"))).to_numpy().tolist() == [
+        1,
+        2,
+    ]
 
 
 def test_a_data_array_brings_its_dims_and_units():
-    batch = xr.DataArray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dims=("site", "hour"), coords={"site": ["a", "b"]}, attrs={"units": "ksequence"})
+    batch = xr.DataArray(
+        [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]],
+        dims=("site", "hour"),
+        coords={"site": ["a", "b"]},
+        attrs={"units": "ksequence"},
+    )
     found = rs.evaluate("pass_tokens", batch_size=batch, pass_length=[1, 2])
     assert found.dims == ("site", "hour", "pass_length")
     assert found.sel(site="b", pass_length=2).to_numpy().tolist() == [8000, 10000, 12000]
@@ -262,6 +290,22 @@ def test_axes_with_units():
     assert np.allclose(ratios, 2.0 ** np.arange(11), rtol=1e-13)
 
 
+def test_quantities_of_pint():
+    pint = pytest.importorskip("pint", reason="needs pint")
+    unit = pint.UnitRegistry()
+    capacity, bandwidth = unit.Quantity(192, "gigabyte"), unit.Quantity(8, "terabyte / second")
+    assert rs.value("hbm_drain_time", hbm_capacity=capacity, hbm_bandwidth=bandwidth) == 0.024
+    several = rs.evaluate(
+        "hbm_drain_time", hbm_capacity=unit.Quantity([96.0, 192.0], "gigabyte"), hbm_bandwidth="8 TB/s"
+    )
+    assert several.dims == ("hbm_capacity",)
+    assert several.to_numpy().tolist() == [0.012, 0.024]
+    with pytest.raises(
+        errors.UnitError, match=r"hbm_capacity: a quantity in .*second was given, but byte/chip was expected"
+    ):
+        rs.evaluate("hbm_drain_time", hbm_capacity=unit.Quantity(1, "second"), hbm_bandwidth="8 TB/s")
+
+
 def test_choices_go_in_as_words(decode):
     found = rs.evaluate("pass_time", overlap=["board", "serial_kv", "none"], **decode)
     assert found.dims == ("overlap",)
@@ -278,7 +322,11 @@ def test_choices_that_came_out_go_in_again(decode):
     assert rs.evaluate("pass_time", overlap=term, **decode).identical(
         rs.evaluate("pass_time", overlap=xr.DataArray(["none", "board"], dims="mode"), **decode)
     )
-    other = xr.DataArray(np.array([5, 4], dtype=np.int8), dims="mode", attrs={"flag_values": np.array([4, 5]), "flag_meanings": "board none"})
+    other = xr.DataArray(
+        np.array([5, 4], dtype=np.int8),
+        dims="mode",
+        attrs={"flag_values": np.array([4, 5]), "flag_meanings": "board none"},
+    )
     assert rs.evaluate("overlap", overlap=other).to_numpy().tolist() == [2, 0]
     with pytest.raises(errors.RoofslateError, match="overlap"):
         rs.evaluate("overlap", overlap=other + 1)
@@ -287,7 +335,13 @@ def test_choices_that_came_out_go_in_again(decode):
 
 
 def test_presets_make_an_axis():
-    found = rs.evaluate("pass_time", model=["DeepSeek-V3", "Kimi-K2"], hardware=["HGX H200", "GB200 NVL72"], batch_size=64, context_length="8k")
+    found = rs.evaluate(
+        "pass_time",
+        model=["DeepSeek-V3", "Kimi-K2"],
+        hardware=["HGX H200", "GB200 NVL72"],
+        batch_size=64,
+        context_length="8k",
+    )
     assert found.dims == ("model", "hardware")
     assert found.model.to_numpy().tolist() == ["DeepSeek-V3", "Kimi-K2"]
     for model in found.model.to_numpy():

@@ -13,7 +13,9 @@ from roofslate import errors
 
 @pytest.fixture(name="table")
 def three_rows():
-    return pd.DataFrame({"batch_size": [1.0, 64.0, 4096.0], "context_length": [1e3, 8e3, 1e5]}, index=["small", "middle", "large"])
+    return pd.DataFrame(
+        {"batch_size": [1.0, 64.0, 4096.0], "context_length": [1e3, 8e3, 1e5]}, index=["small", "middle", "large"]
+    )
 
 
 @pytest.fixture(name="rest")
@@ -94,7 +96,10 @@ def test_columns_of_every_type(column):
     assert found["pass_tokens"].tolist() == [3, 6, 12]
 
 
-@pytest.mark.parametrize("kind", ["int64[pyarrow]", "double[pyarrow]", "float[pyarrow]", "string[pyarrow]", "decimal", "dictionary", "chunked"])
+@pytest.mark.parametrize(
+    "kind",
+    ["int64[pyarrow]", "double[pyarrow]", "float[pyarrow]", "string[pyarrow]", "decimal", "dictionary", "chunked"],
+)
 def test_arrow_columns(kind):
     pa = pytest.importorskip("pyarrow", reason="Arrow-backed columns need pyarrow")
     if kind == "decimal":
@@ -134,7 +139,9 @@ def test_presets_in_columns():
         table = pd.DataFrame({"model": pd.Series(names, dtype=kind), "hardware": hardware, "batch_size": [1, 2, 3]})
         found = rs.frame(table, "pass_time", context_length="8k")
         for k in range(3):
-            assert found["pass_time"][k] == rs.value("pass_time", model=names[k], hardware=hardware[k], batch_size=k + 1, context_length="8k")
+            assert found["pass_time"][k] == rs.value(
+                "pass_time", model=names[k], hardware=hardware[k], batch_size=k + 1, context_length="8k"
+            )
     over = rs.frame(table.assign(chips=[8, 16, 32]), "chips", context_length="8k")
     assert over["chips"].tolist() == [8, 16, 32]
     with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
@@ -159,13 +166,23 @@ def test_bad_rows_are_nan_and_counted_once():
     assert [str(w.message) for w in caught] == ["5 of 6 rows hold NaN: an input is missing or outside of its range"]
     assert issubclass(caught[0].category, rs.RoofslateWarning)
     assert caught[0].filename == __file__
-    assert found["pass_tokens"].isna().tolist() == [False, True, True, True, True, True]  # NaN where a default exists too
+    assert found["pass_tokens"].isna().tolist() == [
+        False,
+        True,
+        True,
+        True,
+        True,
+        True,
+    ]  # NaN where a default exists too
     assert found["overlap"].isna().tolist() == [False, True, True, True, True, True]
     assert found["pass_tokens"][0] == 1
 
 
 def test_rows_that_break_a_bound_are_bad():
-    for table, more in (({"experts": [8, 16], "experts_per_token": [9, 9]}, {}), ({"experts": [8, 16]}, {"experts_per_token": 9})):
+    for table, more in (
+        ({"experts": [8, 16], "experts_per_token": [9, 9]}, {}),
+        ({"experts": [8, 16]}, {"experts_per_token": 9}),
+    ):
         with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
             found = rs.frame(pd.DataFrame(table), "expert_coverage", batch_size=1, **more)
         assert found["expert_coverage"].isna().tolist() == [True, False]
@@ -185,7 +202,9 @@ def test_columns_cut_the_graph():
 
 def test_threads_change_nothing(decode):
     rng = np.random.default_rng(4)
-    table = pd.DataFrame({"batch_size": 1 + 4000 * rng.random(300_001), "context_length": 1 + 1e5 * rng.random(300_001)})
+    table = pd.DataFrame(
+        {"batch_size": 1 + 4000 * rng.random(300_001), "context_length": 1 + 1e5 * rng.random(300_001)}
+    )
     rest = {name: x for name, x in decode.items() if name not in table}
     one, three = (rs.frame(table, ["cost_per_token", "binding_term"], threads=n, **rest) for n in (1, 3))
     pd.testing.assert_frame_equal(one, three, check_exact=True)
@@ -204,21 +223,56 @@ def test_columns_that_are_no_inputs(table, rest):
     [
         ({"batch_sise": [1]}, {}, errors.UnknownName, "unknown input 'batch_sise'; did you mean 'batch_size'?"),
         ({3: [1]}, {}, errors.UnknownName, "unknown input 3"),
-        ({"batch_size": [1]}, {"batch_size": 2}, errors.InputTypeError, "'batch_size' is a column of the table and a keyword"),
-        ({"batch_size": [1]}, {"pass_length": [1, 2]}, errors.AxisError, "pass_length: rs.frame takes one value for all rows"),
-        ({"batch_size": ["1", "2 GB"]}, {}, errors.UnitError, "batch_size: cannot read '2 GB' as sequence: it is in byte"),
+        (
+            {"batch_size": [1]},
+            {"batch_size": 2},
+            errors.InputTypeError,
+            "'batch_size' is a column of the table and a keyword",
+        ),
+        (
+            {"batch_size": [1]},
+            {"pass_length": [1, 2]},
+            errors.AxisError,
+            "pass_length: rs.frame takes one value for all rows",
+        ),
+        (
+            {"batch_size": ["1", "2 GB"]},
+            {},
+            errors.UnitError,
+            "batch_size: cannot read '2 GB' as sequence: it is in byte",
+        ),
         ({"batch_size": ["1", "two"]}, {}, errors.UnitError, "batch_size: cannot read 'two' as sequence"),
         ({"batch_size": [True, False]}, {}, errors.InputTypeError, "batch_size: expected a number"),
-        ({"batch_size": pd.Series([1, True], dtype=object)}, {}, errors.InputTypeError, "batch_size: expected a number"),
+        (
+            {"batch_size": pd.Series([1, True], dtype=object)},
+            {},
+            errors.InputTypeError,
+            "batch_size: expected a number",
+        ),
         ({"batch_size": [1j, 2]}, {}, errors.InputTypeError, "batch_size: expected a number"),
         ({"batch_size": [datetime.datetime(2026, 1, 1)]}, {}, errors.InputTypeError, "batch_size: expected a number"),
         ({"batch_size": pd.to_timedelta([1], unit="s")}, {}, errors.InputTypeError, "batch_size: expected a number"),
-        ({"batch_size": pd.Series([1, {"a": 1}], dtype=object)}, {}, errors.InputTypeError, "batch_size: expected a number"),
+        (
+            {"batch_size": pd.Series([1, {"a": 1}], dtype=object)},
+            {},
+            errors.InputTypeError,
+            "batch_size: expected a number",
+        ),
         ({"batch_size": pd.Series([1, [1]], dtype=object)}, {}, errors.InputTypeError, "batch_size: expected a number"),
-        ({"batch_size": pd.Series([1, 10**400], dtype=object)}, {}, errors.ValueRangeError, "batch_size: an integer is too large"),
+        (
+            {"batch_size": pd.Series([1, 10**400], dtype=object)},
+            {},
+            errors.ValueRangeError,
+            "batch_size: an integer is too large",
+        ),
         ({"overlap": ["board", "bord"]}, {}, errors.UnknownName, "unknown overlap 'bord'; did you mean 'board'?"),
         ({"overlap": [0, 1]}, {}, errors.InputTypeError, "overlap: expected words of 'board'"),
-        ({"model": ["Kimi-K2", "Kimi-K3"]}, {}, errors.UnknownName, "unknown model preset 'Kimi-K3'; did you mean 'Kimi-K2'?"),
+        (
+            {"model": ["Kimi-K2", "Kimi-K3"]},
+            {},
+            errors.UnknownName,
+            "unknown model preset 'Kimi-K3'; did you mean 'Kimi-K2'?",
+        ),
         ({"model": [1]}, {}, errors.InputTypeError, "model: expected the name of a preset"),
         ({"pass_length": [1]}, {}, errors.MissingInput, "missing input 'batch_size'"),
     ],
@@ -236,7 +290,9 @@ def test_mistakes_of_the_call(table):
         rs.frame(table, "pass_tokns")
     with pytest.raises(errors.AxisError, match="two columns of the same name"):
         rs.frame(pd.DataFrame([[1, 2]], columns=["batch_size", "batch_size"]), "pass_tokens")
-    with pytest.raises(errors.IneffectiveInput, match="'kv_heads' has no effect: model='lecture' supplies 'kv_bytes_per_token'"):
+    with pytest.raises(
+        errors.IneffectiveInput, match="'kv_heads' has no effect: model='lecture' supplies 'kv_bytes_per_token'"
+    ):
         rs.frame(pd.DataFrame({"kv_heads": [1, 2]}), "kv_bytes_per_token", model="lecture")
     with pytest.raises(errors.InputTypeError, match="ignore"):
         rs.frame(table, "pass_tokens", ignore=3)

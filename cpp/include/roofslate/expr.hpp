@@ -132,6 +132,12 @@ namespace roofslate
         text,
         latex
     };
-    // The expression at `root`, with `symbols[k]` for its k-th input.
-    std::string print(const Tape& tape, int root, const std::vector<std::string>& symbols, Notation notation);
+    // How the inputs of an expression are written: their symbols, and of those that are choices the words (else nullptr).
+    struct Inscription
+    {
+        std::vector<std::string> symbols;
+        std::vector<const char* const*> words;
+    };
+    std::string print(const Tape& tape, int root, const Inscription& inputs, Notation notation);
+    inline std::string print(const Tape& tape, int root, const std::vector<std::string>& symbols, Notation notation) { return print(tape, root, Inscription{symbols, std::vector<const char* const*>(symbols.size(), nullptr)}, notation); }
 }

@@ -14,11 +14,10 @@ namespace roofslate
         View view;
         view.data = array.data() + array.data_offset();
         for (std::size_t d = 0; d < axes.size(); ++d)
-            if (array.shape()[d] > 1)
-            {
-                view.axes |= AxisSet(1) << axes[d];
-                view.stride[axes[d]] = std::ptrdiff_t(array.strides()[d]);
-            }
+        {
+            view.axes |= AxisSet(1) << axes[d];
+            view.stride[axes[d]] = array.shape()[d] > 1 ? std::ptrdiff_t(array.strides()[d]) : 0;
+        }
         return view;
     }
 

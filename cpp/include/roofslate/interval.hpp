@@ -22,13 +22,15 @@ namespace roofslate
             return {};
         return {std::min(std::min(a, b), std::min(c, d)), std::max(std::max(a, b), std::max(c, d))};
     }
+    // Infinities of both signs can meet: their sum is NaN, though no sum of ends shows it.
+    inline bool opposite(const Range& a, const Range& b) { return (a.low == -HUGE_VAL && b.high == HUGE_VAL) || (a.high == HUGE_VAL && b.low == -HUGE_VAL); }
     inline Range range_of(Op op, const Range& a, const Range& b, const Range& c)
     {
         const auto monotone = [&](auto f) { return hull(f(a.low), f(a.high), f(a.low), f(a.high)); };
         switch (op)
         {
-        case Op::add: return hull(a.low + b.low, a.high + b.high, a.low + b.low, a.high + b.high);
-        case Op::sub: return hull(a.low - b.high, a.high - b.low, a.low - b.high, a.high - b.low);
+        case Op::add: return opposite(a, b) ? Range{} : hull(a.low + b.low, a.high + b.high, a.low + b.low, a.high + b.high);
+        case Op::sub: return opposite(a, {-b.high, -b.low}) ? Range{} : hull(a.low - b.high, a.high - b.low, a.low - b.high, a.high - b.low);
         case Op::mul:
             if (a.known() && b.known() && !(a.holds_zero() && b.infinite()) && !(b.holds_zero() && a.infinite()))
                 return hull(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high);

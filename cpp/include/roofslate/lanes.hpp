@@ -27,7 +27,7 @@ namespace roofslate
         friend Lanes operator-(const Lanes& a, const Lanes& b) { return a.v - b.v; }
         friend Lanes operator*(const Lanes& a, const Lanes& b) { return a.v * b.v; }
         friend Lanes operator/(const Lanes& a, const Lanes& b) { return a.v / b.v; }
-        friend Lanes operator-(const Lanes& a) { return -a.v; }
+        friend Lanes operator-(const Lanes& a) { return a.v ^ Batch(-0.0); } // xsimd 8 takes it from zero, which loses the sign of zero
         friend Mask operator<(const Lanes& a, const Lanes& b) { return a.v < b.v; }
         friend Mask operator>(const Lanes& a, const Lanes& b) { return a.v > b.v; }
         friend Mask operator<=(const Lanes& a, const Lanes& b) { return a.v <= b.v; }
@@ -38,8 +38,8 @@ namespace roofslate
         friend Lanes min(const Lanes& a, const Lanes& b) { return xsimd::select((a.v < b.v) || xsimd::isnan(a.v), a.v, b.v); }
         friend Lanes abs(const Lanes& a) { return xsimd::abs(a.v); }
         friend Lanes sqrt(const Lanes& a) { return xsimd::sqrt(a.v); }
-        friend Lanes ceil(const Lanes& a) { return xsimd::ceil(a.v); }
-        friend Lanes floor(const Lanes& a) { return xsimd::floor(a.v); }
+        friend Lanes ceil(const Lanes& a) { return xsimd::ceil(a.v) | (a.v & Batch(-0.0)); } // without SSE4 it loses the sign of zero
+        friend Lanes floor(const Lanes& a) { return xsimd::floor(a.v) | (a.v & Batch(-0.0)); }
         friend bool all(const Mask& m) { return xsimd::all(m); }
 
         // max and min where neither is NaN and not both are zero: one instruction

@@ -125,7 +125,8 @@ namespace roofslate
                 return {s, (a - (s - t)) + (b - t)};
             }
 
-            // log in two parts, so that pow is good to 2 ulp: log(m) = 2 z + 2 z^3 (1/3 + z^2/5 + ...), z = f / (2 + f) in two parts.
+            // log in two parts, so that pow is good to 2 ulp: log(m) = 2 z + (2/3) z^3 + (2/5) z^5 + ..., z = f / (2 + f).
+            // The first two terms are carried in two parts, the rest is too small for its rounding to matter.
             template <class T> inline Pair<T> log_pair(const T& x)
             {
                 const Reduced<T> v = reduce(x);
@@ -134,12 +135,31 @@ namespace roofslate
                 const T z = f / d;
                 const Pair<T> zd = product(z, d);
                 const T z_low = (((f - zd.high) - zd.low) - z * d_low) / d;
-                const T w = z * z;
-                const T tail = z * log_series(w); // 2 z^3/3 + ...: small, so its own rounding does not matter
-                const Pair<T> a = sum(v.exponent * T(6.93147180369123816490e-01), z + z); // the product is exact: the constant ends in 21 zeros
-                const T low = a.low + (v.exponent * T(1.90821492927058770002e-10) + (z_low + z_low) + tail);
-                const T high = a.high + low;
-                return {high, (a.high - high) + low};
+
+                const Pair<T> square = product(z, z);
+                const T w = square.high, w_low = square.low + (z + z) * z_low;
+                const Pair<T> cube = product(z, w);
+                const T third(2.0 / 3.0), third_low(3.700743415417188e-17);
+                const Pair<T> second = product(cube.high, third);
+                const T second_low = second.low + ((cube.low + (z * w_low + z_low * w)) * third + cube.high * third_low);
+                T rest(2.0 / 27.0);
+                rest = rest * w + T(2.0 / 25.0);
+                rest = rest * w + T(2.0 / 23.0);
+                rest = rest * w + T(2.0 / 21.0);
+                rest = rest * w + T(2.0 / 19.0);
+                rest = rest * w + T(2.0 / 17.0);
+                rest = rest * w + T(2.0 / 15.0);
+                rest = rest * w + T(2.0 / 13.0);
+                rest = rest * w + T(2.0 / 11.0);
+                rest = rest * w + T(2.0 / 9.0);
+                rest = rest * w + T(2.0 / 7.0);
+                rest = rest * w + T(2.0 / 5.0);
+
+                const Pair<T> first = sum(v.exponent * T(6.93147180369123816490e-01), z + z); // the product is exact: the constant ends in 21 zeros
+                const Pair<T> both = sum(first.high, second.high);
+                const T low = both.low + (first.low + (v.exponent * T(1.90821492927058770002e-10) + ((z_low + z_low) + (second_low + cube.high * w * rest))));
+                const T high = both.high + low;
+                return {high, (both.high - high) + low};
             }
             // a^b = e^(b log a) for a >= 0; 1 for b = 0 and for a = 1; NaN for negative a.
             template <class T> inline T pow(const T& a, const T& b)

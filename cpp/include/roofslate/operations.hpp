@@ -140,7 +140,7 @@ namespace roofslate::ROOFSLATE_SET
                     {
                         if (q->second.scalar == 0)
                             ROOFSLATE_EACH(a[j] = a[j] / s)
-                        const Value r(q->second.scalar), smallest(1e-200), largest(1e200);
+                        const Value r(q->second.scalar), smallest(least_quotient), largest(most_quotient);
                         ROOFSLATE_EACH(const Value size = abs(a[j] * r); a[j] = all((size > smallest) && (size < largest)) ? corrected(a[j], s, r) : a[j] / s)
                     }
                     case Code::maximum: ROOFSLATE_EACH(a[j] = max(a[j], s))
@@ -253,6 +253,42 @@ namespace roofslate::ROOFSLATE_SET
             for (; i < end; i += width)
                 single(program, i, end - i < width ? end - i : width);
         }
+        template <class Bad> std::size_t count(std::size_t n, Bad bad) // lanes are counted in registers: exact below 2^53
+        {
+            Value counts(0.0);
+            std::size_t i = 0;
+            for (; i + width <= n; i += width)
+                counts = counts + bad(i, width);
+            if (i < n)
+                counts = counts + bad(i, n - i);
+            alignas(64) double lanes[width];
+            counts.store(lanes);
+            double all = 0;
+            for (const double lane : lanes)
+                all += lane;
+            return std::size_t(all);
+        }
+        Value loaded(const double* p, std::size_t lanes, double elsewhere)
+        {
+            if (lanes == width)
+                return Value::load(p);
+            Padded last;
+            for (std::size_t k = 0; k < width; ++k)
+                last.values[k] = k < lanes ? p[k] : elsewhere;
+            return Value::load(last.values);
+        }
+        std::size_t outside(const double* values, std::size_t n, double low, double high, bool above_low)
+        {
+            const Value least(low), most(high), one(1.0), zero(0.0);
+            return count(n, [&](std::size_t i, std::size_t lanes) {
+                const Value x = loaded(values + i, lanes, high);
+                return select((above_low ? least < x : least <= x) && x <= most, zero, one);
+            });
+        }
+        std::size_t above(const double* values, const double* limits, std::size_t n)
+        {
+            return count(n, [&](std::size_t i, std::size_t lanes) { return truth(loaded(values + i, lanes, 0) > loaded(limits + i, lanes, 0)); });
+        }
         void fence()
         {
 #if defined(__x86_64__)
@@ -261,5 +297,5 @@ namespace roofslate::ROOFSLATE_SET
         }
     }
     extern const InstructionSet set;
-    const InstructionSet set{ROOFSLATE_TEXT(ROOFSLATE_SET), &run, &fence, ROOFSLATE_STRIP * width, has_fused};
+    const InstructionSet set{ROOFSLATE_TEXT(ROOFSLATE_SET), &run, &fence, &outside, &above, ROOFSLATE_STRIP * width, has_fused};
 }

@@ -72,6 +72,7 @@ namespace roofslate
     {
         std::string formula; // what choices leave of it, with the given symbols
         std::vector<Decision> decisions;
+        std::vector<std::string> conditions; // that hold and led here
     };
     Applied apply_formula(const Entry& entry, const std::vector<double>& needs, const std::vector<std::string>& symbols, Notation notation);
 }

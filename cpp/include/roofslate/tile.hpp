@@ -33,6 +33,9 @@ namespace roofslate
         call,   // anything else, through memory
     };
 
+    // A division by a scalar may be corrected where neither the divisor nor the quotient is extreme: no step of it rounds twice.
+    inline constexpr double least_divisor = 1e-100, most_divisor = 1e100, least_quotient = 1e-180, most_quotient = 1e180;
+
     struct Operand
     {
         const double* memory = nullptr; // nullptr: the scalar
@@ -56,6 +59,9 @@ namespace roofslate
         // points [begin, end) of a row; `stream`: results go past the cache where they are aligned
         void (*run)(const Instruction* program, std::size_t begin, std::size_t end, bool stream);
         void (*fence)(); // streamed results are visible to other threads afterwards
+        // how many values are not in [low, high], or not above low where that is excluded; NaN is not
+        std::size_t (*outside)(const double* values, std::size_t n, double low, double high, bool above_low);
+        std::size_t (*above)(const double* values, const double* limits, std::size_t n); // how many exceed their limit
         std::size_t strip;
         bool fused; // has a fused multiply-add, so that division by a scalar may be corrected instead of done
     };

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate import units
 from roofslate.charts import _draw
-from roofslate.errors import AxisError, InputTypeError
+from roofslate.errors import AxisError, ValueRangeError
 from roofslate.evaluation import evaluate, value
 from roofslate.registry import entries
 
@@ -168,10 +168,17 @@ def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
 
 def number(output: str, **inputs: Any) -> float:
     """Evaluate one quantity at a point."""
-    return float(value(output, **inputs))
+    try:
+        return float(value(output, **inputs))
+    except AxisError as error:
+        listed = [name for name in inputs if re.search(rf"\b{name}\b", str(error))]
+        raise AxisError(
+            f"a chart draws one scenario, but {listed[0] if listed else 'an input'} is an axis: give one value, "
+            f"or draw rs.evaluate(...) with rs.plot"
+        ) from None
 
 
-def datasets(outputs: list[str], along: str, cases: Mapping[str, Mapping[str, Any]]) -> xr.Dataset:
+def datasets(outputs: list[str], along: str, cases: Mapping[Any, Mapping[str, Any]]) -> xr.Dataset:
     """Evaluate several quantities for each of some cases, whose names make an axis."""
     import pandas as pd
     import xarray as xr
@@ -195,6 +202,9 @@ def tabulated(data: xr.Dataset, dims: str | list[str], name: str, **marks: float
             f"the chart {name} draws one scenario, but {others[0]} is an axis: give one value, "
             f"or draw rs.evaluate(...) with rs.plot"
         )
+    for dim in wanted:
+        if dim not in data.dims:
+            raise AxisError(f"{dim} is an axis of the chart {name}: give a list of several values")
     table = data.to_dataframe(dim_order=wanted)
     table.attrs["marks"] = marks
     table.attrs["units"] = {str(name): array.attrs.get("units", "1") for name, array in data.variables.items()}
@@ -207,7 +217,7 @@ def first_reach(rising: str, level: str, along: str, low: float, high: float, **
     import numpy as np
 
     if not 0 < low < high < math.inf:
-        raise InputTypeError(f"{along}: no range to search between {low} and {high}")
+        raise ValueRangeError(f"{along}: no range to search between {low} and {high}")
     for _ in range(7):
         points = np.geomspace(low, high, 257)
         found = dataset([rising, level], **{**inputs, along: points})

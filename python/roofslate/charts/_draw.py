@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate import units
-from roofslate.errors import InputTypeError
+from roofslate.errors import InputTypeError, UnitError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +35,7 @@ __all__ = [
     "house_style",
     "label_ends",
     "panels",
+    "scale_of",
     "scale_ticks",
     "styles",
     "text_of",
@@ -70,9 +71,10 @@ _COUNTED = {
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
     """Draw in the house style inside of the block; what the user has set holds again after it."""
-    import matplotlib as mpl
+    from matplotlib import pyplot, style
 
-    with mpl.style.context(Path(__file__).parent.with_name("house.mplstyle")):
+    pyplot.draw_if_interactive()  # loads a notebook's backend now: inside the context its settings would be undone
+    with style.context(Path(__file__).parent.with_name("house.mplstyle")):
         yield
 
 
@@ -121,7 +123,15 @@ def text_of(value: float, unit: str, digits: int = 3) -> str:
     """Number with its unit as short as a chart wants it: ``"87.4k"``, ``"$2/Mtok"``."""
     if math.isinf(value):
         return "never"
-    return units.scale([value], unit).tick(value, digits)
+    return scale_of([value], unit).tick(value, digits)
+
+
+def scale_of(values: Any, unit: str) -> units.Scale:
+    """Scale of values in base units; values in other units, such as ms or USD/Mtoken, keep theirs."""
+    try:
+        return units.scale(values, unit)
+    except UnitError:
+        return units.Scale(1.0, unit.replace("USD", "$").replace("token", "tok"))
 
 
 def scale_ticks(axis: Axis, unit: str) -> None:
@@ -134,7 +144,7 @@ def scale_ticks(axis: Axis, unit: str) -> None:
         if x == 0:
             return "0"
         span = [x] if log else np.abs(axis.get_view_interval()).max(keepdims=True)
-        return units.scale(span, unit).tick(x).replace("-", "\N{MINUS SIGN}", 1 if x < 0 else 0)
+        return scale_of(span, unit).tick(x).replace("-", "\N{MINUS SIGN}", 1 if x < 0 else 0)
 
     if log:
         low, high = sorted(axis.get_view_interval())

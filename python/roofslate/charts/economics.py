@@ -66,10 +66,13 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
     "C3",
     _cost_vs_batch,
     title="Batching divides the weights' cost; the rest is a floor",
-    paragraph="The time of a pass over its batch is what a token costs. Compute and caches cost each token the same; the "
-    "fetch of the weights is shared, a hyperbola. One sequence alone pays {lone_cost}, {batch_of_one_penalty:4} times the "
-    "floor of {floor}: much, but not infinite. Past {crossing_batch:4} sequences a token gets no cheaper, so a slow mode "
-    "has nothing left to sell; a fast mode sits far to the left.",
+    paragraph=(
+        "The time of a pass over its batch is what a token costs. Compute and caches cost each token the same; "
+        "the fetch of the weights is shared, a hyperbola. One sequence alone pays {lone_cost}, "
+        "{batch_of_one_penalty:4} times the floor of {floor}: much, but not infinite. Past {crossing_batch:4} "
+        "sequences a token gets no cheaper, so a slow mode has nothing left to sell; a fast mode sits far to the "
+        "left."
+    ),
     size=(6.4, 4.3),
 )
 def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
@@ -127,7 +130,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
         text = f"fast mode: {marks['price_factor']:g} × the price\nfor {marks['speed_factor']:.3g} × the speed"
         point = (marks["fast_batch"], marks["fast_cost"])
         x, y = ax.transAxes.inverted().transform(ax.transData.transform(point))
-        _draw.callout(ax, text, point, (min(x + 0.07, 0.66), min(y + 0.09, 0.9)), color="#A84A00")
+        _draw.callout(ax, text, point, (min(x + 0.07, 0.66), min(y + 0.09, 0.44 if x > 0.2 else 0.9)), color="#A84A00")
     if crossing <= batch[-1]:
         ax.plot(
             crossing, marks["crossing_cost"], "o", color=_draw.BOLD["color"], markersize=8, label="crossing", zorder=3
@@ -195,10 +198,12 @@ def _fast_mode(*, price_factor: Any = 6, speed_factor: Any = 2.5, asked_speed_fa
     "C33",
     _fast_mode,
     title="Speed has an end, and patience hardly pays",
-    paragraph="A published fast mode, {price_factor_0} times the price for {speed_factor_0} times the speed, tells how far "
-    "the default mode's batch has grown: its caches take {batch_time_ratio_0} times as long to fetch as the weights. So no "
-    "price buys more than {fastest_speed_factor_0} times the speed, and no patience a price below "
-    "{lowest_price_factor_0} of the default's.",
+    paragraph=(
+        "A published fast mode, {price_factor_0} times the price for {speed_factor_0} times the speed, tells how "
+        "far the default mode's batch has grown: its caches take {batch_time_ratio_0} times as long to fetch as "
+        "the weights. So no price buys more than {fastest_speed_factor_0} times the speed, and no patience a "
+        "price below {lowest_price_factor_0} of the default's."
+    ),
     size=(6.4, 4.0),
 )
 def fast_mode(ax: Axes, table: pd.DataFrame) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from roofslate.catalogs import Preset
+from roofslate.catalogs import Preset, models
 from roofslate.charts import _draw
 from roofslate.charts._chart import chart, datasets, tabulated
 from roofslate.errors import AxisError
@@ -82,9 +82,12 @@ def _roofline(*, intensity: Any = None, **inputs: Any) -> pd.DataFrame:
     "C31",
     _roofline,
     title="Below its ridge point a chip waits for memory",
-    paragraph="What a chip computes is bounded by its memory where little is computed for each byte, and by its arithmetic "
-    "beyond the ridge point: {least_ridge_point} to {most_ridge_point} for these chips in 16-bit formats, though their "
-    "peaks differ far more. Decode at a small batch stands at the far left; batching moves it to the right.",
+    paragraph=(
+        "What a chip computes is bounded by its memory where little is computed for each byte, and by its "
+        "arithmetic beyond the ridge point: {least_ridge_point} to {most_ridge_point} for these chips in 16-bit "
+        "formats, though their peaks differ far more. Decode at a small batch stands at the far left; batching "
+        "moves it to the right."
+    ),
     size=(6.6, 4.3),
 )
 def roofline(ax: Axes, table: pd.DataFrame) -> None:
@@ -145,7 +148,8 @@ _GENERATIONS = {
     "TPU 7x": "bf16",
     "MI300X": "bf16",
 }
-_CLAIM = {"weight_balance": (300.0, "token"), "hbm_drain_time": (0.020, "s")}
+# What is drawn of each, with the lecture's name for what it claims, and the unit.
+_CLAIMED = {"weight_balance": ("weight_balance", "token"), "hbm_drain_time": ("train_period", "s")}
 
 
 def _machine_balance(**inputs: Any) -> pd.DataFrame:
@@ -157,9 +161,10 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
     found = datasets(["weight_balance", "hbm_drain_time"], "hardware", cases)
     found["weight_format"] = ("hardware", [case["weight_format"] for case in cases.values()])
     table = tabulated(found, "hardware", "machine_balance")
-    claims = {f"claimed_{name}": claim for name, claim in _CLAIM.items()}
-    least = {f"least_{name}": (table[name].min(), unit) for name, (_, unit) in _CLAIM.items()}
-    most = {f"most_{name}": (table[name].max(), unit) for name, (_, unit) in _CLAIM.items()}
+    lecture = models["lecture"]
+    claims = {f"claimed_{name}": (lecture[claim], unit) for name, (claim, unit) in _CLAIMED.items()}
+    least = {f"least_{name}": (table[name].min(), unit) for name, (_, unit) in _CLAIMED.items()}
+    most = {f"most_{name}": (table[name].max(), unit) for name, (_, unit) in _CLAIMED.items()}
     marks = claims | least | most
     table.attrs["marks"] = {name: float(x) for name, (x, _) in marks.items()}
     table.attrs["units"] |= {name: unit for name, (_, unit) in marks.items()}
@@ -170,9 +175,12 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
     "C32",
     _machine_balance,
     title="A balance near 300 and a drain near 20 ms hold to a factor of two",
-    paragraph="The lecture leans on two constants of hardware: {claimed_weight_balance} tokens hide the fetch of one weight, "
-    "and a chip reads its whole memory in {claimed_hbm_drain_time}. Over these chips the first runs from "
-    "{least_weight_balance} to {most_weight_balance}, the second from {least_hbm_drain_time} to {most_hbm_drain_time}.",
+    paragraph=(
+        "The lecture leans on two constants of hardware: {claimed_weight_balance} tokens hide the fetch of one "
+        "weight, and a chip reads its whole memory in {claimed_hbm_drain_time}. Over these chips the first runs "
+        "from {least_weight_balance} to {most_weight_balance}, the second from {least_hbm_drain_time} to "
+        "{most_hbm_drain_time}."
+    ),
     size=(7.2, 4.4),
 )
 def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
@@ -183,7 +191,7 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
     ax : Axes, optional
         Divided into two panels; a figure of its own otherwise.
     **inputs
-        `hardware` (a name or a list) and `weight_format`, one for all (bf16 unless given) or a list with one for each chip.
+        `hardware` (a name or a list) and `weight_format`: one for all (bf16 unless given), or a list with one for each.
 
     Returns
     -------

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.charts import _draw
-from roofslate.charts._chart import chart, dataset, number, tabulated
+from roofslate.charts._chart import chart, datasets, number, tabulated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,33 +22,28 @@ def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> p
     import numpy as np
 
     sizes = inputs.pop("active_parameters", list(_SIZES))
-    sizes = [sizes] if np.ndim(sizes) == 0 else list(sizes)
+    sizes = [number("active_parameters", active_parameters=size) for size in np.atleast_1d(sizes).tolist()]
     inputs = {"experts": np.geomspace(1, 512, 91), **inputs}
-    found = dataset(["routed_loss"], active_parameters=sizes, **inputs)
-    dense = (
-        found["active_parameters"].to_numpy().max() if matched_dense_parameters is None else matched_dense_parameters
-    )
+    cases = {size: {"active_parameters": size, **inputs} for size in sizes}
+    found = datasets(["routed_loss"], "active_parameters", cases)
+    dense = max(sizes) if matched_dense_parameters is None else matched_dense_parameters
+    dense = number("matched_dense_parameters", matched_dense_parameters=dense)
     law = {name: x for name, x in inputs.items() if name != "experts"}
-    match = dataset(["matching_experts"], active_parameters=sizes, matched_dense_parameters=dense, **law)[
-        "matching_experts"
-    ]
     table = tabulated(found, ["active_parameters", "experts"], "routed_scaling")
     marks = {
-        "matched_dense_parameters": number("matched_dense_parameters", matched_dense_parameters=dense),
+        "matched_dense_parameters": dense,
         "dense_loss": number("routed_loss", active_parameters=dense, experts=1, **law),
     }
-    marks |= {
-        f"matching_experts_{size:g}": float(x)
-        for size, x in zip(match["active_parameters"].to_numpy(), match, strict=True)
-    }
+    for size in sizes:
+        match = number("matching_experts", active_parameters=size, matched_dense_parameters=dense, **law)
+        marks[f"matching_experts_{size:g}"] = match
     marks["matching_experts"] = marks.get(f"matching_experts_{_READ[0]:g}", math.inf)
-    if _READ[0] in found["active_parameters"]:
+    if _READ[0] in sizes:
         marks["read_parameters"], marks["read_experts"] = _READ
         marks["read_loss"] = number("routed_loss", active_parameters=_READ[0], experts=_READ[1], **law)
     table.attrs["marks"] = marks
-    table.attrs["units"] |= dict.fromkeys(marks, "1") | dict.fromkeys(
-        ("matched_dense_parameters", "read_parameters"), "parameter"
-    )
+    sized = ("matched_dense_parameters", "read_parameters")
+    table.attrs["units"] |= {mark: "parameter" if mark in sized else "1" for mark in marks}
     return table
 
 
@@ -56,9 +51,12 @@ def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> p
     "C5",
     _routed_scaling,
     title="More experts, the same active weights, a lower loss",
-    paragraph="Each curve keeps the active weights and adds experts (the routed scaling law of Clark et al. 2022 for S-BASE routing). "
-    "The lecture reads off that {read_parameters} active weights with {read_experts} experts equal {matched_dense_parameters:2} dense ones; "
-    "by the law they meet at {matching_experts} experts. Active weights are thus saved, and memory is paid for it.",
+    paragraph=(
+        "Each curve keeps the active weights and adds experts (the routed scaling law of Clark et al. 2022 for "
+        "S-BASE routing). The lecture reads off that {read_parameters} active weights with {read_experts} experts"
+        " equal {matched_dense_parameters:2} dense ones; by the law they meet at {matching_experts} experts. "
+        "Active weights are thus saved, and memory is paid for it."
+    ),
     size=(6.6, 4.4),
 )
 def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
@@ -131,4 +129,6 @@ def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
         size, at = reached[0]
         name = _draw.text_of(size, "parameter").replace("G", "B")
         also = f"\nthe lecture reads {marks['read_experts']:g}" if marks.get("read_parameters") == size else ""
-        _draw.callout(ax, f"{name} active meet it\nat {at:.3g} experts{also}", (at, dense), (0.06, 0.1), va="center")
+        _draw.callout(
+            ax, f"{name} active match\n{target} dense at {at:.3g} experts{also}", (at, dense), (0.06, 0.1), va="center"
+        )

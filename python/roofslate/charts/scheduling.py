@@ -60,9 +60,12 @@ def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 309, **inp
     "C4",
     _train_schedule,
     title="A pass departs on time; who just missed one waits longest",
-    paragraph="Passes leave like trains, one as the other ends, with whoever is on the platform; what a pass can hold is "
-    "its seats. A train that is not full leaves all the same. A request that has just missed one waits {just_missed_wait} "
-    "for the next and rides {just_missed_ride}: {just_missed_time} at worst, as long as no train is overfull.",
+    paragraph=(
+        "Passes leave like trains, one as the other ends, with whoever is on the platform; what a pass can hold "
+        "is its seats. A train that is not full leaves all the same. A request that has just missed one waits "
+        "{just_missed_wait} for the next and rides {just_missed_ride}: {just_missed_time} at worst, as long as no"
+        " train is overfull."
+    ),
     size=(7.2, 3.7),
 )
 def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
@@ -131,13 +134,23 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
         word = {seats: "full", 0: "empty", seats / 2: "half empty"}.get(boarded, fill)
         ax.text(start + width / 2, low + 0.17, word, ha="center", va="center", fontsize=8.5, gid=f"fill {k}")
     drawn = table[table["train"] < len(trains)]
+    arrivals = drawn["arrival"].to_numpy()
+    platform = [2.75] * arrivals.size
     if len(drawn) <= _MOST_LINES:
-        for request in drawn.itertuples():
-            look = {"color": _draw.NOTE, "linewidth": 0.7, "linestyle": "-", "zorder": 1}
-            ax.plot([request.arrival, request.departure], [2.75, high], gid="boarding", **look)
-        ax.plot(drawn["arrival"], [2.75] * len(drawn), "o", color=blue, markersize=4, label="arrivals", clip_on=False)
+        thin: dict[str, Any] = {"color": _draw.NOTE, "linewidth": 0.7, "linestyle": "-", "zorder": 1}
+        for arrival, departure in zip(arrivals, drawn["departure"].to_numpy(), strict=True):
+            ax.plot([arrival, departure], [2.75, high], gid="boarding", **thin)
+        ax.plot(
+            arrivals,
+            platform,
+            "o",
+            color=blue,
+            markersize=4,
+            label="arrivals",
+            clip_on=False,
+        )
     else:
-        ax.plot(drawn["arrival"], [2.75] * len(drawn), "|", color=blue, markersize=6, label="arrivals")
+        ax.plot(arrivals, platform, "|", color=blue, markersize=6, label="arrivals")
     origin = min(float(drawn["arrival"].min()) if len(drawn) else 0.0, 0.0)
     ax.text(origin, 2.95, "requests arrive", fontsize=9, color=blue, va="bottom")
     if "just_missed" in marks:
@@ -145,7 +158,7 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
     last = trains[-1]["end"]
     ax.set(xlim=(origin, last + 0.01 * (last - origin)), ylim=(0, 3.3), xlabel="time")
     if len(trains) <= 12:
-        ax.set_xticks([train["departure"] for train in trains] + [last])
+        ax.set_xticks([*(float(train["departure"]) for train in trains), float(last)])
     _draw.scale_ticks(ax.xaxis, "s")
     ax.yaxis.set_visible(False)
     ax.spines["left"].set_visible(False)

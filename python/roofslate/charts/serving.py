@@ -84,9 +84,12 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
     "C1",
     _decode_tensor,
     title="One new token reads every weight once and the whole past",
-    paragraph="A decode step makes one new column of the tensor of tokens. For it each weight is fetched once, "
-    "{model_bytes} in all, and the keys and values of every token before it: {kv_bytes_per_token} for each, growing with "
-    "the context. A batch shares the fetch of the weights; the caches of its sequences it cannot share.",
+    paragraph=(
+        "A decode step makes one new column of the tensor of tokens. For it each weight is fetched once, "
+        "{model_bytes} in all, and the keys and values of every token before it: {kv_bytes_per_token} for each, "
+        "growing with the context. A batch shares the fetch of the weights; the caches of its sequences it cannot"
+        " share."
+    ),
     size=(6.4, 3.9),
 )
 def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
@@ -222,10 +225,12 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
     "C2",
     _latency_vs_batch,
     title="A pass waits for memory until the batch keeps the chips busy",
-    paragraph="The time of one pass is the larger of two clocks. Memory fetches all weights, whatever the batch, and a cache "
-    "for each sequence; arithmetic grows with the batch from nothing. No pass is faster than {latency_lower_bound}, and from "
-    "{crossing_batch:4} sequences on arithmetic is the slower clock: with caches to fetch the crossing comes later than the "
-    "balance batch of {balance_batch:4}.",
+    paragraph=(
+        "The time of one pass is the larger of two clocks. Memory fetches all weights, whatever the batch, and a "
+        "cache for each sequence; arithmetic grows with the batch from nothing. No pass is faster than "
+        "{latency_lower_bound}, and from {crossing_batch:4} sequences on arithmetic is the slower clock: with "
+        "caches to fetch the crossing comes later than the balance batch of {balance_batch:4}."
+    ),
 )
 def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     """Time of one pass against the batch: compute, weights, caches, and the larger of the two clocks.

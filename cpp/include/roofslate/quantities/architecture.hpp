@@ -48,16 +48,16 @@ namespace roofslate::quantities
 
     struct weight_bits
     {
-        static constexpr Spec spec = Spec("b_w", "1", "bits of a stored weight", "section 1");
+        static constexpr Spec spec = Spec("b_w", "1", "bits of a stored weight", "definition");
         template <class T> static constexpr T formula(in<weight_format, T> f) { return choose(f, T(16.0), T(8.0), T(8.0), T(4.0)); }
     };
     struct bytes_per_weight_bit { static constexpr Spec spec = Spec("1/8", "byte/parameter", "bytes of a bit of a weight", "definition").positive().by_default(0.125); };
     struct weight_bytes_from_format
     {
-        static constexpr Spec spec = Spec("w_f", "byte/parameter", "bytes of a weight in its format", "section 1");
+        static constexpr Spec spec = Spec("w_f", "byte/parameter", "bytes of a weight in its format", "definition");
         template <class T> static constexpr T formula(in<weight_bits, T> b, in<bytes_per_weight_bit, T> eighth) { return b * eighth; }
     };
-    struct weight_bytes { static constexpr Spec spec = Spec("w", "byte/parameter", "bytes of a stored weight", "section 1").positive().otherwise<weight_bytes_from_format>(); };
+    struct weight_bytes { static constexpr Spec spec = Spec("w", "byte/parameter", "bytes of a stored weight", "definition").positive().otherwise<weight_bytes_from_format>(); };
     struct model_bytes
     {
         static constexpr Spec spec = Spec("w N_t", "byte", "bytes of all weights", "R1.3");

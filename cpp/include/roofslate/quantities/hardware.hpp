@@ -6,8 +6,8 @@ namespace roofslate::quantities
 {
     // --- number formats ---
 
-    struct weight_format { static constexpr Spec spec = Spec("f_w", "1", "format in which weights are stored", "interface").one_of("bf16", "fp8", "int8", "fp4"); };
-    struct compute_format { static constexpr Spec spec = Spec("f_c", "1", "format in which weights are multiplied", "interface").one_of("bf16", "fp8", "int8", "fp4").otherwise<weight_format>(); };
+    struct weight_format { static constexpr Spec spec = Spec("f_w", "1", "format in which weights are stored", "definition").one_of("bf16", "fp8", "int8", "fp4"); };
+    struct compute_format { static constexpr Spec spec = Spec("f_c", "1", "format in which weights are multiplied", "definition").one_of("bf16", "fp8", "int8", "fp4").otherwise<weight_format>(); };
 
     // --- one chip ---
 

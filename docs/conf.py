@@ -1,0 +1,59 @@
+"""Sphinx: pages in Markdown, formulas by MathJax, charts drawn while the site is built."""
+
+import re
+from pathlib import Path
+
+project = "Roofslate"
+author = "The Roofslate developers"
+project_copyright = author
+package = Path(__file__).parents[1] / "python/roofslate/__init__.py"
+release = re.search(r'^__version__ = "(.+)"', package.read_text(encoding="utf-8"), re.MULTILINE)[1]
+version = release
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "matplotlib.sphinxext.plot_directive",
+]
+exclude_patterns = ["_build"]
+nitpicky = True
+# Words of docstrings that are types of other packages, or no types at all; those of this package are checked.
+nitpick_ignore_regex = [("py:.*", r"(?!roofslate\b).*")]
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+
+autodoc_typehints = "none"  # the docstrings name them
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True}
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+plot_formats = ["svg"]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_include_source = True
+
+html_theme = "furo"
+html_title = f"Roofslate {release}"
+
+
+def add_charts(_app, docname, source):
+    """Append every chart, drawn, to the page of charts."""
+    if docname != "reference/charts":
+        return
+    from roofslate import charts
+
+    for chart in charts.all():
+        source[0] += (
+            f"\n## {chart.name}\n\n{chart.number}: {chart.brief}\n\n```{{eval-rst}}\n.. plot::\n"
+            f"   :include-source: false\n   :filename-prefix: {chart.name}\n   :alt: {chart.brief}\n\n"
+            f"   import roofslate as rs\n   rs.charts.{chart.name}()\n```\n\n{chart.paragraph}\n".replace("$", r"\$")
+        )
+
+
+def setup(app):
+    """Connect what this site does beyond its extensions."""
+    app.connect("source-read", add_charts)

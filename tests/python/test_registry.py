@@ -1,0 +1,164 @@
+"""The registry as Python shows it, and what adding a quantity takes."""
+
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+import roofslate as rs
+from roofslate import errors
+from roofslate.registry import entries
+
+
+def test_the_table_has_one_row_a_quantity():
+    table = rs.quantities()
+    assert isinstance(table, pd.DataFrame)
+    assert table.index.name == "quantity"
+    assert list(table.index) == list(entries())
+    assert table.index.is_unique
+    assert list(table.columns) == [
+        "theme",
+        "unit",
+        "brief",
+        "symbol",
+        "formula",
+        "needs",
+        "source",
+        "default",
+        "range",
+        "fallback",
+    ]
+    assert table.loc["pass_time", "unit"] == "s"
+    assert table.loc["overlap", "default"] == "board"
+    assert table.loc["pass_length", "default"] == 1
+    assert table.loc["microbatches", "fallback"] == "pipeline_stages"
+
+
+def test_search_reads_names_briefs_and_symbols():
+    found = rs.quantities("kv")
+    assert {"kv_bytes_per_token", "kv_fetch_time"} <= set(found.index)
+    assert 0 < len(found) < len(rs.quantities())
+    assert "kv_bytes_per_token" in rs.quantities("cache of a token").index
+    assert "kv_bytes_per_token" in rs.quantities("CACHE").index
+    assert len(rs.quantities("no such thing at all")) == 0
+
+
+def test_one_entry():
+    q = rs.quantity("pass_time")
+    assert q.unit == "s"
+    assert q.computed
+    assert set(q.needs) == {"overlap", "compute_time", "weight_fetch_time", "kv_fetch_time", "memory_time"}
+    assert "cost_per_token" in q.used_by
+    assert q.formula.startswith("pass_time = ")
+    assert q.latex.startswith(q.symbol)
+    assert "pass_time" in str(q)
+    assert "needs" in str(q)
+    assert "<table>" in q._repr_html_()
+    given = rs.quantity("batch_size")
+    assert not given.computed
+    assert given.formula == ""
+    assert given.range_text == "> 0"
+    assert "used by" in str(given)
+
+
+def test_an_unknown_name_gets_the_nearest():
+    with pytest.raises(errors.UnknownName, match="unknown quantity 'pas_time'; did you mean 'pass_time'"):
+        rs.quantity("pas_time")
+    with pytest.raises(KeyError):
+        rs.quantity("nothing like it")
+    for wrong in (None, 3, ["pass_time"], b"pass_time"):
+        with pytest.raises(errors.UnknownName, match="unknown quantity"):
+            rs.quantity(wrong)
+
+
+def test_entries_agree_with_one_another():
+    everything = entries()
+    for name, q in everything.items():
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
+        assert set(q.needs) <= set(everything)
+        assert all(name in everything[need].used_by for need in q.needs)
+        assert len(set(q.needs)) == len(q.needs)
+        for other in (q.fallback, q.bound):
+            assert other is None or everything[other].unit == q.unit, (name, other)
+        assert not (q.computed and (q.fallback or q.default is not None))
+        if q.choices:
+            assert len(set(q.choices)) == len(q.choices)
+            assert all(re.fullmatch(r"[a-z][a-z0-9_]*", word) for word in q.choices)  # they stand in flag_meanings
+        rs.units.convert_factor(q.unit, q.unit)
+
+
+def test_each_formula_is_what_python_makes_of_its_text(whole_scenario):
+    """The printed formula, read by Python, gives the value that the core gives."""
+    import math
+
+    def positions(name, x):
+        return float(entries()[name].choices.index(x)) if isinstance(x, str) else x
+
+    words = {
+        "min": min,
+        "max": max,
+        "sqrt": math.sqrt,
+        "ceil": math.ceil,
+        "floor": math.floor,
+        "exp": math.exp,
+        "ln": math.log,
+        "inf": math.inf,
+    }
+    for name, q in entries().items():
+        if not q.computed or "erlang_c" in q.formula:
+            continue
+        needs = {need: rs.value(need, **whole_scenario) for need in q.needs}
+        right = q.formula.split(" = ", 1)[1].replace("^", "**")
+        got = positions(name, rs.value(name, **whole_scenario))
+        try:
+            expected = float(eval(right, {"__builtins__": {}}, {**words, **needs}))
+        except (ZeroDivisionError, OverflowError):
+            continue
+        if isinstance(expected, complex) or math.isnan(got):
+            continue
+        assert got == pytest.approx(expected, rel=1e-13, abs=0), name
+
+
+# ---------------------------------------------------------------------------------------------------- adding a quantity
+
+ADDED = """
+import sys
+# without the finder of an editable install
+sys.meta_path[:] = [finder for finder in sys.meta_path if "scikit" not in f"{type(finder)}".casefold()]
+sys.path.insert(0, sys.argv[1])
+import roofslate as rs
+
+print(rs.quantities("price of an answer").index.tolist())
+print(rs.quantity("answer_cost").formula)
+print(rs.value("answer_cost", cost_per_token=2e-6, response_length=1000))
+print(rs.evaluate("answer_cost", cost_per_token=2e-6, response_length=[1000, 2000]).to_numpy().tolist())
+print("answer_cost" in rs.quantity("cost_per_token").used_by)
+"""
+
+
+@pytest.mark.slow
+def test_a_quantity_is_added_in_one_place_of_the_sources(scratch_build):
+    done = subprocess.run(
+        [sys.executable, "-c", ADDED, str(scratch_build / "python")], capture_output=True, text=True, check=False
+    )
+    expected = ["['answer_cost']", "answer_cost = cost_per_token * response_length", "0.002", "[0.002, 0.004]", "True"]
+    assert done.stdout.splitlines() == expected, done.stderr
+
+
+@pytest.mark.slow
+def test_the_stub_and_the_reference_page_follow(scratch_build):
+    code = ADDED.partition("import roofslate")[0] + (
+        "sys.argv[1:] = ['--root', sys.argv[2]]\n"
+        "import runpy; runpy.run_module('roofslate._generate', run_name='__main__')"
+    )
+    command = [sys.executable, "-c", code, str(scratch_build / "python"), str(scratch_build)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    stub = (scratch_build / "python/roofslate/_core.pyi").read_text(encoding="utf-8")
+    assert '    "answer_cost",\n' in stub
+    page = (scratch_build / "docs/reference/scheduling.md").read_text(encoding="utf-8")
+    assert "## answer_cost" in page
+    assert "answer_cost = cost_per_token * response_length" in page
+    economics = (scratch_build / "docs/reference/economics.md").read_text(encoding="utf-8")
+    assert "[answer_cost](scheduling.md#answer_cost)" in economics

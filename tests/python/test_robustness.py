@@ -1,0 +1,459 @@
+"""Nothing crashes the interpreter; Ctrl-C, threads, forks and old processors are dealt with."""
+
+import multiprocessing
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import roofslate as rs
+from roofslate import _core
+
+INTEL = platform.machine() in ("x86_64", "AMD64")
+
+# ------------------------------------------------------------------------------------------------------------ hostile
+
+HOSTILE = '''
+import numpy as np, pandas as pd, xarray as xr, roofslate as rs, warnings, gc
+
+warnings.simplefilter("ignore")
+
+
+class Raises:
+    """Whatever is asked of it goes wrong."""
+
+    def __float__(self):
+        raise RuntimeError("float")
+
+    def __array__(self, *a, **k):
+        raise RuntimeError("array")
+
+    def __len__(self):
+        return -1
+
+    def __iter__(self):
+        raise RuntimeError("iter")
+
+    def __hash__(self):
+        raise RuntimeError("hash")
+
+    def __eq__(self, other):
+        raise RuntimeError("eq")
+
+
+class Number(float):
+    def __float__(self):
+        return "no float"
+
+
+class Text(str):
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 7
+
+
+class Whole(int):
+    def __index__(self):
+        return "x"
+
+
+class Lies(list):
+    def __len__(self):
+        return 10**9
+
+
+class Shrinks:
+    """Gives an array, and changes its mind."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __array__(self, dtype=None, copy=None):
+        self.calls += 1
+        return np.ones(max(0, 5 - 2 * self.calls))
+
+
+endless = [1.0]
+endless.append(endless)
+deep = 1.0
+for _ in range(100_000):
+    deep = [deep]
+overlapping = np.lib.stride_tricks.as_strided(np.ones(3), (1000, 1000), (0, 0))
+values = [
+    Raises(),
+    [Raises()],
+    Number(3),
+    Text("64"),
+    Whole(5),
+    Lies([1, 2]),
+    Shrinks(),
+    endless,
+    deep,
+    overlapping,
+    "\\0",
+    "\\ud800",
+    "64\\0",
+    "9" * 10_000,
+    "1" + "/s" * 5000,
+    "(" * 5000,
+    "1 " + "(" * 5000 + "s" + ")" * 5000,
+    "1 s^" + "9" * 1000,
+    b"\\xff" * 10,
+    [b"\\xff"],
+    float("nan"),
+    [float("nan")] * 100,
+    np.float128(64) if hasattr(np, "float128") else 64,
+    np.array([64], dtype=np.longdouble),
+    np.array(["64"], dtype=object),
+    np.array([[]]),
+    np.zeros((0, 3)),
+    np.zeros((1,) * 32),
+    np.array([1, 2, 3], dtype=np.uint64)[::-1],
+    np.array(3, dtype=object),
+    np.recarray((2,), dtype=[("x", float)]),
+    np.matrix([[1, 2]]),
+    np.array([1e308, 1e-308, 5e-324]),
+    -0.0,
+    5e-324,
+    1.7976931348623157e308,
+    2**1023,
+    -(2**1024),
+    range(10**18),
+    range(-5, 5),
+    slice(3),
+    type,
+    Exception,
+    ...,
+    NotImplemented,
+    pd.Series([1, 2], index=[float("nan")] * 2),
+    pd.Series([1, 2], index=pd.Index([(1, 2), (3, 4)], tupleize_cols=False)),
+    pd.Series([1, 2], index=pd.Index([1, 1], name=3)),
+    pd.Series([[1], [2]]),
+    pd.Series(dtype=object),
+    pd.DataFrame(),
+    pd.Index([]),
+    pd.Categorical([1, 2]),
+    pd.arrays.SparseArray([1.0, 0.0]),
+    pd.interval_range(0, 2),
+    xr.DataArray(3.0, dims=()),
+    xr.DataArray([1.0], dims="batch_size"),
+    xr.DataArray(np.ones((2, 2)), dims=("a", "b")).T,
+    xr.DataArray([1.0, 2.0], dims="x", coords={"x": [float("nan")] * 2}),
+    xr.DataArray(["a", "b"], dims="x"),
+    xr.DataArray([None, 1], dims="x"),
+    xr.DataArray([1, 2], dims="x", attrs={"units": "\\0"}),
+    xr.DataArray([1, 2], dims="x", attrs={"units": Raises()}),
+    xr.DataArray([1, 2], dims="x", attrs={"flag_meanings": 3}),
+    xr.Variable("x", [1.0, 2.0]),
+    memoryview(np.ones(3)),
+    bytearray(8),
+    {"a": endless},
+    lambda: None,
+    iter(()),
+    np.nditer(np.ones(3)),
+    np.ones(3).flat,
+    np.ufunc,
+    np.errstate(),
+]
+names = [
+    "batch_size",
+    "overlap",
+    "model",
+    "hardware",
+    "experts",
+    "experts_per_token",
+    "pass_time",
+    "\\ud800",
+    "",
+    "\\0",
+    "batch_size\\0",
+    "__class__",
+]
+strange = set()
+
+
+def tried(call, *args, **kwargs):
+    try:
+        call(*args, **kwargs)
+    except (rs.RoofslateError, RuntimeError, RecursionError):
+        pass  # what the object itself raises is its own affair
+    except TypeError as error:
+        if "returned non-float" not in str(error):
+            strange.add(f"{call.__name__} {type(value).__name__}: {str(error)[:100]!a}")
+    except Exception as error:
+        what = type(value).__name__ if value is not deep else "deep"
+        strange.add(
+            f"{call.__name__} {what} as {', '.join(k[:20] for k in kwargs)!a}: "
+            f"{type(error).__name__}: {str(error)[:100]!a}"
+        )
+
+
+for value in values:
+    for name in names:
+        tried(rs.value, "pass_tokens", **{"batch_size": 1, **{name: value}})
+        tried(rs.evaluate, ["pass_tokens", "overlap"], **{"batch_size": [1, 2], **{name: value}})
+    try:
+        column = pd.DataFrame({"batch_size": pd.Series([value, 1.0], dtype=object)})
+    except Exception:
+        continue
+    tried(rs.frame, column, "pass_tokens")
+    tried(rs.evaluate, value, batch_size=1)
+    tried(rs.value, value, batch_size=1)
+    tried(rs.quantity, value)
+    for keyword in ("out", "dtype", "threads", "units"):
+        tried(rs.evaluate, "pass_tokens", batch_size=[1, 2], **{keyword: value})
+tried(rs.value, "pass_tokens", **{"x" * 10_000: 1})
+gc.collect()
+assert rs.value("pass_tokens", batch_size=3) == 3
+print("alive", *sorted(strange), sep="\\n")
+'''
+
+
+def test_hostile_input_ends_in_an_error_of_the_package(run_python):
+    done = run_python(HOSTILE, check=False, timeout=300)
+    assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
+    alive, *strange = done.stdout.strip().splitlines()
+    assert alive == "alive"
+    assert strange == []
+
+
+def test_inputs_that_change_while_they_are_read():
+    """Another thread may change the values of an array, never its memory: the result is of some moment."""
+    batch = np.linspace(1, 2, 300_000)
+    stop = threading.Event()
+
+    def stir():
+        while not stop.is_set():
+            batch[:] = batch[::-1].copy()
+
+    stirring = threading.Thread(target=stir)
+    stirring.start()
+    try:
+        for _ in range(20):
+            found = rs.evaluate("pass_tokens", batch_size=batch, pass_length=2).to_numpy()
+            assert ((found >= 2) & (found <= 4)).all()
+    finally:
+        stop.set()
+        stirring.join()
+
+
+# ----------------------------------------------------------------------------------------------------- threads, forks
+
+
+def test_calls_from_many_threads(decode, bits):
+    batch, context = np.linspace(1, 4000, 400), np.linspace(1, 1e5, 500)
+    question = {**decode, "batch_size": batch, "context_length": context}
+    expected = bits(rs.evaluate("cost_per_token", **question))
+    wrong = []
+
+    def ask():
+        answers = [bits(rs.evaluate("cost_per_token", threads=2, **question)) for _ in range(5)]
+        wrong.extend(threading.get_ident() for answer in answers if not np.array_equal(answer, expected))
+
+    threads = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_many_more_threads_than_there_is_work(decode, bits):
+    question = {**decode, "batch_size": np.linspace(1, 4000, 700), "context_length": np.linspace(1, 1e5, 800)}
+    assert np.array_equal(
+        bits(rs.evaluate("pass_time", threads=500, **question)), bits(rs.evaluate("pass_time", threads=1, **question))
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_after_a_fork(decode):
+    question = {**decode, "batch_size": np.linspace(1, 4000, 700), "context_length": np.linspace(1, 1e5, 800)}
+    expected = float(rs.evaluate("pass_time", threads=2, **question).sum())
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map(_sum_of_times, [question] * 4) == [expected] * 4
+
+
+def _sum_of_times(question):
+    return float(rs.evaluate("pass_time", threads=2, **question).sum())
+
+
+# ---------------------------------------------------------------------------------------------------- stop, progress
+
+INTERRUPT = """
+import signal, time, numpy as np, roofslate as rs
+
+
+def interrupt(number, frame):
+    global sent
+    sent = time.monotonic()
+    raise KeyboardInterrupt
+
+
+decode = dict(
+    total_parameters=671e9,
+    active_parameters=37e9,
+    weight_bytes=0.5,
+    kv_bytes_per_token=1667.0,
+    peak_flops=9e15,
+    hbm_bandwidth=8e12,
+    chip_price=1e-3,
+    chips=72.0,
+    batch_size=100.0,
+    context_length=1e4,
+)
+rs.evaluate("pass_time", **{**decode, "batch_size": [1, 2]})
+signal.signal(signal.SIGALRM, interrupt)
+for case in range(3):
+    if case == 0:  # a routine, point by point
+        output, question = (
+            "seat_mean_wait",
+            dict(
+                seats=np.linspace(1, 300, 4000),
+                seat_load=np.linspace(0.1, 0.9, 4000),
+                response_length=100.0,
+                train_period=0.02,
+            ),
+        )
+    elif case == 1:  # powers
+        output, question = (
+            "touched_parameters",
+            dict(
+                experts=256.0,
+                experts_per_token=np.linspace(1, 256, 9000),
+                batch_size=np.linspace(1, 4000, 9000),
+                dense_parameters=1e9,
+                total_parameters=2e9,
+            ),
+        )
+    else:  # stores alone, into memory of the caller
+        output, question = (
+            "cost_per_token",
+            {**decode, "batch_size": np.linspace(1, 4000, 9000), "context_length": np.linspace(1, 1e5, 9000)},
+        )
+    signal.setitimer(signal.ITIMER_REAL, 0.25 if case < 2 else 0.05)
+    try:
+        rs.evaluate(output, **question)
+        print(case, "was not interrupted")
+    except KeyboardInterrupt:
+        print(case, time.monotonic() - sent)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert rs.evaluate("pass_tokens", batch_size=[1, 2]).to_numpy().tolist() == [1, 2]
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no timer signals")
+def test_ctrl_c_stops_a_long_call(run_python):
+    lines = run_python(INTERRUPT).splitlines()
+    assert [line.split()[0] for line in lines] == ["0", "1", "2"]
+    for line in lines:
+        assert "not" not in line
+        assert float(line.split()[1]) < 0.2
+
+
+def test_progress_is_told_and_may_stop():
+    question = {
+        "seats": np.linspace(1, 300, 1500),
+        "seat_load": np.linspace(0.1, 0.9, 1500),
+        "response_length": 100,
+        "train_period": 0.02,
+    }
+    told = []
+    rs.evaluate("seat_mean_wait", progress=lambda done, total: told.append((done, total)), **question)
+    assert len(told) >= 2
+    assert all(0 <= done <= total for done, total in told)
+    assert sorted(told) == told
+    assert len({total for _, total in told}) == 1
+
+    def stop(*_):
+        raise ZeroDivisionError("stop here")
+
+    with pytest.raises(ZeroDivisionError, match="stop here"):
+        rs.evaluate("seat_mean_wait", progress=stop, **question)
+    assert rs.value("pass_tokens", batch_size=3) == 3
+
+
+def test_no_floating_point_flag_is_left_behind(decode):
+    """A division by zero or an overflow in an alternative that was not chosen is nobody's business."""
+    with np.errstate(all="raise"):
+        found = rs.evaluate("balance_batch_at_context", **{**decode, "context_length": [1.0, 1e6, 1e9]})
+        assert np.isinf(found[2])
+        assert np.isfinite(np.float64(1.0) + np.arange(5.0)).all()
+
+
+# -------------------------------------------------------------------------------------------------------- processors
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not INTEL, reason="other processors have one instruction set only")
+def test_no_code_leaks_between_instruction_sets(scratch_build):
+    """Weak symbols are merged over all files: one without the architecture in its name may run anywhere."""
+    nm = shutil.which("nm") or pytest.skip("nm was not found")
+    objects = {path.stem.split(".")[0]: path for path in (scratch_build / "build").rglob("operations_*.o")}
+    assert {"operations_base", "operations_avx2", "operations_avx512"} <= set(objects)
+    for name, path in objects.items():
+        lines = subprocess.run(
+            [nm, "-C", "--defined-only", path], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        architecture = {"operations_base": "sse2", "operations_avx2": "avx2", "operations_avx512": "avx512"}[name]
+        weak = [line.split(maxsplit=2)[2] for line in lines if line.split(maxsplit=2)[1] in "VWuvw"]
+        leaking = [symbol for symbol in weak if architecture not in symbol and not symbol.startswith("DW.ref.")]
+        assert leaking == []
+        outside = [line.split(maxsplit=2)[2] for line in lines if line.split(maxsplit=2)[1] in "TDBR"]
+        assert [symbol for symbol in outside if f"roofslate::{name.removeprefix('operations_')}::" not in symbol] == []
+
+
+OLD = """
+import sys
+sys.path[:0] = {path!r}
+import numpy as np
+from roofslate import _core
+from roofslate.evaluation import _run
+from roofslate.inputs import read_grid
+
+k = np.arange(1.0, 300)
+question = dict(experts=256.0, experts_per_token=8.0, total_parameters=671e9, dense_parameters=17e9)
+question |= dict(expert_reads="expected", response_length=700.0, weight_bytes=0.5, chips=72.0)
+question |= dict(train_period=0.02, hbm_bandwidth=8e12, active_parameters=1e9 * k)
+question |= dict(batch_size=1 + k * k / 17, seats=1 + k[:40] / 7, seat_load=1 - 1 / (k[:30] + 1))
+outputs = ["weight_fetch_time", "touched_parameters", "seat_mean_wait", "routed_loss"]
+found, _ = _run(read_grid(question), outputs, threads=1)
+digest = hash(b"".join(np.ascontiguousarray(array).tobytes() for array, *_ in found))
+print(_core.instruction_set(), digest)
+"""
+
+
+@pytest.mark.skipif(not INTEL, reason="qemu stands in for other processors of this kind only")
+@pytest.mark.parametrize(
+    ("processor", "expected"),
+    [("Nehalem", "base"), ("SandyBridge", "base"), ("Haswell,-xsave", "base"), ("Haswell", "avx2")],
+)
+def test_older_processors_give_the_same_bits(processor, expected):
+    qemu = shutil.which("qemu-x86_64") or pytest.skip("qemu-user is not installed")
+    code = OLD.format(
+        path=[
+            str(Path(rs.__file__).parents[1]),
+            str(Path(_core.__file__).parents[1]),
+            sysconfig.get_path("platlib"),
+            sysconfig.get_path("purelib"),
+            *filter(None, sys.path),
+        ]
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    native = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    ).stdout.split()
+    python = os.path.realpath(sys.executable)
+    emulated = subprocess.run(
+        [qemu, "-cpu", processor, python, "-c", code], capture_output=True, text=True, env=environment, check=False
+    )
+    assert emulated.returncode == 0, emulated.stderr[-2000:]
+    assert emulated.stdout.split() == [expected, native[1]]
