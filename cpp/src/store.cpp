@@ -6,6 +6,10 @@
 #include <cstddef>
 #include <exception>
 #include <thread>
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
 
 namespace roofslate
 {
@@ -270,6 +274,40 @@ namespace roofslate
             std::chrono::steady_clock::time_point last_{}; // so that the first chunk asks
         };
 
+        // A new thread starts on its maker's processor as a rule and waits there for milliseconds, as long as a call takes.
+        // So it is sent to the others, and free to move once it runs.
+        class Placement
+        {
+        public:
+#if defined(__linux__)
+            explicit Placement(bool wanted)
+            {
+                wanted_ = wanted && sched_getaffinity(0, sizeof all_, &all_) == 0 && CPU_COUNT(&all_) > 1;
+                others_ = all_;
+                if (wanted_)
+                    CPU_CLR(sched_getcpu(), &others_);
+            }
+            void elsewhere(std::thread& thread) const
+            {
+                if (wanted_)
+                    pthread_setaffinity_np(thread.native_handle(), sizeof others_, &others_);
+            }
+            void anywhere() const
+            {
+                if (wanted_)
+                    sched_setaffinity(0, sizeof all_, &all_);
+            }
+
+        private:
+            bool wanted_ = false;
+            cpu_set_t all_{}, others_{};
+#else
+            explicit Placement(bool) {}
+            void elsewhere(std::thread&) const {}
+            void anywhere() const {}
+#endif
+        };
+
         void run_pass(Pass& pass, const Graph& graph, const InstructionSet& set, const Options& options, Progress& progress)
         {
             bool gathers = false;
@@ -332,8 +370,15 @@ namespace roofslate
                 }
             };
             std::vector<std::thread> others;
+            const Placement placement(threads > 1);
             for (int t = 1; t < threads; ++t)
-                others.emplace_back(guarded, t);
+            {
+                others.emplace_back([&, t] {
+                    placement.anywhere();
+                    guarded(t);
+                });
+                placement.elsewhere(others.back());
+            }
             guarded(0);
             for (std::thread& t : others)
                 t.join();

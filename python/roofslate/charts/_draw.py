@@ -73,7 +73,8 @@ def house_style() -> Iterator[None]:
     """Draw in the house style inside of the block; what the user has set holds again after it."""
     from matplotlib import pyplot, style
 
-    pyplot.draw_if_interactive()  # loads a notebook's backend now: inside the context its settings would be undone
+    # A notebook's backend is loaded now: inside the context its settings would be undone.
+    pyplot.draw_if_interactive()  # type: ignore[no-untyped-call]
     with style.context(Path(__file__).parent.with_name("house.mplstyle")):
         yield
 
