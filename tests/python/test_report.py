@@ -154,7 +154,7 @@ def test_text_is_finished(page):
 
 
 def test_answers_are_the_table_of_the_package(written, page):
-    answers = rs.answers()
+    answers = rs.answers(chapter=1)
     table = pd.read_csv(written[0].parent / "answers.csv", keep_default_na=False)
     assert list(table.columns) == list(answers.columns)
     assert [json.loads(text) for text in table.pop("inputs")] == answers.pop("inputs").tolist()
@@ -166,7 +166,7 @@ def test_answers_are_the_table_of_the_package(written, page):
 
 def test_inconsistencies_are_all_there(page):
     ids = {attrs["id"] for tag, attrs in page.tags if tag == "h4" and "id" in attrs}
-    register = rs.inconsistencies()
+    register = rs.inconsistencies(chapter=1)
     assert set(register.index) <= ids
     for values in register["values"]:
         assert len(values) > 0

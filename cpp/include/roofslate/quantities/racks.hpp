@@ -18,7 +18,7 @@ namespace roofslate::quantities
     };
     struct leftover_experts
     {
-        static constexpr Spec spec = Spec("X \\bmod G_e", "1", "experts that remain when each chip has as many as any other; 0: the chips divide the experts", "R2.2");
+        static constexpr Spec spec = Spec("X \\;\\mathrm{mod}\\; G_e", "1", "experts that remain when each chip has as many as any other; 0: the chips divide the experts", "R2.2");
         template <class T> static constexpr T formula(in<experts, T> X, in<expert_parallel, T> G_e) { return X - floor(X / count(G_e)) * count(G_e); }
     };
     struct most_experts_per_chip
