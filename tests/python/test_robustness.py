@@ -415,6 +415,9 @@ OLD = """
 import sys
 sys.path[:0] = {path!r}
 import numpy as np
+import roofslate
+
+roofslate.__path__.append({core!r})  # in an editable install the extension lies elsewhere
 from roofslate import _core
 from roofslate.evaluation import _run
 from roofslate.inputs import read_grid
@@ -445,7 +448,8 @@ def test_older_processors_give_the_same_bits(processor, expected):
             sysconfig.get_path("platlib"),
             sysconfig.get_path("purelib"),
             *filter(None, sys.path),
-        ]
+        ],
+        core=str(Path(_core.__file__).parent),
     )
     environment = {**os.environ, "PYTHONHASHSEED": "0"}
     native = subprocess.run(
