@@ -158,6 +158,18 @@ namespace
         return names;
     }
 
+    auto adapted(const Array& array) // as xtensor sees it, without a copy
+    {
+        std::vector<std::size_t> shape;
+        std::vector<std::ptrdiff_t> strides;
+        for (py::ssize_t d = 0; d < array.ndim(); ++d)
+        {
+            shape.push_back(std::size_t(array.shape(d)));
+            strides.push_back(array.strides(d) / py::ssize_t(sizeof(double)));
+        }
+        return xt::adapt(array.data(), std::size_t(array.size()), xt::no_ownership(), shape, strides);
+    }
+
     // A result of the engine, in memory that returns to the pool.
     struct Result
     {
@@ -267,6 +279,25 @@ namespace
         return result;
     }
 
+    // The engine's own call, over and over: what a C++ caller waits for, plan included.
+    void repeat_engine(const std::string& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, Array& out, int calls)
+    {
+        std::vector<Supplied> supplied;
+        for (const auto& [name, array, axes] : inputs)
+            supplied.push_back({registry().at(name), view_of(adapted(array), axes)});
+        for (int call = 0; call < calls; ++call)
+        {
+            Graph graph(shape);
+            Closure closure(graph, supplied);
+            Output o{closure.node(registry().at(wanted)), out.mutable_data(), {}, true};
+            if (out.ndim() != py::ssize_t(shape.size()) || !std::equal(shape.begin(), shape.end(), out.shape()) || graph.points(graph[o.node].axes) != std::size_t(out.size()))
+                throw axis_error("out must have the shape of the grid, and the quantity must vary along all of it");
+            for (std::size_t d = 0; d < shape.size(); ++d)
+                o.stride[d] = out.strides(py::ssize_t(d)) / py::ssize_t(sizeof(double));
+            store(graph, {o}, {});
+        }
+    }
+
     // `columns`: inputs of a table whose values have not been checked; the results come with the number of values outside of their range.
     py::tuple evaluate_grid(const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress, const std::vector<std::string>& columns)
     {
@@ -275,14 +306,7 @@ namespace
         std::vector<Supplied> supplied;
         for (const auto& [name, array, axes] : inputs)
         {
-            std::vector<std::size_t> own_shape;
-            std::vector<std::ptrdiff_t> strides;
-            for (py::ssize_t d = 0; d < array.ndim(); ++d)
-            {
-                own_shape.push_back(std::size_t(array.shape(d)));
-                strides.push_back(array.strides(d) / py::ssize_t(sizeof(double)));
-            }
-            supplied.push_back({registry().at(name), view_of(xt::adapt(array.data(), std::size_t(array.size()), xt::no_ownership(), own_shape, strides), axes)});
+            supplied.push_back({registry().at(name), view_of(adapted(array), axes)});
         }
         Inspector inspector;
         const auto view_of_column = [&](int quantity) -> const View* {
@@ -409,6 +433,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
     m.def(
         "evaluate_table", [](const std::vector<std::string>& wanted, std::size_t rows, const std::vector<Input>& inputs, int threads, const py::object& progress, const std::vector<std::string>& columns) { return evaluate_grid(wanted, {rows}, inputs, py::list(), threads, progress, columns); },
         py::arg("quantities"), py::arg("rows"), py::arg("inputs"), py::arg("threads"), py::arg("progress"), py::arg("columns"), "Quantities over the rows of a table, and how many values of `columns` lie outside of their ranges.");
+    m.def("repeat_engine", &repeat_engine, py::arg("quantity"), py::arg("shape"), py::arg("inputs"), py::arg("out").noconvert(), py::arg("calls"), "The engine's own call, over and over, on one thread: for benchmarks.");
     m.def("bad_rows", &bad_rows, py::arg("rows"), py::arg("columns"), "Which rows of a table hold a value outside of its range, or above its bound.");
     m.def(
         "apply_formula",

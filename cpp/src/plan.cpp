@@ -560,7 +560,9 @@ namespace roofslate
     Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set, Arena* arena)
     {
         Plan plan(arena);
+        plan.passes.reserve(8), plan.kept.reserve(16);
         List<Output> open(arena);
+        open.reserve(16);
         for (const Output& o : outputs)
             (graph[o.node].axes ? open : plan.constants).push_back(o);
         const List<Range> bounds = open.empty() ? List<Range>(arena) : ranges(graph, arena);

@@ -16,9 +16,10 @@ namespace roofslate
     namespace
     {
         constexpr std::size_t longest_segment = 65536;         // points of a row in one call of the machine
-        constexpr std::size_t inspected_segment = 8192;         // ... where they are inspected first
+        constexpr std::size_t inspected_segment = 4096;         // ... where they are inspected first
         constexpr std::size_t gathered_segment = 2048;         // ... where arrays must be gathered
         constexpr std::size_t chunk_points = 262144;           // points a thread takes at a time: a huge page of results
+        constexpr std::size_t chunk_points_of_tables = 65536;  // ... where few rows are many bytes
         constexpr std::size_t chunk_points_of_routines = 1024; // ... where a point may take long
         constexpr std::size_t fewest_threaded_points = 131072;
         constexpr std::size_t fewest_streamed_bytes = std::size_t(8) << 20; // smaller results are left in the cache
@@ -331,7 +332,9 @@ namespace roofslate
             const std::size_t segment = std::max<std::size_t>(1, std::min(pass.row, gathers ? gathered_segment : options.inspect ? inspected_segment
                                                                                                                                  : longest_segment));
             const std::size_t units = pass.rows * ((pass.row + segment - 1) / segment), points = pass.rows * pass.row;
-            const std::size_t chunk = std::max<std::size_t>(1, (pass.has_routine ? chunk_points_of_routines : chunk_points) / segment);
+            const std::size_t chunk = std::max<std::size_t>(1, (pass.has_routine ? chunk_points_of_routines : options.inspect ? chunk_points_of_tables
+                                                                                                                              : chunk_points) /
+                                                                   segment);
             const std::size_t chunks = (units + chunk - 1) / chunk;
             const bool stream = used_before && bytes >= fewest_streamed_bytes;
             const int threads = points < fewest_threaded_points && !pass.has_routine ? 1 : int(std::min<std::size_t>(std::size_t(std::max(options.threads, 1)), chunks));
