@@ -69,6 +69,12 @@ namespace roofslate
             return (*this)[a].value != 0 ? b : c;
         if (op == Op::select && b == c)
             return b;
+        // A factor or divisor of one changes no bit: that is what efficiencies and stages are unless somebody says otherwise.
+        const auto is_one = [&](int i) { return (*this)[i].is_constant() && (*this)[i].value == 1; };
+        if ((op == Op::mul || op == Op::div) && is_one(b))
+            return a;
+        if (op == Op::mul && is_one(a))
+            return b;
         return shared(n);
     }
 
