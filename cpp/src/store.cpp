@@ -16,7 +16,7 @@ namespace roofslate
     namespace
     {
         constexpr std::size_t longest_segment = 65536;         // points of a row in one call of the machine
-        constexpr std::size_t inspected_segment = 4096;         // ... where they are inspected first
+        constexpr std::size_t inspected_segment = 512;          // ... where they are inspected first: the next one is fetched meanwhile
         constexpr std::size_t gathered_segment = 2048;         // ... where arrays must be gathered
         constexpr std::size_t chunk_points = 262144;           // points a thread takes at a time: a huge page of results
         constexpr std::size_t chunk_points_of_tables = 65536;  // ... where few rows are many bytes
@@ -102,12 +102,23 @@ namespace roofslate
             row.view.data = row.copy.get(), row.view.stride = stride, row.step = 1;
         }
 
+        void invert(Row& row, const Row& of, const Pass& pass, const InstructionSet& set)
+        {
+            row.copy = aligned_doubles(pass.row);
+            Instruction program[4];
+            program[0].code = Code::load, program[0].operand.scalar = 1;
+            program[1].code = Code::divide, program[1].operand = {of.view.data, 1, 0};
+            program[2].code = Code::write, program[2].result = row.copy.get();
+            set.run(program, 0, pass.row, false);
+            row.view.data = row.copy.get();
+        }
+
         // What one thread needs to run a pass.
         class Worker
         {
         public:
-            Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream)
-                : pass_(pass), set_(set), stream_(stream), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_)
+            Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream, std::size_t ahead)
+                : pass_(pass), set_(set), stream_(stream), ahead_(ahead), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_)
             {
                 std::size_t uneven = 0;
                 for (const Row& a : pass.arrays)
@@ -193,7 +204,7 @@ namespace roofslate
                     {
                     case Source::scalar: field(r).scalar = values_[std::size_t(r.number)]; break;
                     case Source::reciprocal: field(r).scalar = reciprocal(values_[std::size_t(r.number)]); break;
-                    case Source::row: field(r).memory = row_of_array_[std::size_t(r.number)], field(r).step = 1; break;
+                    case Source::row: field(r).memory = row_of_array_[std::size_t(r.number)], field(r).step = 1, field(r).ahead = ahead_; break;
                     case Source::strip: break;
                     }
             }
@@ -239,10 +250,11 @@ namespace roofslate
             const Pass& pass_;
             const InstructionSet& set_;
             bool stream_, uneven_ = false;
+            std::size_t ahead_; // doubles by which arrays are asked for early
             Odometer odometer_;
             List<Instruction> program_;
             List<double> values_;
-            std::shared_ptr<double[]> strips_, gathered_;
+            Doubles strips_, gathered_;
             List<const double*> row_of_array_;
             List<double*> row_of_output_;
             std::size_t row_ = none;
@@ -317,7 +329,9 @@ namespace roofslate
                 AxisSet beyond = r.view.axes;
                 for (const int k : pass.inner)
                     beyond &= ~(AxisSet(1) << k);
-                if (r.expand || (r.step != 1 && !beyond && pass.row <= longest_segment))
+                if (r.reciprocal_of >= 0)
+                    invert(r, pass.arrays[std::size_t(r.reciprocal_of)], pass, set);
+                else if (r.expand || (r.step != 1 && !beyond && pass.row <= longest_segment))
                     spread(r, pass, graph);
                 gathers = gathers || r.step != 1;
             }
@@ -341,7 +355,7 @@ namespace roofslate
 
             std::atomic<std::size_t> next{0};
             const auto work = [&](bool calling) {
-                Worker worker(pass, graph, set, stream);
+                Worker worker(pass, graph, set, stream, options.inspect ? segment : 0);
                 for (std::size_t c; (c = next++) < chunks && !progress.stopped();)
                 {
                     const std::size_t last = std::min(units, (c + 1) * chunk);
