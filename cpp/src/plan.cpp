@@ -262,6 +262,12 @@ namespace roofslate
             }
             void order_steps()
             {
+                const auto steady = [&](const Reference& r) {
+                    if (r.source == Source::row)
+                        return (pass_.arrays[std::size_t(r.number)].view.axes & ~row_axes_) == 0;
+                    return r.source == Source::strip || steps_[std::size_t(r.number)].depth == 0;
+                };
+                pass_.first_moving = std::size_t(std::stable_partition(pass_.references.begin(), pass_.references.end(), steady) - pass_.references.begin());
                 std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.depth < b.depth; });
                 pass_.values = int(steps_.size());
                 pass_.first_step.assign(pass_.outer.size() + 1, steps_.size());

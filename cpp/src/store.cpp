@@ -120,12 +120,11 @@ namespace roofslate
             Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream, std::size_t ahead)
                 : pass_(pass), set_(set), stream_(stream), ahead_(ahead), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_)
             {
-                std::size_t uneven = 0;
                 for (const Row& a : pass.arrays)
-                    uneven += a.step != 1;
+                    uneven_ += a.step != 1;
                 for (const Output& o : pass.outputs)
-                    uneven += step_of(o) != 1;
-                gathered_ = aligned_doubles(uneven * gathered_segment);
+                    uneven_ += step_of(o) != 1;
+                gathered_ = aligned_doubles(uneven_ * gathered_segment);
                 for (const Reference& r : pass.references)
                     if (r.source == Source::strip)
                     {
@@ -146,7 +145,7 @@ namespace roofslate
                     const std::size_t row = unit / per_row, begin = unit % per_row * segment;
                     if (row != row_)
                         start(row);
-                    if (even())
+                    if (!uneven_)
                         set_.run(program_.data(), begin, std::min(begin + segment, pass_.row), stream_);
                     else
                         run_uneven(begin, std::min(begin + segment, pass_.row));
@@ -154,7 +153,6 @@ namespace roofslate
             }
 
         private:
-            bool even() const { return !uneven_; }
             std::ptrdiff_t step_of(const Output& o) const { return pass_.inner.empty() ? 1 : o.stride[std::size_t(pass_.inner.back())]; }
             Operand& field(const Reference& r)
             {
@@ -173,40 +171,48 @@ namespace roofslate
                 for (std::size_t k = pass_.first_step[std::min(moved, pass_.first_step.size() - 1)]; k < pass_.steps.size(); ++k)
                 {
                     const ScalarStep& s = pass_.steps[k];
+                    const auto x = [&](std::size_t a) { return values_[std::size_t(s.argument[a])]; };
                     double& result = values_[std::size_t(s.result)];
-                    if (s.op == Op::input)
-                        result = s.view.data[odometer_.offset(s.view.stride)];
-                    else if (s.op == Op::constant)
-                        result = s.constant;
-                    else
+                    switch (s.op) // the common ones here: rows may be short
                     {
-                        double x[3] = {};
+                    case Op::input: result = s.view.data[odometer_.offset(s.view.stride)]; break;
+                    case Op::constant: result = s.constant; break;
+                    case Op::add: result = x(0) + x(1); break;
+                    case Op::mul: result = x(0) * x(1); break;
+                    case Op::div: result = x(0) / x(1); break;
+                    default:
+                    {
+                        double all[3] = {};
                         for (std::size_t a = 0; a < 3 && s.argument[a] >= 0; ++a)
-                            x[a] = values_[std::size_t(s.argument[a])];
-                        result = evaluate(s.op, s.routine, x);
+                            all[a] = x(a);
+                        result = evaluate(s.op, s.routine, all);
+                    }
                     }
                 }
-                uneven_ = false;
-                for (std::size_t k = 0; k < row_of_array_.size(); ++k)
+                for (std::size_t k = 0; k < pass_.outputs.size(); ++k)
                 {
-                    row_of_array_[k] = pass_.arrays[k].view.data + odometer_.offset(pass_.arrays[k].view.stride);
-                    uneven_ = uneven_ || pass_.arrays[k].step != 1;
-                }
-                for (std::size_t k = 0; k < row_of_output_.size(); ++k)
-                {
-                    const Output& o = pass_.outputs[k];
-                    row_of_output_[k] = o.data + odometer_.offset(o.stride);
+                    row_of_output_[k] = pass_.outputs[k].data + odometer_.offset(pass_.outputs[k].stride);
                     program_[std::size_t(pass_.writes[k])].result = row_of_output_[k];
-                    uneven_ = uneven_ || step_of(o) != 1;
                 }
-                for (const Reference& r : pass_.references)
-                    switch (r.source)
-                    {
-                    case Source::scalar: field(r).scalar = values_[std::size_t(r.number)]; break;
-                    case Source::reciprocal: field(r).scalar = reciprocal(values_[std::size_t(r.number)]); break;
-                    case Source::row: field(r).memory = row_of_array_[std::size_t(r.number)], field(r).step = 1, field(r).ahead = ahead_; break;
-                    case Source::strip: break;
-                    }
+                for (std::size_t k = moved == 0 ? 0 : pass_.first_moving; k < pass_.references.size(); ++k)
+                    fill(pass_.references[k]);
+            }
+            void fill(const Reference& r)
+            {
+                Operand& o = field(r);
+                switch (r.source)
+                {
+                case Source::scalar: o.scalar = values_[std::size_t(r.number)]; break;
+                case Source::reciprocal: o.scalar = reciprocal(values_[std::size_t(r.number)]); break;
+                case Source::row:
+                {
+                    const View& view = pass_.arrays[std::size_t(r.number)].view;
+                    o.memory = row_of_array_[std::size_t(r.number)] = view.data + odometer_.offset(view.stride);
+                    o.step = 1, o.ahead = ahead_;
+                    break;
+                }
+                case Source::strip: break;
+                }
             }
             // A segment whose arrays or results do not lie point by point: through buffers.
             void run_uneven(std::size_t begin, std::size_t end)
@@ -249,7 +255,8 @@ namespace roofslate
             std::pmr::monotonic_buffer_resource arena_{buffer_.data(), buffer_.size()};
             const Pass& pass_;
             const InstructionSet& set_;
-            bool stream_, uneven_ = false;
+            bool stream_;
+            std::size_t uneven_ = 0; // arrays and results that do not lie point by point along the row
             std::size_t ahead_; // doubles by which arrays are asked for early
             Odometer odometer_;
             List<Instruction> program_;

@@ -79,6 +79,7 @@ namespace roofslate
         int values = 0;
         List<Instruction> program;
         List<Reference> references;
+        std::size_t first_moving = 0; // references from here on differ from row to row
         List<Row> arrays;
         List<Output> outputs; // in order of Code::write
         List<int> writes;     // their instructions
