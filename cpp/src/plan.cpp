@@ -52,6 +52,20 @@ namespace roofslate
                 pass_.inner = main.pass_.inner, pass_.row = main.pass_.row;
                 find_kept();
             }
+            PassPlanner(const Graph& graph, const List<Range>& ranges, const InstructionSet& set, Arena* arena, const FoldPass& fold) : PassPlanner(graph, ranges, set, arena, List<Output>(arena))
+            {
+                for (const Requirement& r : fold.requirements)
+                    roots_.push_back(r.left), roots_.push_back(r.right);
+                roots_.push_back(fold.objective);
+                pass_.outer.assign(fold.outer.begin(), fold.outer.end());
+                pass_.inner.push_back(fold.inner);
+                pass_.row = graph.shape()[std::size_t(fold.inner)];
+                row_axes_ = AxisSet(1) << fold.inner;
+                pass_.axes = row_axes_;
+                for (const int k : fold.outer)
+                    pass_.rows *= graph.shape()[std::size_t(k)], pass_.axes |= AxisSet(1) << k;
+                find_kept();
+            }
             const List<int>& kept() const { return kept_; }             // to be computed in passes of their own
             const List<int>& kept_rows() const { return kept_rows_; }   // to be computed by the pass before this one
             std::size_t row() const { return pass_.row; }
@@ -74,14 +88,44 @@ namespace roofslate
                 order_steps();
                 return std::move(pass_);
             }
+            Pass compile(const List<const View*>& kept_views, const FoldPass& fold)
+            {
+                kept_views_ = &kept_views;
+                count_uses();
+                const int met = fold.requirements.empty() ? -1 : pass_.strips++;
+                for (std::size_t k = 0; k < fold.requirements.size(); ++k)
+                {
+                    const auto [left, right, strict] = fold.requirements[k];
+                    const bool left_runs = on_row(left) || !on_row(right);
+                    make_at_hand(left_runs ? right : left);
+                    bring(left_runs ? left : right);
+                    push(left_runs ? strict ? Code::require_less : Code::require_at_most : strict ? Code::require_more
+                                                                                                  : Code::require_at_least)
+                        .op = k > 0;
+                    operand(left_runs ? right : left);
+                    refer(Field::result, Source::strip, met);
+                    if (const int ran = left_runs ? left : right; on_row(ran) && !is_array(ran))
+                        used(ran);
+                }
+                bring(fold.objective);
+                pass_.fold = int(pass_.program.size());
+                push(Code::keep);
+                if (met >= 0)
+                    refer(Field::second, Source::strip, met);
+                push(Code::end);
+                order_steps();
+                return std::move(pass_);
+            }
 
         private:
             PassPlanner(const Graph& graph, const List<Range>& ranges, const InstructionSet& set, Arena* arena, const List<Output>& outputs)
-                : graph_(graph), ranges_(ranges), set_(set), pass_(arena), kept_(arena), kept_rows_(arena), rows_(arena), records_(std::size_t(graph.size()), arena), work_(arena), free_strips_(arena), steps_(arena)
+                : graph_(graph), ranges_(ranges), set_(set), pass_(arena), roots_(arena), kept_(arena), kept_rows_(arena), rows_(arena), records_(std::size_t(graph.size()), arena), work_(arena), free_strips_(arena), steps_(arena)
             {
                 pass_.outputs = outputs;
                 pass_.program.reserve(32), pass_.references.reserve(32), pass_.arrays.reserve(16), steps_.reserve(32), work_.reserve(64);
                 std::stable_sort(pass_.outputs.begin(), pass_.outputs.end(), [](const Output& a, const Output& b) { return a.node < b.node; });
+                for (const Output& o : pass_.outputs)
+                    roots_.push_back(o.node);
             }
 
             const Node& node(int i) const { return graph_[i]; }
@@ -189,8 +233,7 @@ namespace roofslate
             void find_kept()
             {
                 begin_walk();
-                for (const Output& o : pass_.outputs)
-                    work_.push_back(o.node);
+                work_ = roots_;
                 while (!work_.empty())
                 {
                     const int i = next_of_walk();
@@ -218,10 +261,10 @@ namespace roofslate
             void count_uses()
             {
                 begin_walk();
-                for (const Output& o : pass_.outputs)
+                for (const int root : roots_)
                 {
-                    work_.push_back(o.node);
-                    ++of(o.node).uses;
+                    work_.push_back(root);
+                    ++of(root).uses;
                 }
                 while (!work_.empty())
                 {
@@ -286,7 +329,7 @@ namespace roofslate
                 pass_.program.back().code = code;
                 return pass_.program.back();
             }
-            void refer(bool second, Source source, int number) { pass_.references.push_back({int(pass_.program.size()) - 1, second, source, number}); }
+            void refer(Field field, Source source, int number) { pass_.references.push_back({int(pass_.program.size()) - 1, field, source, number}); }
             int array_of(int i)
             {
                 int& number = of(i).array;
@@ -329,21 +372,21 @@ namespace roofslate
                 return number;
             }
             // Fills the operand of the instruction pushed last with a value that is at hand.
-            void operand(int i, bool second = false)
+            void operand(int i, Field field = Field::operand)
             {
-                Operand& o = second ? pass_.program.back().second : pass_.program.back().operand;
+                Operand& o = field == Field::second ? pass_.program.back().second : pass_.program.back().operand;
                 if (!on_row(i))
                 {
                     if (node(i).is_constant())
                         o.scalar = node(i).value;
                     else
-                        refer(second, Source::scalar, value_of(i));
+                        refer(field, Source::scalar, value_of(i));
                 }
                 else if (is_array(i))
-                    refer(second, Source::row, array_of(i));
+                    refer(field, Source::row, array_of(i));
                 else
                 {
-                    refer(second, Source::strip, of(i).strip);
+                    refer(field, Source::strip, of(i).strip);
                     used(i);
                 }
             }
@@ -362,7 +405,7 @@ namespace roofslate
                 of(i).strip = free_strips_.back();
                 free_strips_.pop_back();
                 push(Code::save);
-                refer(false, Source::strip, of(i).strip);
+                refer(Field::result, Source::strip, of(i).strip);
             }
             // Makes the node the running value.
             void bring(int i)
@@ -454,7 +497,7 @@ namespace roofslate
                     if (const int r = on_row(other) && no_check_of_quotient(i) ? reciprocals_of(other) : -1; r >= 0)
                     {
                         binary(Code::divide_proved);
-                        return refer(true, Source::row, r);
+                        return refer(Field::second, Source::row, r);
                     }
                     if (on_row(other) || !set_.fused)
                         return binary(Code::divide);
@@ -462,21 +505,21 @@ namespace roofslate
                     if (node(other).is_constant())
                         pass_.program.back().second.scalar = reciprocal(node(other).value);
                     else
-                        refer(true, Source::reciprocal, value_of(other));
+                        refer(Field::second, Source::reciprocal, value_of(other));
                     return;
                 case Op::select:
                     push(Code::choose);
                     operand(n.argument[1]);
-                    operand(n.argument[2], true);
+                    operand(n.argument[2], Field::second);
                     return;
                 default:
                 {
                     Instruction& call = push(Code::call);
                     call.op = std::uint8_t(n.op), call.place = std::uint8_t(place), call.routine = n.routine;
-                    bool second = false;
+                    Field field = Field::operand;
                     for (int k = 0; k < n.arity(); ++k)
                         if (k != place)
-                            operand(n.argument[std::size_t(k)], second), second = true;
+                            operand(n.argument[std::size_t(k)], field), field = Field::second;
                     pass_.has_routine = pass_.has_routine || n.routine;
                 }
                 }
@@ -502,6 +545,7 @@ namespace roofslate
             const InstructionSet& set_;
             Pass pass_;
             AxisSet row_axes_ = 0;
+            List<int> roots_; // nodes that the program must give
             List<int> kept_, kept_rows_;
             List<Output> rows_;
             const List<const View*>* kept_views_ = nullptr;
@@ -588,59 +632,105 @@ namespace roofslate
         return stride;
     }
 
-    Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set, Arena* arena)
+    namespace
     {
-        Plan plan(arena);
-        plan.passes.reserve(8), plan.kept.reserve(16);
-        List<Output> open(arena);
-        open.reserve(16);
-        for (const Output& o : outputs)
-            (graph[o.node].axes ? open : plan.constants).push_back(o);
-        const List<Range> bounds = open.empty() ? List<Range>(arena) : ranges(graph, arena);
-        List<View> views(std::size_t(graph.size()), arena);
-        List<const View*> kept_views(std::size_t(graph.size()), nullptr, arena);
-        // Most axes first: what a pass keeps becomes an output of a pass with fewer axes, which runs earlier.
-        while (!open.empty())
+        // Makes the passes of a plan, the last one first: what a pass keeps becomes an output of one with fewer axes.
+        class Planning
         {
-            const auto axis_count = [](AxisSet a) { return __builtin_popcount(a); };
-            const AxisSet axes = graph[std::max_element(open.begin(), open.end(), [&](const Output& a, const Output& b) { return axis_count(graph[a.node].axes) < axis_count(graph[b.node].axes); })->node].axes;
-            const auto rest = std::stable_partition(open.begin(), open.end(), [&](const Output& o) { return graph[o.node].axes != axes; });
-            PassPlanner planner(graph, bounds, set, arena, List<Output>(rest, open.end(), arena), axes);
-            open.erase(rest, open.end());
-            const auto keep = [&](const List<int>& nodes) {
+        public:
+            Planning(const Graph& graph, const InstructionSet& set, Arena* arena) : graph_(graph), set_(set), arena_(arena), bounds_(ranges(graph, arena)), views_(std::size_t(graph.size()), arena), kept_views_(std::size_t(graph.size()), nullptr, arena), open_(arena), plan_(arena)
+            {
+                plan_.passes.reserve(8), plan_.kept.reserve(16), open_.reserve(16);
+            }
+            void want(const Output& o) { open_.push_back(o); }
+            void want(const FoldPass& fold)
+            {
+                PassPlanner planner(graph_, bounds_, set_, arena_, fold);
+                add(planner, [&] { return planner.compile(kept_views_, fold); });
+            }
+            Plan finish()
+            {
+                const auto axis_count = [](AxisSet a) { return __builtin_popcount(a); };
+                while (!open_.empty())
+                {
+                    const AxisSet axes = graph_[std::max_element(open_.begin(), open_.end(), [&](const Output& a, const Output& b) { return axis_count(graph_[a.node].axes) < axis_count(graph_[b.node].axes); })->node].axes;
+                    const auto rest = std::stable_partition(open_.begin(), open_.end(), [&](const Output& o) { return graph_[o.node].axes != axes; });
+                    PassPlanner planner(graph_, bounds_, set_, arena_, List<Output>(rest, open_.end(), arena_), axes);
+                    open_.erase(rest, open_.end());
+                    add(planner, [&] { return planner.compile(kept_views_); });
+                }
+                std::reverse(plan_.passes.begin(), plan_.passes.end());
+                return std::move(plan_);
+            }
+
+        private:
+            void keep(const List<int>& nodes)
+            {
                 for (const int node : nodes)
                 {
-                    View& view = views[std::size_t(node)];
+                    View& view = views_[std::size_t(node)];
                     if (view.data)
                         continue;
-                    const AxisSet own = graph[node].axes;
-                    plan.kept.push_back(aligned_doubles(graph.points(own)));
-                    const Output o{node, plan.kept.back().get(), result_strides(graph, own), true};
+                    const AxisSet own = graph_[node].axes;
+                    plan_.kept.push_back(aligned_doubles(graph_.points(own)));
+                    const Output o{node, plan_.kept.back().get(), result_strides(graph_, own), true};
                     view = {o.data, own, o.stride};
-                    kept_views[std::size_t(node)] = &view;
-                    open.push_back(o);
+                    kept_views_[std::size_t(node)] = &view;
+                    open_.push_back(o);
                 }
-            };
-            keep(planner.kept());
-            List<Output> rows(arena);
-            for (const int node : planner.kept_rows())
-            {
-                plan.kept.push_back(aligned_doubles(planner.row()));
-                rows.push_back({node, plan.kept.back().get(), {}, true});
-                rows.back().stride[std::size_t(planner.last_axis())] = 1;
             }
-            planner.set_kept_rows(rows);
-            std::optional<PassPlanner> before;
-            if (!rows.empty())
+            template <class Compile> void add(PassPlanner& planner, Compile compile)
             {
-                before.emplace(planner, arena, rows);
-                keep(before->kept());
+                keep(planner.kept());
+                List<Output> rows(arena_);
+                for (const int node : planner.kept_rows())
+                {
+                    plan_.kept.push_back(aligned_doubles(planner.row()));
+                    rows.push_back({node, plan_.kept.back().get(), {}, true});
+                    rows.back().stride[std::size_t(planner.last_axis())] = 1;
+                }
+                planner.set_kept_rows(rows);
+                std::optional<PassPlanner> before;
+                if (!rows.empty())
+                {
+                    before.emplace(planner, arena_, rows);
+                    keep(before->kept());
+                }
+                plan_.passes.push_back(compile());
+                if (before)
+                    plan_.passes.push_back(before->compile(kept_views_));
             }
-            plan.passes.push_back(planner.compile(kept_views));
-            if (before)
-                plan.passes.push_back(before->compile(kept_views));
-        }
-        std::reverse(plan.passes.begin(), plan.passes.end());
+
+            const Graph& graph_;
+            const InstructionSet& set_;
+            Arena* arena_;
+            List<Range> bounds_;
+            List<View> views_;
+            List<const View*> kept_views_;
+            List<Output> open_;
+            Plan plan_;
+        };
+    }
+    Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set, Arena* arena)
+    {
+        Plan constants(arena);
+        for (const Output& o : outputs)
+            if (!graph[o.node].axes)
+                constants.constants.push_back(o);
+        if (constants.constants.size() == outputs.size())
+            return constants;
+        Planning planning(graph, set, arena);
+        for (const Output& o : outputs)
+            if (graph[o.node].axes)
+                planning.want(o);
+        Plan plan = planning.finish();
+        plan.constants = std::move(constants.constants);
         return plan;
+    }
+    Plan make_plan(const Graph& graph, const FoldPass& fold, const InstructionSet& set, Arena* arena)
+    {
+        Planning planning(graph, set, arena);
+        planning.want(fold);
+        return planning.finish();
     }
 }

@@ -70,6 +70,20 @@ namespace roofslate::ROOFSLATE_SET
             default: return floor(a);
             }
         }
+        inline void require(const Instruction* q, std::size_t j, const Value::Mask& met)
+        {
+            double* const strip = q->result + j * width;
+            select(met, q->op ? Value::load(strip) : Value(1.0), Value(0.0)).store(strip);
+        }
+        // Results and places are padded to whole vectors.
+        inline void keep(const Instruction* q, std::size_t point, std::size_t j, const Value& value, Value::Mask better)
+        {
+            double *const best = q->result + point + j * width, *const where = q->where + point + j * width;
+            if (q->second.memory)
+                better = better && Value(0.0) < Value::load(q->second.memory + j * width);
+            select(better, value, Value::load(best)).store(best);
+            select(better, Value(q->operand.scalar), Value::load(where)).store(where);
+        }
         inline Value truth(const Value::Mask& m) { return select(m, Value(1.0), Value(0.0)); }
         Value call_two(Op op, const Value& a, const Value& b)
         {
@@ -175,6 +189,12 @@ namespace roofslate::ROOFSLATE_SET
 #endif
                         ROOFSLATE_EACH(a[j].store(to + j * width))
                     }
+                    case Code::require_less: ROOFSLATE_EACH(require(q, j, a[j] < s))
+                    case Code::require_at_most: ROOFSLATE_EACH(require(q, j, a[j] <= s))
+                    case Code::require_more: ROOFSLATE_EACH(require(q, j, a[j] > s))
+                    case Code::require_at_least: ROOFSLATE_EACH(require(q, j, s <= a[j]))
+                    case Code::keep: ROOFSLATE_EACH(keep(q, point, j, a[j], a[j] < Value::load(q->result + point + j * width)))
+                    case Code::keep_equal: ROOFSLATE_EACH(keep(q, point, j, a[j], a[j] <= Value::load(q->result + point + j * width)))
                     case Code::end: return;
                     default: break;
                     }
@@ -205,6 +225,10 @@ namespace roofslate::ROOFSLATE_SET
                 case Code::minimum: ROOFSLATE_EACH(a[j] = min(a[j], Value::load(p + j * width)))
                 case Code::minimum_of: ROOFSLATE_EACH(a[j] = min(Value::load(p + j * width), a[j]))
                 case Code::minimum_proved: ROOFSLATE_EACH(a[j] = plain_min(a[j], Value::load(p + j * width)))
+                case Code::require_less: ROOFSLATE_EACH(require(q, j, a[j] < Value::load(p + j * width)))
+                case Code::require_at_most: ROOFSLATE_EACH(require(q, j, a[j] <= Value::load(p + j * width)))
+                case Code::require_more: ROOFSLATE_EACH(require(q, j, a[j] > Value::load(p + j * width)))
+                case Code::require_at_least: ROOFSLATE_EACH(require(q, j, Value::load(p + j * width) <= a[j]))
                 case Code::choose:
                 {
                     const double* const p2 = q->second.memory ? memory_at<Partial>(q->second, point, points, padded_second) : nullptr;

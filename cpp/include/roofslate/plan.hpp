@@ -49,10 +49,16 @@ namespace roofslate
         row,        // an array read along the row
         strip,      // a saved value
     };
+    enum class Field : std::uint8_t
+    {
+        operand,
+        second,
+        result,
+    };
     struct Reference // a field of an instruction that is filled in for each row or thread
     {
         int instruction;
-        bool second;
+        Field field;
         Source source;
         int number;
     };
@@ -84,6 +90,7 @@ namespace roofslate
         List<Output> outputs; // in order of Code::write
         List<int> writes;     // their instructions
         int strips = 0;
+        int fold = -1;            // the instruction that folds
         bool has_routine = false; // a call may take long
     };
 
@@ -95,7 +102,23 @@ namespace roofslate
         List<Doubles> kept;                     // results of passes that later passes read
         List<Output> constants;
     };
+    // One node is smaller than another, or as large.
+    struct Requirement
+    {
+        int left, right;
+        bool strict;
+    };
+    // A pass that keeps, for each point of a row, the smallest of the values that meet the requirements.
+    struct FoldPass
+    {
+        int objective;
+        std::vector<Requirement> requirements;
+        std::vector<int> outer; // loops, slowest first
+        int inner;              // the axis of the row
+    };
     Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set, Arena* arena = std::pmr::get_default_resource());
+
+    Plan make_plan(const Graph& graph, const FoldPass& fold, const InstructionSet& set, Arena* arena = std::pmr::get_default_resource());
 
     // 1 / divisor, or 0 where a division by it can't be done with the reciprocal.
     double reciprocal(double divisor);

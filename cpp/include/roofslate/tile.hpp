@@ -30,6 +30,13 @@ namespace roofslate
         minimum_of,
         minimum_proved,
         choose, // value != 0 ? operand : second operand
+        // scratch = scratch and (value ? operand), as 1 or 0; `op` is 0 for the first of them, which finds nothing in the scratch
+        require_less,
+        require_at_most,
+        require_more,
+        require_at_least,
+        keep,       // where value < result, and the second operand is not 0: result = value, where = operand
+        keep_equal, // where value <= result
         call,   // anything else, through memory
     };
 
@@ -50,7 +57,8 @@ namespace roofslate
         std::uint8_t place = 0;     // of a call: which argument the running value is
         Operand operand;
         Operand second;             // choose, and calls with three arguments; of a division: the reciprocal, 0 if unusable
-        double* result = nullptr;   // write, save
+        double* result = nullptr;   // write, save, keep; a strip of the requirements
+        double* where = nullptr;    // keep
         const void* routine = nullptr;
     };
 

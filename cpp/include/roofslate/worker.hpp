@@ -1,0 +1,213 @@
+// How one thread runs a pass: row by row, the scalars of a row first, then its program.
+#pragma once
+#include <roofslate/plan.hpp>
+#include <algorithm>
+#include <cstddef>
+
+namespace roofslate
+{
+    inline constexpr std::size_t gathered_segment = 2048; // points in one call of the machine where arrays must be gathered
+
+    // Walks along the axes of a grid, the last one fastest.
+    class Odometer
+    {
+    public:
+        Odometer(const List<int>& axes, const std::vector<std::size_t>& shape, Arena* arena) : axes_(axes), shape_(shape), at_(axes.size(), 0, arena) {}
+        void go_to(std::size_t row)
+        {
+            for (std::size_t d = axes_.size(); d-- > 0;)
+            {
+                at_[d] = row % length(d);
+                row /= length(d);
+            }
+        }
+        std::size_t next() // the slowest loop that moved
+        {
+            for (std::size_t d = axes_.size(); d-- > 0;)
+            {
+                if (++at_[d] < length(d))
+                    return d;
+                at_[d] = 0;
+            }
+            return 0;
+        }
+        template <class Strides> std::ptrdiff_t offset(const Strides& stride) const
+        {
+            std::ptrdiff_t o = 0;
+            for (std::size_t d = 0; d < axes_.size(); ++d)
+                o += std::ptrdiff_t(at_[d]) * stride[std::size_t(axes_[d])];
+            return o;
+        }
+
+    private:
+        std::size_t length(std::size_t d) const { return shape_[std::size_t(axes_[d])]; }
+        const List<int>& axes_;
+        const std::vector<std::size_t>& shape_;
+        List<std::size_t> at_;
+    };
+
+    // Before a pass runs: arrays that do not run evenly along its row are laid out anew, reciprocals taken.
+    // Returns whether some are still gathered, segment by segment.
+    bool lay_out_arrays(Pass& pass, const Graph& graph, const InstructionSet& set);
+
+    // What one thread needs to run a pass.
+    class Worker
+    {
+    public:
+        Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream, std::size_t ahead)
+            : pass_(pass), set_(set), stream_(stream), ahead_(ahead), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_)
+        {
+            for (const Row& a : pass.arrays)
+                uneven_ += a.step != 1;
+            for (const Output& o : pass.outputs)
+                uneven_ += step_of(o) != 1;
+            gathered_ = aligned_doubles(uneven_ * gathered_segment);
+            for (const Reference& r : pass.references)
+                if (r.source == Source::strip)
+                {
+                    double* const memory = strips_.get() + std::size_t(r.number) * widest_strip;
+                    if (r.field == Field::result)
+                        program_[std::size_t(r.instruction)].result = memory;
+                    else
+                        field(r).memory = memory;
+                }
+        }
+        Worker(const Worker&) = delete;
+        Worker& operator=(const Worker&) = delete;
+
+        void run(std::size_t first_unit, std::size_t last_unit, std::size_t segment)
+        {
+            const std::size_t per_row = (pass_.row + segment - 1) / segment;
+            for (std::size_t unit = first_unit; unit < last_unit; ++unit)
+            {
+                const std::size_t row = unit / per_row, begin = unit % per_row * segment;
+                go_to(row);
+                run_points(begin, std::min(begin + segment, pass_.row));
+            }
+        }
+        void run_points(std::size_t begin, std::size_t end) // of the row it went to
+        {
+            if (!uneven_)
+                set_.run(program_.data(), begin, end, stream_);
+            else
+                run_uneven(begin, end);
+        }
+        Instruction& fold() { return program_[std::size_t(pass_.fold)]; }
+        void go_to(std::size_t row)
+        {
+            if (row == row_)
+                return;
+            std::size_t moved = 0;
+            if (row_ != none && row == row_ + 1)
+                moved = odometer_.next() + 1;
+            else
+                odometer_.go_to(row);
+            row_ = row;
+            for (std::size_t k = pass_.first_step[std::min(moved, pass_.first_step.size() - 1)]; k < pass_.steps.size(); ++k)
+            {
+                const ScalarStep& s = pass_.steps[k];
+                const auto x = [&](std::size_t a) { return values_[std::size_t(s.argument[a])]; };
+                double& result = values_[std::size_t(s.result)];
+                switch (s.op) // the common ones here: rows may be short
+                {
+                case Op::input: result = s.view.data[odometer_.offset(s.view.stride)]; break;
+                case Op::constant: result = s.constant; break;
+                case Op::add: result = x(0) + x(1); break;
+                case Op::mul: result = x(0) * x(1); break;
+                case Op::div: result = x(0) / x(1); break;
+                default:
+                {
+                    double all[3] = {};
+                    for (std::size_t a = 0; a < 3 && s.argument[a] >= 0; ++a)
+                        all[a] = x(a);
+                    result = evaluate(s.op, s.routine, all);
+                }
+                }
+            }
+            for (std::size_t k = 0; k < pass_.outputs.size(); ++k)
+            {
+                row_of_output_[k] = pass_.outputs[k].data + odometer_.offset(pass_.outputs[k].stride);
+                program_[std::size_t(pass_.writes[k])].result = row_of_output_[k];
+            }
+            for (std::size_t k = moved == 0 ? 0 : pass_.first_moving; k < pass_.references.size(); ++k)
+                fill(pass_.references[k]);
+        }
+
+    private:
+        std::ptrdiff_t step_of(const Output& o) const { return pass_.inner.empty() ? 1 : o.stride[std::size_t(pass_.inner.back())]; }
+        Operand& field(const Reference& r)
+        {
+            Instruction& i = program_[std::size_t(r.instruction)];
+            return r.field == Field::second ? i.second : i.operand;
+        }
+
+        void fill(const Reference& r)
+        {
+            Operand& o = field(r);
+            switch (r.source)
+            {
+            case Source::scalar: o.scalar = values_[std::size_t(r.number)]; break;
+            case Source::reciprocal: o.scalar = reciprocal(values_[std::size_t(r.number)]); break;
+            case Source::row:
+            {
+                const View& view = pass_.arrays[std::size_t(r.number)].view;
+                o.memory = row_of_array_[std::size_t(r.number)] = view.data + odometer_.offset(view.stride);
+                o.step = 1, o.ahead = ahead_;
+                break;
+            }
+            case Source::strip: break;
+            }
+        }
+        // A segment whose arrays or results do not lie point by point: through buffers.
+        void run_uneven(std::size_t begin, std::size_t end)
+        {
+            std::vector<double*> buffer_of_array(row_of_array_.size(), nullptr);
+            double* free = gathered_.get();
+            for (std::size_t k = 0; k < row_of_array_.size(); ++k)
+                if (const std::ptrdiff_t step = pass_.arrays[k].step; step != 1)
+                {
+                    const double* from = row_of_array_[k] + std::ptrdiff_t(begin) * step;
+                    for (std::size_t i = 0; i < end - begin; ++i)
+                        free[i] = from[std::ptrdiff_t(i) * step];
+                    buffer_of_array[k] = free - begin;
+                    free += gathered_segment;
+                }
+            for (const Reference& r : pass_.references)
+                if (r.source == Source::row && buffer_of_array[std::size_t(r.number)])
+                    field(r).memory = buffer_of_array[std::size_t(r.number)];
+            std::vector<double*> buffer_of_output(row_of_output_.size(), nullptr);
+            for (std::size_t k = 0; k < row_of_output_.size(); ++k)
+                if (step_of(pass_.outputs[k]) != 1)
+                {
+                    buffer_of_output[k] = free;
+                    program_[std::size_t(pass_.writes[k])].result = free - begin;
+                    free += gathered_segment;
+                }
+            set_.run(program_.data(), begin, end, false);
+            for (std::size_t k = 0; k < row_of_output_.size(); ++k)
+                if (buffer_of_output[k])
+                {
+                    const std::ptrdiff_t step = step_of(pass_.outputs[k]);
+                    double* to = row_of_output_[k] + std::ptrdiff_t(begin) * step;
+                    for (std::size_t i = 0; i < end - begin; ++i)
+                        to[std::ptrdiff_t(i) * step] = buffer_of_output[k][i];
+                }
+        }
+
+        static constexpr std::size_t none = std::size_t(-1);
+        std::array<std::byte, 8192> buffer_;
+        std::pmr::monotonic_buffer_resource arena_{buffer_.data(), buffer_.size()};
+        const Pass& pass_;
+        const InstructionSet& set_;
+        bool stream_;
+        std::size_t uneven_ = 0; // arrays and results that do not lie point by point along the row
+        std::size_t ahead_; // doubles by which arrays are asked for early
+        Odometer odometer_;
+        List<Instruction> program_;
+        List<double> values_;
+        Doubles strips_, gathered_;
+        List<const double*> row_of_array_;
+        List<double*> row_of_output_;
+        std::size_t row_ = none;
+    };
+}
