@@ -19,14 +19,14 @@ namespace roofslate
                 ordered = widen(all, data, view, shape, axis + 1);
             return ordered;
         }
-        Range range_of_view(const View& view, const std::vector<std::size_t>& shape)
-        {
-            Range all{HUGE_VAL, -HUGE_VAL};
-            return widen(all, view.data, view, shape, 0) ? all : Range{};
-        }
     }
 
-    std::pmr::vector<Range> ranges(const Graph& graph, std::pmr::memory_resource* arena)
+    Range range_of_view(const View& view, const std::vector<std::size_t>& shape)
+    {
+        Range all{HUGE_VAL, -HUGE_VAL};
+        return widen(all, view.data, view, shape, 0) ? all : Range{};
+    }
+    std::pmr::vector<Range> ranges(const Graph& graph, std::pmr::memory_resource* arena, std::size_t most_values)
     {
         std::pmr::vector<Range> r(std::size_t(graph.size()), arena);
         const auto of = [&](int i) { return i >= 0 ? r[std::size_t(i)] : Range{}; };
@@ -37,7 +37,7 @@ namespace roofslate
             if (n.is_constant())
                 out = {n.value, n.value};
             else if (n.is_leaf())
-                out = graph.points(n.axes) <= most_searched_values ? range_of_view(graph.view(n), graph.shape()) : Range{};
+                out = graph.points(n.axes) <= most_values ? range_of_view(graph.view(n), graph.shape()) : Range{};
             else
                 out = range_of(n.op, of(n.argument[0]), of(n.argument[1]), of(n.argument[2]));
         }

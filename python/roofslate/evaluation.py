@@ -34,15 +34,13 @@ from roofslate.inputs import (
     explain_missing,
     find_preset,
     input_quantity,
-    is_bool,
     number,
-    parsed,
     preset_numbers,
     read_grid,
     wanted_names,
 )
 from roofslate.progress import Progress
-from roofslate.registry import Quantity, entries, lookup
+from roofslate.registry import entries, lookup
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -466,115 +464,33 @@ def frame(
     """
     import pandas as pd
 
+    from roofslate import tables
+
     wanted = wanted_names(outputs)
     converted = _conversions(wanted, units)
     if not isinstance(table, pd.DataFrame):
         raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
     if not isinstance(ignore, Iterable):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}")
-    ignored = {ignore} if isinstance(ignore, str) else set(ignore)
-    grid = _read_table(table, ignored, inputs, wanted)
-    varying = [name for name, i in grid.inputs.items() if i.dims]
-    results, outside = _run(grid, wanted, threads=threads, progress=progress, columns=varying)
-    bad = _bad_rows(grid, len(table), outside)
-    columns: dict[str, Any] = {}
-    for name, (values, dims) in zip(wanted, results, strict=True):
+    columns = tables.read_columns(table, {ignore} if isinstance(ignore, str) else set(ignore), inputs)
+    common = tables.constants(inputs, "rs.frame")
+    results, bad = tables.compute(columns, len(table), wanted, common, threads=threads, progress=progress)
+    found: dict[str, Any] = {}
+    for name, values in zip(wanted, results, strict=True):
         q = lookup(name)
-        column = values if dims else np.full(len(table), float(values))
         if name in converted:
-            np.divide(column, converted[name][0], out=column)
-        if bad is not None:
-            column[bad] = np.nan
+            np.divide(values, converted[name][0], out=values)
         if q.choices:
-            codes = np.where(np.isnan(column), -1, column).astype(np.int8)
-            columns[name] = pd.Categorical.from_codes(codes, categories=pd.Index(q.choices))
+            found[name] = pd.Categorical.from_codes(tables.choice_codes(values), categories=pd.Index(q.choices))
         else:
-            columns[name] = column
-    if bad is not None:
+            found[name] = values
+    if len(bad):
         warnings.warn(
-            f"{int(bad.sum())} of {len(table)} rows hold NaN: an input is missing or outside of its range",
+            f"{len(bad)} of {len(table)} rows hold NaN: an input is missing or outside of its range",
             RoofslateWarning,
             stacklevel=2,
         )
-    return pd.DataFrame(columns, index=table.index, copy=False)
-
-
-def _read_table(table: pd.DataFrame, ignore: set[str], inputs: Mapping[str, Any], wanted: Sequence[str]) -> Grid:
-    """The grid of a table: one axis, its rows. Their values are checked when they are computed."""
-    if not table.columns.is_unique:
-        raise AxisError("the table has two columns of the same name")
-    columns = [name for name in table.columns if name not in ignore]
-    for name in columns:
-        if name not in PRESETS:
-            input_quantity(name)
-        if name in inputs:
-            raise InputTypeError(f"{name!r} is a column of the table and a keyword: leave one out")
-    grid = read_grid(inputs)
-    for name, i in grid.inputs.items():
-        if i.dims:
-            raise AxisError(f"{name}: rs.frame takes one value for all rows, or a column of the table")
-    rows = len(table)
-    grid.sizes = {_ROW: rows}
-    given = set(columns) | {name for name in inputs if name not in PRESETS}
-    for name in columns:
-        if name in PRESETS:
-            _add_preset_column(grid, name, table[name], given)
-    for name in columns:
-        if name not in PRESETS:
-            q = lookup(name)
-            grid.inputs[name] = Input(q, np.ascontiguousarray(_column_numbers(table[name], q)), (_ROW,))
-    if grid.presets:
-        check_effect(grid, wanted)
-    return grid
-
-
-def _bad_rows(grid: Grid, rows: int, outside: int) -> Any:
-    """Rows with a value that is missing, out of range or above its bound; None where there are none."""
-    varying = [(name, i.values) for name, i in grid.inputs.items() if i.dims]
-    found = [_core.bad_rows(rows, varying)] if outside else []
-    for name, bound in _bounds():
-        one, most = grid.inputs.get(name), grid.inputs.get(bound)
-        if one is not None and most is not None and one.dims != most.dims:
-            found.append(np.greater(one.values, most.values))
-    bad = np.logical_or.reduce(found) if found else None
-    return bad if bad is not None and bad.any() else None
-
-
-def _column_numbers(column: pd.Series, q: Quantity) -> Values:
-    """A column in base units, NaN where a value is missing."""
-    import pandas as pd
-
-    dtype = column.dtype
-    plain = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
-    if pd.api.types.is_timedelta64_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
-        raise InputTypeError(f"{q.name}: expected a number, got a column of {dtype}")
-    if plain and (q.choices or pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)):
-        expected = f"words of {q.range_text}" if q.choices else "a number"
-        raise InputTypeError(f"{q.name}: expected {expected}, got a column of {dtype}")
-    if plain:
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if pd.api.types.is_object_dtype(dtype) and any(map(is_bool, column.array)):  # which would pass for 0 and 1
-        raise InputTypeError(f"{q.name}: expected a number or a text, got True or False in a column of {dtype}")
-    try:
-        codes, distinct = pd.factorize(column)
-    except (TypeError, ValueError):
-        raise InputTypeError(f"{q.name}: expected a number or a text, got a column of other objects") from None
-    return np.array([*(parsed(word, q) for word in distinct), np.nan])[codes]
-
-
-def _add_preset_column(grid: Grid, keyword: str, column: pd.Series, explicit: set[str]) -> None:
-    """Adds what the presets of a column supply, NaN where a row names none."""
-    import pandas as pd
-
-    codes, names = pd.factorize(column)
-    if not len(names):
-        raise MissingInput(f"{keyword}: no row of the column names a preset")
-    listed = read_grid({keyword: list(names)})
-    for name, i in listed.inputs.items():
-        if name not in explicit:
-            grid.inputs[name] = Input(i.quantity, np.append(i.values, np.nan)[codes], (_ROW,), keyword)
-    grid.presets |= listed.presets
-    grid.gaps |= listed.gaps
+    return pd.DataFrame(found, index=table.index, copy=False)
 
 
 def clear_pool() -> None:

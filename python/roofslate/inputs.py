@@ -411,8 +411,11 @@ def _along(i: Input, dims: Sequence[str]) -> Values:
     return turned[tuple(slice(None) if dim in own else np.newaxis for dim in dims)]
 
 
-def check_effect(grid: Grid, wanted: Sequence[str]) -> None:
-    """Refuse an explicit input that changes nothing because a preset supplies something downstream of it."""
+def check_effect(grid: Grid, wanted: Sequence[str]) -> set[str]:
+    """Refuse an explicit input that changes nothing because a preset supplies something downstream of it.
+
+    Returns the inputs that the outputs take.
+    """
     constants = {n: float(i.values) for n, i in grid.inputs.items() if not i.dims}
     arrays = [n for n, i in grid.inputs.items() if i.dims]
     try:
@@ -430,6 +433,7 @@ def check_effect(grid: Grid, wanted: Sequence[str]) -> None:
                     f"{name!r} has no effect: {origin}={preset!r} supplies {other!r}, which would follow from it; "
                     f"give {other!r} itself, or a {origin} that leaves it open"
                 )
+    return used
 
 
 def explain_missing(error: MissingInput, grid: Grid) -> MissingInput:

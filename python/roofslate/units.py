@@ -23,16 +23,24 @@ __all__ = [
     "Axis",
     "Scale",
     "convert_factor",
+    "divide",
+    "fits",
     "format",
     "from_pint",
     "geomspace",
     "linspace",
+    "multiply",
     "parse",
+    "read",
+    "root",
     "scale",
+    "spell",
     "to_base",
 ]
 
 BASE_UNITS = ("FLOP", "byte", "token", "sequence", "parameter", "chip", "s", "USD", "J")
+# The order in which they are divided by: FLOP/parameter/token, USD/token/s, byte/s/chip.
+_BELOW = ("FLOP", "byte", "parameter", "token", "sequence", "s", "chip", "USD", "J")
 _COUNTS = ("token", "sequence", "parameter", "chip")
 _COUNT_POSITIONS = tuple(BASE_UNITS.index(name) for name in _COUNTS)
 
@@ -104,6 +112,13 @@ def _unit_table() -> dict[str, _Unit]:
 
 _TABLE = _unit_table()
 _PERCENT = _TABLE["%"]
+UNIT_NAMES = frozenset(_TABLE) - {"1"}
+PREFIXES_OF_COUNTS = frozenset(_BARE)
+
+# What no unit that a person writes comes near; beyond, the work would grow without bounds.
+_MOST_CHARACTERS = 1000
+_MOST_BRACKETS = 4
+_GREATEST_EXPONENT = 4
 
 # How a right spelling looks, for the messages.
 _EXAMPLES = {
@@ -141,8 +156,9 @@ def _spell(dimension: _Dimension) -> str:
     def power(name: str, halves: int) -> str:
         return name if halves == 2 else f"{name}^{halves / 2:g}"
 
-    above = [power(name, halves) for name, halves in zip(BASE_UNITS, dimension, strict=True) if halves > 0]
-    below = [power(name, -halves) for name, halves in zip(BASE_UNITS, dimension, strict=True) if halves < 0]
+    exponents = dict(zip(BASE_UNITS, dimension, strict=True))
+    above = [power(name, halves) for name, halves in exponents.items() if halves > 0]
+    below = [power(name, -exponents[name]) for name in _BELOW if exponents[name] < 0]
     return "/".join(["*".join(above) or "1", *below])
 
 
@@ -172,6 +188,7 @@ class _UnitReader:
             self.tokens.append(("sign", "/") if word == "per" else (kind, word))
             position = match.end()
         self.position = 0
+        self.brackets = 0
 
     def peek(self) -> tuple[str, str]:
         return self.tokens[self.position] if self.position < len(self.tokens) else ("end", "")
@@ -212,9 +229,13 @@ class _UnitReader:
     def powered(self) -> _Unit:
         kind, word = self.take()
         if word == "(":
+            self.brackets += 1
+            if self.brackets > _MOST_BRACKETS:
+                raise UnitError(f"more than {_MOST_BRACKETS} brackets in one another are not supported")
             unit = self.product()
             if self.take()[1] != ")":
                 raise UnitError("a bracket is not closed")
+            self.brackets -= 1
         elif kind in ("name", "one"):
             unit = self.named(word)
         else:
@@ -222,7 +243,7 @@ class _UnitReader:
         if self.peek()[0] == "power":
             exponent = Fraction(self.take()[1].lstrip("^* ").strip("() "))
             halves = [exponent * h for h in unit.dimension]
-            if abs(exponent) > 4 or any(h.denominator != 1 for h in halves):
+            if abs(exponent) > _GREATEST_EXPONENT or any(h.denominator != 1 for h in halves):
                 raise UnitError(f"an exponent of {exponent} is not supported")
             unit = _Unit(Fraction(unit.factor**exponent), tuple(int(h) for h in halves))
         return unit
@@ -244,8 +265,14 @@ class _UnitReader:
         )
 
 
+def _check_length(text: str) -> None:
+    if len(text) > _MOST_CHARACTERS:
+        raise UnitError(f"it has more than {_MOST_CHARACTERS} characters")
+
+
 @lru_cache(maxsize=4096)
 def _read_unit(text: str) -> _Unit:
+    _check_length(text)
     reader = _UnitReader(text)
     unit = reader.product()
     if reader.position < len(reader.tokens):
@@ -270,6 +297,117 @@ def _fits(given: _Dimension, expected: _Dimension) -> bool:
     )
 
 
+def fits(given: str, expected: str) -> bool:
+    """Whether a number in one unit may stand for one in the other: what is counted may be left out.
+
+    Parameters
+    ----------
+    given, expected : str
+        Made of base units: ``"byte"`` fits ``"byte/chip"``, but not the other way round.
+
+    Returns
+    -------
+    bool
+    """
+    return _fits(_dimension_of(given), _dimension_of(expected))
+
+
+# -------------------------------------------------------------------------------------------------- algebra of units
+
+
+def spell(unit: str) -> str:
+    """Spell a unit made of base units in the one way that all its spellings share.
+
+    Parameters
+    ----------
+    unit : str
+        Such as ``"FLOP/chip/s"``.
+
+    Returns
+    -------
+    str
+        Such as ``"FLOP/s/chip"``. Two units are the same where this is.
+    """
+    return _spell(_dimension_of(unit))
+
+
+@lru_cache(maxsize=1024)
+def multiply(a: str, b: str) -> str:
+    """Unit of a product.
+
+    Parameters
+    ----------
+    a, b : str
+        Units of the factors, made of base units.
+
+    Returns
+    -------
+    str
+        As `spell` writes it.
+
+    Raises
+    ------
+    UnitError
+        Where an exponent becomes larger than a unit can be written with.
+    """
+    return _spelled(tuple(x + y for x, y in zip(_dimension_of(a), _dimension_of(b), strict=True)))
+
+
+@lru_cache(maxsize=1024)
+def divide(a: str, b: str) -> str:
+    """Unit of a ratio.
+
+    Parameters
+    ----------
+    a, b : str
+        Units of what is divided and of what it is divided by, made of base units.
+
+    Returns
+    -------
+    str
+        As `spell` writes it.
+
+    Raises
+    ------
+    UnitError
+        Where an exponent becomes larger than a unit can be written with.
+    """
+    return _spelled(tuple(x - y for x, y in zip(_dimension_of(a), _dimension_of(b), strict=True)))
+
+
+@lru_cache(maxsize=1024)
+def root(unit: str) -> str:
+    """Unit of a square root.
+
+    Parameters
+    ----------
+    unit : str
+        Made of base units.
+
+    Returns
+    -------
+    str
+        As `spell` writes it, such as ``"byte^0.5"``.
+
+    Raises
+    ------
+    UnitError
+        Where the root is not made of whole and half exponents.
+    """
+    dimension = _dimension_of(unit)
+    if any(halves % 2 for halves in dimension):
+        raise UnitError(f"the square root of {_spell(dimension)} has no unit: exponents are multiples of 1/2")
+    return _spelled(tuple(halves // 2 for halves in dimension))
+
+
+def _spelled(dimension: _Dimension) -> str:
+    """Spell a unit that came of others, if it can be read again."""
+    greatest = max(map(abs, dimension)) / 2
+    if greatest > _GREATEST_EXPONENT:
+        raise UnitError(f"an exponent of {greatest:g}, in {_spell(dimension)}, is not supported")
+    return _spell(dimension)
+
+
 # -------------------------------------------------------------------------------------------------- reading numbers
 
 _QUANTITY = re.compile(
@@ -278,7 +416,7 @@ _QUANTITY = re.compile(
     r"(?![\d.,_])\s*(?P<rest>.*)",
     re.DOTALL,
 )
-_BARE_PREFIX = re.compile(r"(?P<prefix>[KMGTPE]i|bn|tn|[kMGT])(?![^\W_])\s*(?P<rest>.*)", re.DOTALL)
+_BARE_PREFIX = re.compile(r"(?P<prefix>[KMGTPE]i|bn|tn|[kMGT])(?![^\W_]|\$)\s*(?P<rest>.*)", re.DOTALL)
 
 
 def parse(text: str, unit: str) -> float:
@@ -312,14 +450,42 @@ def parse(text: str, unit: str) -> float:
 def _parse(text: str, unit: str) -> float:
     expected = _dimension_of(unit)
     try:
-        return _value(text, expected)
+        return _value(text, expected)[0]
     except UnitError as error:
         reason = str(error) + ("" if str(error).endswith("?") else ".")
         raise UnitError(f"cannot read {shown(text)} as {unit}: {reason} {_example(unit)}") from None
 
 
-def _value(text: str, expected: _Dimension) -> float:
-    """Value of `text`; the message of its UnitError tells only what is wrong."""
+def read(text: str) -> tuple[float, str]:
+    """Value of a text such as ``"192 GB"`` whose unit speaks for itself.
+
+    Parameters
+    ----------
+    text : str
+        As `parse` takes it; without a unit it is a number.
+
+    Returns
+    -------
+    value : float
+        In base units.
+    unit : str
+        Made of base units, as `spell` writes it.
+
+    Raises
+    ------
+    UnitError
+        Where the text cannot be read.
+    """
+    try:
+        value, dimension = _value(text, None)
+        return value, _spelled(dimension)
+    except UnitError as error:
+        raise UnitError(f"cannot read {shown(text)}: {error}") from None
+
+
+def _value(text: str, expected: _Dimension | None) -> tuple[float, _Dimension]:
+    """Value of `text` and its dimension as written; the message of its UnitError tells only what is wrong."""
+    _check_length(text)
     match = _QUANTITY.fullmatch(text.strip().replace("\N{MINUS SIGN}", "-"))
     if match is None:
         if text.strip().lstrip("+-$ ")[:1].isdigit():
@@ -331,16 +497,16 @@ def _value(text: str, expected: _Dimension) -> float:
     if bare is not None:
         prefix, rest = bare["prefix"], bare["rest"]
         factor = Fraction(_BARE[prefix])
-        if not in_dollars and (prefix in ("bn", "tn") or not _counts(rest, expected)):
-            raise UnitError(
-                f"{prefix!r} by itself is for counts only" if not rest else f"{prefix!r} belongs to the unit"
-            )
     if in_dollars:
         if rest and not re.match(r"[/*]|per\b", rest):
             raise UnitError(f"{rest!r} after an amount in dollars is not clear")
         written = _read_unit("USD " + rest)
     else:
-        written = _read_unit(rest) if rest else _Unit(Fraction(1), expected)
+        written = _read_unit(rest) if rest else _Unit(Fraction(1), expected or _NUMBER)
+    if expected is None:
+        expected = written.dimension
+    if bare is not None and not in_dollars and (prefix in ("bn", "tn") or not _counts(rest, expected)):
+        raise UnitError(f"{prefix!r} by itself is for counts only" if not rest else f"{prefix!r} belongs to the unit")
     if written == _PERCENT and any(expected):
         raise UnitError("it is in percent")
     if not _fits(written.dimension, expected):
@@ -349,7 +515,7 @@ def _value(text: str, expected: _Dimension) -> float:
     value = _exact(digits, factor * written.factor)
     if math.isinf(value) and digits[0] != "i":
         raise UnitError("the number is too large")
-    return -value if match["sign"] == "-" else value
+    return -value if match["sign"] == "-" else value, written.dimension
 
 
 def _counts(rest: str, expected: _Dimension) -> bool:

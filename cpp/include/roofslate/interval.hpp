@@ -22,6 +22,9 @@ namespace roofslate
             return {};
         return {std::min(std::min(a, b), std::min(c, d)), std::max(std::max(a, b), std::max(c, d))};
     }
+    // Our own exp, log and pow are good to little more than a unit in the last place, and do not rise with every step of their arguments.
+    inline constexpr double widening_share = 1e-15, widening_least = 1e-307;
+    inline double widened(double x, int direction) { return x + direction * (std::fabs(x) * widening_share + widening_least); }
     // Infinities of both signs can meet: their sum is NaN, though no sum of ends shows it.
     inline bool opposite(const Range& a, const Range& b) { return (a.low == -HUGE_VAL && b.high == HUGE_VAL) || (a.high == HUGE_VAL && b.low == -HUGE_VAL); }
     inline Range range_of(Op op, const Range& a, const Range& b, const Range& c)
@@ -54,12 +57,21 @@ namespace roofslate
         case Op::either: return {0, 1};
         case Op::select: return hull(b.low, b.high, c.low, c.high);
         case Op::exp: // not monotone in its last place: widened
-            return a.known() ? Range{math::exp(a.low) * (1 - 1e-15), math::exp(a.high) * (1 + 1e-15) + 1e-307} : Range{};
-        default: return {}; // log, pow and routines promise nothing yet
+            return a.known() ? Range{widened(math::exp(a.low), -1), widened(math::exp(a.high), 1)} : Range{};
+        case Op::log: return a.low > 0 && a.known() ? Range{widened(math::log(a.low), -1), widened(math::log(a.high), 1)} : Range{};
+        case Op::pow:
+        {
+            if (!(a.low > 0) || !a.known() || !b.known() || a.infinite() || b.infinite())
+                return {};
+            const Range corners = hull(math::pow(a.low, b.low), math::pow(a.low, b.high), math::pow(a.high, b.low), math::pow(a.high, b.high));
+            return corners.known() ? Range{widened(corners.low, -1), widened(corners.high, 1)} : Range{};
+        }
+        default: return {}; // routines promise nothing
         }
     }
 
-    // Ranges of all nodes over the whole grid. Leaves larger than this many values are not searched, so nothing is known of them.
+    Range range_of_view(const View& view, const std::vector<std::size_t>& shape); // unknown where one of the values is NaN
+    // Ranges of all nodes over the whole grid. Leaves of more values than `most_values` are not searched, so nothing is known of them.
     inline constexpr std::size_t most_searched_values = 65536;
-    std::pmr::vector<Range> ranges(const Graph& graph, std::pmr::memory_resource* arena = std::pmr::get_default_resource());
+    std::pmr::vector<Range> ranges(const Graph& graph, std::pmr::memory_resource* arena = std::pmr::get_default_resource(), std::size_t most_values = most_searched_values);
 }

@@ -125,4 +125,7 @@ namespace roofslate
         if (progress.stopped())
             throw Interrupted{};
     }
+
+    // Runs a pass that writes.
+    void run_pass(Pass& pass, const Graph& graph, const InstructionSet& set, const Options& options, Progress& progress);
 }

@@ -1,0 +1,79 @@
+// Many boxes of a grid at once: bounds of the values in them, and the values at their points, both by the ordinary operations.
+#pragma once
+#include <roofslate/interval.hpp>
+#include <roofslate/worker.hpp>
+#include <list>
+
+namespace roofslate
+{
+    struct Box // from `low` to before `high`, axis by axis
+    {
+        std::array<std::uint32_t, most_axes> low{}, high{};
+    };
+
+    // A graph over lanes that are filled anew for each run.
+    class LaneProgram
+    {
+    public:
+        static constexpr std::size_t capacity = 512;
+
+        LaneProgram() : graph_({capacity}) {}
+        LaneProgram(const LaneProgram&) = delete;
+        LaneProgram& operator=(const LaneProgram&) = delete;
+        Graph& graph() { return graph_; }
+        // An input whose values will stay within the range.
+        int leaf(const Range& range, double*& data);
+        void compile(const std::vector<int>& nodes, const InstructionSet& set);
+        void run(std::size_t n);
+        const double* operator[](std::size_t k) const { return results_[k].get(); } // of the k-th node
+
+    private:
+        Graph graph_;
+        std::list<Doubles> leaves_;
+        std::vector<Doubles> results_;
+        Plan plan_{std::pmr::get_default_resource()};
+        std::list<Worker> workers_;
+    };
+
+    class Boxes
+    {
+    public:
+        // `nodes` of the graph whose bounds and values are wanted.
+        Boxes(const Graph& graph, const std::vector<int>& nodes, AxisSet axes, const InstructionSet& set);
+
+        const std::vector<int>& axes() const { return axes_; } // those that the nodes vary along, slowest first
+        Box whole() const;
+        double points(const Box& box) const;
+
+        // Bounds of up to LaneProgram::capacity boxes; NaN: anything, perhaps NaN.
+        void bound(const Box* boxes, std::size_t n);
+        double low(std::size_t node, std::size_t box) const { return bounds_[2 * node][box]; }
+        double high(std::size_t node, std::size_t box) const { return bounds_[2 * node + 1][box]; }
+
+        // Adds the points of a box, the last axis fastest; false where they do not fit. Then computes them all.
+        bool add_points(const Box& box);
+        void compute();
+        std::size_t pending() const { return pending_; }
+        const double* values(std::size_t node) const { return points_[node]; }
+
+    private:
+        struct Leaf
+        {
+            View view;
+            std::vector<int> axes;
+            std::size_t length = 0;               // of its axis, where it has one
+            std::vector<std::vector<Range>> table; // of stretches of 2^k values, where they neither rise nor fall throughout
+            Range all;
+            double *low = nullptr, *high = nullptr, *points = nullptr;
+
+            Range within(std::size_t first, std::size_t last) const;
+        };
+        void read_leaf(const Graph& graph, const Node& node, Leaf& leaf) const;
+
+        std::vector<std::size_t> shape_;
+        std::vector<int> axes_;
+        std::vector<Leaf> leaves_;
+        LaneProgram bounds_, points_;
+        std::size_t pending_ = 0;
+    };
+}

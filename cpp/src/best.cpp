@@ -1,0 +1,266 @@
+#include <roofslate/folds.hpp>
+#include <roofslate/search.hpp>
+#include <cfloat>
+#include <mutex>
+
+namespace roofslate
+{
+    namespace
+    {
+        constexpr std::size_t lanes = 512;                  // points of a row that are kept while the folded axes go by
+        constexpr std::size_t least_kept_row = 64;          // shorter kept axes make no row
+        constexpr std::size_t fewest_threaded_points = 65536;
+        constexpr std::size_t chunk_points = std::size_t(1) << 20; // of folded axes that threads share
+
+        struct Found
+        {
+            double value = HUGE_VAL;
+            std::int64_t where = nowhere;
+            void take(double v, std::int64_t w)
+            {
+                if (w != nowhere && (where == nowhere || v < value || (v == value && w < where)))
+                    value = v, where = w;
+            }
+        };
+
+        // Folds along lanes: the row runs over a kept axis, or over a folded one whose lanes are folded in the end.
+        class LaneFold
+        {
+        public:
+            LaneFold(const Question& question, const Options& options) : question_(question), options_(options), shape_(question.graph.shape()), kept_(question.kept())
+            {
+                const AxisSet all = question.axes();
+                int longest = -1, longest_kept = -1;
+                for (int k = 0; k < int(shape_.size()); ++k)
+                    if (all >> k & 1)
+                    {
+                        if (longest < 0 || length(k) > length(longest))
+                            longest = k;
+                        if ((kept_ >> k & 1) && (longest_kept < 0 || length(k) > length(longest_kept)))
+                            longest_kept = k;
+                    }
+                row_ = longest_kept >= 0 && length(longest_kept) >= least_kept_row ? longest_kept : longest;
+                fold_.objective = finite_objective();
+                fold_.requirements = question.requirements;
+                fold_.inner = row_;
+                std::ptrdiff_t place = 1, index = 1;
+                for (int k = int(shape_.size()); k-- > 0;)
+                {
+                    if (kept_ >> k & 1)
+                        place_[std::size_t(k)] = place, place *= std::ptrdiff_t(length(k));
+                    if (question.folded >> k & 1)
+                        index_[std::size_t(k)] = index, index *= std::ptrdiff_t(length(k));
+                }
+                found_.resize(std::size_t(place));
+                for (const bool folded : {false, true}) // folded axes are the inner loops
+                    for (int k = 0; k < int(shape_.size()); ++k)
+                        if ((all >> k & 1) && k != row_ && bool(kept_ >> k & 1) != folded)
+                        {
+                            fold_.outer.push_back(k);
+                            (folded ? folded_axes_ : kept_axes_).push_back(k);
+                            (folded ? folded_points_ : kept_points_) *= length(k);
+                        }
+            }
+
+            std::vector<std::int64_t> run()
+            {
+                const InstructionSet& set = instruction_set();
+                Plan plan = make_plan(question_.graph, fold_, set);
+                Pass& pass = plan.passes.back();
+                Progress progress(options_, kept_points_ * folded_points_ * pass.row);
+                for (std::size_t k = 0; k + 1 < plan.passes.size(); ++k)
+                    run_pass(plan.passes[k], question_.graph, set, {options_.threads, {}, {}}, progress);
+                lay_out_arrays(pass, question_.graph, set);
+                segments_ = (pass.row + lanes - 1) / lanes;
+                folded_chunk_ = std::max<std::size_t>(1, std::min(folded_points_, chunk_points / std::min(pass.row, lanes)));
+                if (pass.has_routine)
+                    folded_chunk_ = std::max<std::size_t>(1, folded_chunk_ / 256);
+                folded_chunks_ = (folded_points_ + folded_chunk_ - 1) / folded_chunk_;
+                const std::size_t units = kept_points_ * segments_ * folded_chunks_, points = kept_points_ * folded_points_ * pass.row;
+                const std::size_t per_chunk = std::max<std::size_t>(1, fewest_threaded_points / std::max<std::size_t>(1, folded_chunk_ * std::min(pass.row, lanes)));
+                const std::size_t chunks = (units + per_chunk - 1) / per_chunk;
+                const int threads = points < fewest_threaded_points && !pass.has_routine ? 1 : int(std::min<std::size_t>(std::size_t(std::max(options_.threads, 1)), chunks));
+                in_parallel(
+                    threads, chunks, progress, [&] { return Tile(pass, question_.graph, set); },
+                    [&](Tile& tile, std::size_t c) {
+                        std::size_t done = 0;
+                        for (std::size_t unit = c * per_chunk; unit < std::min(units, (c + 1) * per_chunk); ++unit)
+                            done += run_unit(pass, tile, unit);
+                        return done;
+                    });
+                std::vector<std::int64_t> where;
+                for (const Found& f : found_)
+                    where.push_back(f.where);
+                return where;
+            }
+
+        private:
+            struct Tile
+            {
+                Tile(const Pass& pass, const Graph& graph, const InstructionSet& set) : worker(pass, graph, set, false, 0) {}
+                Worker worker;
+                Doubles best = aligned_doubles(lanes + widest_strip), where = aligned_doubles(lanes + widest_strip);
+            };
+            std::size_t length(int k) const { return shape_[std::size_t(k)]; }
+
+            // Infinity is a value, but no value is smaller than the infinity that the search starts with.
+            int finite_objective() const
+            {
+                Graph& graph = question_.graph;
+                const int node = question_.values.front();
+                const Range r = ranges(graph)[std::size_t(node)];
+                return r.known() && r.high < HUGE_VAL ? node : graph.operation(Op::min, node, graph.constant(DBL_MAX));
+            }
+            std::int64_t index_of(std::size_t folded) const
+            {
+                std::ptrdiff_t at = 0;
+                for (auto k = folded_axes_.rbegin(); k != folded_axes_.rend(); ++k)
+                {
+                    at += std::ptrdiff_t(folded % length(*k)) * index_[std::size_t(*k)];
+                    folded /= length(*k);
+                }
+                return at;
+            }
+            std::size_t place_of(std::size_t kept) const
+            {
+                std::ptrdiff_t at = 0;
+                for (auto k = kept_axes_.rbegin(); k != kept_axes_.rend(); ++k)
+                {
+                    at += std::ptrdiff_t(kept % length(*k)) * place_[std::size_t(*k)];
+                    kept /= length(*k);
+                }
+                return std::size_t(at);
+            }
+            std::size_t run_unit(const Pass& pass, Tile& tile, std::size_t unit)
+            {
+                const std::size_t chunk = unit % folded_chunks_, segment = unit / folded_chunks_ % segments_, kept = unit / folded_chunks_ / segments_;
+                const std::size_t begin = segment * lanes, end = std::min(begin + lanes, pass.row), n = end - begin;
+                const std::size_t first = chunk * folded_chunk_, last = std::min(folded_points_, first + folded_chunk_);
+                std::fill_n(tile.best.get(), n, HUGE_VAL);
+                std::fill_n(tile.where.get(), n, double(nowhere));
+                for (std::size_t folded = first; folded < last; ++folded)
+                {
+                    tile.worker.go_to(kept * folded_points_ + folded);
+                    Instruction& keep = tile.worker.fold();
+                    keep.operand.scalar = double(folded);
+                    keep.result = tile.best.get() - begin, keep.where = tile.where.get() - begin;
+                    tile.worker.run_points(begin, end);
+                }
+                const bool along_kept = kept_ >> row_ & 1;
+                const std::ptrdiff_t place_step = along_kept ? place_[std::size_t(row_)] : 0, index_step = along_kept ? 0 : index_[std::size_t(row_)];
+                Found* const to = found_.data() + place_of(kept);
+                const std::lock_guard<std::mutex> lock(mutex_);
+                for (std::size_t i = 0; i < n; ++i)
+                    if (tile.where[std::ptrdiff_t(i)] != double(nowhere))
+                        to[std::ptrdiff_t(begin + i) * place_step].take(tile.best[std::ptrdiff_t(i)], index_of(std::size_t(tile.where[std::ptrdiff_t(i)])) + std::ptrdiff_t(begin + i) * index_step);
+                return n * (last - first);
+            }
+
+            const Question& question_;
+            const Options& options_;
+            const std::vector<std::size_t>& shape_;
+            AxisSet kept_;
+            int row_ = -1;
+            FoldPass fold_;
+            std::vector<int> kept_axes_, folded_axes_; // loops around the row
+            std::size_t kept_points_ = 1, folded_points_ = 1, segments_ = 1, folded_chunk_ = 1, folded_chunks_ = 1;
+            std::array<std::ptrdiff_t, most_axes> place_{}, index_{};
+            std::vector<Found> found_;
+            std::mutex mutex_;
+        };
+    }
+
+    namespace
+    {
+        // Nodes of a question: the values, then both sides of each requirement.
+        std::vector<int> nodes_of(const Question& question)
+        {
+            std::vector<int> nodes = question.values;
+            for (const Requirement& r : question.requirements)
+                nodes.push_back(r.left), nodes.push_back(r.right);
+            return nodes;
+        }
+        class Requirements
+        {
+        public:
+            explicit Requirements(const Question& question) : all_(question.requirements), first_(question.values.size()) {}
+            bool possible(const Boxes& boxes, std::size_t i) const // somewhere in the box, as far as its bounds tell
+            {
+                for (std::size_t k = 0; k < all_.size(); ++k)
+                {
+                    const double left = boxes.low(first_ + 2 * k, i), right = boxes.high(first_ + 2 * k + 1, i);
+                    if (all_[k].strict ? left >= right : left > right)
+                        return false;
+                }
+                return true;
+            }
+            bool met(const Boxes& boxes, std::size_t i) const // by a point
+            {
+                for (std::size_t k = 0; k < all_.size(); ++k)
+                {
+                    const double left = boxes.values(first_ + 2 * k)[i], right = boxes.values(first_ + 2 * k + 1)[i];
+                    if (!(all_[k].strict ? left < right : left <= right))
+                        return false;
+                }
+                return true;
+            }
+
+        private:
+            const std::vector<Requirement>& all_;
+            std::size_t first_;
+        };
+        double relative_width(double low, double high) { return low > 0 ? (high - low) / low : high - low; }
+
+        struct BestGoal
+        {
+            explicit BestGoal(const Question& question) : requirements(question) {}
+            bool beaten(double bound, std::int64_t first) const { return found.where != nowhere && (bound > found.value || (bound == found.value && first > found.where)); }
+            bool hopeless(const Waiting& w) const { return beaten(w.bound[0], w.first); }
+            bool wants(const Boxes& boxes, std::size_t i, Waiting& w) const
+            {
+                const double low = boxes.low(0, i);
+                w.bound[0] = low == low ? low : -HUGE_VAL;
+                return !beaten(w.bound[0], w.first) && requirements.possible(boxes, i);
+            }
+            double width(const Boxes& boxes, std::size_t i) const { return relative_width(boxes.low(0, i), boxes.high(0, i)); }
+            template <class Index> void take(const Boxes& boxes, std::size_t i, const Index& index)
+            {
+                const double value = boxes.values(0)[i];
+                if (!(found.where == nowhere ? value == value : value <= found.value) || !requirements.met(boxes, i))
+                    return;
+                found.take(value, index());
+            }
+            Requirements requirements;
+            Found found;
+        };
+    }
+
+    AxisSet Question::axes() const
+    {
+        AxisSet all = 0;
+        for (const int v : values)
+            all |= graph[v].axes;
+        for (const Requirement& r : requirements)
+            all |= graph[r.left].axes | graph[r.right].axes;
+        return all;
+    }
+
+    std::vector<std::int64_t> best(const Question& question, const Options& options, bool prune)
+    {
+        if (!question.axes())
+        {
+            bool ok = !std::isnan(question.graph[question.values.front()].value);
+            for (const Requirement& r : question.requirements)
+                ok = ok && (r.strict ? question.graph[r.left].value < question.graph[r.right].value : question.graph[r.left].value <= question.graph[r.right].value);
+            return {ok ? 0 : nowhere};
+        }
+        if (prune && !question.kept())
+        {
+            Boxes boxes(question.graph, nodes_of(question), question.axes(), instruction_set());
+            BestGoal goal(question);
+            Search(boxes, question.graph.shape(), question.folded, options).run(goal);
+            return {goal.found.where};
+        }
+        return LaneFold(question, options).run();
+    }
+}

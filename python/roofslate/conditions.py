@@ -1,0 +1,645 @@
+"""Conditions such as ``pass_time <= 50 ms``: from text to steps of computation, with units checked.
+
+The grammar, from the whole to its parts; nothing of it is handed to Python::
+
+    condition   comparison { "and" comparison }
+    comparison  sum relation sum [ relation sum ]          relation is one of < <= > >= == !=
+    sum         product { ("+" | "-") product }
+    product     factor { ("*" | "/") factor }
+    factor      { "-" } ( number | quantity | "(" sum ")" | function "(" sum { "," sum } ")" )
+
+A number reaches as far as its unit does: ``0.5 USD/Mtoken * response_length`` is a price times a length. After ``*`` or
+``/`` a word that names a quantity is that quantity, so ``8 TB/s * chips`` multiplies by the quantity ``chips``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, NoReturn
+
+from roofslate import units
+from roofslate.errors import InputTypeError, RoofslateError, UnitError, UnknownName, shown, unknown
+from roofslate.inputs import PRESETS
+from roofslate.registry import entries
+
+__all__ = ["Condition", "ConditionError", "Formula", "Step", "parse_conditions", "parse_formula"]
+
+Step = tuple[str, str] | tuple[str, float] | tuple[str, int] | tuple[str, int, int]
+
+MOST_CHARACTERS = 10_000
+MOST_BRACKETS = 40
+
+
+class ConditionError(RoofslateError, ValueError):
+    """A condition or a formula that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A value computed from quantities, step by step.
+
+    Attributes
+    ----------
+    steps : tuple of tuple
+        In order of computation, each step once; the last is the value. A step is ``("quantity", name)``,
+        ``("constant", value)`` in base units, or an operation with the positions of the steps that it takes:
+        ``("neg", i)``, ``("sqrt", i)``, ``("exp", i)``, ``("log", i)``, ``("add", i, j)``, ``("sub", i, j)``,
+        ``("mul", i, j)``, ``("div", i, j)``, ``("min", i, j)``, ``("max", i, j)``.
+    unit : str
+        Unit of the value, made of base units, as `roofslate.units.spell` writes it.
+    quantities : tuple of str
+        The quantities that it needs, in the order in which they are first named.
+    """
+
+    steps: tuple[Step, ...]
+    unit: str
+    quantities: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of two formulas in the same unit.
+
+    Attributes
+    ----------
+    text : str
+        The comparison as it was given.
+    left, right : Formula
+        What is compared; a choice is the number of its word.
+    relation : str
+        ``"<"``, ``"<="``, ``"=="`` or ``"!="``: of ``a > b`` the left side is ``b``.
+    """
+
+    text: str
+    left: Formula
+    right: Formula
+    relation: str
+
+
+def parse_conditions(where: str | Sequence[str], *, allow_equality: bool = False) -> tuple[Condition, ...]:
+    """Read a condition, or several that must all hold.
+
+    Parameters
+    ----------
+    where : str or sequence of str
+        Comparisons such as ``"pass_time <= 50 ms"``, ``"1 ms < pass_time <= 50 ms"``,
+        ``"hbm_used <= 0.9 * hbm_capacity and overlap == 'board'"``. Numbers carry a unit, of which tokens, sequences,
+        parameters and chips may be left out. A number without a unit is in base units if it is the whole other side
+        of the comparison, as in ``"pass_time <= 0.05"``; anywhere else it is a plain number. Zero and infinity fit
+        every unit.
+    allow_equality : bool
+        Whether ``==`` and ``!=`` may compare numbers; they always compare choices.
+
+    Returns
+    -------
+    tuple of Condition
+        In the order given; ``a <= b < c`` gives two.
+
+    Raises
+    ------
+    ConditionError
+        Where the text does not follow the grammar; the message tells the place.
+    UnitError
+        Where units do not fit.
+    UnknownName
+        Where a quantity, function or word of a choice does not exist.
+    """
+    if isinstance(where, str):
+        return _Parser(where, "condition").conditions(allow_equality)
+    if isinstance(where, (bytes, bytearray, memoryview)) or not isinstance(where, Sequence):
+        raise InputTypeError(f"expected a condition such as 'pass_time <= 50 ms' or a list of them, got {shown(where)}")
+    for item in where:
+        if not isinstance(item, str):
+            raise InputTypeError(f"expected a condition such as 'pass_time <= 50 ms', got {shown(item)}")
+    return tuple(c for item in where for c in _Parser(item, "condition").conditions(allow_equality))
+
+
+def parse_formula(text: str, unit: str | None = None) -> Formula:
+    """Read one expression such as ``"cost_per_token * 2"``.
+
+    Parameters
+    ----------
+    text : str
+        Quantities, numbers with units, ``+ - * / ( )``, ``min max sqrt exp log``.
+    unit : str, optional
+        The unit that it must have, made of base units. An expression that is a number without a unit is then in it.
+
+    Returns
+    -------
+    Formula
+
+    Raises
+    ------
+    ConditionError, UnitError, UnknownName
+        As `parse_conditions`.
+    """
+    if not isinstance(text, str):
+        raise InputTypeError(f"expected a formula such as 'cost_per_token * 2', got {shown(text)}")
+    return _Parser(text, "formula").formula(unit)
+
+
+# ---------------------------------------------------------------------------------------------------------- tokens
+
+
+class _Token(NamedTuple):
+    kind: str  # number, word, sign, string or end
+    text: str
+    start: int
+    end: int
+
+
+# Each alternative decides by its next character, so that no text is read twice.
+_TOKEN = re.compile(
+    r"(?P<number>(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+(?:_[0-9]+)*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?"
+    r"|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<word>[^\W\d]\w*)|(?P<sign><=|>=|==|!=|\*\*|[-+*/()<>,^%$·⋅\N{MINUS SIGN}])"
+    r"|(?P<string>'[^']*'|\"[^\"]*\")"
+)
+_HINTS = {
+    "=": "write '==', '<=' or '>='",
+    "≤": "write '<='",
+    "≥": "write '>='",
+    "≠": "write '!='",
+    "×": "write '*'",
+    "÷": "write '/'",
+    "&": "write 'and'",
+    "!": "write '!='",
+    "|": "'or' is not allowed: all conditions must hold",
+    "[": "use round brackets",
+    "{": "use round brackets",
+    "'": "the quoted word does not end",
+    '"': "the quoted word does not end",
+    **dict.fromkeys("“”‘’", "use straight quotes"),
+}
+_POWERS = ("^", "**", "²", "³")
+_RELATIONS = ("<", "<=", ">", ">=", "==", "!=")
+_ONE_ARGUMENT = ("sqrt", "exp", "log")
+_FUNCTIONS = ("min", "max", *_ONE_ARGUMENT)
+_INFINITY = ("inf", "infinity")
+
+
+# ---------------------------------------------------------------------------------------------------------- values
+
+
+class _Steps:
+    """The steps of one formula; an equal step is kept once."""
+
+    def __init__(self) -> None:
+        self.positions: dict[Step, int] = {}
+
+    def add(self, step: Step) -> int:
+        return self.positions.setdefault(step, len(self.positions))
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A part of an expression: the step that computes it, its place in the text, and its unit."""
+
+    position: int
+    start: int
+    end: int
+    unit: str = "1"
+    written: bool = False  # numbers alone: what they count may be left out of the unit
+    everywhere: bool = False  # zero and infinity
+    literal: str = ""  # the text of a number that stands alone
+    plain: bool = False  # such a number without a unit
+    choices: tuple[str, ...] = ()
+    word: str = ""  # a quoted word, with its quotes
+
+
+def _common(a: _Value, b: _Value) -> str | None:
+    """The unit that two values share; None where they share none."""
+    if a.unit == b.unit or b.everywhere or (b.written and units.fits(b.unit, a.unit)):
+        return a.unit
+    if a.everywhere or (a.written and units.fits(a.unit, b.unit)):
+        return b.unit
+    return None
+
+
+# ---------------------------------------------------------------------------------------------------------- parser
+
+
+class _Parser:
+    """Recursive descent over the grammar at the head of this module."""
+
+    def __init__(self, text: str, kind: str) -> None:
+        self.text = str(text)
+        self.kind = kind
+        self.tokens: list[_Token] = []
+        self.at = 0
+        self.steps = _Steps()
+        self.brackets = 0
+        self.calls = 0
+        self.after_unit: int | None = None  # position of the token after the last number with a unit
+        if len(text) > MOST_CHARACTERS:
+            raise ConditionError(f"{kind} {shown(text)}: more than {MOST_CHARACTERS} characters are not read")
+        self.split()
+
+    # ------------------------------------------------------------------------------------------------------ errors
+
+    def fail(self, problem: object, token: _Token | None = None, error: type[RoofslateError] | None = None) -> NoReturn:
+        place = token or self.peek()
+        where = "at the end" if place.kind == "end" else f"at {shown(place.text)}, character {place.start + 1}"
+        raise (error or ConditionError)(f"{self.kind} {shown(self.text)}, {where}: {problem}") from None
+
+    def quoted(self, value: _Value) -> str:
+        text = self.text[value.start : value.end]
+        return repr(text if len(text) <= 40 else text[:37] + "...")
+
+    def unlike(self, a: _Value, b: _Value, token: _Token) -> NoReturn:
+        """Refuse two values of unlike units."""
+        told = [f"{self.quoted(v)} is {'a number (unit 1)' if v.unit == '1' else f'in {v.unit}'}" for v in (a, b)]
+        hint = "" if a.literal and b.literal else self.hint(a, b.unit) + self.hint(b, a.unit)
+        self.fail(f"{told[0]}, but {told[1]}{hint}", token, UnitError)
+
+    def hint(self, value: _Value, unit: str) -> str:
+        """Why a number cannot stand for this unit, in the words of inputs."""
+        if not value.literal:
+            return ""
+        try:
+            units.parse(value.literal, unit)
+        except UnitError as error:
+            return f"; {error}"
+        return f"; a number without a unit stands for {unit} only as a whole side of a comparison"
+
+    # ------------------------------------------------------------------------------------------------------ tokens
+
+    def split(self) -> None:
+        at = 0
+        while True:
+            while at < len(self.text) and self.text[at].isspace():
+                at += 1
+            if at == len(self.text):
+                self.tokens.append(_Token("end", "", at, at))
+                return
+            match = _TOKEN.match(self.text, at)
+            if match is None:
+                sign = self.text[at]
+                hint = _HINTS.get(sign, "this is not part of the grammar")
+                self.fail(hint, _Token("sign", sign, at, at + 1))
+            word = match[0].replace("\N{MINUS SIGN}", "-")
+            self.tokens.append(_Token(str(match.lastgroup), word, at, match.end()))
+            at = match.end()
+
+    def peek(self, ahead: int = 0) -> _Token:
+        return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
+
+    def take(self) -> _Token:
+        token = self.peek()
+        self.at += 1
+        return token
+
+    def takes(self, *texts: str) -> _Token | None:
+        """The next token if it is one of these signs or words."""
+        return self.take() if self.peek().text in texts else None
+
+    # ------------------------------------------------------------------------------------------------------ wholes
+
+    def conditions(self, allow_equality: bool) -> tuple[Condition, ...]:
+        found = self.comparison(allow_equality)
+        while self.takes("and"):
+            found += self.comparison(allow_equality)
+        self.finish()
+        return tuple(found)
+
+    def formula(self, unit: str | None) -> Formula:
+        value, formula = self.side()
+        if value.choices or value.word:
+            self.number(value)
+        if self.peek().text in _RELATIONS:
+            self.fail("a formula holds no comparison")
+        self.finish()
+        if unit is None:
+            return formula
+        wanted = units.spell(unit)
+        if not (value.plain or value.unit == wanted or (value.written and units.fits(value.unit, wanted))):
+            problem = f"{self.quoted(value)} is in {value.unit}, but {unit} was expected{self.hint(value, unit)}"
+            self.fail(problem, self.tokens[0], UnitError)
+        return replace(formula, unit=wanted)
+
+    def finish(self) -> None:
+        """Refuse what follows a whole expression."""
+        token = self.peek()
+        if token.kind == "end":
+            return
+        lowered = token.text.casefold()
+        if lowered == "or":
+            self.fail("'or' is not allowed: all conditions must hold; ask for each case by itself")
+        if lowered == "and":
+            self.fail("write 'and' in lower case" if token.text != "and" else "'and' joins comparisons")
+        if token.text in _POWERS:
+            self.fail("powers are not allowed: multiply, or use sqrt, exp and log")
+        if token.text in _RELATIONS:
+            self.fail("a comparison has at most three sides; join others by 'and'")
+        if token.text == ",":
+            self.fail(
+                "a comma stands between the arguments of a function, or before three digits of a number; "
+                "conditions are joined by 'and'"
+            )
+        if token.text == ")":
+            self.fail("this bracket was not opened")
+        if token.text == "(" and self.peek(-1).kind == "word":
+            self.fail(f"{self.peek(-1).text!r} is no function; write '*' to multiply")
+        self.fail("an operation is missing before this")
+
+    def comparison(self, allow_equality: bool) -> list[Condition]:
+        sides = [self.side()]
+        relations: list[_Token] = []
+        while len(relations) < 2 and (token := self.takes(*_RELATIONS)):
+            relations.append(token)
+            sides.append(self.side())
+        if not relations:
+            if self.peek().kind != "end" and self.peek().text != "and":
+                self.finish()
+            self.fail("a comparison is missing: < <= > >=")
+        found = []
+        for k, token in enumerate(relations):
+            (a, left), (b, right) = sides[k], sides[k + 1]
+            text = self.text[a.start : b.end]
+            if a.choices or b.choices or a.word or b.word:
+                left, right = self.compare_choices(sides[k], sides[k + 1], token)
+            else:
+                unit = self.compare_numbers(a, b, token, allow_equality)
+                left, right = replace(left, unit=unit), replace(right, unit=unit)
+            if token.text[0] == ">":
+                left, right = right, left
+            found.append(Condition(text, left, right, token.text.replace(">", "<")))
+        return found
+
+    def compare_numbers(self, a: _Value, b: _Value, token: _Token, allow_equality: bool) -> str:
+        """The unit in which both sides are."""
+        if token.text in ("==", "!=") and not allow_equality:
+            self.fail(f"{token.text!r} compares choices; numbers compare by < <= > >=", token)
+        unit = _common(a, b)
+        if unit is None and (a.plain or b.plain):
+            unit = a.unit if b.plain else b.unit
+        return self.unlike(a, b, token) if unit is None else unit
+
+    def compare_choices(
+        self, one: tuple[_Value, Formula], other: tuple[_Value, Formula], token: _Token
+    ) -> tuple[Formula, Formula]:
+        """Both sides as numbers of words."""
+        (a, left), (b, right) = one, other
+        for value, against in ((a, b), (b, a)):
+            if value.choices and not (against.choices or against.word):
+                listed = " | ".join(map(repr, value.choices))
+                self.fail(f"{self.quoted(value)} is one of {listed}: compare it with a quoted word", token)
+            if value.word and not against.choices:
+                self.fail(f"{self.quoted(against)} is no choice: a quoted word compares with a choice", token)
+        if token.text not in ("==", "!="):
+            self.fail("the words of a choice have no order: compare by == or !=", token)
+        if a.choices and b.choices and a.choices != b.choices:
+            self.fail(f"{self.quoted(a)} and {self.quoted(b)} are choices of other words", token)
+        return self.number_of_word(a, left, b), self.number_of_word(b, right, a)
+
+    def number_of_word(self, value: _Value, formula: Formula, choice: _Value) -> Formula:
+        if not value.word:
+            return formula
+        word = value.word[1:-1]
+        if word not in choice.choices:
+            place = next(token for token in self.tokens if token.start == value.start)
+            name = self.text[choice.start : choice.end].strip("() \t\n")
+            self.fail(unknown(name, word, choice.choices), place, UnknownName)
+        return Formula((("constant", float(choice.choices.index(word))),), "1", ())
+
+    # ----------------------------------------------------------------------------------------------------- numbers
+
+    def side(self) -> tuple[_Value, Formula]:
+        """One side of a comparison, with steps of its own."""
+        self.steps = _Steps()
+        value = self.sum()
+        steps = tuple(self.steps.positions)
+        names = tuple(str(step[1]) for step in steps if step[0] == "quantity")
+        return value, Formula(steps, value.unit, names)
+
+    def sum(self) -> _Value:
+        value = self.product()
+        while token := self.takes("+", "-"):
+            value = self.joined("add" if token.text == "+" else "sub", value, self.product(), token)
+        return value
+
+    def product(self) -> _Value:
+        value = self.factor()
+        while token := self.takes("*", "/"):
+            other = self.factor()
+            self.number(value)
+            self.number(other)
+            operation, unit_of = ("mul", units.multiply) if token.text == "*" else ("div", units.divide)
+            try:
+                unit = unit_of(value.unit, other.unit)
+            except UnitError as error:
+                self.fail(error, token, UnitError)
+            position = self.steps.add((operation, value.position, other.position))
+            value = _Value(position, value.start, other.end, unit, value.written and other.written)
+        return value
+
+    def joined(self, operation: str, a: _Value, b: _Value, token: _Token) -> _Value:
+        """Two values in one unit, added, subtracted or the lesser or greater of them taken."""
+        unit = _common(self.number(a), self.number(b))
+        if unit is None:
+            self.unlike(a, b, token)
+        position = self.steps.add((operation, a.position, b.position))
+        return _Value(position, a.start, b.end, unit, a.written and b.written)
+
+    def number(self, value: _Value) -> _Value:
+        if value.choices or value.word:
+            place = next(token for token in self.tokens if token.start >= value.start and token.text != "(")
+            self.fail("a choice is no number: it compares by == or !=, with a quoted word", place)
+        return value
+
+    def factor(self) -> _Value:
+        start, signs = self.peek().start, 0
+        while self.takes("-"):
+            signs += 1
+        value = self.atom()
+        if signs:
+            position = self.number(value).position
+            value = replace(value, position=self.steps.add(("neg", position)) if signs % 2 else position, start=start)
+        if self.peek().text in _POWERS:
+            self.finish()
+        return value
+
+    def atom(self) -> _Value:
+        token = self.peek()
+        if token.kind == "number" or token.text in _INFINITY or (token.text == "$" and self.peek(1).kind == "number"):
+            return self.literal()
+        if token.kind == "word":
+            return self.named()
+        if token.kind == "string":
+            self.take()
+            return _Value(self.steps.add(("constant", 0.0)), token.start, token.end, word=token.text)
+        if token.text == "(":
+            start = self.open()
+            value = replace(self.sum(), start=start.start)
+            return replace(value, end=self.close(start))
+        if token.kind == "end" and len(self.tokens) == 1:
+            self.fail(f"the {self.kind} is empty")
+        return self.fail("a number, a quantity or an opening bracket is missing here")
+
+    def open(self) -> _Token:
+        self.brackets += 1
+        if self.brackets > MOST_BRACKETS:
+            self.fail(f"more than {MOST_BRACKETS} brackets in one another are not read")
+        return self.take()
+
+    def close(self, start: _Token) -> int:
+        """Where the bracket ends that began at `start`."""
+        token = self.peek()
+        if token.text in _RELATIONS or token.text in ("and", "or"):
+            self.fail("a comparison cannot stand in brackets; 'and' joins comparisons without them")
+        if token.kind == "end":
+            self.fail("this bracket is not closed", start)
+        if token.text != ")":
+            self.finish()
+        self.brackets -= 1
+        return self.take().end
+
+    # ------------------------------------------------------------------------------------------------------- names
+
+    def named(self) -> _Value:
+        token = self.take()
+        name = token.text
+        q = entries().get(name)
+        if q is not None:
+            position = self.steps.add(("quantity", name))
+            return _Value(position, token.start, token.end, units.spell(q.unit), choices=q.choices)
+        called = self.peek().text == "("
+        if name in _FUNCTIONS and called:
+            return self.call(token)
+        if name in _FUNCTIONS:
+            self.fail(f"{name!r} is a function: brackets must follow", token)
+        if called:
+            self.fail(unknown("function", name, _FUNCTIONS), token, UnknownName)
+        if name.casefold() in ("and", "or", "not", "if", "else", "in", "is"):
+            self.fail(f"{name!r} is out of place: a number, a quantity or an opening bracket is missing here", token)
+        if name == "nan":
+            self.fail("nothing compares with NaN", token)
+        if name in PRESETS:
+            self.fail(f"{name!r} is an input that names a preset, not a quantity", token, UnknownName)
+        if self.at - 2 == self.after_unit:
+            error = unknown("quantity or unit", name, [*entries(), *units.UNIT_NAMES])
+        elif name in units.UNIT_NAMES:
+            error = UnknownName(f"unknown quantity {name!r}: it is a unit, which stands after a number")
+        elif any(name in q.choices for q in entries().values()):
+            error = UnknownName(f"unknown quantity {name!r}; the word of a choice stands in quotes")
+        else:
+            error = unknown("quantity", name, entries())
+        return self.fail(error, token, UnknownName)
+
+    def call(self, function: _Token) -> _Value:
+        start = self.open()
+        self.calls += 1
+        arguments = [self.sum()]
+        while self.takes(","):
+            arguments.append(self.sum())
+        self.calls -= 1
+        end = self.close(start)
+        value = self.number(arguments[0])
+        name = function.text
+        if name not in _ONE_ARGUMENT:
+            if len(arguments) == 1:
+                self.fail(f"{name} takes two arguments or more", function)
+            for other in arguments[1:]:
+                value = self.joined(name, value, other, function)
+            return replace(value, start=function.start, end=end)
+        if len(arguments) > 1:
+            self.fail(f"{name} takes one argument, got {len(arguments)}", function)
+        try:
+            unit = units.root(value.unit) if name == "sqrt" else "1"
+        except UnitError as error:
+            self.fail(error, function, UnitError)
+        if name != "sqrt" and value.unit != "1" and not value.everywhere:
+            self.fail(
+                f"{name} takes a number (unit 1), but {self.quoted(value)} is in {value.unit}", function, UnitError
+            )
+        position = self.steps.add((name, value.position))
+        return _Value(position, function.start, end, unit, value.written)
+
+    # -------------------------------------------------------------------------------------- numbers and their units
+
+    def literal(self) -> _Value:
+        before = self.peek(-1).text if self.at else ""
+        start = self.peek()
+        self.takes("$")
+        number = self.take()
+        if self.calls and "," in number.text:
+            self.fail(
+                "it is unclear whether this is one number or two: leave out the comma, or put a space after it", number
+            )
+        unit_begins = self.at
+        self.at = self.unit_end()
+        if self.at > unit_begins:
+            if before == "/" and self.tokens[unit_begins].text in ("/", "per"):
+                self.fail("it is unclear what is divided by this unit: use brackets", self.tokens[unit_begins])
+            self.after_unit = self.at
+        elif self.peek().kind == "word" and self.peek().text.casefold() not in ("and", "or"):
+            self.at += 1
+            if self.peek(-1).text in entries() or self.peek().text == "(":
+                self.fail("an operation is missing before this", self.peek(-1))
+        text = self.text[start.start : self.peek(-1).end]
+        try:
+            value, unit = units.read(text)
+        except UnitError as error:
+            self.fail(error, start, UnitError)
+        plain = self.at == unit_begins and start.text != "$"
+        everywhere = plain and (value == 0 or math.isinf(value))
+        position = self.steps.add(("constant", value))
+        written = not text.endswith("%")
+        return _Value(position, start.start, self.peek(-1).end, unit, written, everywhere, text, plain)
+
+    def unit_end(self) -> int:
+        """Position of the token after the unit of a number that has just been taken."""
+        at = self.first_factor(self.at)
+        while True:
+            sign, begun = self.tokens[at], at > self.at
+            hyphen = (
+                sign.text == "-" and self.tokens[at - 1].end == sign.start and sign.end == self.tokens[at + 1].start
+            )
+            if sign.text in ("/", "per") or (begun and (sign.text in ("*", "·", "⋅") or hyphen)):
+                after = self.unit_factor(at + 1)
+            else:
+                after = self.unit_word(at, quantities=True) if begun else 0
+            if not after:
+                return at
+            at = after
+
+    def first_factor(self, at: int) -> int:
+        """Position after the word that stands directly after a number, if it is of a unit: 128k, 30 %, 72 chips."""
+        if self.tokens[at].text in ("%", "$"):
+            return at + 1
+        after = self.unit_word(at, quantities=True)
+        return after or at + (self.tokens[at].text in units.PREFIXES_OF_COUNTS)
+
+    def unit_word(self, at: int, *, quantities: bool) -> int:
+        """Position after the name of a unit with its power; 0 where there is none."""
+        token, after = self.tokens[at], self.tokens[min(at + 1, len(self.tokens) - 1)]
+        if token.kind != "word" or after.text == "(" or (token.text in entries() and not quantities):
+            return 0
+        if after.text == "$" and token.end == after.start and token.text + "$" in units.UNIT_NAMES:
+            return at + 2
+        return self.power_end(at + 1) if token.text in units.UNIT_NAMES else 0
+
+    def unit_factor(self, at: int) -> int:
+        """Position after a factor of a unit, which may be in brackets: USD/(chip h); 0 where there is none."""
+        if self.tokens[at].text != "(":
+            return self.unit_word(at, quantities=False)
+        depth = 0
+        while True:
+            token = self.tokens[at]
+            depth += (token.text == "(") - (token.text == ")")
+            inside = self.unit_word(at, quantities=False)
+            if not (inside or token.text in ("(", ")", "*", "/", "·", "⋅", "-", "per")):
+                return 0
+            at = inside or at + 1
+            if depth == 0:
+                return self.power_end(at)
+
+    def power_end(self, at: int) -> int:
+        """Position after a power of a unit: s^2, byte**0.5; `at` where there is none."""
+        if self.tokens[at].text not in ("^", "**"):
+            return at
+        after = at + 1 + (self.tokens[at + 1].text in ("-", "+"))
+        return after + 1 if self.tokens[after].kind == "number" else at

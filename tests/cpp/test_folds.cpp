@@ -1,0 +1,149 @@
+// Folds: equal, place and all, to a plain loop over every point; pruned or not, with every instruction set, with any number of threads.
+#include <roofslate/folds.hpp>
+#include <roofslate/grid.hpp>
+#include <roofslate/registry.hpp>
+#include "support.hpp"
+#include <gtest/gtest.h>
+#include <list>
+
+namespace
+{
+    using namespace support;
+
+    struct Grid
+    {
+        explicit Grid(const std::vector<std::size_t>& lengths) : shape(lengths), graph(lengths) {}
+        void axis(const char* name, std::size_t k, const std::vector<double>& values)
+        {
+            xt::xarray<double>& all = arrays.emplace_back(xt::xarray<double>::from_shape({values.size()}));
+            std::copy(values.begin(), values.end(), all.begin());
+            supplied.push_back({registry().at(name), view_of(all, {k})});
+        }
+        void number(const char* name, double x)
+        {
+            xt::xarray<double>& value = arrays.emplace_back(x);
+            supplied.push_back({registry().at(name), view_of(value, {})});
+        }
+        int node(const char* name)
+        {
+            if (!closure)
+                closure = std::make_unique<Closure>(graph, supplied);
+            return closure->node(registry().at(name));
+        }
+        std::vector<std::size_t> shape;
+        Graph graph;
+        std::list<xt::xarray<double>> arrays;
+        std::vector<Supplied> supplied;
+        std::unique_ptr<Closure> closure;
+    };
+    std::vector<double> geometric(double low, double high, std::size_t n)
+    {
+        std::vector<double> x;
+        for (std::size_t i = 0; i < n; ++i)
+            x.push_back(n == 1 ? low : low * std::pow(high / low, double(i) / double(n - 1)));
+        return x;
+    }
+    // The decode question over models, chips, batches and contexts.
+    struct Decode : Grid
+    {
+        explicit Decode(const std::vector<std::size_t>& lengths) : Grid(lengths)
+        {
+            axis("total_parameters", 0, geometric(7e10, 7e11, shape[0])), axis("kv_bytes_per_token", 0, geometric(3e5, 3e4, shape[0]));
+            axis("peak_flops", 1, geometric(1e15, 9e15, shape[1])), axis("hbm_bandwidth", 1, geometric(3e12, 2e13, shape[1]));
+            axis("batch_size", 2, geometric(1, 8192, shape[2])), axis("context_length", 3, geometric(100, 1e6, shape[3]));
+            number("active_parameters", 3.7e10), number("chips", 72), number("weight_bytes", 1), number("chip_price", 1e-3), number("hbm_capacity", 192e9);
+        }
+        Question question(AxisSet folded, double longest_pass = 0.05)
+        {
+            const int cost = node("cost_per_token"), time = node("pass_time"), used = node("hbm_used"), room = node("hbm_capacity");
+            return {graph, {cost}, {{time, graph.constant(longest_pass), false}, {used, graph.operation(Op::mul, room, graph.constant(72)), true}}, folded};
+        }
+    };
+    std::vector<double> materialised(const Graph& graph, int node)
+    {
+        std::vector<double> all(graph.points(AxisSet(-1)));
+        std::size_t points = 1;
+        for (const std::size_t n : graph.shape())
+            points *= n;
+        all.resize(points);
+        const AxisSet axes = graph[node].axes;
+        std::vector<double> own(graph.points(axes));
+        Output o{node, own.data(), result_strides(graph, axes)};
+        store(graph, {o}, {});
+        for (std::size_t i = 0; i < points; ++i)
+        {
+            std::ptrdiff_t at = 0;
+            for (std::size_t k = graph.shape().size(), rest = i; k-- > 0; rest /= graph.shape()[k])
+                at += std::ptrdiff_t(rest % graph.shape()[k]) * o.stride[k];
+            all[i] = axes ? own[std::size_t(at)] : graph[node].value;
+        }
+        return all;
+    }
+    std::vector<std::int64_t> plain_best(const Question& q)
+    {
+        const Graph& g = q.graph;
+        const std::vector<double> value = materialised(g, q.values[0]);
+        std::vector<std::vector<double>> sides;
+        for (const Requirement& r : q.requirements)
+            sides.push_back(materialised(g, r.left)), sides.push_back(materialised(g, r.right));
+        const AxisSet kept = q.kept();
+        std::vector<std::int64_t> where(g.points(kept), nowhere);
+        std::vector<double> least(where.size(), HUGE_VAL);
+        for (std::size_t i = 0; i < value.size(); ++i)
+        {
+            std::size_t place = 0, index = 0, place_step = 1, index_step = 1;
+            for (std::size_t k = g.shape().size(), rest = i; k-- > 0; rest /= g.shape()[k])
+            {
+                const std::size_t at = rest % g.shape()[k];
+                if (kept >> k & 1)
+                    place += at * place_step, place_step *= g.shape()[k];
+                if (q.folded >> k & 1)
+                    index += at * index_step, index_step *= g.shape()[k];
+            }
+            bool ok = value[i] == value[i];
+            for (std::size_t r = 0; r < q.requirements.size(); ++r)
+                ok = ok && (q.requirements[r].strict ? sides[2 * r][i] < sides[2 * r + 1][i] : sides[2 * r][i] <= sides[2 * r + 1][i]);
+            if (ok && (where[place] == nowhere || value[i] < least[place]))
+                least[place] = value[i], where[place] = std::int64_t(index);
+        }
+        return where;
+    }
+
+    class Folds : public ::testing::TestWithParam<const InstructionSet*>
+    {
+        void SetUp() override { before_ = &instruction_set(), use_instruction_set(*GetParam()); }
+        void TearDown() override { use_instruction_set(*before_); }
+        const InstructionSet* before_ = nullptr;
+    };
+
+    TEST_P(Folds, BestIsThatOfAPlainLoop)
+    {
+        for (const auto& shape : {std::vector<std::size_t>{2, 3, 37, 150}, {3, 4, 70, 5}, {1, 2, 600, 7}, {2, 2, 1, 1}})
+            for (const AxisSet folded : {4u, 12u, 8u, 15u, 3u, 6u, 0u})
+                for (const double longest : {0.05, 0.004, 1e-9})
+                {
+                    Decode grid(shape);
+                    const Question q = grid.question(folded, longest);
+                    const std::vector<std::int64_t> wanted = plain_best(q);
+                    for (const int threads : {1, 3})
+                        for (const bool prune : {false, true})
+                            EXPECT_EQ(best(q, {threads, {}, {}}, prune), wanted) << "folded " << folded << ", " << threads << " threads, pruned " << prune;
+                }
+    }
+    TEST_P(Folds, BestSkipsNaNAndTakesInfinity)
+    {
+        Grid grid({3, 400});
+        std::vector<double> x(400, 5.0);
+        x[7] = NAN, x[9] = HUGE_VAL;
+        grid.axis("batch_size", 1, x);
+        const int b = grid.node("batch_size");
+        for (const bool prune : {false, true})
+        {
+            EXPECT_EQ(best({grid.graph, {b}, {}, 3}, {}, prune), std::vector<std::int64_t>{0});
+            EXPECT_EQ(best({grid.graph, {grid.graph.operation(Op::neg, b)}, {}, 2}, {}, prune), std::vector<std::int64_t>{9});
+            EXPECT_EQ(best({grid.graph, {b}, {{grid.graph.constant(5), b, true}}, 2}, {}, prune), std::vector<std::int64_t>{9});
+            EXPECT_EQ(best({grid.graph, {b}, {{b, grid.graph.constant(5), true}}, 2}, {}, prune), std::vector<std::int64_t>{nowhere});
+        }
+    }
+    INSTANTIATE_TEST_SUITE_P(Every, Folds, ::testing::ValuesIn(instruction_sets()), [](const testing::TestParamInfo<const InstructionSet*>& set) { return std::string(set.param->name); });
+}
