@@ -144,7 +144,9 @@ namespace roofslate
                     Instruction& keep = tile.worker.fold();
                     keep.operand.scalar = double(folded);
                     keep.result = tile.best.get() - begin, keep.where = tile.where.get() - begin;
-                    tile.worker.run_points(begin, end);
+                    const auto [from, to] = tile.worker.stretch(begin, end);
+                    if (from < to)
+                        tile.worker.run_points(from, to);
                 }
                 const bool along_kept = kept_ >> row_ & 1;
                 const std::ptrdiff_t place_step = along_kept ? place_[std::size_t(row_)] : 0, index_step = along_kept ? 0 : index_[std::size_t(row_)];

@@ -93,7 +93,7 @@ namespace roofslate
             }
             Ends bounds(const Node& n, const std::array<Ends, 3>& x, const std::array<Range, 3>& r)
             {
-                const auto &[a, b, c] = x;
+                const auto& [a, b, c] = x;
                 const bool positive = r[0].low >= 0 && (n.arity() < 2 || r[1].low >= 0);
                 switch (n.op)
                 {

@@ -54,9 +54,6 @@ namespace roofslate
             }
             PassPlanner(const Graph& graph, const List<Range>& ranges, const InstructionSet& set, Arena* arena, const FoldPass& fold) : PassPlanner(graph, ranges, set, arena, List<Output>(arena))
             {
-                for (const Requirement& r : fold.requirements)
-                    roots_.push_back(r.left), roots_.push_back(r.right);
-                roots_.push_back(fold.objective);
                 pass_.outer.assign(fold.outer.begin(), fold.outer.end());
                 pass_.inner.push_back(fold.inner);
                 pass_.row = graph.shape()[std::size_t(fold.inner)];
@@ -64,6 +61,10 @@ namespace roofslate
                 pass_.axes = row_axes_;
                 for (const int k : fold.outer)
                     pass_.rows *= graph.shape()[std::size_t(k)], pass_.axes |= AxisSet(1) << k;
+                for (const Requirement& r : fold.requirements)
+                    if (!is_stretch(r.left, r.right))
+                        roots_.push_back(r.left), roots_.push_back(r.right);
+                roots_.push_back(fold.objective);
                 find_kept();
             }
             const List<int>& kept() const { return kept_; }             // to be computed in passes of their own
@@ -92,21 +93,28 @@ namespace roofslate
             {
                 kept_views_ = &kept_views;
                 count_uses();
-                const int met = fold.requirements.empty() ? -1 : pass_.strips++;
-                for (std::size_t k = 0; k < fold.requirements.size(); ++k)
+                int met = -1;
+                for (const auto& [left, right, strict] : fold.requirements)
                 {
-                    const auto [left, right, strict] = fold.requirements[k];
+                    if (is_stretch(left, right))
+                        continue;
+                    const bool first = met < 0;
+                    if (first)
+                        met = pass_.strips++;
                     const bool left_runs = on_row(left) || !on_row(right);
                     make_at_hand(left_runs ? right : left);
                     bring(left_runs ? left : right);
                     push(left_runs ? strict ? Code::require_less : Code::require_at_most : strict ? Code::require_more
                                                                                                   : Code::require_at_least)
-                        .op = k > 0;
+                        .op = !first;
                     operand(left_runs ? right : left);
                     refer(Field::result, Source::strip, met);
                     if (const int ran = left_runs ? left : right; on_row(ran) && !is_array(ran))
                         used(ran);
                 }
+                for (const Requirement& r : fold.requirements)
+                    if (is_stretch(r.left, r.right))
+                        add_stretch(r);
                 bring(fold.objective);
                 pass_.fold = int(pass_.program.size());
                 push(Code::keep);
@@ -277,6 +285,85 @@ namespace roofslate
                         work_.push_back(node(i).argument[std::size_t(k)]);
                     }
                 }
+            }
+
+            // --- requirements that hold on a stretch of the row ---
+
+            static constexpr int neither_way = 2;
+            // 1: rises along the row or stays, -1: falls or stays, 0: stays. Rounding goes with the arguments, so what is computed does too.
+            int way(int i)
+            {
+                int& known = of(i).way;
+                return known ? known - 3 : (known = find_way(i) + 3) - 3;
+            }
+            static int same_way(int a, int b) { return a == 0 ? b : b == 0 || a == b ? a
+                                                                                     : neither_way; }
+            static int other_way(int a) { return a == neither_way ? a : -a; }
+            int find_way(int i)
+            {
+                const Node& n = node(i);
+                if (!on_row(i))
+                    return 0;
+                if (!ranges_[std::size_t(i)].known())
+                    return neither_way;
+                if (n.is_leaf())
+                    return n.axes == row_axes_ ? way_of(graph_.view(n)) : neither_way;
+                const int a = way(n.argument[0]), b = n.arity() > 1 ? way(n.argument[1]) : 0;
+                const auto least = [&](int k) { return ranges_[std::size_t(n.argument[std::size_t(k)])].low; };
+                switch (n.op)
+                {
+                case Op::add:
+                case Op::min:
+                case Op::max: return same_way(a, b);
+                case Op::sub: return same_way(a, other_way(b));
+                case Op::neg: return other_way(a);
+                case Op::sqrt:
+                case Op::ceil:
+                case Op::floor: return a;
+                case Op::mul: return least(0) >= 0 && least(1) >= 0 ? same_way(a, b) : neither_way;
+                case Op::div: return least(0) >= 0 && least(1) > 0 ? same_way(a, other_way(b)) : neither_way;
+                default: return neither_way;
+                }
+            }
+            int way_of(const View& view) const
+            {
+                const int axis = pass_.inner.back();
+                const std::ptrdiff_t step = view.stride[std::size_t(axis)];
+                bool rises = true, falls = true;
+                for (std::size_t k = 1; k < pass_.row; ++k)
+                {
+                    const double before = view.data[std::ptrdiff_t(k - 1) * step], at = view.data[std::ptrdiff_t(k) * step];
+                    rises = rises && before <= at, falls = falls && before >= at;
+                }
+                return rises && falls ? 0 : rises ? 1
+                                        : falls   ? -1
+                                                  : neither_way;
+            }
+            bool is_stretch(int left, int right) { return ranges_[std::size_t(left)].known() && ranges_[std::size_t(right)].known() && same_way(way(left), other_way(way(right))) != neither_way; }
+            int stretch_step(Stretch& s, int i, List<int>& step_of)
+            {
+                if (!on_row(i))
+                    return -2 - value_of(i);
+                int& number = step_of[std::size_t(i)];
+                if (number >= 0)
+                    return number;
+                Stretch::Step step;
+                step.op = node(i).op;
+                if (node(i).is_leaf())
+                    step.array = array_of(i);
+                for (int k = 0; k < node(i).arity(); ++k)
+                    step.argument[std::size_t(k)] = stretch_step(s, node(i).argument[std::size_t(k)], step_of);
+                s.steps.push_back(step);
+                return number = int(s.steps.size()) - 1;
+            }
+            void add_stretch(const Requirement& r)
+            {
+                Stretch s(pass_.stretches.get_allocator().resource());
+                List<int> step_of(std::size_t(graph_.size()), -1, pass_.stretches.get_allocator());
+                s.left = stretch_step(s, r.left, step_of), s.right = stretch_step(s, r.right, step_of);
+                s.strict = r.strict;
+                s.from_begin = same_way(way(r.left), other_way(way(r.right))) >= 0;
+                pass_.stretches.push_back(std::move(s));
             }
 
             // --- values of a row ---
@@ -531,6 +618,7 @@ namespace roofslate
                 bool divides = false;                   // is a divisor whose reciprocal will do
                 int uses = 0;                           // still to come
                 int seen = 0, counted = 0;              // by walks with this number
+                int way = 0;                            // along the row, plus 3; 0: not known yet
             };
             Record& of(int i) { return records_[std::size_t(i)]; }
             const Record& of(int i) const { return records_[std::size_t(i)]; }

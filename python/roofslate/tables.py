@@ -1,17 +1,17 @@
-"""Rows of scenarios: columns as they lie, presets by name, and their results block by block."""
+"""Rows of scenarios: columns as they lie, presets reduced to the numbers that matter, results block by block."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from roofslate import _core
-from roofslate.errors import AxisError, InputTypeError, MissingInput, PresetError
+from roofslate.errors import AxisError, InputTypeError, MissingInput, PresetError, RoofslateError
 from roofslate.evaluation import _ROW, ProgressWish, _bounds, _run
 from roofslate.inputs import (
     PRESETS,
@@ -27,29 +27,19 @@ from roofslate.inputs import (
     read_grid,
 )
 from roofslate.progress import Progress
-from roofslate.registry import Quantity, lookup
+from roofslate.registry import Quantity, entries, lookup
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from roofslate.catalogs import Preset
 
-__all__ = [
-    "Column",
-    "Columns",
-    "Names",
-    "check_column",
-    "choice_codes",
-    "compute",
-    "constants",
-    "of_words",
-    "read_columns",
-]
+__all__ = ["Column", "Columns", "Names", "Scenarios", "check_column", "choice_codes", "column_of", "read_columns"]
 
-_BLOCK = 1 << 16  # rows that are converted or gathered at a time: their columns stay in the cache
+_BLOCK = 1 << 18  # rows that are converted or gathered at a time
 _CHECKED = 1 << 14  # rows that are searched for values out of range at a time
 
-Positions = npt.NDArray[Any]
+Positions = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -62,42 +52,37 @@ class Column:
     @property
     def is_ready(self) -> bool:
         """Whether the engine can read the numbers where they lie."""
-        return self.values is None and self.data.dtype == np.float64 and _is_plain(self.data)
+        return self.values is None and _is_plain(self.data)
 
-    def part(self, rows: Any, room: Values) -> Values:
+    def part(self, rows: Any, room: Values | None) -> Values:
         """The numbers of some rows: where they lie, or in `room`."""
-        picked = self.data[rows]
-        if self.values is not None:
-            return np.take(self.values, picked, out=room[: len(picked)], mode="wrap")
-        if picked.dtype == np.float64 and _is_plain(picked):
+        picked: Values = self.data[rows]
+        if room is None or (self.values is None and _is_plain(picked)):
             return picked
-        np.copyto(room[: len(picked)], picked, casting="unsafe")
-        return room[: len(picked)]
+        found = room[: len(picked)]
+        if self.values is not None:
+            np.take(self.values, picked, out=found, mode="wrap")  # type: ignore[call-overload]
+        else:
+            np.copyto(found, picked, casting="unsafe")
+        return found
 
 
 def _is_plain(array: npt.NDArray[Any]) -> bool:
-    return array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
+    flags, dtype = array.flags, array.dtype
+    return dtype == np.float64 and flags.c_contiguous and flags.aligned and dtype.isnative
 
 
 @dataclass(frozen=True)
 class Names:
-    """A column that names presets: the position of each row's name, -1 where there is none."""
+    """A column that names presets: the position of each row's preset, -1 where it names none."""
 
     codes: Positions
-    names: list[Any]
+    presets: list[Preset]
 
 
 Columns = Mapping[str, Column | Names]
 
 # ----------------------------------------------------------------------------------------------------------- reading
-
-
-def of_words(codes: Positions, words: Sequence[Any], q: Quantity) -> Column:
-    """A column by the positions of its values among the distinct ones, each of which is parsed once."""
-    for word in words:
-        if is_bool(word):  # which would pass for 0 and 1
-            raise InputTypeError(f"{q.name}: expected a number or a text, got {word}")
-    return Column(codes, np.array([*(parsed(word, q) for word in words), np.nan]))
 
 
 def check_column(name: Any, inputs: Collection[str]) -> None:
@@ -108,6 +93,29 @@ def check_column(name: Any, inputs: Collection[str]) -> None:
         raise InputTypeError(f"{name!r} is a column of the table and a keyword: leave one out")
 
 
+def column_of(name: str, codes: Positions, words: Sequence[Any]) -> Column | Names:
+    """A column by the positions of its values among the distinct ones, each of which is read once."""
+    q = None if name in PRESETS else lookup(name)
+    found: list[Any] = []
+    for k, word in enumerate(words):
+        try:
+            found.append(read_word(name, q, word))
+        except RoofslateError:
+            if (codes == k).any():
+                raise
+            found.append(np.nan)  # of a category that no row has
+    return Names(codes, found) if q is None else Column(codes, np.array([*found, np.nan]))
+
+
+def read_word(name: str, q: Quantity | None, word: Any) -> Any:
+    """What a value of a column means: a number, or a preset where the column has no quantity."""
+    if q is None:
+        return find_preset(name, word)
+    if is_bool(word):  # which would pass for 0 and 1
+        raise InputTypeError(f"{name}: expected a number or a text, got {word}")
+    return parsed(word, q)
+
+
 def read_columns(table: pd.DataFrame, ignore: Collection[str], inputs: Collection[str]) -> dict[str, Column | Names]:
     """The columns of a table. Their ranges are checked when they are computed."""
     if not table.columns.is_unique:
@@ -115,274 +123,234 @@ def read_columns(table: pd.DataFrame, ignore: Collection[str], inputs: Collectio
     names = [name for name in table.columns if name not in ignore]
     for name in names:
         check_column(name, inputs)
-    found: dict[str, Column | Names] = {}
-    for name in sorted(names, key=lambda name: name not in PRESETS):
-        if name in PRESETS:
-            codes, words = _distinct(table[name], name)
-            found[name] = Names(codes, [find_preset(name, word) for word in words])
-        else:
-            found[name] = _of_series(table[name], lookup(name))
-    return found
+    return {name: _of_series(name, table[name]) for name in names}
 
 
-def _of_series(column: pd.Series, q: Quantity) -> Column:
+def _of_series(name: str, column: pd.Series) -> Column | Names:
     import pandas as pd
 
     dtype = column.dtype
-    plain = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
-    if pd.api.types.is_timedelta64_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
-        raise InputTypeError(f"{q.name}: expected a number, got a column of {dtype}")
-    if plain and (q.choices or pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)):
-        expected = f"words of {q.range_text}" if q.choices else "a number"
-        raise InputTypeError(f"{q.name}: expected {expected}, got a column of {dtype}")
-    if plain and isinstance(dtype, np.dtype):
-        return Column(column.to_numpy())
-    if plain:
-        return Column(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    if pd.api.types.is_object_dtype(dtype):
-        kind = pd.api.types.infer_dtype(column, skipna=True)
-        if kind in ("integer", "floating", "mixed-integer-float") and not q.choices:
-            try:
-                return Column(column.to_numpy(dtype=np.float64, na_value=np.nan))
-            except OverflowError:
-                pass  # the distinct values name the one that is too large
-        if kind.startswith(("mixed", "boolean")) and any(map(is_bool, column.array)):  # 1 and True are not distinct
-            raise InputTypeError(f"{q.name}: expected a number or a text, got True or False in a column of {dtype}")
-    return of_words(*_distinct(column, q.name), q)
-
-
-def _distinct(column: pd.Series, name: str) -> tuple[Positions, list[Any]]:
-    """The position of each value among the distinct ones, -1 where it is missing."""
-    import pandas as pd
-
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, words = column.cat.codes.to_numpy(), column.cat.categories.tolist()
-        used = np.bincount(codes.astype(np.intp) + 1, minlength=len(words) + 1)[1:] > 0
-        if used.all():
-            return codes, words
-        position = np.append(np.where(used, np.cumsum(used) - 1, -1), -1)
-        return position[codes], [word for word, is_used in zip(words, used, strict=True) if is_used]
+    if name not in PRESETS:
+        choices = lookup(name).choices
+        plain = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
+        if pd.api.types.is_timedelta64_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
+            raise InputTypeError(f"{name}: expected a number, got a column of {dtype}")
+        if plain and (choices or pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)):
+            expected = f"words of {lookup(name).range_text}" if choices else "a number"
+            raise InputTypeError(f"{name}: expected {expected}, got a column of {dtype}")
+        if plain and isinstance(dtype, np.dtype):
+            return Column(column.to_numpy())
+        if plain:
+            return Column(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        if pd.api.types.is_object_dtype(dtype):
+            kind = pd.api.types.infer_dtype(column, skipna=True)
+            if not choices and kind in ("integer", "floating", "mixed-integer-float"):
+                try:
+                    return Column(column.to_numpy(dtype=np.float64, na_value=np.nan))
+                except OverflowError:
+                    pass  # the distinct values name the one that is too large
+            if not kind.startswith("string") and any(map(is_bool, column.array)):  # True and 1 are not distinct
+                raise InputTypeError(f"{name}: expected a number or a text, got True or False in a column of {dtype}")
+    if isinstance(dtype, pd.CategoricalDtype):
+        return column_of(name, column.cat.codes.to_numpy(), column.cat.categories.tolist())
     try:
-        codes, found = pd.factorize(column)
+        codes, words = pd.factorize(column)
     except (TypeError, ValueError):
         raise InputTypeError(f"{name}: expected a number or a text, got a column of other objects") from None
-    return codes, list(found)
+    return column_of(name, codes, list(words))
 
 
-# --------------------------------------------------------------------------------------------------- presets by name
+# ------------------------------------------------------------------------------------------------------------- plans
 
 
 @dataclass
-class _Group:
-    """Rows whose presets supply the same quantities and choose alike: one plan computes them."""
+class _Plan:
+    """What computes rows for which the same numbers matter."""
 
     grid: Grid  # what is the same for all of them
-    columns: dict[str, Column]
-    origins: dict[str, str]  # the keyword of the preset that supplies a column
-    rows: Positions | None = None  # None: all
+    columns: dict[str, Column]  # the rest
 
 
-@functools.lru_cache(maxsize=1 << 14)
-def _supplied(presets: tuple[Preset, ...], explicit: frozenset[str]) -> tuple[Any, dict[str, tuple[float, str]]]:
-    """What presets supply together, each number with its keyword; and what makes rows alike."""
-    found: dict[str, tuple[float, str]] = {}
-    for preset in presets:
-        for name, x in preset_numbers(preset).items():
-            if name in explicit:
-                continue
-            if name in found:
-                raise PresetError(f"{preset.kind}={preset.name!r} and {found[name][1]}= both supply {name!r}")
-            found[name] = x, preset.kind
-    chosen = frozenset((name, x) for name, (x, _) in found.items() if lookup(name).choices)
-    return (frozenset(found), chosen), found
+class Scenarios:
+    """A question that is put to tables of the same columns.
 
-
-def _combinations(columns: Mapping[str, Names], rows: int) -> tuple[Positions, list[tuple[Preset, ...]]]:
-    """The combinations of presets that occur, and the position of each row's among them, -1 where a name is missing."""
-    codes = np.zeros(rows, dtype=np.intp)
-    missing = np.zeros(rows, dtype=bool)
-    size = 1
-    for column in columns.values():
-        codes *= len(column.names)
-        codes += column.codes
-        missing |= column.codes < 0
-        size *= len(column.names)
-    codes[missing] = -1
-    if size <= max(rows, _BLOCK):
-        present = np.flatnonzero(np.bincount(codes + 1, minlength=size + 1)[1:])
-        position = np.full(size + 1, -1, dtype=np.intp)
-        position[present] = np.arange(len(present))
-        if len(present) < size:
-            codes = position[codes]
-    else:
-        present, codes = np.unique(codes, return_inverse=True)
-        if len(present) and present[0] < 0:
-            present, codes = present[1:], codes - 1
-    shape = [len(column.names) for column in columns.values()]
-    parts = zip(*np.unravel_index(present, shape), strict=True) if len(present) else ()
-    found = [tuple(c.names[k] for c, k in zip(columns.values(), part, strict=True)) for part in parts]
-    return codes, found
-
-
-def _grouped(common: Grid, columns: Columns, rows: int) -> tuple[list[_Group], Positions]:
-    """The rows of a table by what their presets supply, and the rows that miss the name of a preset."""
-    numbers = {name: column for name, column in columns.items() if isinstance(column, Column)}
-    names = {name: column for name, column in columns.items() if isinstance(column, Names)}
-    explicit = frozenset(numbers) | {name for name, i in common.inputs.items() if i.origin is None}
-    same = {name: i for name, i in common.inputs.items() if name not in numbers}
-    if not names:
-        return [_Group(Grid(same, presets=common.presets), numbers, {})], np.empty(0, dtype=np.intp)
-    codes, combinations = _combinations(names, rows)
-    alike: dict[Any, list[int]] = {}
-    supplied = []
-    for k, presets in enumerate(combinations):
-        key, found = _supplied(presets, explicit)
-        twice = next((name for name in found if name in same), None)
-        if twice is not None:
-            preset = next(p for p in presets if p.kind == found[twice][1])
-            raise PresetError(f"{preset.kind}={preset.name!r} and {same[twice].origin}= both supply {twice!r}")
-        alike.setdefault(key, []).append(k)
-        supplied.append(found)
-    groups = []
-    for members in alike.values():
-        listed = {kind: list({combinations[m][k]: None for m in members}) for k, kind in enumerate(names)}
-        group = _Group(Grid(dict(same), presets=common.presets | listed), dict(numbers), {})
-        for name, (_, keyword) in supplied[members[0]].items():
-            values = np.full(len(combinations) + 1, np.nan)
-            values[members] = [supplied[m][name][0] for m in members]
-            q = lookup(name)
-            if q.choices or (values[members] == values[members[0]]).all():
-                group.grid.inputs[name] = Input(q, values[members[0]], (), keyword)
-            else:
-                group.columns[name] = Column(codes, values)
-                group.origins[name] = keyword
-        groups.append(group)
-    if len(groups) == 1 and codes.min() >= 0:
-        return groups, np.empty(0, dtype=np.intp)
-    group_of = np.full(len(combinations) + 1, len(groups), dtype=np.min_scalar_type(len(groups)))
-    for g, members in enumerate(alike.values()):
-        group_of[members] = g
-    kinds = group_of[codes]
-    order = np.argsort(kinds, kind="stable")
-    *parts, missing = np.split(order, np.cumsum(np.bincount(kinds, minlength=len(groups) + 1))[:-1])
-    for group, part in zip(groups, parts, strict=True):
-        group.rows = part
-    return groups, missing
-
-
-def _keep_needed(group: _Group, wanted: Sequence[str]) -> None:
-    """Check that the group can be computed, and leave out what its presets supply in vain."""
-    stand_in = np.zeros(1)
-    varying = {name: Input(lookup(name), stand_in, (_ROW,), group.origins.get(name)) for name in group.columns}
-    outline = Grid(group.grid.inputs | varying, {_ROW: 1}, presets=group.grid.presets)
-    try:
-        needed = check_effect(outline, wanted)
-    except MissingInput as error:
-        first = ", ".join(f"{keyword}={presets[0].name!r}" for keyword, presets in outline.presets.items())
-        raise MissingInput(f"{error}; so it is with {first}" if first else str(error)) from None
-    for pair in _bounds():
-        if outline.inputs.keys() >= set(pair):
-            needed |= set(pair)
-    for name in group.origins.keys() - needed:
-        del group.columns[name]
-
-
-# ----------------------------------------------------------------------------------------------------------- results
-
-
-def constants(inputs: Mapping[str, Any], call: str) -> Grid:
-    """The inputs that are the same for all rows."""
-    common = read_grid(inputs)
-    for name, i in common.inputs.items():
-        if i.dims:
-            raise AxisError(f"{i.origin or name}: {call} takes one value for all rows, or a column of the table")
-    return common
-
-
-def compute(
-    columns: Columns,
-    rows: int,
-    wanted: Sequence[str],
-    common: Grid,
-    *,
-    threads: int | None = None,
-    progress: ProgressWish = None,
-) -> tuple[list[Values], Positions]:
-    """The wanted quantities of each row, and the rows that hold NaN: a value is missing or out of its range.
-
-    The results of a row depend on that row alone. All but the ranges is checked before any work is done.
+    Parameters
+    ----------
+    columns : collection of str
+        Names of inputs and of presets.
+    wanted : sequence of str
+        The outputs.
+    inputs : mapping
+        What is the same for all rows, as a caller writes it.
+    call : str
+        The caller, for messages.
     """
-    groups, missing = _grouped(common, columns, rows)
-    for group in groups:
-        _keep_needed(group, wanted)
-    results: list[Values] = []
-    wrong = [missing]
-    done = 0
-    with Progress(progress) as bar:
-        for group in groups:
-            size = rows if group.rows is None else len(group.rows)
-            at_once = group.rows is None and all(column.is_ready for column in group.columns.values())
-            step = max(size, 1) if at_once else _BLOCK
-            room = {} if at_once else {name: np.empty(min(step, size)) for name in group.columns}
-            for start in range(0, size, step):
-                stop = min(start + step, size)
-                picked = slice(start, stop) if group.rows is None else group.rows[start:stop]
-                part = {
-                    name: Input(lookup(name), column.part(picked, room.get(name)), (_ROW,))
-                    for name, column in group.columns.items()
-                }
-                grid = Grid(group.grid.inputs | part, {_ROW: stop - start}, presets=group.grid.presets)
-                found, outside = _run(
-                    grid,
-                    wanted,
-                    threads=threads,
-                    progress=_of_part(bar.callback, done, stop - start, rows),
-                    columns=list(part),
-                )
-                if at_once:
-                    results = [values if dims else np.full(rows, values) for values, dims in found]
+
+    def __init__(self, columns: Collection[str], wanted: Sequence[str], inputs: Mapping[str, Any], call: str) -> None:
+        common = read_grid(inputs)
+        for name, i in common.inputs.items():
+            if i.dims:
+                raise AxisError(f"{i.origin or name}: {call} takes one value for all rows, or a column of the table")
+        self._wanted = wanted
+        self._numbers = {name for name in columns if name not in PRESETS}
+        self._keywords = [name for name in PRESETS if name in columns]
+        self._presets = common.presets
+        self._same = {name: i for name, i in common.inputs.items() if name not in self._numbers}
+        self._explicit = self._numbers | {name for name, i in self._same.items() if i.origin is None}
+        self._roots: dict[frozenset[str], set[str]] = {}  # by what presets supply
+        self._reduced: dict[tuple[Preset, ...], dict[str, float]] = {}
+        if not self._keywords:
+            self._check(Grid(self._same, presets=self._presets))
+
+    def compute(
+        self, columns: Columns, rows: int, *, threads: int | None = None, progress: ProgressWish = None
+    ) -> tuple[list[Values], Positions]:
+        """The outputs of each row, and the rows that hold NaN because a value is missing or out of its range.
+
+        What a row gives depends on that row alone. All but ranges is checked before any work is done.
+        """
+        plans, plan_of = self._plans(columns, rows)
+        at_once = plan_of is None and all(column.is_ready for column in plans[0].columns.values())
+        step = max(rows, 1) if at_once else _BLOCK
+        room = {} if at_once else {name: np.empty(min(step, rows)) for plan in plans for name in plan.columns}
+        results: list[Values] = []
+        wrong = []
+        with Progress(progress) as bar:
+            for start in range(0, rows, step):
+                for plan, picked in _split(plans, plan_of, slice(start, min(start + step, rows))):
+                    if plan is None:
+                        wrong.append(picked)
+                        continue
+                    size = picked.stop - start if isinstance(picked, slice) else len(picked)
+                    part = {
+                        name: Input(lookup(name), column.part(picked, room.get(name)), (_ROW,))
+                        for name, column in plan.columns.items()
+                    }
+                    grid = Grid(plan.grid.inputs | part, {_ROW: size}, presets=plan.grid.presets)
+                    given = [name for name in part if name in self._numbers]
+                    told = _of_part(bar.callback, start, size, rows)
+                    found, outside = _run(grid, self._wanted, threads=threads, progress=told, columns=given)
+                    if at_once:
+                        results = [values if dims else np.full(rows, values) for values, dims in found]
+                    else:
+                        results = results or [np.empty(rows) for _ in self._wanted]
+                        for result, (values, _) in zip(results, found, strict=True):
+                            result[picked] = values
+                    bad = _bad_rows(grid, size, given if outside else ())
+                    wrong.append(bad + start if isinstance(picked, slice) else picked[bad])
+        results = results or [np.empty(rows) for _ in self._wanted]
+        nowhere = np.concatenate(wrong) if wrong else np.empty(0, dtype=np.intp)
+        for result in results:
+            result[nowhere] = np.nan
+        return results, nowhere
+
+    def _plans(self, columns: Columns, rows: int) -> tuple[list[_Plan], Positions | None]:
+        """The plans of a table, and which of them computes each row; a row that misses a preset has none."""
+        numbers = {name: column for name, column in columns.items() if isinstance(column, Column)}
+        if not self._keywords:
+            return [_Plan(Grid(self._same, presets=self._presets), numbers)], None
+        names = {name: column for name in self._keywords if isinstance(column := columns[name], Names)}
+        codes, combinations = _combinations(list(names.values()), rows)
+        reduced = [self._reduce(presets) for presets in combinations]
+        alike: dict[Any, list[int]] = {}
+        for k, found in enumerate(reduced):
+            chosen = frozenset((name, x) for name, x in found.items() if lookup(name).choices)
+            alike.setdefault((frozenset(found), chosen), []).append(k)
+        plans = []
+        for members in alike.values():
+            first = dict(zip(names, combinations[members[0]], strict=True))
+            presets = self._presets | {keyword: [preset] for keyword, preset in first.items()}
+            plan = _Plan(Grid(dict(self._same), presets=presets), dict(numbers))
+            for name in reduced[members[0]]:
+                values = np.full(len(combinations) + 1, np.nan)
+                values[members] = [reduced[m][name] for m in members]
+                if (values[members] == values[members[0]]).all():
+                    plan.grid.inputs[name] = Input(lookup(name), values[members[0]])
                 else:
-                    results = results or [np.empty(rows) for _ in wanted]
-                    for result, (values, _) in zip(results, found, strict=True):
-                        result[picked] = values
-                bad = _bad_rows(grid, stop - start, outside)
-                wrong.append(bad + start if group.rows is None else group.rows[start:stop][bad])
-                done += stop - start
-    results = results or [np.empty(rows) for _ in wanted]
-    bad = np.concatenate(wrong)
-    for result in results:
-        result[bad] = np.nan
-    return results, bad
+                    plan.columns[name] = Column(codes, values)
+            plans.append(plan)
+        if len(plans) == 1 and codes.min() >= 0:
+            return plans, None
+        plan_of = np.full(len(combinations) + 1, len(plans), dtype=np.min_scalar_type(len(plans)))
+        for p, members in enumerate(alike.values()):
+            plan_of[members] = p
+        return plans, plan_of[codes]
+
+    def _reduce(self, presets: tuple[Preset, ...]) -> dict[str, float]:
+        """The numbers by which presets matter: every quantity in which nothing of a row takes part, checked."""
+        known = self._reduced.get(presets)
+        if known is not None:
+            return known
+        grid = Grid(dict(self._same), presets=self._presets | {preset.kind: [preset] for preset in presets})
+        for preset in presets:
+            for name, x in preset_numbers(preset).items():
+                other = grid.inputs.get(name)
+                if name in self._explicit:
+                    continue
+                if other is not None:
+                    raise PresetError(f"{preset.kind}={preset.name!r} and {other.origin}= both supply {name!r}")
+                grid.inputs[name] = Input(lookup(name), np.array(x), (), preset.kind)
+        try:
+            needed = self._check(grid)
+        except MissingInput as error:
+            named = ", ".join(f"{preset.kind}={preset.name!r}" for preset in presets)
+            raise MissingInput(f"{error}; that is in the rows with {named}") from None
+        constants = {name: float(i.values) for name, i in grid.inputs.items()}
+        found = {}
+        for name in self._roots_of(needed, frozenset(grid.inputs)):
+            try:
+                found[name] = constants[name] if name in constants else _core.number(name, constants)
+            except MissingInput:
+                continue  # of a branch that these presets do not take
+        self._reduced[presets] = found
+        return found
+
+    def _check(self, grid: Grid) -> set[str]:
+        """The inputs that the outputs take, and those that bound others."""
+        varying = {name: Input(lookup(name), np.zeros(1), (_ROW,)) for name in self._numbers}
+        outline = Grid(grid.inputs | varying, {_ROW: 1}, presets=grid.presets)
+        needed = check_effect(outline, self._wanted)
+        return needed.union(*(pair for pair in _bounds() if outline.inputs.keys() >= set(pair)))
+
+    def _roots_of(self, needed: Collection[str], supplied: frozenset[str]) -> set[str]:
+        """Where the ways from the outputs back to the inputs leave what varies from row to row."""
+        known = self._roots.get(supplied)
+        if known is not None:
+            return known
+        roots: set[str] = set()
+        seen = set(self._numbers)
+        waiting = [*self._wanted, *(name for pair in _bounds() for name in pair if set(pair) <= needed)]
+
+        @functools.cache
+        def varies(name: str) -> bool:
+            return name in self._numbers or (name not in supplied and any(map(varies, _sources(name))))
+
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if varies(name):
+                waiting += _sources(name)
+            elif name not in self._same:
+                roots.add(name)
+        self._roots[supplied] = roots
+        return roots
 
 
-def _of_part(tell: Callable[[int, int], None] | None, done: int, part: int, rows: int) -> ProgressWish:
-    """What the engine tells of a part, as rows of the table."""
-    if tell is None:
-        return False
-    return lambda points, total: tell(done + points * part // max(total, 1), rows)
+def _sources(name: str) -> tuple[str, ...]:
+    """What a quantity is computed from where it is not supplied."""
+    q = lookup(name)
+    return q.needs if q.computed else (q.fallback,) if q.fallback else ()
 
 
-def _bad_rows(grid: Grid, rows: int, outside: int) -> Positions:
-    """Rows with a value that is missing, out of range or above its bound."""
-    bad = np.zeros(rows, dtype=bool)
-    varying = [i for i in grid.inputs.values() if i.dims]
-    for start in range(0, rows if outside else 0, _CHECKED):
-        at = slice(start, start + _CHECKED)
-        for i in varying:
-            values, q = i.values[at], i.quantity
-            if _core.count_outside(values, q.low, q.high, q.above_low):
-                bad[at] |= ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
-    for name, bound in _bounds():
-        one, most = grid.inputs.get(name), grid.inputs.get(bound)
-        if one is not None and most is not None and (one.dims or most.dims):
-            bad |= one.values > most.values
-    return np.flatnonzero(bad)
-
-
-def choice_codes(values: Values) -> npt.NDArray[np.int8]:
-    """Positions of a choice as small integers, -1 for NaN."""
-    codes = np.empty(len(values), dtype=np.int8)
-    for start in range(0, len(values), _BLOCK):
-        block = values[start : start + _BLOCK]
-        codes[start : start + _BLOCK] = np.where(np.isnan(block), -1.0, block)
-    return codes
+def _combinations(columns: Sequence[Names], rows: int) -> tuple[Positions, list[tuple[Preset, ...]]]:
+    """The combinations of presets that occur, and the position of each row's, -1 where a preset is missing."""
+    size = int(np.prod([len(column.presets) for column in columns], dtype=object))
+    codes = columns[0].codes.astype(np.result_type(np.min_scalar_type(-max(size, 1)), np.int8))
+    for column in columns[1:]:
+        np.copyto(codes, -1 - size, where=codes < 0)  # and stays negative
+        codes *= max(len(column.presets), 1)
+        codes += column.codes
+        np.copyto(codes, -1, where=column.codes < 0)
+    return codes, []

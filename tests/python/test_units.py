@@ -134,6 +134,7 @@ UNITS = [
         ("3 B**0.5", "byte^0.5", 3.0),
         ("3 s^-1", "1/s", 3.0),
         ("3 byte^(1/2)", "byte^0.5", 3.0),
+        ("3 (B)/(s)/(chip)/(tok)/((seq))", "byte/s/chip/token/sequence", 3.0),
     ],
 )
 def test_reads(text, unit, value):
@@ -536,3 +537,125 @@ def test_a_text_is_read_once():
     hits = units._parse.cache_info().hits
     assert units.parse("123.25 GB", "byte") == first
     assert units._parse.cache_info().hits == hits + 1
+
+
+# -------------------------------------------------------------------------------------------------- algebra of units
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("50 ms", 0.05, "s"),
+        ("192 GB", 192e9, "byte"),
+        ("0.5 USD/Mtoken", 5e-7, "USD/token"),
+        ("$2/GPU-hour", 2 / HOUR, "USD/s/chip"),
+        ("128k", 128e3, "1"),
+        ("128k tokens", 128e3, "token"),
+        ("64k / s", 64e3, "1/s"),
+        ("30 %", 0.3, "1"),
+        ("-3", -3.0, "1"),
+        ("inf", math.inf, "1"),
+        ("3 B^0.5", 3.0, "byte^0.5"),
+        ("$600bn", 600e9, "USD"),
+        ("3 M$", 3e6, "USD"),
+    ],
+)
+def test_reads_what_speaks_for_itself(text, value, unit):
+    assert units.read(text) == (value, unit)
+    assert units.parse(text, unit) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("5bn", "cannot read '5bn': 'bn' by itself is for counts only"),
+        ("12 k GB", "'k' belongs to the unit"),
+        ("50 MS", "did you mean 'ms'?"),
+        ("fast", "it does not begin with a number"),
+        ("1 (s^3)^2", "an exponent of 6, in s^6, is not supported"),
+        ("1" * 1001, "it has more than 1000 characters"),
+    ],
+)
+def test_refuses_what_does_not_speak_for_itself(text, message):
+    with pytest.raises(errors.UnitError) as caught:
+        units.read(text)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("unit", "spelled"),
+    [
+        ("FLOP/chip/s", "FLOP/s/chip"),
+        ("FLOP/token/parameter", "FLOP/parameter/token"),
+        ("USD/s/token", "USD/token/s"),
+        ("byte/byte", "1"),
+        ("1/s", "1/s"),
+        ("s*chip/token", "chip*s/token"),
+        *[(f"1/{unit}", f"1/{unit}") for unit in units.BASE_UNITS],
+    ],
+)
+def test_one_spelling(unit, spelled):
+    assert units.spell(unit) == spelled
+    assert units.spell(spelled) == spelled
+
+
+def product(a, b):
+    """Unit of a product; None where it has too large an exponent."""
+    try:
+        return units.multiply(a, b)
+    except errors.UnitError:
+        return None
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_algebra_of_units(unit):
+    products = {other: product(unit, other) for other in UNITS}
+    assert sum(text is None for text in products.values()) <= 1
+    for other, text in products.items():
+        if text is not None:
+            assert text == units.multiply(other, unit)
+            assert units.divide(text, other) == units.spell(unit)
+            assert units.divide(text, text) == "1"
+            assert units.parse(f"3 {text}", text) == 3.0
+    assert units.root(units.multiply(unit, unit)) == units.spell(unit)
+
+
+def test_what_no_unit_can_be():
+    with pytest.raises(errors.UnitError, match=r"an exponent of 5, in s\^5, is not supported"):
+        units.multiply("s^4", "s")
+    with pytest.raises(errors.UnitError, match=r"an exponent of 4\.5, in 1/s\^4\.5, is not supported"):
+        units.divide("1/s^4", "s^0.5")
+    with pytest.raises(errors.UnitError, match=r"the square root of byte\^0\.5 has no unit"):
+        units.root("byte^0.5")
+    with pytest.raises(errors.UnitError, match="'GB' is not made of base units"):
+        units.multiply("GB", "s")
+
+
+def test_what_is_counted_may_be_left_out():
+    assert units.fits("byte", "byte/chip")
+    assert units.fits("1/s", "token/s")
+    assert units.fits("1", "token/sequence")
+    assert units.fits("s", "s")
+    assert not units.fits("byte/chip", "byte")
+    assert not units.fits("1", "s")
+    assert not units.fits("token", "sequence")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "5 " + "(" * 5000 + "s" + ")" * 5000,
+        "5 " + "(" * 400,
+        "5 ((((s))))" + "*s" * 100_000,
+        "5 (((((((YFLOP^4)^4)^4)^4)^4)^4)^4)^4",
+        "1." + "9" * 1_000_000,
+        "1" * 1_000_000,
+    ],
+    ids=range(6),
+)
+def test_a_hostile_text_is_refused(text):
+    with pytest.raises(errors.UnitError, match=r"brackets in one another|more than 1000 characters") as caught:
+        units.parse(text, "s")
+    assert len(str(caught.value)) < 400
+    with pytest.raises(errors.UnitError):
+        units.convert_factor(text[2:], "s")

@@ -57,6 +57,19 @@ namespace roofslate
 #endif
         }
 
+        // c - a * b, rounded once
+        friend Lanes fused_difference(const Lanes& a, const Lanes& b, const Lanes& c)
+        {
+#if defined(__AVX512F__)
+            return Batch(_mm512_fnmadd_pd(a.v, b.v, c.v));
+#elif defined(__FMA__)
+            return Batch(_mm256_fnmadd_pd(a.v, b.v, c.v));
+#else
+            return xsimd::fnma(a.v, b.v, c.v);
+#endif
+        }
+        friend bool any(const Mask& m) { return xsimd::any(m); }
+
 #if XSIMD_VERSION_MAJOR < 11 // bitwise_cast took the batch, then its element
         friend Words words(const Lanes& x) { return xsimd::bitwise_cast<Words>(x.v); }
 #else

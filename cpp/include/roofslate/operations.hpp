@@ -52,7 +52,7 @@ namespace roofslate::ROOFSLATE_SET
             if constexpr (has_fused)
             {
                 const Value q = a * r;
-                return fused(fused(-q, d, a), r, q);
+                return fused(fused_difference(q, d, a), r, q);
             }
             else
                 return a / d;
@@ -75,14 +75,27 @@ namespace roofslate::ROOFSLATE_SET
             double* const strip = q->result + j * width;
             select(met, q->op ? Value::load(strip) : Value(1.0), Value(0.0)).store(strip);
         }
-        // Results and places are padded to whole vectors.
         inline void keep(const Instruction* q, std::size_t point, std::size_t j, const Value& value, Value::Mask better)
         {
             double *const best = q->result + point + j * width, *const where = q->where + point + j * width;
             if (q->second.memory)
                 better = better && Value(0.0) < Value::load(q->second.memory + j * width);
+            if (!any(better))
+                return;
             select(better, value, Value::load(best)).store(best);
             select(better, Value(q->operand.scalar), Value::load(where)).store(where);
+        }
+        [[gnu::noinline]] void keep_partly(const Instruction* q, std::size_t point, std::size_t points, const Value& value)
+        {
+            Padded values;
+            value.store(values.values);
+            for (std::size_t k = 0; k < points; ++k)
+            {
+                const double x = values.values[k];
+                double& best = q->result[point + k];
+                if ((q->code == Code::keep ? x < best : x <= best) && (!q->second.memory || q->second.memory[k] > 0))
+                    best = x, q->where[point + k] = q->operand.scalar;
+            }
         }
         inline Value truth(const Value::Mask& m) { return select(m, Value(1.0), Value(0.0)); }
         Value call_two(Op op, const Value& a, const Value& b)
@@ -193,8 +206,20 @@ namespace roofslate::ROOFSLATE_SET
                     case Code::require_at_most: ROOFSLATE_EACH(require(q, j, a[j] <= s))
                     case Code::require_more: ROOFSLATE_EACH(require(q, j, a[j] > s))
                     case Code::require_at_least: ROOFSLATE_EACH(require(q, j, s <= a[j]))
-                    case Code::keep: ROOFSLATE_EACH(keep(q, point, j, a[j], a[j] < Value::load(q->result + point + j * width)))
-                    case Code::keep_equal: ROOFSLATE_EACH(keep(q, point, j, a[j], a[j] <= Value::load(q->result + point + j * width)))
+                    case Code::keep:
+                        if constexpr (Partial)
+                        {
+                            keep_partly(q, point, points, a[0]);
+                            break;
+                        }
+                        ROOFSLATE_EACH(keep(q, point, j, a[j], a[j] < Value::load(q->result + point + j * width)))
+                    case Code::keep_equal:
+                        if constexpr (Partial)
+                        {
+                            keep_partly(q, point, points, a[0]);
+                            break;
+                        }
+                        ROOFSLATE_EACH(keep(q, point, j, a[j], a[j] <= Value::load(q->result + point + j * width)))
                     case Code::end: return;
                     default: break;
                     }

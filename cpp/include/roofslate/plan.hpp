@@ -70,9 +70,23 @@ namespace roofslate
         int reciprocal_of = -1;           // filled before the pass from the array of this number
         Doubles copy{};
     };
+    // A requirement that holds on one stretch of a row: both sides go one way along it. Their values at a point, step by step.
+    struct Stretch
+    {
+        explicit Stretch(Arena* arena) : steps(arena) {}
+        struct Step
+        {
+            Op op = Op::input; // of an array
+            std::array<int, 2> argument{-1, -1}; // from 0 on: earlier steps; below -1: of value -2 - argument
+            int array = -1;
+        };
+        List<Step> steps;
+        int left = -1, right = -1; // as arguments are given
+        bool strict = false, from_begin = true;
+    };
     struct Pass
     {
-        explicit Pass(Arena* arena) : outer(arena), inner(arena), steps(arena), first_step(arena), program(arena), references(arena), arrays(arena), outputs(arena), writes(arena) {}
+        explicit Pass(Arena* arena) : outer(arena), inner(arena), steps(arena), first_step(arena), program(arena), references(arena), arrays(arena), outputs(arena), writes(arena), stretches(arena) {}
         Pass(Pass&&) = default;
         Pass& operator=(Pass&&) = default;
 
@@ -91,6 +105,7 @@ namespace roofslate
         List<int> writes;     // their instructions
         int strips = 0;
         int fold = -1;            // the instruction that folds
+        List<Stretch> stretches;  // where it needs to run
         bool has_routine = false; // a call may take long
     };
 

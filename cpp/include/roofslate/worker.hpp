@@ -55,8 +55,10 @@ namespace roofslate
     {
     public:
         Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream, std::size_t ahead)
-            : pass_(pass), set_(set), stream_(stream), ahead_(ahead), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_)
+            : pass_(pass), set_(set), stream_(stream), ahead_(ahead), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_), last_ends_(pass.stretches.size(), 0, &arena_), points_(&arena_)
         {
+            for (const Stretch& s : pass.stretches)
+                points_.resize(std::max(points_.size(), s.steps.size()));
             for (const Row& a : pass.arrays)
                 uneven_ += a.step != 1;
             for (const Output& o : pass.outputs)
@@ -91,6 +93,18 @@ namespace roofslate
                 set_.run(program_.data(), begin, end, stream_);
             else
                 run_uneven(begin, end);
+        }
+        // Where in [begin, end) of the row it went to the requirements hold that hold on a stretch.
+        std::pair<std::size_t, std::size_t> stretch(std::size_t begin, std::size_t end)
+        {
+            for (std::size_t k = 0; k < pass_.stretches.size() && begin < end; ++k)
+            {
+                const Stretch& s = pass_.stretches[k];
+                std::size_t& last = last_ends_[k];
+                last = turn(begin, end, std::min(std::max(last, begin), end), [&](std::size_t i) { return met(s, i) == s.from_begin; });
+                (s.from_begin ? end : begin) = last;
+            }
+            return {begin, end};
         }
         Instruction& fold() { return program_[std::size_t(pass_.fold)]; }
         void go_to(std::size_t row)
@@ -134,6 +148,64 @@ namespace roofslate
         }
 
     private:
+        // The first point of a sorted stretch where `before` no longer holds, sought in growing steps from a guess.
+        template <class Before> static std::size_t turn(std::size_t begin, std::size_t end, std::size_t guess, const Before& before)
+        {
+            std::size_t low = begin, high = end; // it lies in [low, high]
+            if (guess < end && before(guess))
+                for (std::size_t step = 1;; step *= 2)
+                {
+                    low = guess + 1;
+                    if (step > end - low)
+                        break;
+                    guess = low + step - 1;
+                    if (guess >= end)
+                        break;
+                    if (!before(guess))
+                    {
+                        high = guess;
+                        break;
+                    }
+                }
+            else
+                for (std::size_t step = 1; guess > low; step *= 2)
+                {
+                    high = guess;
+                    guess = guess - low > step ? guess - step : low;
+                    if (before(guess))
+                    {
+                        low = guess + 1;
+                        break;
+                    }
+                    if (guess == low)
+                        return low;
+                }
+            while (low < high)
+            {
+                const std::size_t middle = low + (high - low) / 2;
+                (before(middle) ? low : high) = before(middle) ? middle + 1 : middle;
+            }
+            return low;
+        }
+        bool met(const Stretch& s, std::size_t point)
+        {
+            const auto value = [&](int argument) { return argument >= 0 ? points_[std::size_t(argument)] : values_[std::size_t(-2 - argument)]; };
+            for (std::size_t k = 0; k < s.steps.size(); ++k)
+            {
+                const Stretch::Step& step = s.steps[k];
+                if (step.op == Op::input)
+                {
+                    const Row& array = pass_.arrays[std::size_t(step.array)];
+                    points_[k] = array.view.data[std::ptrdiff_t(point) * array.step];
+                    continue;
+                }
+                const double x[2] = {value(step.argument[0]), step.argument[1] == -1 ? 0.0 : value(step.argument[1])};
+                points_[k] = step.op == Op::mul ? x[0] * x[1] : step.op == Op::add ? x[0] + x[1]
+                                                                                   : evaluate(step.op, nullptr, x);
+            }
+            const double left = value(s.left), right = value(s.right);
+            return s.strict ? left < right : left <= right;
+        }
         std::ptrdiff_t step_of(const Output& o) const { return pass_.inner.empty() ? 1 : o.stride[std::size_t(pass_.inner.back())]; }
         Operand& field(const Reference& r)
         {
@@ -208,6 +280,8 @@ namespace roofslate
         Doubles strips_, gathered_;
         List<const double*> row_of_array_;
         List<double*> row_of_output_;
+        List<std::size_t> last_ends_; // of stretches: the next row's are near
+        List<double> points_;         // of a stretch
         std::size_t row_ = none;
     };
 }
