@@ -1,4 +1,5 @@
 #include <roofslate/folds.hpp>
+#include <roofslate/block_worker.hpp>
 #include <roofslate/search.hpp>
 #include <cfloat>
 #include <mutex>
@@ -7,6 +8,7 @@ namespace roofslate
 {
     namespace
     {
+        constexpr std::size_t block = 128, rows_of_leaf = 32; // rows along the fastest folded axis that are bounded at once
         constexpr std::size_t lanes = 512;                  // points of a row that are kept while the folded axes go by
         constexpr std::size_t least_kept_row = 64;          // shorter kept axes make no row
         constexpr std::size_t fewest_threaded_points = 65536;
@@ -27,7 +29,7 @@ namespace roofslate
         class LaneFold
         {
         public:
-            LaneFold(const Question& question, const Options& options) : question_(question), options_(options), shape_(question.graph.shape()), kept_(question.kept())
+            LaneFold(const Question& question, const Options& options, bool prune) : question_(question), options_(options), prune_(prune), shape_(question.graph.shape()), kept_(question.kept())
             {
                 const AxisSet all = question.axes();
                 int longest = -1, longest_kept = -1;
@@ -60,6 +62,8 @@ namespace roofslate
                             (folded ? folded_axes_ : kept_axes_).push_back(k);
                             (folded ? folded_points_ : kept_points_) *= length(k);
                         }
+                if (!folded_axes_.empty())
+                    fold_.block_axis = folded_axes_.back();
             }
 
             std::vector<std::int64_t> run()
@@ -81,7 +85,7 @@ namespace roofslate
                 const std::size_t chunks = (units + per_chunk - 1) / per_chunk;
                 const int threads = points < fewest_threaded_points && !pass.has_routine ? 1 : int(std::min<std::size_t>(std::size_t(std::max(options_.threads, 1)), chunks));
                 in_parallel(
-                    threads, chunks, progress, [&] { return Tile(pass, question_.graph, set); },
+                    threads, chunks, progress, [&] { return Tile(pass, question_.graph, set, fold_.block_axis); },
                     [&](Tile& tile, std::size_t c) {
                         std::size_t done = 0;
                         for (std::size_t unit = c * per_chunk; unit < std::min(units, (c + 1) * per_chunk); ++unit)
@@ -97,8 +101,8 @@ namespace roofslate
         private:
             struct Tile
             {
-                Tile(const Pass& pass, const Graph& graph, const InstructionSet& set) : worker(pass, graph, set, false, 0) {}
-                Worker worker;
+                Tile(const Pass& pass, const Graph& graph, const InstructionSet& set, int block_axis) : worker(pass, graph, set, block_axis, lanes) {}
+                BlockWorker worker;
                 Doubles best = aligned_doubles(lanes + widest_strip), where = aligned_doubles(lanes + widest_strip);
             };
             std::size_t length(int k) const { return shape_[std::size_t(k)]; }
@@ -131,23 +135,84 @@ namespace roofslate
                 }
                 return std::size_t(at);
             }
+            struct Unit // lanes of a row at one kept point
+            {
+                Tile& tile;
+                std::size_t first_row, begin, end;
+                bool backwards = false; // the last rows first, so that of equals the one seen last is kept
+            };
+            void run_row(const Unit& u, std::size_t folded)
+            {
+                BlockWorker& worker = u.tile.worker;
+                worker.go_to(u.first_row + folded);
+                Instruction& keep = worker.fold();
+                keep.code = u.backwards ? Code::keep_equal : Code::keep;
+                keep.operand.scalar = double(folded);
+                keep.result = u.tile.best.get() - u.begin, keep.where = u.tile.where.get() - u.begin;
+                const auto [from, to] = worker.stretch(u.begin, u.end);
+                if (from < to)
+                    worker.run_points(from, to);
+            }
+            // Rows that lie along the block's axis, halved until they are hopeless or few.
+            void run_block(const Unit& u, std::size_t low, std::size_t high)
+            {
+                if (high - low > 1 && u.tile.worker.hopeless(u.first_row + low, high - low, u.begin, u.end, u.tile.best.get(), u.backwards))
+                    return;
+                if (high - low > rows_of_leaf)
+                {
+                    const std::size_t middle = low + (high - low) / 2;
+                    run_block(u, u.backwards ? middle : low, u.backwards ? high : middle);
+                    run_block(u, u.backwards ? low : middle, u.backwards ? middle : high);
+                }
+                else
+                    for (std::size_t k = 0; k < high - low; ++k)
+                        run_row(u, u.backwards ? high - 1 - k : low + k);
+            }
+            // Are most lanes better off late? A few rows tell.
+            bool falls(Unit& u, std::size_t first, std::size_t last)
+            {
+                constexpr std::size_t rows = 8;
+                const std::size_t n = u.end - u.begin;
+                for (std::size_t k = 0; k < rows; ++k)
+                    run_row(u, first + (last - first) * (2 * k + 1) / (2 * rows));
+                std::size_t late = 0, found = 0;
+                for (std::size_t i = 0; i < n; ++i)
+                {
+                    const double where = u.tile.where[std::ptrdiff_t(i)];
+                    found += where >= 0, late += where >= double(first + (last - first) / 4);
+                }
+                clear(u.tile, n);
+                return 2 * late > found;
+            }
+            static void clear(Tile& tile, std::size_t n)
+            {
+                std::fill_n(tile.best.get(), n, HUGE_VAL);
+                std::fill_n(tile.where.get(), n, double(nowhere));
+            }
             std::size_t run_unit(const Pass& pass, Tile& tile, std::size_t unit)
             {
                 const std::size_t chunk = unit % folded_chunks_, segment = unit / folded_chunks_ % segments_, kept = unit / folded_chunks_ / segments_;
                 const std::size_t begin = segment * lanes, end = std::min(begin + lanes, pass.row), n = end - begin;
                 const std::size_t first = chunk * folded_chunk_, last = std::min(folded_points_, first + folded_chunk_);
-                std::fill_n(tile.best.get(), n, HUGE_VAL);
-                std::fill_n(tile.where.get(), n, double(nowhere));
-                for (std::size_t folded = first; folded < last; ++folded)
+                clear(tile, n);
+                Unit u{tile, kept * folded_points_, begin, end};
+                if (prune_ && pass.has_bounds)
                 {
-                    tile.worker.go_to(kept * folded_points_ + folded);
-                    Instruction& keep = tile.worker.fold();
-                    keep.operand.scalar = double(folded);
-                    keep.result = tile.best.get() - begin, keep.where = tile.where.get() - begin;
-                    const auto [from, to] = tile.worker.stretch(begin, end);
-                    if (from < to)
-                        tile.worker.run_points(from, to);
+                    const std::size_t length = this->length(fold_.block_axis);
+                    u.backwards = falls(u, first, last);
+                    for (std::size_t done = first; done < last;)
+                    {
+                        const std::size_t from = u.backwards ? last - (done - first) - 1 : done; // a row of the next block
+                        const std::size_t line = from / length * length;
+                        const std::size_t low = u.backwards ? std::max(std::max(line, first), from / block * block) : from;
+                        const std::size_t high = u.backwards ? from + 1 : std::min(std::min(line + length, last), (from / block + 1) * block);
+                        run_block(u, low, high);
+                        done += high - low;
+                    }
                 }
+                else
+                    for (std::size_t folded = first; folded < last; ++folded)
+                        run_row(u, folded);
                 const bool along_kept = kept_ >> row_ & 1;
                 const std::ptrdiff_t place_step = along_kept ? place_[std::size_t(row_)] : 0, index_step = along_kept ? 0 : index_[std::size_t(row_)];
                 Found* const to = found_.data() + place_of(kept);
@@ -161,6 +226,7 @@ namespace roofslate
             const Question& question_;
             const Options& options_;
             const std::vector<std::size_t>& shape_;
+            bool prune_;
             AxisSet kept_;
             int row_ = -1;
             FoldPass fold_;
@@ -263,6 +329,6 @@ namespace roofslate
             Search(boxes, question.graph.shape(), question.folded, options).run(goal);
             return {goal.found.where};
         }
-        return LaneFold(question, options).run();
+        return LaneFold(question, options, prune).run();
     }
 }

@@ -115,6 +115,7 @@ namespace roofslate
                 for (const Requirement& r : fold.requirements)
                     if (is_stretch(r.left, r.right))
                         add_stretch(r);
+                pass_.has_bounds = met < 0 && fold.block_axis >= 0 && aim(fold.objective, 1, fold.block_axis);
                 bring(fold.objective);
                 pass_.fold = int(pass_.program.size());
                 push(Code::keep);
@@ -340,30 +341,61 @@ namespace roofslate
                                                   : neither_way;
             }
             bool is_stretch(int left, int right) { return ranges_[std::size_t(left)].known() && ranges_[std::size_t(right)].known() && same_way(way(left), other_way(way(right))) != neither_way; }
-            int stretch_step(Stretch& s, int i, List<int>& step_of)
+            int stretch_step(Stretch& s, int i, int toward)
             {
                 if (!on_row(i))
                     return -2 - value_of(i);
-                int& number = step_of[std::size_t(i)];
-                if (number >= 0)
-                    return number;
                 Stretch::Step step;
                 step.op = node(i).op;
+                step.toward = {toward, step.op == Op::sub || step.op == Op::div ? -toward : toward};
+                if (step.op == Op::neg)
+                    step.toward[0] = -toward;
                 if (node(i).is_leaf())
                     step.array = array_of(i);
-                for (int k = 0; k < node(i).arity(); ++k)
-                    step.argument[std::size_t(k)] = stretch_step(s, node(i).argument[std::size_t(k)], step_of);
+                for (std::size_t k = 0; k < 2 && node(i).argument[k] >= 0; ++k)
+                    step.argument[k] = stretch_step(s, node(i).argument[k], step.toward[k]);
                 s.steps.push_back(step);
-                return number = int(s.steps.size()) - 1;
+                return int(s.steps.size()) - 1;
             }
             void add_stretch(const Requirement& r)
             {
                 Stretch s(pass_.stretches.get_allocator().resource());
-                List<int> step_of(std::size_t(graph_.size()), -1, pass_.stretches.get_allocator());
-                s.left = stretch_step(s, r.left, step_of), s.right = stretch_step(s, r.right, step_of);
+                s.left = stretch_step(s, r.left, 1), s.right = stretch_step(s, r.right, -1);
                 s.strict = r.strict;
                 s.from_begin = same_way(way(r.left), other_way(way(r.right))) >= 0;
                 pass_.stretches.push_back(std::move(s));
+            }
+
+            // Notes which way the objective goes with a value and with all that it is computed from; false where it goes neither way.
+            bool aim(int i, int toward, int block_axis)
+            {
+                const Node& n = node(i);
+                if (n.is_constant())
+                    return true;
+                int& known = of(i).toward;
+                if (known || !ranges_[std::size_t(i)].known())
+                    return known == toward;
+                known = toward;
+                if (!on_row(i))
+                    return true;
+                if (is_array(i))
+                    return !(n.axes >> block_axis & 1);
+                const auto least = [&](int k) { return ranges_[std::size_t(n.argument[std::size_t(k)])].low; };
+                const auto both = [&](int second) { return aim(n.argument[0], toward, block_axis) && aim(n.argument[1], second, block_axis); };
+                switch (n.op)
+                {
+                case Op::add:
+                case Op::min:
+                case Op::max: return both(toward);
+                case Op::sub: return both(-toward);
+                case Op::mul: return least(0) >= 0 && least(1) >= 0 && both(toward);
+                case Op::div: return least(0) >= 0 && least(1) > 0 && both(-toward);
+                case Op::neg: return aim(n.argument[0], -toward, block_axis);
+                case Op::sqrt:
+                case Op::ceil:
+                case Op::floor: return aim(n.argument[0], toward, block_axis);
+                default: return false;
+                }
             }
 
             // --- values of a row ---
@@ -416,7 +448,7 @@ namespace roofslate
                 pass_.program.back().code = code;
                 return pass_.program.back();
             }
-            void refer(Field field, Source source, int number) { pass_.references.push_back({int(pass_.program.size()) - 1, field, source, number}); }
+            void refer(Field field, Source source, int number, int toward = 0) { pass_.references.push_back({int(pass_.program.size()) - 1, field, source, number, toward}); }
             int array_of(int i)
             {
                 int& number = of(i).array;
@@ -467,7 +499,7 @@ namespace roofslate
                     if (node(i).is_constant())
                         o.scalar = node(i).value;
                     else
-                        refer(field, Source::scalar, value_of(i));
+                        refer(field, Source::scalar, value_of(i), of(i).toward);
                 }
                 else if (is_array(i))
                     refer(field, Source::row, array_of(i));
@@ -592,7 +624,7 @@ namespace roofslate
                     if (node(other).is_constant())
                         pass_.program.back().second.scalar = reciprocal(node(other).value);
                     else
-                        refer(Field::second, Source::reciprocal, value_of(other));
+                        refer(Field::second, Source::reciprocal, value_of(other), of(other).toward);
                     return;
                 case Op::select:
                     push(Code::choose);
@@ -619,6 +651,7 @@ namespace roofslate
                 int uses = 0;                           // still to come
                 int seen = 0, counted = 0;              // by walks with this number
                 int way = 0;                            // along the row, plus 3; 0: not known yet
+                int toward = 0;                         // the objective goes with it (1) or against it (-1)
             };
             Record& of(int i) { return records_[std::size_t(i)]; }
             const Record& of(int i) const { return records_[std::size_t(i)]; }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from roofslate.register import claims, inconsistencies
     from roofslate.registry import Quantity, quantities, quantity
     from roofslate.report import lecture
+    from roofslate.sweeping import sweep
     from roofslate.units import geomspace, linspace
 
 __version__ = "0.1.0"
@@ -57,6 +58,7 @@ __all__ = [
     "scaling",
     "schedules",
     "storage",
+    "sweep",
     "to_units",
     "value",
 ]
@@ -73,6 +75,7 @@ _HOMES = {
     "register": ("claims", "inconsistencies"),
     "registry": ("Quantity", "quantities", "quantity"),
     "report": ("lecture",),
+    "sweeping": ("sweep",),
     "units": ("geomspace", "linspace"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

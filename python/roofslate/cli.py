@@ -426,6 +426,86 @@ def _write_parquet(columns: Sequence[_Column], path: Path) -> None:
     frame.to_parquet(path, engine="pyarrow", index=False)
 
 
+# ------------------------------------------------------------------------------------------------------------ sweep
+
+
+@main.command(short_help="Quantities for each row of a scenario file.")
+@click.argument("source", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("words", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("--outputs", required=True, metavar="NAME,...", help="Quantities to compute.")
+@click.option(
+    "--output",
+    "-o",
+    "target",
+    required=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write here: a name that ends in .csv or .parquet.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a file that exists, at the end.")
+@click.option("--ignore", multiple=True, metavar="NAME,...", help="Columns that are no inputs; they are written too.")
+@_scenario_option
+@click.option(
+    "--units",
+    "-u",
+    multiple=True,
+    metavar="NAME=UNIT",
+    help="Unit of an output, such as cost_per_token=USD/Mtoken; may be repeated.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="By default as many as the process may use; results do not depend on it.",
+)
+def sweep(
+    source: Path,
+    words: Sequence[str],
+    outputs: str,
+    target: Path,
+    overwrite: bool,
+    ignore: Sequence[str],
+    scenario: Path | None,
+    units: Sequence[str],
+    threads: int | None,
+) -> None:
+    """Compute quantities for each row of SOURCE, a .csv or .parquet file, and write its columns with the results.
+
+    Columns are inputs: numbers, texts with units, words of choices; in columns called model, hardware and prices names
+    of presets. What is the same for all rows is written NAME=VALUE, as for `roofslate evaluate`. Files may be larger
+    than memory; rows keep their order. The output appears when it is whole.
+
+    A value that cannot be read ends the sweep and names its line. A row with an empty cell or a number out of range
+    gets empty cells, and one line at the end counts such rows. Needs pyarrow: pip install 'roofslate[io]'.
+
+    \b
+    Examples
+      roofslate sweep scenarios.csv --outputs pass_time,cost_per_token -o results.parquet
+      roofslate sweep scenarios.parquet --outputs cost_per_token --units cost_per_token=USD/Mtoken \\
+          --ignore owner,id -o results.csv --overwrite hardware="GB200 NVL72" chip_price="3 USD/h"
+    """  # noqa: D301
+    wanted, ignored = (
+        [name.strip() for text in texts for name in text.split(",") if name.strip()] for texts in ([outputs], ignore)
+    )
+    stray, texts = _texts(words)
+    if stray:
+        raise click.UsageError(f"{stray[0]!r}: an input is written NAME=VALUE, a quantity goes to --outputs")
+    _check_outputs(wanted)
+    inputs = _read_inputs(texts, scenario)
+    stray, in_units = _texts(units)
+    if stray:
+        raise click.UsageError(f"--units {stray[0]!r}: write NAME=UNIT")
+    import warnings
+
+    from roofslate.sweeping import sweep as compute
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        compute(source, wanted, target, ignore=ignored, units=in_units, overwrite=overwrite, threads=threads, **inputs)
+    for warning in told:
+        click.echo(f"roofslate: {warning.message}", err=True)
+
+
 # ---------------------------------------------------------------------------------------------------- other commands
 
 

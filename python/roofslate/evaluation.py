@@ -473,8 +473,8 @@ def frame(
     if not isinstance(ignore, Iterable):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}")
     columns = tables.read_columns(table, {ignore} if isinstance(ignore, str) else set(ignore), inputs)
-    common = tables.constants(inputs, "rs.frame")
-    results, bad = tables.compute(columns, len(table), wanted, common, threads=threads, progress=progress)
+    scenarios = tables.Scenarios(columns, wanted, inputs, "rs.frame")
+    results, bad = scenarios.compute(columns, len(table), threads=threads, progress=progress)
     found: dict[str, Any] = {}
     for name, values in zip(wanted, results, strict=True):
         q = lookup(name)

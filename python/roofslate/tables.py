@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from roofslate.inputs import (
     read_grid,
 )
 from roofslate.progress import Progress
-from roofslate.registry import Quantity, entries, lookup
+from roofslate.registry import Quantity, lookup
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,19 +96,16 @@ def check_column(name: Any, inputs: Collection[str]) -> None:
 def column_of(name: str, codes: Positions, words: Sequence[Any]) -> Column | Names:
     """A column by the positions of its values among the distinct ones, each of which is read once."""
     q = None if name in PRESETS else lookup(name)
-    found: list[Any] = []
-    for k, word in enumerate(words):
-        try:
-            found.append(read_word(name, q, word))
-        except RoofslateError:
-            if (codes == k).any():
-                raise
-            found.append(np.nan)  # of a category that no row has
+    try:
+        found = [read_word(name, q, word) for word in words]
+    except RoofslateError:  # maybe of a category that no row has
+        occurring = np.isin(np.arange(len(words)), codes)
+        found = [read_word(name, q, word) if occurs else np.nan for word, occurs in zip(words, occurring, strict=True)]
     return Names(codes, found) if q is None else Column(codes, np.array([*found, np.nan]))
 
 
 def read_word(name: str, q: Quantity | None, word: Any) -> Any:
-    """What a value of a column means: a number, or a preset where the column has no quantity."""
+    """What a value of a column means: a number, or a preset where the column is of no quantity."""
     if q is None:
         return find_preset(name, word)
     if is_bool(word):  # which would pass for 0 and 1
@@ -290,36 +287,37 @@ class Scenarios:
                 if other is not None:
                     raise PresetError(f"{preset.kind}={preset.name!r} and {other.origin}= both supply {name!r}")
                 grid.inputs[name] = Input(lookup(name), np.array(x), (), preset.kind)
+        constants = {name: float(i.values) for name, i in grid.inputs.items()}
+        supplied = frozenset(constants)
         try:
-            needed = self._check(grid)
+            self._check(grid)
         except MissingInput as error:
             named = ", ".join(f"{preset.kind}={preset.name!r}" for preset in presets)
             raise MissingInput(f"{error}; that is in the rows with {named}") from None
-        constants = {name: float(i.values) for name, i in grid.inputs.items()}
-        found = {}
-        for name in self._roots_of(needed, frozenset(grid.inputs)):
-            try:
-                found[name] = constants[name] if name in constants else _core.number(name, constants)
-            except MissingInput:
-                continue  # of a branch that these presets do not take
-        self._reduced[presets] = found
-        return found
+        if supplied not in self._roots:
+            self._roots[supplied] = self._roots_of(supplied)
+        found = {name: _computed(name, constants) for name in self._roots[supplied]}
+        numbers = {name: x for name, x in found.items() if x is not None}
+        scalars = {name: x for name, x in constants.items() if name in self._same} | numbers
+        needed = set(_core.used(list(self._wanted), scalars, list(self._numbers))) | self._bounding(supplied)
+        self._reduced[presets] = {name: x for name, x in numbers.items() if name in needed}
+        return self._reduced[presets]
 
-    def _check(self, grid: Grid) -> set[str]:
-        """The inputs that the outputs take, and those that bound others."""
+    def _check(self, grid: Grid) -> None:
+        """Refuse what cannot be computed, and inputs that have no effect."""
         varying = {name: Input(lookup(name), np.zeros(1), (_ROW,)) for name in self._numbers}
-        outline = Grid(grid.inputs | varying, {_ROW: 1}, presets=grid.presets)
-        needed = check_effect(outline, self._wanted)
-        return needed.union(*(pair for pair in _bounds() if outline.inputs.keys() >= set(pair)))
+        check_effect(Grid(grid.inputs | varying, {_ROW: 1}, presets=grid.presets), self._wanted)
 
-    def _roots_of(self, needed: Collection[str], supplied: frozenset[str]) -> set[str]:
+    def _bounding(self, supplied: frozenset[str]) -> set[str]:
+        """What presets supply that bounds an input of the caller, or is bounded by one."""
+        pairs = (pair for pair in _bounds() if not self._explicit.isdisjoint(pair))
+        return {name for pair in pairs for name in pair if name in supplied and supplied | self._numbers >= set(pair)}
+
+    def _roots_of(self, supplied: frozenset[str]) -> set[str]:
         """Where the ways from the outputs back to the inputs leave what varies from row to row."""
-        known = self._roots.get(supplied)
-        if known is not None:
-            return known
         roots: set[str] = set()
         seen = set(self._numbers)
-        waiting = [*self._wanted, *(name for pair in _bounds() for name in pair if set(pair) <= needed)]
+        waiting = [*self._wanted, *self._bounding(supplied)]
 
         @functools.cache
         def varies(name: str) -> bool:
@@ -334,8 +332,17 @@ class Scenarios:
                 waiting += _sources(name)
             elif name not in self._same:
                 roots.add(name)
-        self._roots[supplied] = roots
         return roots
+
+
+def _computed(name: str, constants: dict[str, float]) -> float | None:
+    """A quantity that follows from constants; None where it belongs to a branch that they do not take."""
+    if name in constants:
+        return constants[name]
+    try:
+        return _core.number(name, constants)
+    except MissingInput:
+        return None
 
 
 def _sources(name: str) -> tuple[str, ...]:
@@ -346,11 +353,77 @@ def _sources(name: str) -> tuple[str, ...]:
 
 def _combinations(columns: Sequence[Names], rows: int) -> tuple[Positions, list[tuple[Preset, ...]]]:
     """The combinations of presets that occur, and the position of each row's, -1 where a preset is missing."""
-    size = int(np.prod([len(column.presets) for column in columns], dtype=object))
-    codes = columns[0].codes.astype(np.result_type(np.min_scalar_type(-max(size, 1)), np.int8))
-    for column in columns[1:]:
-        np.copyto(codes, -1 - size, where=codes < 0)  # and stays negative
-        codes *= max(len(column.presets), 1)
-        codes += column.codes
-        np.copyto(codes, -1, where=column.codes < 0)
-    return codes, []
+    sizes = [max(len(column.presets), 1) for column in columns]
+    size = int(np.prod(sizes, dtype=object))
+    codes: Positions = np.zeros(rows, dtype=np.min_scalar_type(-1 - size))
+    missing = None
+    for column, own in zip(columns, sizes, strict=True):
+        codes *= own
+        codes += column.codes.astype(codes.dtype, copy=False)
+        if rows and column.codes.min() < 0:
+            missing = column.codes < 0 if missing is None else missing | (column.codes < 0)
+    if missing is not None:
+        codes[missing] = -1
+    if size <= max(rows, _BLOCK):
+        count = np.zeros(size + 1, dtype=np.intp)
+        for start in range(0, rows, _BLOCK):
+            count += np.bincount(codes[start : start + _BLOCK].astype(np.intp) + 1, minlength=size + 1)
+        present = np.flatnonzero(count[1:])
+        if len(present) < size:
+            position = np.full(size + 1, -1, dtype=codes.dtype)
+            position[present] = np.arange(len(present))
+            codes = position[codes]
+    else:
+        present, codes = np.unique(codes, return_inverse=True)
+        if present[0] < 0:
+            present, codes = present[1:], codes - 1
+    parts = np.array(np.unravel_index(present, sizes)).T.tolist()
+    return codes, [tuple(c.presets[k] for c, k in zip(columns, part, strict=True)) for part in parts]
+
+
+# ----------------------------------------------------------------------------------------------------------- results
+
+
+def _split(plans: Sequence[_Plan], plan_of: Positions | None, block: slice) -> Iterator[tuple[_Plan | None, Any]]:
+    """The rows of a block by the plan that computes them; None for those that have none."""
+    if plan_of is None:
+        yield plans[0], block
+        return
+    kinds = plan_of[block]
+    order = np.argsort(kinds, kind="stable") + block.start
+    ends = np.cumsum(np.bincount(kinds, minlength=len(plans) + 1))
+    for plan, part in zip([*plans, None], np.split(order, ends[:-1]), strict=True):
+        if len(part):
+            yield plan, part
+
+
+def _of_part(tell: Callable[[int, int], None] | None, done: int, part: int, rows: int) -> ProgressWish:
+    """What the engine tells of a part, as rows of the table."""
+    if tell is None:
+        return False
+    return lambda points, total: tell(done + points * part // max(total, 1), rows)
+
+
+def _bad_rows(grid: Grid, rows: int, given: Collection[str]) -> Positions:
+    """Rows with a value that is missing or out of range among those `given`, or above its bound."""
+    bad = np.zeros(rows, dtype=bool)
+    for start in range(0, rows if given else 0, _CHECKED):
+        at = slice(start, start + _CHECKED)
+        for i in map(grid.inputs.__getitem__, given):
+            values, q = i.values[at], i.quantity
+            if _core.count_outside(values, q.low, q.high, q.above_low):
+                bad[at] |= ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
+    for name, bound in _bounds():
+        one, most = grid.inputs.get(name), grid.inputs.get(bound)
+        if one is not None and most is not None and (one.dims or most.dims):
+            bad |= one.values > most.values
+    return np.flatnonzero(bad)
+
+
+def choice_codes(values: Values) -> npt.NDArray[np.int8]:
+    """Positions of a choice as small integers, -1 for NaN."""
+    codes = np.empty(len(values), dtype=np.int8)
+    for start in range(0, len(values), _BLOCK):
+        block = values[start : start + _BLOCK]
+        np.copyto(codes[start : start + _BLOCK], np.where(np.isnan(block), -1.0, block), casting="unsafe")
+    return codes

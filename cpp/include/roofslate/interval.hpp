@@ -29,6 +29,17 @@ namespace roofslate
     inline bool opposite(const Range& a, const Range& b) { return (a.low == -HUGE_VAL && b.high == HUGE_VAL) || (a.high == HUGE_VAL && b.low == -HUGE_VAL); }
     inline Range range_of(Op op, const Range& a, const Range& b, const Range& c)
     {
+        if (a.low >= 0 && b.low >= 0 && a.high < HUGE_VAL && b.high < HUGE_VAL) // as a rule
+            switch (op)
+            {
+            case Op::add: return {a.low + b.low, a.high + b.high};
+            case Op::mul: return {a.low * b.low, a.high * b.high};
+            case Op::div:
+                if (b.low > 0)
+                    return {a.low / b.high, a.high / b.low};
+                break;
+            default: break;
+            }
         const auto monotone = [&](auto f) { return hull(f(a.low), f(a.high), f(a.low), f(a.high)); };
         switch (op)
         {

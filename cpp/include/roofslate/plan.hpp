@@ -61,6 +61,7 @@ namespace roofslate
         Field field;
         Source source;
         int number;
+        int toward = 0; // of a scalar: 1 where the fold's objective rises with it or stays, -1 where it falls or stays
     };
     struct Row // an array that is read along the row
     {
@@ -78,6 +79,7 @@ namespace roofslate
         {
             Op op = Op::input; // of an array
             std::array<int, 2> argument{-1, -1}; // from 0 on: earlier steps; below -1: of value -2 - argument
+            std::array<int, 2> toward{};         // 1: the left side rises with it, or the right side falls; -1: the other way round
             int array = -1;
         };
         List<Step> steps;
@@ -106,6 +108,7 @@ namespace roofslate
         int strips = 0;
         int fold = -1;            // the instruction that folds
         List<Stretch> stretches;  // where it needs to run
+        bool has_bounds = false;  // the program gives a lower bound of the objective if it is fed the right ends of ranges
         bool has_routine = false; // a call may take long
     };
 
@@ -130,6 +133,7 @@ namespace roofslate
         std::vector<Requirement> requirements;
         std::vector<int> outer; // loops, slowest first
         int inner;              // the axis of the row
+        int block_axis = -1;    // the fastest loop, if it is folded
     };
     Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set, Arena* arena = std::pmr::get_default_resource());
 

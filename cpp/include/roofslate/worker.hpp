@@ -31,6 +31,12 @@ namespace roofslate
             }
             return 0;
         }
+        std::size_t last_length() const { return length(axes_.size() - 1); }
+        std::size_t go_along(std::size_t at) // the last axis; gives the loops, all of which may depend on it
+        {
+            at_.back() = at;
+            return axes_.size();
+        }
         template <class Strides> std::ptrdiff_t offset(const Strides& stride) const
         {
             std::ptrdiff_t o = 0;
@@ -112,7 +118,10 @@ namespace roofslate
             if (row == row_)
                 return;
             std::size_t moved = 0;
-            if (row_ != none && row == row_ + 1)
+            const std::size_t line = pass_.outer.empty() ? 1 : odometer_.last_length();
+            if (row_ != none && row / line == row_ / line)
+                moved = odometer_.go_along(row % line);
+            else if (row_ != none && row == row_ + 1)
                 moved = odometer_.next() + 1;
             else
                 odometer_.go_to(row);
@@ -147,7 +156,7 @@ namespace roofslate
                 fill(pass_.references[k]);
         }
 
-    private:
+    protected:
         // The first point of a sorted stretch where `before` no longer holds, sought in growing steps from a guess.
         template <class Before> static std::size_t turn(std::size_t begin, std::size_t end, std::size_t guess, const Before& before)
         {
@@ -189,7 +198,12 @@ namespace roofslate
         }
         bool met(const Stretch& s, std::size_t point)
         {
-            const auto value = [&](int argument) { return argument >= 0 ? points_[std::size_t(argument)] : values_[std::size_t(-2 - argument)]; };
+            return met(s, point, [&](int value, int) { return values_[std::size_t(value)]; });
+        }
+        // Whether a requirement holds at a point, with the values of the row as `value(number, toward)` gives them.
+        template <class Value> bool met(const Stretch& s, std::size_t point, const Value& value)
+        {
+            const auto at = [&](int argument, int toward) { return argument >= 0 ? points_[std::size_t(argument)] : value(-2 - argument, toward); };
             for (std::size_t k = 0; k < s.steps.size(); ++k)
             {
                 const Stretch::Step& step = s.steps[k];
@@ -199,11 +213,16 @@ namespace roofslate
                     points_[k] = array.view.data[std::ptrdiff_t(point) * array.step];
                     continue;
                 }
-                const double x[2] = {value(step.argument[0]), step.argument[1] == -1 ? 0.0 : value(step.argument[1])};
-                points_[k] = step.op == Op::mul ? x[0] * x[1] : step.op == Op::add ? x[0] + x[1]
-                                                                                   : evaluate(step.op, nullptr, x);
+                const double x[2] = {at(step.argument[0], step.toward[0]), step.argument[1] == -1 ? 0.0 : at(step.argument[1], step.toward[1])};
+                switch (step.op) // the common ones here
+                {
+                case Op::add: points_[k] = x[0] + x[1]; break;
+                case Op::mul: points_[k] = x[0] * x[1]; break;
+                case Op::div: points_[k] = x[0] / x[1]; break;
+                default: points_[k] = evaluate(step.op, nullptr, x);
+                }
             }
-            const double left = value(s.left), right = value(s.right);
+            const double left = at(s.left, 1), right = at(s.right, -1);
             return s.strict ? left < right : left <= right;
         }
         std::ptrdiff_t step_of(const Output& o) const { return pass_.inner.empty() ? 1 : o.stride[std::size_t(pass_.inner.back())]; }

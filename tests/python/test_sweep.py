@@ -1,0 +1,673 @@
+"""`sweep`: scenario files in, result files out, whole or not at all."""
+
+import csv
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+from click.testing import CliRunner
+from roofslate import errors, sweeping
+from roofslate.cli import main
+
+pa = pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")
+pq = pytest.importorskip("pyarrow.parquet", reason="rs.sweep needs pyarrow")
+
+OUTPUTS = ["pass_time", "binding_term", "cost_per_token"]
+MODELS = ["DeepSeek-V3", "lecture", "gpt-oss-120b", "kimi k2"]
+HARDWARE = ["GB200 NVL72", "HGX H200", "BW72 (lecture)"]
+
+
+def scenarios(rows, seed=3):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "id": [f"{k:06d}" for k in range(rows)],
+            "batch_size": np.round(1 + 4000 * rng.random(rows)),
+            "context_length": rng.choice(["8k", "128k", "1500", "0.5k token"], rows),
+            "chip_price": 1e-3 * rng.random(rows),
+            "model": rng.choice(MODELS, rows),
+            "hardware": rng.choice(HARDWARE, rows),
+            "overlap": rng.choice(["board", "none", "serial_kv"], rows),
+        }
+    )
+
+
+def written(table, path):
+    if path.suffix == ".csv":
+        table.to_csv(path, index=False)
+    else:
+        table.to_parquet(path, index=False)
+    return path
+
+
+def read(path):
+    if path.suffix == ".parquet":
+        return pd.read_parquet(path)
+    with path.open(newline="", encoding="utf-8") as stream:
+        head, *rows = csv.reader(stream)
+    return pd.DataFrame(rows, columns=head)
+
+
+def doubles(column):
+    """A column of a result as numbers; Python reads each text as the double that it was."""
+    return np.array([np.nan if x is None or x == "" else float(x) for x in column])
+
+
+def files_of(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(name="small_chunks", params=[None, 1, 7, 64], ids=lambda n: f"chunks-{n or 'whole'}")
+def chunks_of_every_size(request, monkeypatch):
+    if request.param is not None:
+        monkeypatch.setattr(sweeping, "_CHUNK", request.param)
+        monkeypatch.setattr(sweeping, "_BLOCK", 300)
+    return request.param
+
+
+# ------------------------------------------------------------------------------------------------------------ results
+
+
+@pytest.mark.parametrize("target", ["csv", "parquet"])
+@pytest.mark.parametrize("source", ["csv", "parquet"])
+@pytest.mark.usefixtures("small_chunks")
+def test_results_are_those_of_frame(tmp_path, bits, source, target):
+    table = scenarios(200)
+    expected = rs.frame(table, OUTPUTS, ignore="id")
+    place = written(table, tmp_path / f"in.{source}")
+    out = tmp_path / f"out.{target}"
+    assert rs.sweep(place, OUTPUTS, out, ignore=["id"]) == 200
+    found = read(out)
+    assert list(found.columns) == [*table.columns, *OUTPUTS]
+    assert found["id"].tolist() == table["id"].tolist()
+    for name in ("pass_time", "cost_per_token"):
+        assert np.array_equal(bits(doubles(found[name])), bits(expected[name]))
+    assert found["binding_term"].tolist() == expected["binding_term"].tolist()
+    for name in ("model", "hardware", "overlap"):
+        assert found[name].tolist() == table[name].tolist()
+    for name in ("batch_size", "chip_price"):
+        assert doubles(found[name]).tolist() == table[name].tolist()
+    if source == "csv" and target == "parquet":  # a column of texts with units needs one type
+        sizes = {"8k": 8000, "128k": 128_000, "1500": 1500, "0.5k token": 500}
+        assert found["context_length"].tolist() == table["context_length"].map(sizes).tolist()
+    else:
+        assert found["context_length"].tolist() == table["context_length"].tolist()
+    assert files_of(tmp_path) == sorted({place.name, out.name})
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_row_does_not_depend_on_the_others(tmp_path, model):
+    table = pd.DataFrame(
+        {"model": [*MODELS, model], "hardware": ["H200", "B200 (lecture)", "H100", "GB200", "A100-80"]}
+    )
+    rest = {"batch_size": 64, "context_length": "8k", "chips": 64}
+    outputs = ["pass_time", "weight_balance", "kv_bytes_per_token"]
+    rs.sweep(written(table, tmp_path / "in.parquet"), outputs, tmp_path / "out.parquet", **rest)
+    for _, row in read(tmp_path / "out.parquet").iterrows():
+        for name in outputs:
+            assert row[name] == rs.value(name, model=row["model"], hardware=row["hardware"], **rest)
+
+
+def test_threads_and_inputs_and_units(tmp_path):
+    table = scenarios(50)[["batch_size", "model"]]
+    place = written(table, tmp_path / "in.parquet")
+    rest = {"hardware": "GB200 NVL72", "context_length": "8k", "chip_price": "3 USD/h"}
+    in_units = {"cost_per_token": "USD/Mtoken"}
+    expected = rs.frame(table, "cost_per_token", units=in_units, **rest)
+    for threads in (1, 2):
+        rs.sweep(
+            place,
+            "cost_per_token",
+            tmp_path / "out.parquet",
+            units=in_units,
+            threads=threads,
+            overwrite=True,
+            **rest,
+        )
+        found = read(tmp_path / "out.parquet")
+        assert found["cost_per_token"].equals(expected["cost_per_token"])
+        assert found.attrs["units"] == in_units
+        assert pq.read_schema(tmp_path / "out.parquet").field("cost_per_token").metadata[b"units"] == b"USD/Mtoken"
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_bad_rows_are_empty_and_counted_once(tmp_path):
+    lines = [
+        "batch_size,model,pass_length",
+        "1,Kimi-K2,1",
+        "-2,Kimi-K2,1",
+        ",Kimi-K2,1",
+        "4,,1",
+        "NA,Kimi-K2,1",
+        "6,Kimi-K2,1",
+    ]
+    (tmp_path / "in.csv").write_text("\n".join(lines))
+    for target in (tmp_path / "out.csv", tmp_path / "out.parquet"):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            rs.sweep(tmp_path / "in.csv", ["pass_tokens", "overlap"], target)
+        assert [str(w.message) for w in told] == [
+            "4 of 6 rows have no results: an input is missing or outside of its range"
+        ]
+        assert told[0].category is rs.RoofslateWarning
+        assert told[0].filename == __file__
+    text = (tmp_path / "out.csv").read_text().splitlines()
+    assert text == [
+        "batch_size,model,pass_length,pass_tokens,overlap",
+        "1,Kimi-K2,1,1,board",
+        "-2,Kimi-K2,1,,",
+        ",Kimi-K2,1,,",
+        "4,,1,,",
+        "NA,Kimi-K2,1,,",
+        "6,Kimi-K2,1,6,board",
+    ]
+    found = pq.read_table(tmp_path / "out.parquet")
+    assert found["pass_tokens"].to_pylist() == [1, None, None, None, None, 6]
+    assert found["overlap"].to_pylist() == ["board", None, None, None, None, "board"]
+    assert found["batch_size"].to_pylist() == [1, -2, None, 4, None, 6]
+    assert found["model"].null_count == 1
+
+
+def test_undefined_and_never(tmp_path):
+    table = pd.DataFrame({"x": [1], "weight_balance": [np.inf], "sparsity": [0.5]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rs.sweep(written(table, tmp_path / "in.parquet"), "balance_batch", tmp_path / "out.csv", ignore="x")
+    expected = rs.frame(table, "balance_batch", ignore="x")["balance_batch"][0]
+    assert (tmp_path / "out.csv").read_text().splitlines()[1].split(",")[-1] == ("" if np.isnan(expected) else "inf")
+
+
+# --------------------------------------------------------------------------------------------------------- the files
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_texts_of_a_csv_file_stay_as_they_are(tmp_path):
+    remarks = [
+        "plain",
+        'with "quotes"',
+        "a, comma",
+        "two\nlines",
+        "return\r\nnewline",
+        "",
+        "007",
+        "NA",
+        "ünïcode €",
+        " ",
+    ]
+    with (tmp_path / "in.csv").open("w", newline="", encoding="utf-8-sig") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["batch_size", "the, remark", "pass_length"])
+        writer.writerows([[f"0{k}.50", remark, "1e0"] for k, remark in enumerate(remarks, 1)])
+    rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv", ignore=["the, remark"])
+    found = read(tmp_path / "out.csv")
+    assert found["the, remark"].tolist() == remarks
+    assert found["batch_size"].tolist() == [f"0{k}.50" for k in range(1, 11)]
+    assert doubles(found["pass_tokens"]).tolist() == [k + 0.5 for k in range(1, 11)]
+    rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.parquet", ignore=["the, remark"])
+    assert [x or "" for x in pq.read_table(tmp_path / "out.parquet")["the, remark"].to_pylist()] == remarks
+
+
+def test_quotes_are_only_where_they_are_needed(tmp_path):
+    (tmp_path / "in.csv").write_text('note,batch_size\n"plain",1\n"a,b",2\n')
+    rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv", ignore="note")
+    assert (tmp_path / "out.csv").read_bytes() == b'note,batch_size,pass_tokens\nplain,1,1\n"a,b",2,2\n'
+
+
+def test_numbers_in_a_csv_file_are_read_back_as_they_were(tmp_path, bits):
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame({"batch_size": 10.0 ** rng.uniform(-300, 300, 5000)})
+    rs.sweep(written(table, tmp_path / "in.parquet"), "pass_tokens", tmp_path / "out.csv")
+    found = read(tmp_path / "out.csv")
+    assert np.array_equal(bits(doubles(found["batch_size"])), bits(table["batch_size"]))
+    assert np.array_equal(bits(doubles(found["pass_tokens"])), bits(table["batch_size"]))
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_columns_of_every_type(tmp_path):
+    rows = 30
+    numbers = [float(k % 9 + 1) for k in range(rows)]
+    numbers[4] = None
+    kinds = {
+        "int32": pa.array([None if x is None else int(x) for x in numbers], pa.int32()),
+        "uint64": pa.array([None if x is None else int(x) for x in numbers], pa.uint64()),
+        "float": pa.array(numbers, pa.float32()),
+        "decimal": pa.array([None if x is None else int(x) for x in numbers], pa.int64()).cast(pa.decimal128(22, 2)),
+        "string": pa.array([None if x is None else f"{x} seq" for x in numbers]),
+        "large_string": pa.array([None if x is None else str(x) for x in numbers], pa.large_string()),
+        "dictionary": pa.array([None if x is None else f"{x}" for x in numbers]).dictionary_encode(),
+        "dictionary of numbers": pa.array(numbers).dictionary_encode(),
+    }
+    carried = {"day": pa.array(range(rows), pa.date32()), "flag": pa.array([True, False] * 15), "list": [[1]] * rows}
+    for kind, column in kinds.items():
+        table = pa.table({"batch_size": column, **carried})
+        pq.write_table(table, tmp_path / "in.parquet", row_group_size=11)
+        with pytest.warns(rs.RoofslateWarning, match="1 of 30 rows"):
+            rs.sweep(
+                tmp_path / "in.parquet",
+                "pass_tokens",
+                tmp_path / "out.parquet",
+                ignore=list(carried),
+                overwrite=True,
+            )
+        found = pq.read_table(tmp_path / "out.parquet")
+        assert found["pass_tokens"].to_pylist() == numbers, kind
+        assert found.select(table.column_names).cast(table.schema).equals(table), kind
+        assert found.schema.field("batch_size").type == column.type
+    pq.write_table(pa.table({"batch_size": pa.nulls(rows)}), tmp_path / "in.parquet")
+    with pytest.warns(rs.RoofslateWarning, match="30 of 30 rows"):
+        rs.sweep(tmp_path / "in.parquet", "pass_tokens", tmp_path / "out.parquet", overwrite=True)
+
+
+@pytest.mark.parametrize("index", [pd.RangeIndex(4, 7), pd.Index([5, 3, 3], name="case"), pd.Index(["a", "b", "c"])])
+def test_the_index_of_a_dataframe_is_kept(tmp_path, index):
+    pd.DataFrame({"batch_size": [1.0, 2.0, 3.0]}, index=index).to_parquet(tmp_path / "in.parquet")
+    rs.sweep(tmp_path / "in.parquet", "pass_tokens", tmp_path / "out.parquet")
+    found = pd.read_parquet(tmp_path / "out.parquet")
+    assert found.index.equals(index)
+    assert found["pass_tokens"].tolist() == [1, 2, 3]
+    assert list(found.columns) == ["batch_size", "pass_tokens"]
+
+
+@pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
+def test_no_rows(tmp_path, target):
+    (tmp_path / "in.csv").write_text("batch_size,model\n")
+    pd.DataFrame({"batch_size": [], "model": []}).to_parquet(tmp_path / "in.parquet")
+    for source in ("in.csv", "in.parquet"):
+        assert rs.sweep(tmp_path / source, "pass_tokens", tmp_path / target, overwrite=True) == 0
+        assert list(read(tmp_path / target).columns) == ["batch_size", "model", "pass_tokens"]
+
+
+def test_an_existing_target_stays_until_the_end(tmp_path):
+    table = written(scenarios(5)[["batch_size"]], tmp_path / "in.parquet")
+    out = tmp_path / "out.csv"
+    out.write_text("precious")
+    out.chmod(0o640)
+    with pytest.raises(FileExistsError, match="overwrite"):
+        rs.sweep(table, "pass_tokens", out)
+    assert out.read_text() == "precious"
+    with pytest.raises(errors.MissingInput):
+        rs.sweep(table, "pass_time", out, overwrite=True)
+    assert out.read_text() == "precious"
+    rs.sweep(table, "pass_tokens", out, overwrite=True)
+    assert out.read_text().startswith("batch_size,pass_tokens\n")
+    assert out.stat().st_mode & 0o777 == 0o640
+    link = tmp_path / "link.csv"
+    link.symlink_to(out)
+    rs.sweep(table, "pass_length", link, overwrite=True)
+    assert link.is_symlink()
+    assert out.read_text().startswith("batch_size,pass_length\n")
+    assert files_of(tmp_path) == ["in.parquet", "link.csv", "out.csv"]
+
+
+def test_a_file_may_be_replaced_by_its_own_results(tmp_path):
+    place = written(pd.DataFrame({"batch_size": [1, 2]}), tmp_path / "in.csv")
+    rs.sweep(place, "pass_tokens", place, overwrite=True)
+    assert place.read_text() == "batch_size,pass_tokens\n1,1\n2,2\n"
+
+
+def test_a_target_that_appears_meanwhile_is_not_replaced(tmp_path):
+    place = written(pd.DataFrame({"batch_size": [1, 2]}), tmp_path / "in.csv")
+
+    def meddle(done, total):
+        assert total is None
+        if done == 2:
+            (tmp_path / "out.csv").write_text("of another")
+
+    with pytest.raises(FileExistsError):
+        rs.sweep(place, "pass_tokens", tmp_path / "out.csv", progress=meddle)
+    assert (tmp_path / "out.csv").read_text() == "of another"
+    assert files_of(tmp_path) == ["in.csv", "out.csv"]
+
+
+def test_progress_and_what_it_raises(tmp_path, monkeypatch):
+    monkeypatch.setattr(sweeping, "_CHUNK", 10)
+    place = written(scenarios(25)[["batch_size"]], tmp_path / "in.parquet")
+    told = []
+    rs.sweep(place, "pass_tokens", tmp_path / "out.csv", progress=lambda *rows: told.append(rows))
+    assert told == [(0, 25), (10, 25), (20, 25), (25, 25)]
+
+    def stop(done, _):
+        if done:
+            raise ZeroDivisionError("stop here")
+
+    with pytest.raises(ZeroDivisionError, match="stop here"):
+        rs.sweep(place, "pass_tokens", tmp_path / "other.csv", progress=stop)
+    assert files_of(tmp_path) == ["in.parquet", "out.csv"]
+
+
+# ----------------------------------------------------------------------------------------------------------- mistakes
+
+GOOD = "1\n2 seq\n3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("batch_size\n" + GOOD + "two\n", "in.csv, line 5: batch_size: cannot read 'two' as sequence"),
+        ("batch_size\n" + GOOD + "\n\n4 GB\n", "in.csv, line 7: batch_size: cannot read '4 GB' as sequence"),
+        ('batch_size,pass_length\n1,1\n2,"\n\n1"\n3,1 s\n', "in.csv, line 6: pass_length: cannot read '1 s'"),
+        ("batch_size\n" + GOOD + "1e999\n", "in.csv, line 5: batch_size: cannot read '1e999'"),
+        (
+            "batch_size,model\n1,Kimi-K2\n2,Kimi-K3\n3,x\n",
+            "in.csv, line 3: unknown model preset 'Kimi-K3'; did you mean",
+        ),
+        ("batch_size,overlap\n1,board\n2,bord\n", "in.csv, line 3: unknown overlap 'bord'; did you mean 'board'?"),
+        ("batch_size,pass_length\n1,2\n1\n", "in.csv, line 3: "),
+        ("batch_size,pass_length\n1,2\n1,2,3\n", "in.csv, line 3: "),
+        (b"batch_size,pass_length\n1,2\n1,\xff\n", "in.csv, line 3: "),
+        ("", "in.csv is empty: its first line names the columns"),
+        ("batch_sise\n1\n", "in.csv: unknown input 'batch_sise'; did you mean 'batch_size'?"),
+        ("batch_size,batch_size\n1,2\n", "in.csv: two columns are called 'batch_size'"),
+        ("batch_size,pass_tokens\n1,2\n", "in.csv: 'pass_tokens' is a column already"),
+        ("pass_length\n1\n", "missing input 'batch_size'"),
+        (
+            "batch_size\n1\n",
+            "",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("small_chunks")
+def test_mistakes_in_a_file(tmp_path, text, message):
+    (tmp_path / "in.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    command = ["sweep", str(tmp_path / "in.csv"), "--outputs", "pass_tokens,overlap", "-o", str(tmp_path / "out.csv")]
+    found = CliRunner().invoke(
+        main, command if "overlap" not in str(text) else [*command[:3], "pass_tokens", *command[4:]]
+    )
+    if not message:
+        assert found.exit_code == 0
+        return
+    assert found.exit_code == 2
+    assert len(found.stderr.splitlines()) == 1
+    assert message in found.stderr
+    assert files_of(tmp_path) == ["in.csv"]
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_mistakes_name_the_row_of_a_parquet_file(tmp_path):
+    place = written(pd.DataFrame({"batch_size": ["1"] * 80 + ["1 GB", "x"]}), tmp_path / "in.parquet")
+    with pytest.raises(errors.UnitError, match=r"in\.parquet, row 81: batch_size: cannot read '1 GB' as sequence"):
+        rs.sweep(place, "pass_tokens", tmp_path / "out.csv")
+    assert files_of(tmp_path) == ["in.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pa.array([True]), "batch_size: expected numbers or texts, got a column of bool"),
+        (pa.array([1], pa.timestamp("s")), "batch_size: expected numbers or texts, got a column of timestamp"),
+        (pa.array([[1]]), "batch_size: expected numbers or texts, got a column of list"),
+    ],
+)
+def test_columns_that_hold_other_things(tmp_path, column, message):
+    pq.write_table(pa.table({"batch_size": column}), tmp_path / "in.parquet")
+    with pytest.raises(errors.InputTypeError) as caught:
+        rs.sweep(tmp_path / "in.parquet", "pass_tokens", tmp_path / "out.parquet")
+    assert message in str(caught.value)
+    pq.write_table(pa.table({"model": [1]}), tmp_path / "in.parquet")
+    with pytest.raises(errors.InputTypeError, match="model: expected words, got a column of int64"):
+        rs.sweep(tmp_path / "in.parquet", "sparsity", tmp_path / "out.parquet")
+
+
+def test_mistakes_of_the_call(tmp_path):
+    place = written(pd.DataFrame({"batch_size": [1], "note": ["x"]}), tmp_path / "in.csv")
+    out = tmp_path / "out.csv"
+    pq.write_table(pa.table({"batch_size": [1], "note": [[1]]}), tmp_path / "lists.parquet")
+    (tmp_path / "broken.parquet").write_bytes(b"no table")
+    for arguments, more, kind, message in [
+        ((place, "pass_tokens", out), {}, errors.UnknownName, r"'note'.*named in ignore"),
+        ((place, "pass_tokns", out), {}, errors.UnknownName, "did you mean 'pass_tokens'"),
+        ((place, "pass_tokens", out), {"ignore": 3}, errors.InputTypeError, "ignore"),
+        ((place, "pass_tokens", out), {"batch_size": 2, "ignore": "note"}, errors.InputTypeError, "and a keyword"),
+        ((place, "pass_tokens", out), {"pass_length": [1, 2], "ignore": "note"}, errors.AxisError, "one value for all"),
+        ((place, "pass_tokens", out), {"units": {"pass_tokens": "s"}}, errors.UnitError, "pass_tokens"),
+        ((place, "pass_tokens", tmp_path / "out.txt"), {}, errors.InputTypeError, r"ends in \.csv or \.parquet"),
+        ((tmp_path / "in.tsv", "pass_tokens", out), {}, errors.InputTypeError, r"ends in \.csv or \.parquet"),
+        ((tmp_path / "none.csv", "pass_tokens", out), {}, FileNotFoundError, r"none\.csv"),
+        ((place, "pass_tokens", tmp_path / "none/out.csv"), {"ignore": "note"}, FileNotFoundError, "no such folder"),
+        ((place, "pass_tokens", 3), {}, errors.InputTypeError, "target: expected the name of a file"),
+        (
+            (tmp_path / "lists.parquet", "pass_tokens", out),
+            {"ignore": "note"},
+            errors.InputTypeError,
+            "'note' holds list",
+        ),
+        (
+            (tmp_path / "broken.parquet", "pass_tokens", out),
+            {},
+            errors.InputTypeError,
+            r"broken\.parquet cannot be read",
+        ),
+    ]:
+        with pytest.raises(kind, match=message):
+            rs.sweep(*arguments, **more)
+    assert files_of(tmp_path) == ["broken.parquet", "in.csv", "lists.parquet"]
+
+
+def test_without_pyarrow_it_says_what_to_install(run_python, tmp_path):
+    written(pd.DataFrame({"batch_size": [1]}), tmp_path / "in.csv")
+    words = ["sweep", str(tmp_path / "in.csv"), "--outputs", "pass_tokens", "-o", str(tmp_path / "out.csv")]
+    code = f"""
+import sys
+sys.modules["pyarrow"] = None
+import roofslate
+try:
+    roofslate.sweep("in.csv", "pass_tokens", "out.csv")
+except ModuleNotFoundError as error:
+    print(error)
+from roofslate.cli import main
+main({words!r})
+"""
+    done = run_python(code, check=False)
+    assert done.returncode == 2
+    for text in (done.stdout, done.stderr):
+        assert "pip install 'roofslate[io]'" in text
+        assert len(text.splitlines()) == 1
+
+
+# ------------------------------------------------------------------------------------------------------- command line
+
+
+def test_the_command(tmp_path):
+    table = scenarios(20)
+    place = written(table, tmp_path / "in.csv")
+    command = ["sweep", str(place), "--outputs", "pass_time, cost_per_token", "-o", str(tmp_path / "out.parquet")]
+    command += [
+        "--ignore",
+        "id,chip_price",
+        "--units",
+        "cost_per_token=USD/Mtoken",
+        "chip_price=3 USD/h",
+        "--threads",
+        "1",
+    ]
+    done = CliRunner().invoke(main, command)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    expected = rs.frame(
+        table,
+        ["pass_time", "cost_per_token"],
+        ignore=["id", "chip_price"],
+        units={"cost_per_token": "USD/Mtoken"},
+        chip_price="3 USD/h",
+    )
+    pd.testing.assert_frame_equal(read(tmp_path / "out.parquet")[list(expected.columns)], expected, check_exact=True)
+    again = CliRunner().invoke(main, command)
+    assert again.exit_code == 2
+    assert again.stderr.startswith(f"roofslate: {tmp_path / 'out.parquet'}: exists already")
+    assert CliRunner().invoke(main, [*command, "--overwrite"]).exit_code == 0
+
+
+def test_the_command_tells_of_bad_rows_in_one_line(tmp_path):
+    place = written(pd.DataFrame({"batch_size": [1, -1, 3]}), tmp_path / "in.csv")
+    done = CliRunner().invoke(main, ["sweep", str(place), "--outputs", "pass_tokens", "-o", str(tmp_path / "out.csv")])
+    assert done.exit_code == 0
+    assert done.stderr == "roofslate: 1 of 3 rows have no results: an input is missing or outside of its range\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["pass_time"], "'pass_time': an input is written NAME=VALUE, a quantity goes to --outputs"),
+        (["pass_length=1,2"], "takes one value for all rows"),
+        (["--units", "s"], "--units 's': write NAME=UNIT"),
+        (["--outputs", "pass_tokns"], "did you mean 'pass_tokens'"),
+        (["--outputs", ","], "no output was asked for"),
+        (["--threads", "0"], "threads"),
+    ],
+)
+def test_mistakes_of_the_command(tmp_path, words, message):
+    place = written(pd.DataFrame({"batch_size": [1]}), tmp_path / "in.csv")
+    command = ["sweep", str(place), "-o", str(tmp_path / "out.csv"), "--outputs", "pass_tokens", *words]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert files_of(tmp_path) == ["in.csv"]
+
+
+def test_the_help_of_the_command():
+    text = CliRunner().invoke(main, ["sweep", "--help"]).stdout
+    assert "--overwrite" in text
+    assert "roofslate sweep scenarios.csv --outputs" in text
+
+
+# --------------------------------------------------------------------------------------------------- killed, stopped
+
+SLOWLY = """
+import sys
+import roofslate as rs
+from roofslate import sweeping
+import pyarrow.parquet, pyarrow.csv
+from roofslate.cli import main
+sweeping._CHUNK, sweeping._BLOCK = 1000, 50_000
+print("ready", flush=True)
+main(["sweep", sys.argv[1], "--outputs", "pass_tokens", "-o", sys.argv[2], "--overwrite"])
+"""
+
+
+def started(source, target):
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, str(source), str(target)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def ended(process, number, after):
+    """Waits, sends a signal, and returns what became of the process."""
+    time.sleep(after)
+    process.send_signal(number)
+    with process:
+        _, said = process.communicate(timeout=60)
+    return process.returncode, said
+
+
+@pytest.fixture(name="long_source", scope="module")
+def source_that_takes_a_while(tmp_path_factory):
+    rows = 200_000
+    return written(
+        pd.DataFrame({"batch_size": np.arange(1.0, rows + 1)}), tmp_path_factory.mktemp("sweep") / "in.parquet"
+    )
+
+
+def is_whole(target):
+    found = doubles(read(target)["pass_tokens"])
+    return np.array_equal(found, np.arange(1.0, 200_001))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_killed_at_any_moment_nothing_partial_is_left(tmp_path, long_source, suffix):
+    target = tmp_path / f"out.{suffix}"
+    with started(long_source, target) as process:
+        begin = time.monotonic()
+        assert process.wait(60) == 0
+    takes = time.monotonic() - begin
+    assert is_whole(target)
+    chance = random.Random(suffix)
+    unfinished = 0
+    for attempt in range(8):
+        if attempt % 2:
+            target.write_text("precious")
+        else:
+            target.unlink(missing_ok=True)
+        code, _ = ended(started(long_source, target), signal.SIGKILL, takes * chance.uniform(0, 1.1))
+        if target.exists() and target.read_bytes() != b"precious":
+            assert is_whole(target)
+        else:
+            assert code == -signal.SIGKILL
+            assert target.exists() == bool(attempt % 2)
+        strays = [name for name in files_of(tmp_path) if name != target.name]
+        unfinished = max(unfinished, len(strays))
+        assert all(re.fullmatch(rf"\.out\.{suffix}\.[0-9a-f]{{8}}\.partial", name) for name in strays)
+    assert unfinished >= 2  # some were killed while they wrote
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_ctrl_c_leaves_nothing(tmp_path, long_source, suffix):
+    target = tmp_path / f"out.{suffix}"
+    stopped = 0
+    for after in (0.02, 0.05, 0.1, 0.2):
+        code, said = ended(started(long_source, target), signal.SIGINT, after)
+        if code == 0:
+            assert is_whole(target)
+            target.unlink()
+        else:
+            assert code == 130
+            assert said == ""
+            stopped += 1
+        assert files_of(tmp_path) == []
+    assert stopped
+
+
+FULL = """
+import resource, signal, sys
+from roofslate.cli import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+main(["sweep", {source!r}, "--outputs", "pass_tokens", "-o", {target!r}])
+"""
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_file_that_cannot_be_finished_is_an_error_and_leaves_nothing(tmp_path, long_source, run_python, suffix):
+    code = FULL.format(source=str(long_source), target=str(tmp_path / f"out.{suffix}"))
+    done = run_python(code, check=False)
+    assert done.returncode == 2, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert "File too large" in done.stderr
+    assert files_of(tmp_path) == []
+
+
+MEMORY = """
+import resource
+import roofslate as rs
+rows = rs.sweep({source!r}, ["pass_time", "cost_per_token"], {target!r}, batch_size=64,
+                model="DeepSeek-V3", hardware="GB200 NVL72")
+print(rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_file(tmp_path, run_python):
+    used = []
+    for rows in (1_000_000, 6_000_000):
+        context = 1 + np.random.default_rng(1).random(rows) * 1e5
+        table = pa.table({"context_length": context, "chip_price": context * 1e-9})
+        pq.write_table(table, tmp_path / "in.parquet", row_group_size=rows)
+        code = MEMORY.format(source=str(tmp_path / "in.parquet"), target=str(tmp_path / f"out{rows}.parquet"))
+        done, peak = map(int, run_python(code).split())
+        assert done == rows
+        used.append(peak)
+    assert used[1] < 1.25 * used[0]
+    assert used[1] < 600
