@@ -1,5 +1,6 @@
 #include <roofslate/folds.hpp>
 #include <roofslate/block_worker.hpp>
+#include <roofslate/requirements.hpp>
 #include <roofslate/search.hpp>
 #include <cfloat>
 #include <mutex>
@@ -11,6 +12,7 @@ namespace roofslate
         constexpr std::size_t block = 128, rows_of_leaf = 32; // rows along the fastest folded axis that are bounded at once
         constexpr std::size_t lanes = 512;                  // points of a row that are kept while the folded axes go by
         constexpr std::size_t least_kept_row = 64;          // shorter kept axes make no row
+        constexpr double fewest_searched_points = 1 << 18;   // of folded axes, where other axes are kept
         constexpr std::size_t fewest_threaded_points = 65536;
         constexpr std::size_t chunk_points = std::size_t(1) << 20; // of folded axes that threads share
 
@@ -225,8 +227,8 @@ namespace roofslate
 
             const Question& question_;
             const Options& options_;
-            const std::vector<std::size_t>& shape_;
             bool prune_;
+            const std::vector<std::size_t>& shape_;
             AxisSet kept_;
             int row_ = -1;
             FoldPass fold_;
@@ -240,45 +242,6 @@ namespace roofslate
 
     namespace
     {
-        // Nodes of a question: the values, then both sides of each requirement.
-        std::vector<int> nodes_of(const Question& question)
-        {
-            std::vector<int> nodes = question.values;
-            for (const Requirement& r : question.requirements)
-                nodes.push_back(r.left), nodes.push_back(r.right);
-            return nodes;
-        }
-        class Requirements
-        {
-        public:
-            explicit Requirements(const Question& question) : all_(question.requirements), first_(question.values.size()) {}
-            bool possible(const Boxes& boxes, std::size_t i) const // somewhere in the box, as far as its bounds tell
-            {
-                for (std::size_t k = 0; k < all_.size(); ++k)
-                {
-                    const double left = boxes.low(first_ + 2 * k, i), right = boxes.high(first_ + 2 * k + 1, i);
-                    if (all_[k].strict ? left >= right : left > right)
-                        return false;
-                }
-                return true;
-            }
-            bool met(const Boxes& boxes, std::size_t i) const // by a point
-            {
-                for (std::size_t k = 0; k < all_.size(); ++k)
-                {
-                    const double left = boxes.values(first_ + 2 * k)[i], right = boxes.values(first_ + 2 * k + 1)[i];
-                    if (!(all_[k].strict ? left < right : left <= right))
-                        return false;
-                }
-                return true;
-            }
-
-        private:
-            const std::vector<Requirement>& all_;
-            std::size_t first_;
-        };
-        double relative_width(double low, double high) { return low > 0 ? (high - low) / low : high - low; }
-
         struct BestGoal
         {
             explicit BestGoal(const Question& question) : requirements(question) {}
@@ -322,12 +285,12 @@ namespace roofslate
                 ok = ok && (r.strict ? question.graph[r.left].value < question.graph[r.right].value : question.graph[r.left].value <= question.graph[r.right].value);
             return {ok ? 0 : nowhere};
         }
-        if (prune && !question.kept())
+        const double folded_points = double(question.graph.points(question.axes() & question.folded));
+        if (prune && (!question.kept() || folded_points >= fewest_searched_points))
         {
-            Boxes boxes(question.graph, nodes_of(question), question.axes(), instruction_set());
-            BestGoal goal(question);
-            Search(boxes, question.graph.shape(), question.folded, options).run(goal);
-            return {goal.found.where};
+            std::vector<std::int64_t> where(question.graph.points(question.kept()));
+            search_kept_points(question, options, [&] { return BestGoal(question); }, [&](std::size_t kept, const BestGoal& goal) { where[kept] = goal.found.where; });
+            return where;
         }
         return LaneFold(question, options, prune).run();
     }

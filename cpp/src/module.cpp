@@ -1,25 +1,19 @@
 // The binding: a table of contents. It names no quantity; whatever the registry holds is reached by its name.
+#include "binding.hpp"
 #include <roofslate/error.hpp>
-#include <roofslate/grid.hpp>
 #include <roofslate/limits.hpp>
 #include <roofslate/memory.hpp>
 #include <roofslate/registry.hpp>
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
 #include <atomic>
 #include <cstdio>
 #include <exception>
 #include <optional>
 
-namespace py = pybind11;
 using namespace roofslate;
+using namespace roofslate::binding;
 
 namespace
 {
-    using Array = py::array_t<double>;
-    using Input = std::tuple<std::string, Array, std::vector<std::size_t>>; // quantity, values, axes of the grid
-
     py::dict described(const Entry& e)
     {
         const auto name_or_none = [](int i) { return i < 0 ? py::object(py::none()) : py::object(py::str(registry()[i].name.data(), registry()[i].name.size())); };
@@ -158,18 +152,6 @@ namespace
         return names;
     }
 
-    auto adapted(const Array& array) // as xtensor sees it, without a copy
-    {
-        std::vector<std::size_t> shape;
-        std::vector<std::ptrdiff_t> strides;
-        for (py::ssize_t d = 0; d < array.ndim(); ++d)
-        {
-            shape.push_back(std::size_t(array.shape(d)));
-            strides.push_back(array.strides(d) / py::ssize_t(sizeof(double)));
-        }
-        return xt::adapt(array.data(), std::size_t(array.size()), xt::no_ownership(), shape, strides);
-    }
-
     // A result of the engine, in memory that returns to the pool.
     struct Result
     {
@@ -185,35 +167,6 @@ namespace
         });
         return {Array(shape, strides, static_cast<double*>(block->data), owner), block->used_before};
     }
-
-    // Progress and Ctrl-C, asked by the engine from time to time on the calling thread.
-    class Reporter
-    {
-    public:
-        explicit Reporter(const py::object& callback) : callback_(callback) {}
-        bool operator()(std::size_t done, std::size_t total)
-        {
-            const py::gil_scoped_acquire gil;
-            try
-            {
-                if (PyErr_CheckSignals() != 0)
-                    throw py::error_already_set();
-                if (!callback_.is_none())
-                    callback_(std::min(done, total), total);
-                return true;
-            }
-            catch (...)
-            {
-                thrown_ = std::current_exception();
-                return false;
-            }
-        }
-        void rethrow() const { std::rethrow_exception(thrown_); }
-
-    private:
-        const py::object& callback_;
-        std::exception_ptr thrown_;
-    };
 
     std::string in_gigabytes(double bytes)
     {
@@ -282,9 +235,7 @@ namespace
     // The engine's own call, over and over: what a C++ caller waits for, plan included.
     void repeat_engine(const std::string& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, Array& out, int calls)
     {
-        std::vector<Supplied> supplied;
-        for (const auto& [name, array, axes] : inputs)
-            supplied.push_back({registry().at(name), view_of(adapted(array), axes)});
+        const std::vector<Supplied> supplied = supplied_by(inputs);
         for (int call = 0; call < calls; ++call)
         {
             Graph graph(shape);
@@ -303,11 +254,7 @@ namespace
     {
         if (shape.size() > most_axes)
             throw axis_error("a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size()) + " were given");
-        std::vector<Supplied> supplied;
-        for (const auto& [name, array, axes] : inputs)
-        {
-            supplied.push_back({registry().at(name), view_of(adapted(array), axes)});
-        }
+        const std::vector<Supplied> supplied = supplied_by(inputs);
         Inspector inspector;
         const auto view_of_column = [&](int quantity) -> const View* {
             for (const Supplied& s : supplied)
@@ -450,6 +397,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
         py::arg("quantity"), py::arg("needs"), py::arg("symbols"), py::arg("latex"),
         "What choices leave of a formula, with given symbols; what its max and min chose: (maximum, winner, its value, loser, its value); conditions that hold.");
     m.def("count_outside", &count_outside, py::arg("values"), py::arg("low"), py::arg("high"), py::arg("above_low"), "How many values lie outside of a range.");
+    bind_folds(m);
     m.def("instruction_set", [] { return instruction_set().name; }, "The instruction set in use.");
     m.def("use_instruction_set", [](const std::string& name) {
         const InstructionSet* const set = find_instruction_set(name.c_str());

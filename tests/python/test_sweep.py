@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from roofslate import errors, sweeping
 from roofslate.cli import main
 
 pa = pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")
+pa_csv = pytest.importorskip("pyarrow.csv", reason="rs.sweep needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="rs.sweep needs pyarrow")
 
 OUTPUTS = ["pass_time", "binding_term", "cost_per_token"]
@@ -176,13 +178,13 @@ def test_bad_rows_are_empty_and_counted_once(tmp_path):
     assert found["model"].null_count == 1
 
 
-def test_undefined_and_never(tmp_path):
-    table = pd.DataFrame({"x": [1], "weight_balance": [np.inf], "sparsity": [0.5]})
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        rs.sweep(written(table, tmp_path / "in.parquet"), "balance_batch", tmp_path / "out.csv", ignore="x")
-    expected = rs.frame(table, "balance_batch", ignore="x")["balance_batch"][0]
-    assert (tmp_path / "out.csv").read_text().splitlines()[1].split(",")[-1] == ("" if np.isnan(expected) else "inf")
+def test_never_is_inf_and_undefined_is_empty(tmp_path, decode):
+    table = pd.DataFrame({"context_length": [1.0, 1e9], "batch_size": [2.0, 2.0]})
+    rest = {name: x for name, x in decode.items() if name not in table}
+    rs.sweep(written(table, tmp_path / "in.parquet"), "balance_batch_at_context", tmp_path / "out.csv", **rest)
+    expected = rs.frame(table, "balance_batch_at_context", **rest)["balance_batch_at_context"]
+    assert doubles(read(tmp_path / "out.csv")["balance_batch_at_context"]).tolist() == expected.tolist()
+    assert (tmp_path / "out.csv").read_text().endswith(",inf\n")
 
 
 # --------------------------------------------------------------------------------------------------------- the files
@@ -259,8 +261,10 @@ def test_columns_of_every_type(tmp_path):
             )
         found = pq.read_table(tmp_path / "out.parquet")
         assert found["pass_tokens"].to_pylist() == numbers, kind
-        assert found.select(table.column_names).cast(table.schema).equals(table), kind
-        assert found.schema.field("batch_size").type == column.type
+        for name in table.column_names:
+            assert found[name].to_pylist() == table[name].to_pylist(), kind
+        if kind != "dictionary of numbers":
+            assert found.schema.field("batch_size").type == table.schema.field("batch_size").type
     pq.write_table(pa.table({"batch_size": pa.nulls(rows)}), tmp_path / "in.parquet")
     with pytest.warns(rs.RoofslateWarning, match="30 of 30 rows"):
         rs.sweep(tmp_path / "in.parquet", "pass_tokens", tmp_path / "out.parquet", overwrite=True)
@@ -619,12 +623,12 @@ def test_ctrl_c_leaves_nothing(tmp_path, long_source, suffix):
     stopped = 0
     for after in (0.02, 0.05, 0.1, 0.2):
         code, said = ended(started(long_source, target), signal.SIGINT, after)
-        if code == 0:
+        if target.exists():  # it was too late
             assert is_whole(target)
             target.unlink()
         else:
             assert code == 130
-            assert said == ""
+            assert said.strip() == ""  # click ends the line that shows ^C
             stopped += 1
         assert files_of(tmp_path) == []
     assert stopped
@@ -650,24 +654,30 @@ def test_a_file_that_cannot_be_finished_is_an_error_and_leaves_nothing(tmp_path,
 
 
 MEMORY = """
-import resource
+import re
 import roofslate as rs
-rows = rs.sweep({source!r}, ["pass_time", "cost_per_token"], {target!r}, batch_size=64,
-                model="DeepSeek-V3", hardware="GB200 NVL72")
-print(rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+from pathlib import Path
+rows = rs.sweep({source!r}, ["pass_time", "cost_per_token"], {target!r}, batch_size=64, model="DeepSeek-V3",
+                hardware="GB200 NVL72", threads=2, overwrite=True)
+print(rows, int(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]) // 1024)
 """
 
 
-@pytest.mark.slow
-def test_memory_does_not_grow_with_the_file(tmp_path, run_python):
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_memory_does_not_grow_with_the_file(tmp_path, run_python, suffix):
     used = []
-    for rows in (1_000_000, 6_000_000):
-        context = 1 + np.random.default_rng(1).random(rows) * 1e5
-        table = pa.table({"context_length": context, "chip_price": context * 1e-9})
-        pq.write_table(table, tmp_path / "in.parquet", row_group_size=rows)
-        code = MEMORY.format(source=str(tmp_path / "in.parquet"), target=str(tmp_path / f"out{rows}.parquet"))
+    for rows in (2_000_000, 6_000_000):  # of one row group
+        context = np.round(1 + np.random.default_rng(1).random(rows) * 1e5)
+        source = tmp_path / f"in.{suffix}"
+        table = pa.table({"context_length": context, "chip_price": context * 0.001})
+        if suffix == "csv":
+            pa_csv.write_csv(table, source)
+        else:
+            pq.write_table(table, source, row_group_size=rows)
+        code = MEMORY.format(source=str(source), target=str(tmp_path / f"out.{suffix}"))
         done, peak = map(int, run_python(code).split())
         assert done == rows
         used.append(peak)
-    assert used[1] < 1.25 * used[0]
-    assert used[1] < 600
+    assert used[1] < used[0] + 60  # MiB; the rows between are 64 MiB, twice as much with their results
+    assert used[1] < 700

@@ -1,6 +1,7 @@
 // Sinks that fold: what remains of a grid that is never kept. Indices count points of the folded axes in the order of the grid, the last
 // axis fastest.
 #pragma once
+#include <roofslate/interval.hpp>
 #include <roofslate/sinks.hpp>
 
 namespace roofslate
@@ -22,20 +23,21 @@ namespace roofslate
     // Where the only value is smallest, for each point of the kept axes; NaN is skipped, of equals the first point is taken.
     std::vector<std::int64_t> best(const Question& question, const Options& options, bool prune);
 
-    // Points of a grid, all axes folded, that are smaller in one value than every other point that is as small in the others; of equal
-    // points the first. In order of the first value.
-    struct Front
-    {
-        std::vector<std::int64_t> where;
-    };
-    Front pareto(const Question& question, const Options& options, bool prune);
+    // Points that no other point beats, all axes folded: another one is as small in all values, and smaller in one or, of equals, earlier.
+    // In the order of the first value, then of the next.
+    inline constexpr std::size_t most_objectives = 4;
+    std::vector<std::int64_t> pareto(const Question& question, const Options& options, bool prune);
 
     // How many points meet the requirements, for each point of the kept axes.
-    std::vector<double> count(const Question& question, const Options& options, bool prune);
+    std::vector<std::int64_t> count(const Question& question, const Options& options, bool prune);
 
-    // Sorted edges: bin k holds edge[k] <= value < edge[k + 1], the last one its upper edge too.
-    struct Histogram
-    {
-        std::vector<double> counts; // below, the bins, above, NaN
-    };
+    // How many of the only value are below the first of the sorted edges; in each bin from an edge to before the next, the last one with its
+    // upper edge; above; NaN. One such list for each point of the kept axes, one after the other.
+    std::vector<std::int64_t> histogram(const Question& question, const std::vector<double>& edges, const Options& options, bool prune);
+    // The smallest and the largest of the only value over the whole grid that are finite; of none inf and -inf.
+    Range finite_extent(const Question& question, const Options& options);
+
+    // Order statistics of the only value without NaN: at the position q (n - 1) among the n sorted values, the value before it, the one
+    // after it, and how far between; three numbers for each q, for each point of the kept axes. NaN where there is no value.
+    std::vector<double> quantiles(const Question& question, const std::vector<double>& q, const Options& options);
 }

@@ -359,6 +359,28 @@ namespace roofslate::ROOFSLATE_SET
         {
             return count(n, [&](std::size_t i, std::size_t lanes) { return truth(loaded(values + i, lanes, 0) > loaded(limits + i, lanes, 0)); });
         }
+        std::size_t below(const double* values, std::size_t n, double edge)
+        {
+            const Value limit(edge);
+            return count(n, [&](std::size_t i, std::size_t lanes) { return truth(loaded(values + i, lanes, edge) < limit); });
+        }
+        bool extent(const double* values, std::size_t n, double* low, double* high)
+        {
+            Value least(values[0]), most(values[0]);
+            auto well = !is_nan(least);
+            for (std::size_t i = 0; i < n; i += width)
+            {
+                const Value x = loaded(values + i, n - i < width ? n - i : width, values[0]);
+                well = well && !is_nan(x);
+                least = plain_min(least, x), most = plain_max(most, x);
+            }
+            alignas(64) double lows[width], highs[width];
+            least.store(lows), most.store(highs);
+            *low = lows[0], *high = highs[0];
+            for (std::size_t k = 1; k < width; ++k)
+                *low = lows[k] < *low ? lows[k] : *low, *high = highs[k] > *high ? highs[k] : *high;
+            return all(well);
+        }
         void fence()
         {
 #if defined(__x86_64__)
@@ -367,5 +389,5 @@ namespace roofslate::ROOFSLATE_SET
         }
     }
     extern const InstructionSet set;
-    const InstructionSet set{ROOFSLATE_TEXT(ROOFSLATE_SET), &run, &fence, &outside, &above, ROOFSLATE_STRIP * width, has_fused};
+    const InstructionSet set{ROOFSLATE_TEXT(ROOFSLATE_SET), &run, &fence, &outside, &above, &extent, &below, ROOFSLATE_STRIP * width, has_fused};
 }

@@ -21,9 +21,9 @@ namespace roofslate
         void add(std::size_t points) { done_ += points; }
         bool stopped() const { return stop_; }
         void stop() { stop_ = true; }
-        void tell() // by the calling thread
+        void tell() // does nothing but on the calling thread
         {
-            if (!options_.report)
+            if (!options_.report || std::this_thread::get_id() != caller_)
                 return;
             const auto now = std::chrono::steady_clock::now();
             if (now - last_ < std::chrono::milliseconds(20))
@@ -39,6 +39,7 @@ namespace roofslate
         std::atomic<std::size_t> done_{0};
         std::atomic<bool> stop_{false};
         std::chrono::steady_clock::time_point last_{}; // so that the first chunk asks
+        std::thread::id caller_ = std::this_thread::get_id();
     };
 
     // A new thread starts on its maker's processor as a rule and waits there for milliseconds, as long as a call takes.
@@ -80,24 +81,23 @@ namespace roofslate
     template <class MakeState, class Work> void in_parallel(int threads, std::size_t chunks, Progress& progress, const MakeState& make_state, const Work& work)
     {
         std::atomic<std::size_t> next{0};
-        const auto run = [&](bool calling) {
+        const auto run = [&] {
             auto state = make_state();
             for (std::size_t c; (c = next++) < chunks && !progress.stopped();)
             {
                 progress.add(work(state, c));
-                if (calling)
-                    progress.tell();
+                progress.tell();
             }
         };
         if (threads <= 1)
-            run(true);
+            run();
         else
         {
             std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(threads));
             const auto guarded = [&](int thread) {
                 try
                 {
-                    run(thread == 0);
+                    run();
                 }
                 catch (...)
                 {

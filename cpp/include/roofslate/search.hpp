@@ -1,14 +1,15 @@
 // Branch and bound over the boxes of a grid. A goal says what becomes of a box whose bounds are known, and takes the points of small ones.
 #pragma once
-#include <roofslate/boxes.hpp>
 #include <roofslate/parallel.hpp>
+#include <roofslate/requirements.hpp>
+#include <memory>
 
 namespace roofslate
 {
     struct Waiting
     {
         Box box;
-        std::array<double, 2> bound{-HUGE_VAL, -HUGE_VAL}; // as the goal wants to have them
+        std::array<double, most_objectives> bound{}; // as the goal wants to have them
         std::int64_t first = 0;                            // index of its first point
     };
 
@@ -22,8 +23,8 @@ namespace roofslate
     public:
         static constexpr std::size_t boxes_at_once = 64, points_of_leaf = 64;
 
-        Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, const Options& options);
-        template <class Goal> void run(Goal& goal);
+        Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, Progress& progress);
+        template <class Goal> void run(Goal& goal, const Box& whole);
 
     private:
         std::int64_t index_of(const Box& box, std::size_t point) const;
@@ -34,12 +35,12 @@ namespace roofslate
         Boxes& boxes_;
         const std::vector<std::size_t>& shape_;
         std::array<std::int64_t, most_axes> index_{};
-        Progress progress_;
+        Progress& progress_;
         std::vector<int> axis_;
         std::vector<Box> children_;
     };
 
-    inline Search::Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, const Options& options) : boxes_(boxes), shape_(shape), progress_(options, std::size_t(boxes.points(boxes.whole())))
+    inline Search::Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, Progress& progress) : boxes_(boxes), shape_(shape), progress_(progress)
     {
         std::int64_t next = 1;
         for (std::size_t k = shape.size(); k-- > 0;)
@@ -124,11 +125,11 @@ namespace roofslate
             }
         }
     }
-    template <class Goal> void Search::run(Goal& goal)
+    template <class Goal> void Search::run(Goal& goal, const Box& whole)
     {
         std::vector<Waiting> stack, fresh;
         std::vector<Box> open, leaves;
-        children_.assign(1, boxes_.whole());
+        children_.assign(1, whole);
         offer(goal, stack);
         while (!stack.empty() && !progress_.stopped())
         {
@@ -159,7 +160,29 @@ namespace roofslate
             }
             progress_.tell();
         }
-        if (progress_.stopped())
-            throw Interrupted{};
+    }
+
+    // Searches the folded axes for each point of the kept ones, with a goal of its own.
+    template <class MakeGoal, class Take> void search_kept_points(const Question& question, const Options& options, const MakeGoal& make_goal, const Take& take)
+    {
+        const std::vector<std::size_t>& shape = question.graph.shape();
+        const AxisSet kept = question.kept();
+        const std::size_t kept_points = question.graph.points(kept);
+        Progress progress(options, kept_points);
+        in_parallel(
+            int(std::min<std::size_t>(std::size_t(std::max(options.threads, 1)), kept_points)), kept_points, progress, [&] { return std::make_unique<Boxes>(question.graph, nodes_of(question), question.axes(), instruction_set()); },
+            [&](std::unique_ptr<Boxes>& boxes, std::size_t point) {
+                Box whole = boxes->whole();
+                for (std::size_t k = shape.size(), rest = point; k-- > 0;)
+                    if (kept >> k & 1)
+                    {
+                        whole.low[k] = std::uint32_t(rest % shape[k]), whole.high[k] = whole.low[k] + 1;
+                        rest /= shape[k];
+                    }
+                auto goal = make_goal();
+                Search(*boxes, shape, question.folded, progress).run(goal, whole);
+                take(point, goal);
+                return std::size_t(1);
+            });
     }
 }

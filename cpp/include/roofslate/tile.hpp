@@ -71,6 +71,8 @@ namespace roofslate
         // how many values are not in [low, high], or not above low where that is excluded; NaN is not
         std::size_t (*outside)(const double* values, std::size_t n, double low, double high, bool above_low);
         std::size_t (*above)(const double* values, const double* limits, std::size_t n); // how many exceed their limit
+        bool (*extent)(const double* values, std::size_t n, double* low, double* high); // smallest and largest; false where one is NaN
+        std::size_t (*below)(const double* values, std::size_t n, double edge); // how many are
         std::size_t strip;
         bool fused; // has a fused multiply-add, so that division by a scalar may be corrected instead of done
     };
