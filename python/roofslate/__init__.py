@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from roofslate.errors import RoofslateError, RoofslateWarning
     from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
     from roofslate.explanation import Explanation, explain
+    from roofslate.folds import best, bounds, count, histogram, pareto, quantiles
     from roofslate.plotting import plot
     from roofslate.register import claims, inconsistencies
     from roofslate.registry import Quantity, quantities, quantity
@@ -35,10 +36,13 @@ __all__ = [
     "RoofslateWarning",
     "answers",
     "api_prices",
+    "best",
+    "bounds",
     "charts",
     "ciphers",
     "claims",
     "clear_pool",
+    "count",
     "errors",
     "evaluate",
     "explain",
@@ -46,13 +50,16 @@ __all__ = [
     "frame",
     "geomspace",
     "hardware",
+    "histogram",
     "inconsistencies",
     "lecture",
     "linspace",
     "load_presets",
     "models",
+    "pareto",
     "plot",
     "prices",
+    "quantiles",
     "quantities",
     "quantity",
     "scaling",
@@ -71,6 +78,7 @@ _HOMES = {
     "errors": ("RoofslateError", "RoofslateWarning"),
     "evaluation": ("clear_pool", "evaluate", "frame", "to_units", "value"),
     "explanation": ("Explanation", "explain"),
+    "folds": ("best", "bounds", "count", "histogram", "pareto", "quantiles"),
     "plotting": ("plot",),
     "register": ("claims", "inconsistencies"),
     "registry": ("Quantity", "quantities", "quantity"),

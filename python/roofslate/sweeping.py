@@ -96,6 +96,7 @@ def sweep(
     empty cells (null) for results, and one warning counts such rows. Undefined results are empty too.
     """
     try:
+        import pandas as pd  # noqa: F401  # or pyarrow would, in the middle of the work, where Ctrl-C breaks an import
         import pyarrow  # noqa: F401
     except ModuleNotFoundError as error:
         message = "rs.sweep needs pyarrow, which is not installed: pip install 'roofslate[io]'"
@@ -420,31 +421,19 @@ def _carried(batch: pa.RecordBatch, columns: Columns, as_numbers: Sequence[str])
     for name in batch.schema.names:
         column = columns[name] if name in as_numbers else None
         if isinstance(column, Column) and not lookup(name).choices:
-            yield _doubles(column.part(slice(None), np.empty(len(batch))))
+            yield pa.array(column.part(slice(None), np.empty(len(batch))), from_pandas=True)
         else:
             yield batch.column(name)
 
 
 def _result(name: str, values: Any) -> pa.Array:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     choices = lookup(name).choices
     if not choices:
-        return _doubles(values)
+        return pa.array(values, from_pandas=True)  # NaN is null
     codes = choice_codes(values)
-    found = pa.Array.from_buffers(pa.int8(), len(codes), [None, pa.py_buffer(codes)])
-    words = pa.concat_arrays([pa.repeat(pa.scalar(word), 1) for word in choices])
-    return pa.DictionaryArray.from_arrays(pc.if_else(pc.less(found, 0), None, found), words)
-
-
-def _doubles(values: Any) -> pa.Array:
-    """Numbers as they lie, NaN as null; without `pyarrow.array`, which loads pandas."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(values)])
-    return pc.if_else(pc.is_nan(found), None, found) if np.isnan(values).any() else found
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(choices))
 
 
 class _ParquetWriter:

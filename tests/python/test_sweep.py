@@ -548,7 +548,7 @@ SLOWLY = """
 import sys
 import roofslate as rs
 from roofslate import sweeping
-import pyarrow.parquet, pyarrow.csv
+import pandas, pyarrow.parquet, pyarrow.csv
 from roofslate.cli import main
 sweeping._CHUNK, sweeping._BLOCK = 1000, 50_000
 print("ready", flush=True)

@@ -1,0 +1,613 @@
+"""Calls that fold a grid without keeping it: `best`, `pareto`, `count`, `histogram`, `quantiles`; and `bounds`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate import _core
+from roofslate.conditions import Condition, Formula, parse_conditions
+from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError, shown, unknown
+from roofslate.evaluation import ProgressWish
+from roofslate.evaluation import _conversions as conversions
+from roofslate.evaluation import _labelled as labelled
+from roofslate.evaluation import _provenance as provenance
+from roofslate.evaluation import _run as run
+from roofslate.evaluation import _threads as thread_count
+from roofslate.inputs import Grid, Input, Values, explain_missing, parsed, read_grid, wanted_names
+from roofslate.progress import Progress
+from roofslate.registry import lookup
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+__all__ = ["best", "bounds", "count", "histogram", "pareto", "quantiles"]
+
+Names = str | Sequence[str]
+_NOWHERE = -1
+
+
+def _steps(formula: Formula) -> list[tuple[Any, Any, Any]]:
+    """As the engine takes them: an operation and two arguments."""
+    return [(*step, None)[:3] for step in formula.steps]
+
+
+class _Question:
+    """A grid, the axes of it that are folded, and how the engine runs."""
+
+    def __init__(
+        self, inputs: Mapping[str, Any], wanted: Sequence[str], conditions: Sequence[Condition], over: Names | None
+    ) -> None:
+        self.conditions = [(_steps(c.left), c.relation, _steps(c.right)) for c in conditions]
+        self.needed = list(
+            dict.fromkeys([*wanted, *(n for c in conditions for s in (c.left, c.right) for n in s.quantities)])
+        )
+        self.grid = read_grid(inputs, self.needed)
+        self.axes = list(self.grid.sizes)
+        self.folded = self.axes if over is None else self._named(over)
+        self.kept = [dim for dim in self.axes if dim not in self.folded]
+
+    def _named(self, over: Names) -> list[str]:
+        names = [over] if isinstance(over, str) else over
+        if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+            raise InputTypeError(f"over: expected the name of an axis or a list of names, got {shown(over)}")
+        for name in names:
+            if name not in self.axes:
+                if not self.axes:
+                    raise AxisError(f"over={name!r}: no input makes an axis; give a list of values for {name}")
+                raise AxisError(f"over: {unknown('axis', name, self.axes)}")
+        if len(set(names)) < len(names):
+            raise AxisError(f"over names an axis twice: {', '.join(names)}")
+        return [dim for dim in self.axes if dim in names]
+
+    def run(self, fold: Any, *what: Any, threads: int | None, progress: ProgressWish, prune: bool = True) -> Any:
+        """Call the engine, on the whole grid."""
+        with Progress(progress) as bar:
+            call = _core.Fold(
+                list(self.grid.sizes.values()),
+                self.grid.core_inputs(),
+                [self.axes.index(dim) for dim in self.folded],
+                thread_count(threads),
+                bar.callback,
+                bool(prune),
+            )
+            try:
+                return fold(*what, call)
+            except MissingInput as error:
+                raise explain_missing(error, self.grid) from None
+
+    def dims(self, axes: Sequence[int]) -> list[str]:
+        return [self.axes[k] for k in axes]
+
+    def shape(self, dims: Sequence[str]) -> tuple[int, ...]:
+        return tuple(self.grid.sizes[dim] for dim in dims)
+
+    def places(self, where: Values) -> dict[str, Values]:
+        """Positions along the folded axes of flat indices."""
+        shape = self.shape(self.folded)
+        at = np.unravel_index(np.maximum(where, 0), shape) if shape else ()
+        return dict(zip(self.folded, at, strict=True))
+
+    def coordinate(self, dim: str, at: Values, found: Any) -> Values:
+        """What stands on an axis at these positions; NaN or an empty text where nothing was found."""
+        coord = self.grid.coords.get(dim)
+        values = np.arange(self.grid.sizes[dim]) if coord is None else np.asarray(coord[0])
+        there = values[at]
+        if there.dtype.kind in "OUST":
+            return np.where(found, there.astype(object), "")
+        if there.dtype.kind == "M":
+            return np.where(found, there, np.datetime64("NaT"))
+        return np.where(found, there.astype(float), np.nan)
+
+    def at_places(self, at: Mapping[str, Values], dims: Sequence[str]) -> Grid:
+        """The grid of the kept axes, each folded one at the positions that were found, which vary along `dims`."""
+        axes = [*self.kept, *(dim for dim in dims if dim not in self.kept)]
+        sizes = {dim: self.grid.sizes.get(dim, 0) for dim in axes}
+        if at:
+            sizes |= dict(zip(dims, next(iter(at.values())).shape, strict=True))
+        grid = Grid(sizes=sizes, presets=self.grid.presets, gaps=self.grid.gaps)
+        grid.coords = {dim: self.grid.coords[dim] for dim in self.kept if dim in self.grid.coords}
+        for name, i in self.grid.inputs.items():
+            moved = any(dim in at for dim in i.dims)
+            own = [dim for dim in axes if dim in i.dims or (moved and dim in dims)]
+            values = i.values
+            if moved:
+
+                def along(dim: str, own: list[str] = own) -> Values:
+                    if dim in at:
+                        shape = [sizes[d] if d in dims else 1 for d in own]
+                        order = [dims.index(d) for d in own if d in dims]
+                        return np.transpose(at[dim], order).reshape(shape)
+                    return np.arange(sizes[dim]).reshape([-1 if d == dim else 1 for d in own])
+
+                values = i.values[tuple(along(dim) for dim in i.dims)]
+            grid.inputs[name] = Input(i.quantity, values, tuple(own if moved else i.dims), i.origin)
+        return grid
+
+
+def _quantities(names: Names) -> list[str]:
+    return wanted_names(names) if isinstance(names, str) or len(names) else []
+
+
+def best(
+    objective: str,
+    /,
+    *,
+    over: Names,
+    where: Names = (),
+    maximize: bool = False,
+    also: Names = (),
+    units: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    prune: bool = True,
+    **inputs: Any,
+) -> xr.Dataset:
+    """The best value of a quantity over some axes, and where it is, for each point of the others, in base units.
+
+    Parameters
+    ----------
+    objective : str
+        Name of the quantity that is to be small.
+    over : str or list of str
+        Axes that are searched.
+    where : str or list of str
+        Conditions that must hold: ``"pass_time <= 50 ms"``.
+    maximize : bool
+        Whether the quantity is to be large instead.
+    also : str or list of str
+        Quantities that are wanted at the best points too.
+    units : dict of str, optional
+        Units of results: ``{"cost_per_token": "USD/Mtoken"}``.
+    threads, progress
+        As for `evaluate`.
+    prune : bool
+        Whether parts of the grid that can't hold the best are skipped. The answer is the same.
+    **inputs
+        As for `evaluate`.
+
+    Returns
+    -------
+    xarray.Dataset
+        On the axes that are not searched: the objective, for each searched axis what stands there at the best point,
+        and the quantities of `also`. NaN (an empty text) where no point meets the conditions. Points at which the
+        objective is NaN are skipped; of equal points the first one is taken, in the order in which the axes are given.
+
+    Raises
+    ------
+    ConditionError, AxisError, MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> found = rs.best(
+    ...     "cost_per_token", over="batch_size", where="pass_time <= 20 ms", batch_size=rs.geomspace(1, 8192, 500),
+    ...     model="DeepSeek-V3", hardware="GB200 NVL72", chip_price="$3/hour", context_length=["8k", "64k"],
+    ... )
+    >>> found.sizes["context_length"]
+    2
+    """
+    import xarray as xr
+
+    (name,) = wanted_names([objective] if isinstance(objective, str) else objective)
+    others = [n for n in _quantities(also) if n != name]
+    converted = conversions([name, *others], units)
+    question = _Question(inputs, [name, *others], parse_conditions(where), over)
+    for dim in question.folded:
+        if dim == name or dim in others:
+            raise AxisError(f"{dim!r} is an axis that is searched: it is among the results anyway")
+    where_found, axes = question.run(
+        _core.best, [("quantity", name, None)], bool(maximize), question.conditions,
+        threads=threads, progress=progress, prune=prune,
+    )  # fmt: skip
+    dims = question.dims(axes)
+    where_found = where_found.reshape(question.shape(dims))
+    found = where_found != _NOWHERE
+    at = question.places(where_found)
+    grid = question.at_places(at, dims)
+    results, _ = run(grid, [name, *others], threads=threads, progress=False)
+    mask = xr.DataArray(found, dims=dims)
+    arrays = {}
+    for output, (values, own) in zip([name, *others], results, strict=True):
+        factor, unit = converted.get(output, (1.0, lookup(output).unit))
+        array = labelled(output, values / factor if factor != 1.0 else values, own, unit, grid)
+        arrays[output] = array if bool(found.all()) else array.where(mask)
+        arrays[output].attrs = array.attrs
+    for dim in question.folded:
+        owner = question.grid.coords[dim][1] if dim in question.grid.coords else None
+        attrs = {} if owner is None else {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
+        arrays[dim] = xr.DataArray(question.coordinate(dim, at[dim], found), dims=dims, attrs=attrs)
+    return xr.Dataset(arrays, attrs=provenance(grid))
+
+
+def pareto(
+    *,
+    minimize: Names = (),
+    maximize: Names = (),
+    where: Names = (),
+    also: Names = (),
+    units: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    prune: bool = True,
+    **inputs: Any,
+) -> pd.DataFrame:
+    """The points of a grid that no other point beats in all objectives, in base units.
+
+    Parameters
+    ----------
+    minimize, maximize : str or list of str
+        Quantities that are to be small and large, up to four.
+    where : str or list of str
+        Conditions that must hold: ``"hbm_used <= hbm_capacity"``.
+    also : str or list of str
+        Quantities that are wanted at these points too.
+    units : dict of str, optional
+        Units of results: ``{"cost_per_token": "USD/Mtoken"}``.
+    threads, progress, prune
+        As for `best`.
+    **inputs
+        As for `evaluate`; all axes are searched.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each point, best value of the first objective first: what stands on each axis, the objectives, `also`.
+        Of points that are equal in all objectives the first one is kept.
+
+    Raises
+    ------
+    ConditionError, AxisError, MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> front = rs.pareto(
+    ...     minimize=["cost_per_token", "pass_time"], batch_size=rs.geomspace(1, 8192, 100), context_length="8k",
+    ...     model="DeepSeek-V3", hardware="GB200 NVL72", chip_price="$3/hour",
+    ... )
+    >>> bool(front["cost_per_token"].is_monotonic_increasing and front["pass_time"].is_monotonic_decreasing)
+    True
+    """
+    import pandas as pd
+
+    small, large = _quantities(minimize), _quantities(maximize)
+    objectives = [*small, *large]
+    if not objectives:
+        raise InputTypeError("pareto needs objectives: minimize=['cost_per_token', 'pass_time']")
+    if len(set(objectives)) < len(objectives):
+        raise InputTypeError(f"an objective is named twice: {', '.join(objectives)}")
+    others = [n for n in _quantities(also) if n not in objectives]
+    converted = conversions([*objectives, *others], units)
+    question = _Question(inputs, [*objectives, *others], parse_conditions(where), None)
+    where_found = question.run(
+        _core.pareto, [[("quantity", n, None)] for n in objectives], [n in large for n in objectives],
+        question.conditions, threads=threads, progress=progress, prune=prune,
+    )  # fmt: skip
+    at = question.places(where_found)
+    points = np.ones(where_found.shape, dtype=bool)
+    columns: dict[str, Any] = {dim: question.coordinate(dim, at[dim], points) for dim in question.axes}
+    if where_found.size:
+        results, _ = run(question.at_places(at, ["point"]), [*objectives, *others], threads=threads, progress=False)
+    else:
+        results = [(np.empty(0), ("point",)) for _ in [*objectives, *others]]
+    for name, (values, _) in zip([*objectives, *others], results, strict=True):
+        factor = converted[name][0] if name in converted else 1.0
+        column = np.broadcast_to(values / factor, where_found.shape)
+        choices = lookup(name).choices
+        columns[name] = (
+            pd.Categorical.from_codes(column.astype(np.int8), categories=pd.Index(choices)) if choices else column
+        )
+    return pd.DataFrame(columns)
+
+
+def count(
+    where: Names,
+    /,
+    *,
+    over: Names | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    prune: bool = True,
+    **inputs: Any,
+) -> int | xr.DataArray:
+    """How many points of a grid meet conditions (1).
+
+    Parameters
+    ----------
+    where : str or list of str
+        Conditions: ``"pass_time <= 50 ms"``. NaN meets none.
+    over : str or list of str, optional
+        Axes whose points are counted; by default all.
+    threads, progress, prune
+        As for `best`.
+    **inputs
+        As for `evaluate`.
+
+    Returns
+    -------
+    int or xarray.DataArray
+        A number if all axes are counted, otherwise an array on the others that the conditions vary along.
+
+    Raises
+    ------
+    ConditionError, AxisError, MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> rs.count("pass_tokens >= 5 tok", batch_size=range(1, 9))
+    4
+    """
+    import xarray as xr
+
+    conditions = parse_conditions(where)
+    if not conditions:
+        raise InputTypeError("count needs a condition: rs.count('pass_time <= 50 ms', ...)")
+    question = _Question(inputs, [], conditions, over)
+    counts, axes = question.run(_core.count, question.conditions, threads=threads, progress=progress, prune=prune)
+    dims = question.dims(axes)
+    if not dims:
+        return int(counts[0])
+    array = labelled_counts(counts.reshape(question.shape(dims)), dims, question.grid)
+    return xr.DataArray(
+        array, name="count", attrs={"units": "1", "long_name": " and ".join(c.text for c in conditions)}
+    )
+
+
+def labelled_counts(values: Values, dims: Sequence[str], grid: Grid) -> xr.DataArray:
+    """An array of counts on axes of a grid."""
+    import xarray as xr
+
+    coords = {dim: grid.coords[dim][0] for dim in dims if dim in grid.coords}
+    return xr.DataArray(values, dims=list(dims), coords=coords)
+
+
+def histogram(
+    output: str,
+    /,
+    *,
+    bins: int | Sequence[Any] = 50,
+    range: tuple[Any, Any] | None = None,  # noqa: A002
+    log: bool = False,
+    over: Names | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    prune: bool = True,
+    **inputs: Any,
+) -> xr.Dataset:
+    """How often the values of a quantity fall into bins (1), as NumPy counts them.
+
+    Parameters
+    ----------
+    output : str
+        Name of a quantity.
+    bins : int or sequence
+        How many bins of equal width, or their rising edges: numbers in base units, or texts with units.
+    range : tuple, optional
+        Lower and upper end of the bins; by default the smallest and the largest finite value.
+    log : bool
+        Whether the bins have equal ratios instead of equal widths.
+    over : str or list of str, optional
+        Axes whose points are counted; by default all.
+    threads, progress, prune
+        As for `best`.
+    **inputs
+        As for `evaluate`.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``count`` in each bin, with the coordinates ``lower`` and ``upper`` of its edges; how many values are ``below``
+        the first edge and ``above`` the last one, infinite ones among them, and how many are ``nan``. A bin holds its
+        lower edge, the last one its upper edge too.
+
+    Raises
+    ------
+    AxisError, MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> rs.histogram("pass_tokens", bins=[1, 3, 9], batch_size=range(1, 9))["count"].values.tolist()
+    [2, 6]
+    """
+    import xarray as xr
+
+    (name,) = wanted_names([output] if isinstance(output, str) else output)
+    question = _Question(inputs, [name], (), over)
+    formula = [("quantity", name, None)]
+    edges = _edges(name, bins, range, log)
+    if edges is None:
+        low, high = question.run(_core.finite_extent, formula, threads=threads, progress=progress)
+        if low > high:
+            raise ValueRangeError(f"{name} has no finite value on this grid: give range=")
+        edges = _spaced(name, low, high, int(bins), log)  # type: ignore[arg-type]
+    counts, axes = question.run(
+        _core.histogram, formula, edges.tolist(), threads=threads, progress=progress, prune=prune
+    )
+    dims = question.dims(axes)
+    counts = counts.reshape((*question.shape(dims), -1))
+    q = lookup(name)
+    of = {"units": q.unit, "long_name": q.brief}
+    array = labelled_counts(counts[..., 0], dims, question.grid)
+    return xr.Dataset(
+        {
+            "count": ([*dims, "bin"], counts[..., 1:-2], {"units": "1", "long_name": f"values of {name} in each bin"}),
+            "below": array,
+            "above": (dims, counts[..., -2]),
+            "nan": (dims, counts[..., -1]),
+        },
+        coords={**array.coords, "lower": ("bin", edges[:-1], of), "upper": ("bin", edges[1:], of)},
+        attrs=provenance(question.grid),
+    )
+
+
+def _edges(name: str, bins: Any, ends: Any, log: bool) -> Values | None:
+    """Edges of bins; None where the values must be looked at first."""
+    q = lookup(name)
+    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+        if not 1 <= bins <= 10_000_000:
+            raise ValueRangeError(f"bins must be 1 to 10,000,000, got {shown(bins)}")
+        if ends is None:
+            return None
+        if not isinstance(ends, (tuple, list)) or len(ends) != 2:
+            raise InputTypeError(f"range: expected the lower and the upper end, got {shown(ends)}")
+        return _spaced(name, parsed(ends[0], q), parsed(ends[1], q), int(bins), log)
+    if isinstance(bins, (str, bytes)) or not isinstance(bins, (Sequence, np.ndarray)):
+        raise InputTypeError(f"bins: expected a number of bins or their edges, got {shown(bins)}")
+    edges = np.array([parsed(x, q) for x in bins], dtype=float)
+    if edges.size < 2 or not np.all(np.diff(edges) > 0) or not np.all(np.isfinite(edges)):
+        raise ValueRangeError(f"bins: edges must be finite and rise, got {shown(bins)}")
+    return edges
+
+
+def _spaced(name: str, low: float, high: float, bins: int, log: bool) -> Values:
+    if low == high:
+        low, high = low - 0.5, high + 0.5  # as NumPy has it
+    if not (np.isfinite(low) and np.isfinite(high)) or low > high:
+        raise ValueRangeError(f"range: the ends must be finite and rise, got {low:g} and {high:g}")
+    if not log:
+        return np.linspace(low, high, bins + 1)
+    if low <= 0:
+        raise ValueRangeError(
+            f"log=True needs positive values, but the bins of {name} would begin at {low:g}: give range="
+        )
+    return np.geomspace(low, high, bins + 1)
+
+
+def quantiles(
+    output: str,
+    q: float | Sequence[float],
+    /,
+    *,
+    over: Names | None = None,
+    units: str | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    **inputs: Any,
+) -> float | xr.DataArray:
+    """Exact quantiles of the values of a quantity on a grid, in base units unless `units` says otherwise.
+
+    Parameters
+    ----------
+    output : str
+        Name of a quantity.
+    q : float or sequence of float
+        From 0 to 1; 0.5 is the median. Between two values as NumPy does it (``"linear"``).
+    over : str or list of str, optional
+        Axes whose points are taken together; by default all.
+    units : str, optional
+        Unit of the result.
+    threads, progress
+        As for `evaluate`.
+    **inputs
+        As for `evaluate`.
+
+    Returns
+    -------
+    float or xarray.DataArray
+        With the axis ``quantile`` first if `q` is a sequence, then the axes that are kept. NaN values are left out.
+
+    Raises
+    ------
+    AxisError, MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> rs.quantiles("pass_tokens", 0.5, batch_size=range(1, 9))
+    4.5
+    """
+    import xarray as xr
+
+    (name,) = wanted_names([output] if isinstance(output, str) else output)
+    try:
+        wanted = np.array(q, dtype=float)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"q: expected numbers from 0 to 1, got {shown(q)}") from None
+    if wanted.ndim > 1 or wanted.size == 0 or not np.all((wanted >= 0) & (wanted <= 1)):
+        raise ValueRangeError(f"q must be from 0 to 1, got {shown(q)}")
+    factor, unit = conversions([name], {name: units} if units is not None else None).get(name, (1.0, lookup(name).unit))
+    question = _Question(inputs, [name], (), over)
+    found, axes = question.run(
+        _core.quantiles, [("quantity", name, None)], np.atleast_1d(wanted).tolist(), threads=threads, progress=progress
+    )
+    dims = question.dims(axes)
+    before, after, share = np.moveaxis(found.reshape((*question.shape(dims), -1, 3)), -1, 0)
+    with np.errstate(invalid="ignore"):
+        step = after - before
+        between = np.where(share < 0.5, before + step * share, after - step * (1 - share))
+    values = np.where((before == after) | (share == 0), before, between)
+    values = np.moveaxis(values, -1, 0) / factor
+    if wanted.ndim == 0:
+        values = values[0]
+        if not dims:
+            return float(values)
+    array = labelled_counts(values, dims, question.grid) if wanted.ndim == 0 else None
+    if array is None:
+        coords = {dim: question.grid.coords[dim][0] for dim in dims if dim in question.grid.coords}
+        array = xr.DataArray(values, dims=["quantile", *dims], coords={"quantile": wanted, **coords})
+    array.name = name
+    array.attrs = {"units": unit, "long_name": lookup(name).brief}
+    return array
+
+
+def bounds(output: str, /, *, units: str | None = None, **inputs: Any) -> tuple[float, float]:
+    """Bounds that no value of a quantity leaves while its inputs stay in ranges, in base units.
+
+    They hold for what the engine computes, rounding included. They may be wider than need be where an input enters a
+    formula more than once.
+
+    Parameters
+    ----------
+    output : str
+        Name of a quantity.
+    units : str, optional
+        Unit of the result.
+    **inputs
+        As for `evaluate`; a tuple of two is a range, all of it.
+
+    Returns
+    -------
+    tuple of float
+        The lower and the upper bound; NaN where nothing can be said.
+
+    Raises
+    ------
+    MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError
+        As for `evaluate`.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> rs.bounds("hbm_drain_time", hbm_capacity=("80 GB", "288 GB"), hbm_bandwidth="8 TB/s")
+    (0.01, 0.036)
+    """
+    (name,) = wanted_names([output] if isinstance(output, str) else output)
+    factor, _ = conversions([name], {name: units} if units is not None else None).get(name, (1.0, ""))
+    ends = {}
+    for key, given in inputs.items():
+        if isinstance(given, tuple):
+            if len(given) != 2:
+                raise InputTypeError(f"{key}: a range is a tuple of two, got {shown(given)}")
+            ends[key] = list(given)
+        else:
+            ends[key] = given
+    grid = read_grid(ends, [name])
+    for key, given in inputs.items():
+        if isinstance(given, tuple) and key in grid.inputs and grid.inputs[key].values[0] > grid.inputs[key].values[1]:
+            raise ValueRangeError(f"{key}: the range is reversed, {shown(given)}")
+    try:
+        low, high = _core.bounds([("quantity", name, None)], list(grid.sizes.values()), grid.core_inputs())
+    except MissingInput as error:
+        raise explain_missing(error, grid) from None
+    return low / factor, high / factor
