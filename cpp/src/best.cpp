@@ -244,6 +244,7 @@ namespace roofslate
     {
         struct BestGoal
         {
+            static constexpr bool ordered = true;
             explicit BestGoal(const Question& question) : requirements(question) {}
             bool beaten(double bound, std::int64_t first) const { return found.where != nowhere && (bound > found.value || (bound == found.value && first > found.where)); }
             bool hopeless(const Waiting& w) const { return beaten(w.bound[0], w.first); }
@@ -254,12 +255,11 @@ namespace roofslate
                 return !beaten(w.bound[0], w.first) && requirements.possible(boxes, i);
             }
             double width(const Boxes& boxes, std::size_t i) const { return relative_width(boxes.low(0, i), boxes.high(0, i)); }
-            template <class Index> void take(const Boxes& boxes, std::size_t i, const Index& index)
+            template <class Index> void take(const Boxes& boxes, std::size_t first, std::size_t n, const Index& index)
             {
-                const double value = boxes.values(0)[i];
-                if (!(found.where == nowhere ? value == value : value <= found.value) || !requirements.met(boxes, i))
-                    return;
-                found.take(value, index());
+                for (std::size_t i = 0; i < n; ++i)
+                    if (const double value = boxes.values(0)[first + i]; (found.where == nowhere ? value == value : value <= found.value) && requirements.met(boxes, first + i))
+                        found.take(value, index(i));
             }
             Requirements requirements;
             Found found;

@@ -277,6 +277,29 @@ namespace roofslate
         }
         bounds_.run(n);
     }
+    void Boxes::bound_lines(const Box* boxes, std::size_t n)
+    {
+        const std::size_t d = axes_.size();
+        for (const Leaf& leaf : leaves_)
+        {
+            if (!leaf.low || leaf.axes.size() != 1)
+                continue;
+            const std::size_t axis = std::size_t(leaf.axes.front());
+            const std::ptrdiff_t step = leaf.view.stride[axis];
+            for (std::size_t b = 0; b < n; ++b)
+            {
+                const std::uint32_t low = boxes[b].low[axis], high = boxes[b].high[axis];
+                const Range r = leaf.within(low, high);
+                const double middle = leaf.view.data[std::ptrdiff_t(low + (high - low) / 2) * step];
+                for (std::size_t j = 0; j < d; ++j)
+                {
+                    const bool ranged = axes_[j] == leaf.axes.front();
+                    leaf.low[b * d + j] = ranged ? r.low : middle, leaf.high[b * d + j] = ranged ? r.high : middle;
+                }
+            }
+        }
+        bounds_.run(n * d);
+    }
     bool Boxes::add_points(const Box& box)
     {
         const std::size_t n = std::size_t(points(box));

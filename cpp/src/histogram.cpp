@@ -104,6 +104,7 @@ namespace roofslate
 
         struct HistogramGoal
         {
+            static constexpr bool ordered = false;
             HistogramGoal(const Question&, const Bins& edges) : bins(edges), counts(edges.size()) {}
             bool hopeless(const Waiting&) const { return false; }
             bool wants(const Boxes& boxes, std::size_t i, const Waiting& w)
@@ -115,8 +116,9 @@ namespace roofslate
                 return false;
             }
             double width(const Boxes& boxes, std::size_t i) const { return relative_width(boxes.low(0, i), boxes.high(0, i)); }
-            template <class Index> void take(const Boxes& boxes, std::size_t i, const Index&) { ++counts[bins.find(boxes.values(0)[i])]; }
+            template <class Index> void take(const Boxes& boxes, std::size_t first, std::size_t n, const Index&) { bins.count(set, boxes.values(0) + first, n, counts); }
             const Bins& bins;
+            const InstructionSet& set = instruction_set();
             std::vector<std::int64_t> counts;
         };
     }

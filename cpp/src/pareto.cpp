@@ -53,6 +53,7 @@ namespace roofslate
 
         struct ParetoGoal
         {
+            static constexpr bool ordered = true;
             explicit ParetoGoal(const Question& question) : n(question.values.size()), requirements(question), front(n) {}
             bool hopeless(const Waiting& w) const { return front.beats(w.bound, w.first); }
             bool wants(const Boxes& boxes, std::size_t i, Waiting& w) const
@@ -68,19 +69,22 @@ namespace roofslate
                     all += relative_width(boxes.low(k, i), boxes.high(k, i));
                 return all;
             }
-            template <class Index> void take(const Boxes& boxes, std::size_t i, const Index& index)
+            template <class Index> void take(const Boxes& boxes, std::size_t first, std::size_t points, const Index& index)
             {
-                Member one;
-                for (std::size_t k = 0; k < n; ++k)
+                for (std::size_t i = 0; i < points; ++i)
                 {
-                    one.value[k] = boxes.values(k)[i];
-                    if (std::isnan(one.value[k]))
-                        return;
+                    Member one;
+                    bool numbers = true;
+                    for (std::size_t k = 0; k < n; ++k)
+                    {
+                        one.value[k] = boxes.values(k)[first + i];
+                        numbers = numbers && one.value[k] == one.value[k];
+                    }
+                    if (!numbers || !requirements.met(boxes, first + i))
+                        continue;
+                    one.where = index(i);
+                    front.add(one);
                 }
-                if (!requirements.met(boxes, i))
-                    return;
-                one.where = index();
-                front.add(one);
             }
             std::size_t n;
             Requirements requirements;
@@ -104,6 +108,7 @@ namespace roofslate
 
         struct CountGoal
         {
+            static constexpr bool ordered = false;
             explicit CountGoal(const Question& question) : requirements(question) {}
             bool hopeless(const Waiting&) const { return false; }
             bool wants(const Boxes& boxes, std::size_t i, const Waiting& w)
@@ -116,7 +121,11 @@ namespace roofslate
                 return false;
             }
             double width(const Boxes& boxes, std::size_t i) const { return requirements.width(boxes, i); }
-            template <class Index> void take(const Boxes& boxes, std::size_t i, const Index&) { found += requirements.met(boxes, i); }
+            template <class Index> void take(const Boxes& boxes, std::size_t first, std::size_t n, const Index&)
+            {
+                for (std::size_t i = 0; i < n; ++i)
+                    found += requirements.met(boxes, first + i);
+            }
             Requirements requirements;
             std::int64_t found = 0;
         };

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 _CHUNK = 1 << 18  # rows that are computed and written at a time
-_BLOCK = 1 << 21  # bytes of a CSV file that are read at a time, some thirty times ahead; a line must fit
+_BLOCK = 1 << 20  # bytes of a CSV file that are read at a time, some thirty times ahead; a line must fit
 _MISSING = {"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None"}  # in a CSV file
 
 Tell = Callable[[int, "int | None"], object]

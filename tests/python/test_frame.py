@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import roofslate as rs
-from roofslate import errors
+from roofslate import errors, tables
 
 
 @pytest.fixture(name="table")
@@ -296,3 +296,156 @@ def test_mistakes_of_the_call(table):
         rs.frame(pd.DataFrame({"kv_heads": [1, 2]}), "kv_bytes_per_token", model="lecture")
     with pytest.raises(errors.InputTypeError, match="ignore"):
         rs.frame(table, "pass_tokens", ignore=3)
+
+
+# ------------------------------------------------------------------------------------------------- presets in columns
+
+MODELS = ["DeepSeek-V3", "lecture", "gpt-oss-120b", "lecture training", "Mixtral-8x7B", "DeepSeek-V3 (lecture)"]
+SYSTEMS = ["GB200 NVL72", "H200", "BW72 (lecture)", "A100-80", "TPU v5p"]
+ASKED = ["pass_time", "weight_balance", "kv_bytes_per_token", "binding_term", "cost_per_token"]
+SAME = {"context_length": "8k", "chip_price": 5e-4, "chips": 64}
+
+
+def table_of_presets(rows, seed=7):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "model": rng.choice(MODELS, rows),
+            "hardware": rng.choice(SYSTEMS, rows),
+            "batch_size": np.round(1 + 3000 * rng.random(rows)),
+        }
+    )
+
+
+@pytest.fixture(name="blocks", params=[1 << 18, 1, 5], ids=["one-block", "single-rows", "blocks-of-5"])
+def blocks_of_rows(request, monkeypatch):
+    monkeypatch.setattr(tables, "_BLOCK", request.param)
+    monkeypatch.setattr(tables, "_CHECKED", 3)
+
+
+@pytest.mark.usefixtures("blocks")
+def test_a_row_does_not_depend_on_the_others():
+    table = table_of_presets(90)
+    found = rs.frame(table, ASKED, **SAME)
+    for k, row in table.iterrows():
+        for name in ASKED:
+            assert found.loc[k, name] == rs.value(name, **row.to_dict(), **SAME)
+    shuffled = table.sample(frac=1, random_state=1)
+    pd.testing.assert_frame_equal(rs.frame(shuffled, ASKED, **SAME), found.loc[shuffled.index], check_exact=True)
+    halves = [rs.frame(part, ASKED, **SAME) for part in (table[:31], table[31:])]
+    pd.testing.assert_frame_equal(pd.concat(halves), found, check_exact=True)
+
+
+@pytest.mark.parametrize("choice", ["expected", "all"])
+def test_presets_and_choices(choice):
+    table = table_of_presets(60).assign(expert_reads=choice)
+    table = table[~table["model"].isin(["lecture", "lecture training"])]  # they do not tell their experts
+    table.loc[table.index[::3], "expert_reads"] = "all"
+    found = rs.frame(table, ASKED, **SAME)
+    for k, row in table.iterrows():
+        assert found.loc[k, "pass_time"] == rs.value("pass_time", **row.to_dict(), **SAME)
+
+
+@pytest.mark.parametrize("kind", [object, "string", "category", "string[pyarrow]"])
+@pytest.mark.usefixtures("blocks")
+def test_names_that_are_missing(kind):
+    if "pyarrow" in str(kind):
+        pytest.importorskip("pyarrow", reason="Arrow-backed columns need pyarrow")
+    table = table_of_presets(40)
+    table["model"] = table["model"].where(np.arange(40) % 4 > 0, None).astype(kind)
+    table["hardware"] = table["hardware"].where(np.arange(40) % 7 > 0, None).astype(kind)
+    whole = table["model"].notna() & table["hardware"].notna()
+    with pytest.warns(errors.RoofslateWarning, match=f"{(~whole).sum()} of 40 rows"):
+        found = rs.frame(table, ASKED, **SAME)
+    assert found.notna().all(axis=1).tolist() == whole.tolist()
+    assert found.isna().all(axis=1).tolist() == (~whole).tolist()
+    expected = rs.frame(table[whole], ASKED, **SAME)
+    pd.testing.assert_frame_equal(found[whole], expected, check_exact=True)
+
+
+def test_no_row_names_a_preset():
+    table = pd.DataFrame({"model": pd.Series([None, None], dtype=object), "batch_size": [1, 2]})
+    with pytest.warns(errors.RoofslateWarning, match="2 of 2 rows"):
+        found = rs.frame(table, ["sparsity", "pass_tokens"])
+    assert found.isna().all().all()
+    assert rs.frame(table[:0], "sparsity").empty
+
+
+def test_categories_that_no_row_has_need_not_be_readable():
+    names = pd.Categorical(["Kimi-K2", "Kimi-K2"], categories=["no model", "Kimi-K2"])
+    sizes = pd.Categorical(["2", "3"], categories=["1 GB", "3", "2"])
+    found = rs.frame(pd.DataFrame({"model": names, "batch_size": sizes}), ["sparsity", "pass_tokens"])
+    assert found["sparsity"].tolist() == [rs.value("sparsity", model="Kimi-K2")] * 2
+    assert found["pass_tokens"].tolist() == [2, 3]
+    with pytest.raises(errors.UnknownName, match="'no model'"):
+        rs.frame(pd.DataFrame({"model": pd.Categorical(["Kimi-K2", "no model"])}), "sparsity")
+
+
+def test_what_bounds_a_preset():
+    table = pd.DataFrame(
+        {"model": ["DeepSeek-V3", "gpt-oss-120b"], "experts_per_token": [200, 200], "batch_size": [9, 9]}
+    )
+    with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
+        found = rs.frame(table, "expert_coverage")
+    assert found["expert_coverage"].isna().tolist() == [False, True]
+    with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
+        same = rs.frame(table.drop(columns="experts_per_token"), "expert_coverage", experts_per_token=200)
+    assert same.equals(found)
+
+
+def test_mistakes_with_presets():
+    table = pd.DataFrame(
+        {"model": ["DeepSeek-V3", "lecture"], "hardware": ["H200", "GB200 NVL72"], "batch_size": [1, 1]}
+    )
+    with pytest.raises(errors.MissingInput, match=r"missing input 'chips'.*hardware='H200'"):
+        rs.frame(table, "pass_time", context_length=1)
+    assert rs.frame(table[1:], "pass_time", context_length=1).notna().all().all()
+    with pytest.raises(errors.IneffectiveInput, match="'kv_heads' has no effect: model='lecture'"):
+        rs.frame(table.assign(kv_heads=4), "kv_bytes_per_token")
+    with pytest.raises(errors.AxisError, match=r"model: rs\.frame takes one value for all rows"):
+        rs.frame(table[["batch_size"]], "pass_tokens", model=["Kimi-K2", "lecture"])
+
+
+@pytest.mark.parametrize(
+    "kind", ["float64", "float32", "int64", "uint8", "Int32", "Float64", "object", "strided", "swapped"]
+)
+@pytest.mark.usefixtures("blocks")
+def test_columns_are_converted_in_blocks(kind, bits):
+    sizes, lengths = np.arange(1.0, 41), np.arange(40, 0, -1.0)
+    if kind == "strided":
+        table = pd.DataFrame(np.stack([sizes, lengths], axis=1), columns=["batch_size", "pass_length"])
+    else:
+        table = pd.DataFrame({"batch_size": sizes, "pass_length": lengths})
+        table["batch_size"] = sizes.astype(">f8") if kind == "swapped" else table["batch_size"].astype(kind)
+    found = rs.frame(table, ["pass_tokens", "batch_size"])
+    assert np.array_equal(bits(found["pass_tokens"]), bits(sizes * lengths))
+    assert np.array_equal(bits(found["batch_size"]), bits(sizes))
+
+
+@pytest.mark.usefixtures("blocks")
+def test_bad_rows_are_found_wherever_they_are():
+    rng = np.random.default_rng(2)
+    values = rng.choice([1.0, 2.0, -1.0, np.nan, np.inf, 0.0], (97, 2), p=[0.4, 0.4, 0.05, 0.05, 0.05, 0.05])
+    table = pd.DataFrame({"batch_size": values[:, 0].copy(), "pass_length": values[:, 1].copy()})
+    good = np.isfinite(values).all(axis=1) & (values[:, 0] > 0) & (values[:, 1] > 0)
+    with pytest.warns(errors.RoofslateWarning, match=f"{(~good).sum()} of 97 rows"):
+        found = rs.frame(table, "pass_tokens")
+    assert found["pass_tokens"].notna().tolist() == good.tolist()
+    assert found["pass_tokens"][good].tolist() == values[good].prod(axis=1).tolist()
+
+
+@pytest.mark.usefixtures("blocks")
+def test_progress_counts_rows():
+    table = table_of_presets(60)
+    told = []
+    rs.frame(table, ASKED, progress=lambda *rows: told.append(rows), **SAME)
+    assert told == sorted(told)
+    assert all(0 <= done <= 60 and total == 60 for done, total in told)
+
+
+def test_many_combinations_of_presets(monkeypatch):
+    table = table_of_presets(300)
+    expected = rs.frame(table, ASKED, **SAME)
+    monkeypatch.setattr(tables, "_BLOCK", 2)  # fewer rows than combinations: they are sorted, not counted
+    part = table[:10]
+    pd.testing.assert_frame_equal(rs.frame(part, ASKED, **SAME), expected[:10], check_exact=True)

@@ -599,22 +599,24 @@ def test_killed_at_any_moment_nothing_partial_is_left(tmp_path, long_source, suf
     takes = time.monotonic() - begin
     assert is_whole(target)
     chance = random.Random(suffix)
-    unfinished = 0
-    for attempt in range(8):
-        if attempt % 2:
-            target.write_text("precious")
-        else:
-            target.unlink(missing_ok=True)
+    strays: list[str] = []
+    for attempt in range(40):
+        before = b"precious" if attempt % 2 else None
+        target.unlink(missing_ok=True)
+        if before:
+            target.write_bytes(before)
         code, _ = ended(started(long_source, target), signal.SIGKILL, takes * chance.uniform(0, 1.1))
-        if target.exists() and target.read_bytes() != b"precious":
-            assert is_whole(target)
-        else:
+        found = target.read_bytes() if target.exists() else None
+        if found == before:
             assert code == -signal.SIGKILL
-            assert target.exists() == bool(attempt % 2)
+        else:
+            assert is_whole(target)
+            takes *= 0.8  # the first run was slow
         strays = [name for name in files_of(tmp_path) if name != target.name]
-        unfinished = max(unfinished, len(strays))
         assert all(re.fullmatch(rf"\.out\.{suffix}\.[0-9a-f]{{8}}\.partial", name) for name in strays)
-    assert unfinished >= 2  # some were killed while they wrote
+        if attempt >= 5 and len(strays) >= 3:
+            break
+    assert len(strays) >= 3  # killed while they wrote
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

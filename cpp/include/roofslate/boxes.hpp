@@ -47,6 +47,8 @@ namespace roofslate
 
         // Bounds of up to LaneProgram::capacity boxes; NaN: anything, perhaps NaN.
         void bound(const Box* boxes, std::size_t n);
+        // The same of the lines through the middle of boxes: first of one along the first axis, then along the second, then the next box.
+        void bound_lines(const Box* boxes, std::size_t n);
         double low(std::size_t node, std::size_t box) const { return bounds_[2 * node][box]; }
         double high(std::size_t node, std::size_t box) const { return bounds_[2 * node + 1][box]; }
 

@@ -17,16 +17,19 @@ namespace roofslate
     //   bool hopeless(const Waiting&)                  of a box that waited: may nothing of it matter any more?
     //   bool wants(Boxes&, std::size_t i, Waiting&)    of the i-th box with bounds: false if it is settled; sets what it waits with
     //   double width(const Boxes&, std::size_t i)      of the i-th box with bounds: how far they leave the question open
-    //   void take(const Boxes&, std::size_t i, Index index)             the i-th computed point; index() finds where it lies
+    //   static constexpr bool ordered                  are boxes with low bounds to come first?
+    //   void take(const Boxes&, std::size_t first, std::size_t n, Index index)   computed points of a small box; index(i) is where one lies
     class Search
     {
     public:
-        static constexpr std::size_t boxes_at_once = 64, points_of_leaf = 64;
+        template <class Goal> static constexpr std::size_t boxes_at_once = Goal::ordered ? 64 : 128; // many where the order is all the same
+        template <class Goal> static constexpr std::size_t points_of_leaf = Goal::ordered ? 64 : 128;
 
         Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, Progress& progress);
         template <class Goal> void run(Goal& goal, const Box& whole);
 
     private:
+        std::int64_t index_of(const Box& box) const; // of its first point
         std::int64_t index_of(const Box& box, std::size_t point) const;
         template <class Goal> void take_points(Goal& goal, const std::vector<Box>& leaves);
         template <class Goal> void choose_axes(const Goal& goal, const std::vector<Box>& boxes);
@@ -47,6 +50,13 @@ namespace roofslate
             if (folded >> k & 1)
                 index_[k] = next, next *= std::int64_t(shape[k]);
     }
+    inline std::int64_t Search::index_of(const Box& box) const
+    {
+        std::int64_t index = 0;
+        for (const int k : boxes_.axes())
+            index += std::int64_t(box.low[std::size_t(k)]) * index_[std::size_t(k)];
+        return index;
+    }
     inline std::int64_t Search::index_of(const Box& box, std::size_t point) const
     {
         std::int64_t index = 0;
@@ -66,8 +76,11 @@ namespace roofslate
                 ++next;
             boxes_.compute();
             for (std::size_t at = 0; done < next; ++done)
-                for (std::size_t i = 0, n = std::size_t(boxes_.points(leaves[done])); i < n; ++i, ++at)
-                    goal.take(boxes_, at, [&] { return index_of(leaves[done], i); });
+            {
+                const std::size_t n = std::size_t(boxes_.points(leaves[done]));
+                goal.take(boxes_, at, n, [&](std::size_t i) { return index_of(leaves[done], i); });
+                at += n;
+            }
         }
     }
     // The axis whose own range, with all others at their middle, leaves the bounds widest.
@@ -75,25 +88,10 @@ namespace roofslate
     {
         const std::size_t d = boxes_.axes().size(), at_once = LaneProgram::capacity / d;
         axis_.assign(boxes.size(), -1);
-        std::vector<Box> lines;
         for (std::size_t first = 0; first < boxes.size(); first += at_once)
         {
             const std::size_t last = std::min(boxes.size(), first + at_once);
-            lines.clear();
-            for (std::size_t b = first; b < last; ++b)
-                for (const int ranged : boxes_.axes())
-                {
-                    Box line = boxes[b];
-                    for (const int k : boxes_.axes())
-                        if (k != ranged)
-                        {
-                            const std::size_t axis = std::size_t(k);
-                            line.low[axis] += (line.high[axis] - line.low[axis]) / 2;
-                            line.high[axis] = line.low[axis] + 1;
-                        }
-                    lines.push_back(line);
-                }
-            boxes_.bound(lines.data(), lines.size());
+            boxes_.bound_lines(boxes.data() + first, last - first);
             for (std::size_t b = first; b < last; ++b)
             {
                 double widest = -1;
@@ -119,7 +117,7 @@ namespace roofslate
             for (std::size_t i = 0; i < n; ++i)
             {
                 Waiting w{children_[first + i], {}, 0};
-                w.first = index_of(w.box, 0);
+                w.first = index_of(w.box);
                 if (goal.wants(boxes_, i, w))
                     fresh.push_back(w);
             }
@@ -128,18 +126,19 @@ namespace roofslate
     template <class Goal> void Search::run(Goal& goal, const Box& whole)
     {
         std::vector<Waiting> stack, fresh;
+        children_.reserve(2 * boxes_at_once<Goal>);
         std::vector<Box> open, leaves;
         children_.assign(1, whole);
         offer(goal, stack);
         while (!stack.empty() && !progress_.stopped())
         {
             open.clear(), leaves.clear(), fresh.clear();
-            while (!stack.empty() && open.size() + leaves.size() < boxes_at_once)
+            while (!stack.empty() && open.size() + leaves.size() < boxes_at_once<Goal>)
             {
                 const Waiting w = stack.back();
                 stack.pop_back();
                 if (!goal.hopeless(w))
-                    (boxes_.points(w.box) <= double(points_of_leaf) ? leaves : open).push_back(w.box);
+                    (boxes_.points(w.box) <= double(points_of_leaf<Goal>) ? leaves : open).push_back(w.box);
             }
             take_points(goal, leaves);
             if (!open.empty())
@@ -154,8 +153,8 @@ namespace roofslate
                     children_.push_back(low), children_.push_back(high);
                 }
                 offer(goal, fresh);
-                // The best bound comes up next.
-                std::sort(fresh.begin(), fresh.end(), [](const Waiting& a, const Waiting& b) { return a.bound > b.bound || (a.bound == b.bound && a.first > b.first); });
+                if (Goal::ordered) // the best bound comes up next
+                    std::sort(fresh.begin(), fresh.end(), [](const Waiting& a, const Waiting& b) { return a.bound > b.bound || (a.bound == b.bound && a.first > b.first); });
                 stack.insert(stack.end(), fresh.begin(), fresh.end());
             }
             progress_.tell();
