@@ -60,7 +60,7 @@ namespace
             Closure closure(graph, cell.supplied);
             Output output{closure.node(registry().at("cost_per_token")), static_cast<double*>(block.data), {}, true};
             output.stride = result_strides(graph, graph[output.node].axes);
-            store(graph, {output}, {int(state.range(4)), {}});
+            store(graph, {output}, {int(state.range(4)), {}, {}});
         }
         state.SetItemsProcessed(std::int64_t(state.iterations()) * std::int64_t(points));
         give_block(block);

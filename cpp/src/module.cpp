@@ -155,17 +155,19 @@ namespace
     // A result of the engine, in memory that returns to the pool.
     struct Result
     {
-        Array array;
+        py::array array;
         bool used_before;
     };
-    Result allocate(const std::vector<py::ssize_t>& shape, const std::vector<py::ssize_t>& strides, std::size_t points)
+    template <class T> Result allocate(const std::vector<py::ssize_t>& shape, std::vector<py::ssize_t> strides, std::size_t points) // strides count values
     {
-        auto* const block = new Block(take_block(points * sizeof(double)));
+        auto* const block = new Block(take_block(points * sizeof(T)));
         const py::capsule owner(block, [](void* p) {
             give_block(*static_cast<Block*>(p));
             delete static_cast<Block*>(p);
         });
-        return {Array(shape, strides, static_cast<double*>(block->data), owner), block->used_before};
+        for (py::ssize_t& stride : strides)
+            stride *= py::ssize_t(sizeof(T));
+        return {py::array_t<T>(shape, strides, static_cast<T*>(block->data), owner), block->used_before};
     }
 
     std::string in_gigabytes(double bytes)
@@ -250,8 +252,9 @@ namespace
     }
 
     // `columns`: inputs of a table whose values have not been checked; the results come with the number of values outside of their range.
-    py::tuple evaluate_grid(const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress, const std::vector<std::string>& columns)
+    py::tuple evaluate_grid(const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress, const std::vector<std::string>& columns, bool single)
     {
+        const std::size_t size = single ? sizeof(float) : sizeof(double);
         if (shape.size() > most_axes)
             throw axis_error("a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size()) + " were given");
         const std::vector<Supplied> supplied = supplied_by(inputs);
@@ -282,7 +285,7 @@ namespace
             double points = 1;
             for (std::size_t a = 0; a < shape.size(); ++a)
                 points *= graph[outputs.back().node].axes >> a & 1 ? double(shape[a]) : 1;
-            bytes += out.empty() ? points * sizeof(double) : 0;
+            bytes += out.empty() ? points * double(size) : 0;
         }
         promise_memory(bytes);
         py::list results;
@@ -295,24 +298,27 @@ namespace
             for (std::size_t a = 0; a < shape.size(); ++a)
                 if (axes >> a & 1)
                     own.push_back(a), own_shape.push_back(py::ssize_t(shape[a]));
-            Array array;
+            py::array array;
             if (!out.empty())
             {
-                array = py::cast<Array>(out[k]);
-                if (array.ptr() != py::object(out[k]).ptr() || array.ndim() != py::ssize_t(own.size()) || !std::equal(own_shape.begin(), own_shape.end(), array.shape()))
-                    throw axis_error("out for '" + wanted[k] + "' must be a writable float64 array of shape " + std::string(py::str(py::tuple(py::cast(own_shape)))));
+                array = py::cast<py::array>(out[k]);
+                if (!(single ? py::isinstance<py::array_t<float>>(array) : py::isinstance<Array>(array)) || array.ndim() != py::ssize_t(own.size()) || !std::equal(own_shape.begin(), own_shape.end(), array.shape()))
+                    throw axis_error("out for '" + wanted[k] + "' must be a writable " + (single ? "float32" : "float64") + " array of shape " + std::string(py::str(py::tuple(py::cast(own_shape)))));
                 for (std::size_t d = 0; d < own.size(); ++d)
-                    o.stride[own[d]] = array.strides(py::ssize_t(d)) / py::ssize_t(sizeof(double));
+                    o.stride[own[d]] = array.strides(py::ssize_t(d)) / py::ssize_t(size);
             }
             else
             {
                 o.stride = result_strides(graph, axes);
                 for (const std::size_t a : own)
-                    own_strides.push_back(o.stride[a] * py::ssize_t(sizeof(double)));
-                Result r = allocate(own_shape, own_strides, graph.points(axes));
+                    own_strides.push_back(o.stride[a]);
+                Result r = single ? allocate<float>(own_shape, own_strides, graph.points(axes)) : allocate<double>(own_shape, own_strides, graph.points(axes));
                 array = std::move(r.array), o.used_before = r.used_before;
             }
-            o.data = array.mutable_data();
+            if (single)
+                o.single = static_cast<float*>(array.mutable_data());
+            else
+                o.data = static_cast<double*>(array.mutable_data());
             results.append(py::make_tuple(array, own));
         }
         Reporter reporter(progress);
@@ -375,10 +381,10 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
     m.def("chain", &chain, py::arg("quantity"), py::arg("inputs"), "The quantities that an answer takes, in order of computation, with their values.");
     m.def("used", &used, py::arg("quantities"), py::arg("numbers"), py::arg("arrays"), "The supplied quantities that the wanted ones take.");
     m.def(
-        "evaluate", [](const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress) { return py::list(evaluate_grid(wanted, shape, inputs, out, threads, progress, {})[0]); },
-        py::arg("quantities"), py::arg("shape"), py::arg("inputs"), py::arg("out"), py::arg("threads"), py::arg("progress"), "Quantities over a grid: for each an array and its axes.");
+        "evaluate", [](const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress, bool single) { return py::list(evaluate_grid(wanted, shape, inputs, out, threads, progress, {}, single)[0]); },
+        py::arg("quantities"), py::arg("shape"), py::arg("inputs"), py::arg("out"), py::arg("threads"), py::arg("progress"), py::arg("single") = false, "Quantities over a grid, as float64 or float32: for each an array and its axes.");
     m.def(
-        "evaluate_table", [](const std::vector<std::string>& wanted, std::size_t rows, const std::vector<Input>& inputs, int threads, const py::object& progress, const std::vector<std::string>& columns) { return evaluate_grid(wanted, {rows}, inputs, py::list(), threads, progress, columns); },
+        "evaluate_table", [](const std::vector<std::string>& wanted, std::size_t rows, const std::vector<Input>& inputs, int threads, const py::object& progress, const std::vector<std::string>& columns) { return evaluate_grid(wanted, {rows}, inputs, py::list(), threads, progress, columns, false); },
         py::arg("quantities"), py::arg("rows"), py::arg("inputs"), py::arg("threads"), py::arg("progress"), py::arg("columns"), "Quantities over the rows of a table, and how many values of `columns` lie outside of their ranges.");
     m.def("repeat_engine", &repeat_engine, py::arg("quantity"), py::arg("shape"), py::arg("inputs"), py::arg("out").noconvert(), py::arg("calls"), "The engine's own call, over and over, on one thread: for benchmarks.");
     m.def("bad_rows", &bad_rows, py::arg("rows"), py::arg("columns"), "Which rows of a table hold a value outside of its range, or above its bound.");

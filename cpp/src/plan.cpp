@@ -80,7 +80,7 @@ namespace roofslate
                 for (const Output& o : pass_.outputs)
                 {
                     bring(o.node);
-                    push(Code::write);
+                    push(Code::write).op = o.single != nullptr;
                     pass_.writes.push_back(int(pass_.program.size()) - 1);
                     if (!is_array(o.node))
                         used(o.node);

@@ -21,7 +21,7 @@ namespace roofslate
         bool used_before = true;
         for (const Output& o : pass.outputs)
         {
-            bytes += pass.rows * pass.row * sizeof(double);
+            bytes += pass.rows * pass.row * (o.single ? sizeof(float) : sizeof(double));
             used_before = used_before && o.used_before;
             gathers = gathers || (!pass.inner.empty() && o.stride[std::size_t(pass.inner.back())] != 1);
         }
@@ -59,7 +59,10 @@ namespace roofslate
         std::pmr::monotonic_buffer_resource arena(buffer.data(), buffer.size());
         Plan plan = make_plan(graph, outputs, set, &arena);
         for (const Output& o : plan.constants)
-            *o.data = graph[o.node].value;
+            if (o.single)
+                *o.single = float(graph[o.node].value);
+            else
+                *o.data = graph[o.node].value;
         std::size_t total = 0;
         for (const Pass& p : plan.passes)
             total += p.rows * p.row;

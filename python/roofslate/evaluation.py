@@ -109,6 +109,7 @@ def _run(
     threads: int | None = None,
     progress: ProgressWish = None,
     columns: Sequence[str] | None = None,
+    single: bool = False,
 ) -> tuple[list[tuple[Values, tuple[str, ...]]], int]:
     """The values of the outputs and the names of their axes; how many values of `columns` are out of range."""
     axes = list(grid.sizes)
@@ -122,6 +123,7 @@ def _run(
                     list(out),
                     _threads(threads),
                     bar.callback,
+                    single,
                 )
                 outside = 0
             else:
@@ -151,7 +153,7 @@ def evaluate(
     outputs : str or list of str
         Names of quantities; `rs.quantities()` lists them.
     out : numpy.ndarray or dict of them, optional
-        Memory for the results, float64, in the shape of the result; a dict by name for several outputs.
+        Memory for the results, of `dtype`, in the shape of the result; a dict by name for several outputs.
     dtype : {"float64", "float32"}
         How results are stored; everything is computed in float64.
     threads : int, optional
@@ -163,7 +165,7 @@ def evaluate(
     **inputs
         By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array,
         `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray`
-        (its dims); ``model=``, ``hardware=``, ``prices=``: the name of a preset, a preset, or a list of them (an axis).
+        (its dims; if it is chunked, by dask, so are the results); ``model=``, ``hardware=``, ``prices=``: the name of a preset, a preset, or a list of them (an axis).
 
     Returns
     -------
@@ -189,25 +191,52 @@ def evaluate(
     wanted = wanted_names(outputs)
     stored = _storage(dtype)
     converted = _conversions(wanted, units)
-    grid = read_grid(inputs, wanted)
-    given = _given_memory(out, wanted, outputs)
+    factors = {name: factor for name, (factor, _) in converted.items()}
+    grid = read_grid(inputs, wanted, chunks=True)
+    given = _given_memory(out, wanted, outputs, stored)
     for i in grid.inputs.values():
         if any(np.may_share_memory(i.values, array) for array in given):
             i.values = np.array(i.values)
-    results, _ = _run(grid, wanted, out=given, threads=threads, progress=progress)
+    if grid.chunked:
+        from roofslate import chunked
+
+        if given:
+            raise InputTypeError(f"out: {next(iter(grid.chunked))} comes in chunks, and so does what is computed from it")
+        results = chunked.evaluate(grid, wanted, factors, stored, threads)
+    else:
+        results = _compute(grid, wanted, factors, stored, out=given, threads=threads, progress=progress)
     arrays = []
     for name, (values, dims) in zip(wanted, results, strict=True):
-        factor, unit = converted.get(name, (1.0, lookup(name).unit))
-        if factor != 1.0:
-            np.divide(values, factor, out=values)
-        if values.dtype != stored:
-            values = values.astype(stored)
+        unit = converted[name][1] if name in converted else lookup(name).unit
         arrays.append(_labelled(name, values, dims, unit, grid, keep=bool(given)))
     if isinstance(outputs, str):
         return arrays[0]
     import xarray as xr
 
     return xr.Dataset(dict(zip(wanted, arrays, strict=True)), attrs=_provenance(grid))
+
+
+def _compute(
+    grid: Grid,
+    wanted: Sequence[str],
+    factors: Mapping[str, float],
+    stored: np.dtype[Any],
+    *,
+    out: Sequence[Any] = (),
+    threads: int | None = None,
+    progress: ProgressWish = None,
+) -> list[tuple[Values, tuple[str, ...]]]:
+    """The values of the outputs in the units and the type in which they are wanted, and the names of their axes."""
+    # a result that is divided is divided before it is rounded
+    single = stored == np.float32 and (bool(out) or all(factor == 1.0 for factor in factors.values()))
+    results, _ = _run(grid, wanted, out=out, threads=threads, progress=progress, single=single)
+    stored_results = []
+    for name, (values, dims) in zip(wanted, results, strict=True):
+        factor = factors.get(name, 1.0)
+        if factor != 1.0:
+            np.divide(values, factor, out=values)
+        stored_results.append((values if values.dtype == stored else values.astype(stored), dims))
+    return stored_results
 
 
 def _storage(dtype: Any) -> np.dtype[Any]:
@@ -218,7 +247,9 @@ def _storage(dtype: Any) -> np.dtype[Any]:
     raise InputTypeError(f"dtype must be 'float64' or 'float32', got {shown(dtype)}")
 
 
-def _given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str]) -> list[Any]:
+def _given_memory(
+    out: Any, wanted: Sequence[str], outputs: str | Sequence[str], stored: np.dtype[Any]
+) -> list[Any]:
     if out is None:
         return []
     if isinstance(out, Mapping):
@@ -234,11 +265,11 @@ def _given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str])
     for name, array in zip(wanted, arrays, strict=True):
         if (
             not isinstance(array, np.ndarray)
-            or array.dtype != np.float64
+            or array.dtype != stored
             or not array.dtype.isnative
             or not array.flags.writeable
         ):
-            raise InputTypeError(f"out for {name!r} must be a writable float64 array, got {_kind(array)}")
+            raise InputTypeError(f"out for {name!r} must be a writable {stored} array, got {_kind(array)}")
         if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
             raise InputTypeError(
                 f"out for {name!r} must hold whole aligned numbers: its strides {array.strides} do not"

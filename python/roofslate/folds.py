@@ -16,9 +16,20 @@ from roofslate.evaluation import _labelled as labelled
 from roofslate.evaluation import _provenance as provenance
 from roofslate.evaluation import _run as run
 from roofslate.evaluation import _threads as thread_count
-from roofslate.inputs import Grid, Input, Values, explain_missing, parsed, read_grid, wanted_names
+from roofslate.inputs import (
+    PRESETS,
+    Grid,
+    Input,
+    Values,
+    explain_missing,
+    input_quantity,
+    parsed,
+    read_grid,
+    wanted_names,
+)
 from roofslate.progress import Progress
 from roofslate.registry import lookup
+from roofslate.units import Axis
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +56,7 @@ class _Question:
         self.needed = list(
             dict.fromkeys([*wanted, *(n for c in conditions for s in (c.left, c.right) for n in s.quantities)])
         )
-        self.grid = read_grid(inputs, self.needed)
+        self.grid = read_grid(inputs, self.needed, chunks=True)
         self.axes = list(self.grid.sizes)
         self.folded = self.axes if over is None else self._named(over)
         self.kept = [dim for dim in self.axes if dim not in self.folded]
@@ -63,8 +74,18 @@ class _Question:
             raise AxisError(f"over names an axis twice: {', '.join(names)}")
         return [dim for dim in self.axes if dim in names]
 
+    def refuse(self, *names: str) -> None:
+        """These are names of the result: no axis that is kept may have one."""
+        for dim in self.kept:
+            if dim in names:
+                raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")
+
     def run(self, fold: Any, *what: Any, threads: int | None, progress: ProgressWish, prune: bool = True) -> Any:
-        """Call the engine, on the whole grid."""
+        """Call the engine, on the whole grid or on its chunks."""
+        if self.grid.chunked:
+            from roofslate import chunked
+
+            return chunked.fold(self, fold, what, threads, prune)
         with Progress(progress) as bar:
             call = _core.Fold(
                 list(self.grid.sizes.values()),
@@ -98,8 +119,8 @@ class _Question:
         there = values[at]
         if there.dtype.kind in "OUST":
             return np.where(found, there.astype(object), "")
-        if there.dtype.kind == "M":
-            return np.where(found, there, np.datetime64("NaT"))
+        if there.dtype.kind in "mM":
+            return np.where(found, there, np.array("NaT", dtype=there.dtype))
         return np.where(found, there.astype(float), np.nan)
 
     def at_places(self, at: Mapping[str, Values], dims: Sequence[str]) -> Grid:
@@ -123,13 +144,24 @@ class _Question:
                         return np.transpose(at[dim], order).reshape(shape)
                     return np.arange(sizes[dim]).reshape([-1 if d == dim else 1 for d in own])
 
-                values = i.values[tuple(along(dim) for dim in i.dims)]
+                index = tuple(along(dim) for dim in i.dims)
+                values = self.grid.chunked[name].at(index) if name in self.grid.chunked else i.values[index]
+            elif name in self.grid.chunked:
+                values = self.grid.chunked[name].at()
             grid.inputs[name] = Input(i.quantity, values, tuple(own if moved else i.dims), i.origin)
         return grid
 
 
 def _quantities(names: Names) -> list[str]:
-    return wanted_names(names) if isinstance(names, str) or len(names) else []
+    """Names of quantities, checked; there may be none."""
+    return [] if isinstance(names, (list, tuple)) and not names else wanted_names(names)
+
+
+def _one(output: str) -> str:
+    """The name of one quantity, checked."""
+    if not isinstance(output, str):
+        raise InputTypeError(f"expected the name of one quantity, got {shown(output)}")
+    return wanted_names(output)[0]
 
 
 def best(
@@ -193,7 +225,7 @@ def best(
     """
     import xarray as xr
 
-    (name,) = wanted_names([objective] if isinstance(objective, str) else objective)
+    name = _one(objective)
     others = [n for n in _quantities(also) if n != name]
     converted = conversions([name, *others], units)
     question = _Question(inputs, [name, *others], parse_conditions(where), over)
@@ -215,13 +247,15 @@ def best(
     for output, (values, own) in zip([name, *others], results, strict=True):
         factor, unit = converted.get(output, (1.0, lookup(output).unit))
         array = labelled(output, values / factor if factor != 1.0 else values, own, unit, grid)
-        arrays[output] = array if bool(found.all()) else array.where(mask)
-        arrays[output].attrs = array.attrs
+        if output not in question.kept:  # that would be a coordinate, which has no gaps
+            full = array.astype(float).where(mask).transpose(*(dim for dim in question.kept if dim in {*own, *dims}))
+            array = (full.astype(array.dtype) if found.all() else full).assign_attrs(array.attrs)
+        arrays[output] = array
     for dim in question.folded:
         owner = question.grid.coords[dim][1] if dim in question.grid.coords else None
         attrs = {} if owner is None else {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
         arrays[dim] = xr.DataArray(question.coordinate(dim, at[dim], found), dims=dims, attrs=attrs)
-    return xr.Dataset(arrays, attrs=provenance(grid))
+    return xr.Dataset(arrays, attrs=provenance(question.grid))
 
 
 def pareto(
@@ -373,7 +407,7 @@ def histogram(
     output: str,
     /,
     *,
-    bins: int | Sequence[Any] = 50,
+    bins: int | Sequence[Any] | Axis = 50,
     range: tuple[Any, Any] | None = None,  # noqa: A002
     log: bool = False,
     over: Names | None = None,
@@ -389,11 +423,12 @@ def histogram(
     output : str
         Name of a quantity.
     bins : int or sequence
-        How many bins of equal width, or their rising edges: numbers in base units, or texts with units.
+        How many bins of equal width, or their rising edges: numbers in base units, texts with units, `rs.linspace` or
+        `rs.geomspace`.
     range : tuple, optional
-        Lower and upper end of the bins; by default the smallest and the largest finite value.
+        Lower and upper end of the bins, where `bins` is a number; by default the smallest and the largest finite value.
     log : bool
-        Whether the bins have equal ratios instead of equal widths.
+        Whether the bins have equal ratios instead of equal widths, where `bins` is a number.
     over : str or list of str, optional
         Axes whose points are counted; by default all.
     threads, progress, prune
@@ -421,8 +456,9 @@ def histogram(
     """
     import xarray as xr
 
-    (name,) = wanted_names([output] if isinstance(output, str) else output)
+    name = _one(output)
     question = _Question(inputs, [name], (), over)
+    question.refuse("bin", "count", "below", "above", "nan", "lower", "upper")
     formula = [("quantity", name, None)]
     edges = _edges(name, bins, range, log)
     if edges is None:
@@ -441,9 +477,9 @@ def histogram(
     return xr.Dataset(
         {
             "count": ([*dims, "bin"], counts[..., 1:-2], {"units": "1", "long_name": f"values of {name} in each bin"}),
-            "below": array,
-            "above": (dims, counts[..., -2]),
-            "nan": (dims, counts[..., -1]),
+            "below": array.assign_attrs(units="1", long_name=f"values of {name} below the first bin"),
+            "above": (dims, counts[..., -2], {"units": "1", "long_name": f"values of {name} above the last bin"}),
+            "nan": (dims, counts[..., -1], {"units": "1", "long_name": f"values of {name} that are undefined"}),
         },
         coords={**array.coords, "lower": ("bin", edges[:-1], of), "upper": ("bin", edges[1:], of)},
         attrs=provenance(question.grid),
@@ -461,26 +497,31 @@ def _edges(name: str, bins: Any, ends: Any, log: bool) -> Values | None:
         if not isinstance(ends, (tuple, list)) or len(ends) != 2:
             raise InputTypeError(f"range: expected the lower and the upper end, got {shown(ends)}")
         return _spaced(name, parsed(ends[0], q), parsed(ends[1], q), int(bins), log)
-    if isinstance(bins, (str, bytes)) or not isinstance(bins, (Sequence, np.ndarray)):
+    listed = isinstance(bins, (Sequence, Axis)) or (isinstance(bins, np.ndarray) and bins.ndim > 0)
+    if isinstance(bins, (str, bytes)) or not listed:
         raise InputTypeError(f"bins: expected a number of bins or their edges, got {shown(bins)}")
-    edges = np.array([parsed(x, q) for x in bins], dtype=float)
+    if ends is not None or log:
+        raise InputTypeError("bins gives the edges: range= and log= say where a number of bins lies")
+    edges = bins.resolve(q.unit) if isinstance(bins, Axis) else np.array([parsed(x, q) for x in bins], dtype=float)
     if edges.size < 2 or not np.all(np.diff(edges) > 0) or not np.all(np.isfinite(edges)):
         raise ValueRangeError(f"bins: edges must be finite and rise, got {shown(bins)}")
     return edges
 
 
 def _spaced(name: str, low: float, high: float, bins: int, log: bool) -> Values:
-    if low == high:
-        low, high = low - 0.5, high + 0.5  # as NumPy has it
+    """Edges of so many bins."""
     if not (np.isfinite(low) and np.isfinite(high)) or low > high:
         raise ValueRangeError(f"range: the ends must be finite and rise, got {low:g} and {high:g}")
-    if not log:
-        return np.linspace(low, high, bins + 1)
-    if low <= 0:
+    if log and low <= 0:
         raise ValueRangeError(
             f"log=True needs positive values, but the bins of {name} would begin at {low:g}: give range="
         )
-    return np.geomspace(low, high, bins + 1)
+    if low == high:  # as NumPy has it, or as it would have it
+        low, high = (low / 2, high * 2) if log else (low - 0.5, high + 0.5)
+    edges = np.geomspace(low, high, bins + 1) if log else np.linspace(low, high, bins + 1)
+    if not np.all(np.diff(edges) > 0):
+        raise ValueRangeError(f"{bins:,} bins don't fit between {low!r} and {high!r}: ask for fewer, or give range=")
+    return edges
 
 
 def quantiles(
@@ -529,15 +570,18 @@ def quantiles(
     """
     import xarray as xr
 
-    (name,) = wanted_names([output] if isinstance(output, str) else output)
+    name = _one(output)
     try:
         wanted = np.array(q, dtype=float)
     except (TypeError, ValueError):
         raise InputTypeError(f"q: expected numbers from 0 to 1, got {shown(q)}") from None
-    if wanted.ndim > 1 or wanted.size == 0 or not np.all((wanted >= 0) & (wanted <= 1)):
+    if wanted.ndim > 1 or wanted.size == 0 or q is None:
+        raise InputTypeError(f"q: expected a number from 0 to 1 or a list of them, got {shown(q)}")
+    if not np.all((wanted >= 0) & (wanted <= 1)):
         raise ValueRangeError(f"q must be from 0 to 1, got {shown(q)}")
     factor, unit = conversions([name], {name: units} if units is not None else None).get(name, (1.0, lookup(name).unit))
     question = _Question(inputs, [name], (), over)
+    question.refuse("quantile")
     found, axes = question.run(
         _core.quantiles, [("quantity", name, None)], np.atleast_1d(wanted).tolist(), threads=threads, progress=progress
     )
@@ -592,13 +636,15 @@ def bounds(output: str, /, *, units: str | None = None, **inputs: Any) -> tuple[
     >>> rs.bounds("hbm_drain_time", hbm_capacity=("80 GB", "288 GB"), hbm_bandwidth="8 TB/s")
     (0.01, 0.036)
     """
-    (name,) = wanted_names([output] if isinstance(output, str) else output)
+    name = _one(output)
     factor, _ = conversions([name], {name: units} if units is not None else None).get(name, (1.0, ""))
     ends = {}
     for key, given in inputs.items():
         if isinstance(given, tuple):
             if len(given) != 2:
                 raise InputTypeError(f"{key}: a range is a tuple of two, got {shown(given)}")
+            if key in PRESETS or input_quantity(key).choices:
+                raise InputTypeError(f"{key}: words have no range, give a list of them; got {shown(given)}")
             ends[key] = list(given)
         else:
             ends[key] = given

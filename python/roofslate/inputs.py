@@ -46,6 +46,19 @@ class Input:
 
 
 @dataclass
+class Chunked:
+    """A dask array as it was given, and what its attributes say of its numbers; in `Grid.inputs` one number stands in."""
+
+    quantity: Quantity
+    data: Any
+    attrs: dict[str, Any]
+
+    def at(self, index: tuple[Any, ...] | None = None) -> Values:
+        """Its numbers at some places, or all of them, loaded."""
+        return encoded_numbers((self.data if index is None else self.data.vindex[index]).compute(), self.attrs, self.quantity)
+
+
+@dataclass
 class Grid:
     """All inputs of a call, and the axes that they make, in the order in which they came."""
 
@@ -54,6 +67,7 @@ class Grid:
     coords: dict[str, Any] = field(default_factory=dict)  # by axis: array, or (array, name of its quantity)
     presets: dict[str, list[Preset]] = field(default_factory=dict)
     gaps: dict[str, str] = field(default_factory=dict)  # quantity: why the presets of a list do not supply it
+    chunked: dict[str, Chunked] = field(default_factory=dict)
 
     def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:
         """Join an axis; one that exists must have the same length and the same coordinate."""
@@ -143,14 +157,18 @@ def numbers(values: Any, q: Quantity) -> Values:
         return np.array(flat, dtype=float).reshape(array.shape)
     if not array.size:
         return np.empty(array.shape)
-    if q.choices or array.dtype.kind not in "iuf":
-        expected = f"words of {q.range_text}" if q.choices else "numbers"
-        raise InputTypeError(f"{q.name}: expected {expected}, got an array of {array.dtype}")
+    _check_type(array.dtype, q)
     result: Values = array.astype(np.float64, copy=False)
     if (result.ndim and any(stride % result.itemsize for stride in result.strides)) or not result.flags.aligned:
         result = result.copy()
     _check_range(result, q)
     return result
+
+
+def _check_type(dtype: Any, q: Quantity) -> None:
+    if q.choices or dtype.kind not in "iuf":
+        expected = f"words of {q.range_text}" if q.choices else "numbers"
+        raise InputTypeError(f"{q.name}: expected {expected}, got an array of {dtype}")
 
 
 def _array_of(values: Any) -> npt.NDArray[Any]:
@@ -172,16 +190,19 @@ def is_bool(value: Any) -> bool:
 # ---------------------------------------------------------------------------------------------------------- inputs
 
 
-def read_grid(keywords: Mapping[str, Any], wanted: Sequence[str] = ()) -> Grid:
-    """Everything that a call was given, as a grid; `wanted` are its outputs, for the check of inputs without effect."""
+def read_grid(keywords: Mapping[str, Any], wanted: Sequence[str] = (), *, chunks: bool = False) -> Grid:
+    """Everything that a call was given, as a grid; `wanted` are its outputs, for the check of inputs without effect.
+
+    Arrays of dask are loaded, or stay as they are with `chunks`.
+    """
     grid = Grid()
     explicit = [name for name in keywords if name not in PRESETS]
     for name, value in keywords.items():
         if name in PRESETS:
             _add_presets(grid, name, value, explicit)
         else:
-            _add_input(grid, input_quantity(name), value)
-    _check_bounds(grid)
+            _add_input(grid, input_quantity(name), value, chunks)
+    check_bounds(grid)
     for dim in grid.sizes:
         if dim in wanted and grid.inputs.get(dim, None) is None:
             raise AxisError(f"an axis and an output are both called {dim!r}: give the axis another name")
@@ -198,7 +219,7 @@ def input_quantity(name: str) -> Quantity:
     return entry
 
 
-def _add_input(grid: Grid, q: Quantity, value: Any) -> None:
+def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool) -> None:
     name = q.name
     if isinstance(value, tuple):
         raise InputTypeError(f"{name}: a tuple means a range, which this call does not take; a list makes an axis")
@@ -211,7 +232,7 @@ def _add_input(grid: Grid, q: Quantity, value: Any) -> None:
     elif _is("pandas", "Series", value):
         _add_series(grid, q, value)
     elif _is("xarray", "DataArray", value):
-        _add_data_array(grid, q, value)
+        _add_data_array(grid, q, value, chunks)
     elif _is("xarray", "Dataset", value):
         raise InputTypeError(f"{name}: expected one array, got a Dataset; take one of its variables")
     elif hasattr(value, "to_base_units"):
@@ -284,9 +305,9 @@ def _coordinate(array: Any, dim: Any) -> Any:
     return (array.coords[dim].to_numpy(), None) if dim in array.coords else None
 
 
-def _words_of_flags(array: Any, values: Any, q: Quantity) -> Any:
-    meanings = array.attrs["flag_meanings"].split()
-    flags = np.asarray(array.attrs.get("flag_values", range(len(meanings)))).tolist()
+def _words_of_flags(attrs: Mapping[str, Any], values: Any, q: Quantity) -> Any:
+    meanings = attrs["flag_meanings"].split()
+    flags = np.asarray(attrs.get("flag_values", range(len(meanings)))).tolist()
     word_of = dict(zip(flags, meanings, strict=False))
     try:
         return np.array([word_of[v] for v in values.reshape(-1).tolist()]).reshape(values.shape)
@@ -294,7 +315,7 @@ def _words_of_flags(array: Any, values: Any, q: Quantity) -> Any:
         raise ValueRangeError(f"{q.name}: {error.args[0]} is none of the flag_values {flags}") from None
 
 
-def _add_data_array(grid: Grid, q: Quantity, array: Any) -> None:
+def _add_data_array(grid: Grid, q: Quantity, array: Any, chunks: bool) -> None:
     if len(set(array.dims)) != array.ndim:
         raise AxisError(f"{q.name}: the array names an axis twice: {array.dims}")
     for dim in array.dims:
@@ -302,15 +323,29 @@ def _add_data_array(grid: Grid, q: Quantity, array: Any) -> None:
     given = array.attrs.get("units")
     if given is not None and not isinstance(given, str):
         raise InputTypeError(f"{q.name}: the attribute units of the array is no text, but {shown(given)}")
-    values = array.to_numpy()
+    dims = tuple(str(dim) for dim in array.dims)
+    if chunks and dims and array.chunks is not None:
+        attrs = {key: array.attrs[key] for key in ("units", "flag_meanings", "flag_values") if key in array.attrs}
+        encoded_numbers(np.empty(0, array.dtype), attrs, q)  # the unit is checked now, and the type; the numbers later
+        if array.dtype.kind not in "OUST" and "flag_meanings" not in attrs:
+            _check_type(array.dtype, q)
+        grid.chunked[q.name] = Chunked(q, array.data, attrs)
+        grid.inputs[q.name] = Input(q, np.ones((1,) * len(dims)), dims)
+    else:
+        grid.inputs[q.name] = Input(q, encoded_numbers(array.to_numpy(), array.attrs, q), dims)
+
+
+def encoded_numbers(values: Any, attrs: Mapping[str, Any], q: Quantity) -> Values:
+    """Numbers of an array whose attributes say in which unit they are, or which words they stand for."""
+    given = attrs.get("units")
     if given is not None and not q.choices and given != q.unit and values.dtype.kind in "iuf":
         try:
             values = values * units.convert_factor(given, q.unit)
         except UnitError as error:
             raise UnitError(f"{q.name}: {error}") from None
-    if q.choices and isinstance(array.attrs.get("flag_meanings"), str) and values.dtype.kind in "iuf":
-        values = _words_of_flags(array, values, q)
-    grid.inputs[q.name] = Input(q, numbers(values, q), tuple(str(dim) for dim in array.dims))
+    if q.choices and isinstance(attrs.get("flag_meanings"), str) and values.dtype.kind in "iuf":
+        values = _words_of_flags(attrs, values, q)
+    return numbers(values, q)
 
 
 # --------------------------------------------------------------------------------------------------------- presets
@@ -391,20 +426,23 @@ def _supplied_by(preset: Preset, name: str) -> float | None:
 # ---------------------------------------------------------------------------------------------------------- checks
 
 
-def _check_bounds(grid: Grid) -> None:
+def check_bounds(grid: Grid) -> None:
+    """Refuse an input that exceeds the one that bounds it. Chunks are checked when they are computed."""
     for name, i in grid.inputs.items():
         bound = grid.inputs.get(i.quantity.bound or "")
-        if bound is None or np.max(i.values) <= np.min(bound.values):
+        if bound is None or name in grid.chunked or bound.quantity.name in grid.chunked:
+            continue
+        if np.max(i.values) <= np.min(bound.values):
             continue
         dims = tuple(dict.fromkeys((*i.dims, *bound.dims)))
-        value, most = (_along(x, dims) for x in (i, bound))
+        value, most = (along(x, dims) for x in (i, bound))
         exceeds = value > most
         if exceeds.any():
             first, limit = (float(np.broadcast_to(x, exceeds.shape)[exceeds][0]) for x in (value, most))
             raise ValueRangeError(f"{name} must not exceed {bound.quantity.name}, got {first:g} and {limit:g}")
 
 
-def _along(i: Input, dims: Sequence[str]) -> Values:
+def along(i: Input, dims: Sequence[str]) -> Values:
     """Values with one axis for each of `dims`, of length one where they do not vary."""
     own = [dim for dim in dims if dim in i.dims]
     turned = np.transpose(i.values, [i.dims.index(dim) for dim in own])

@@ -22,6 +22,28 @@ namespace roofslate
         Lanes(double x) : v(x) {}
         static Lanes load(const double* p) { return Batch::load_unaligned(p); }
         void store(double* p) const { v.store_unaligned(p); }
+        void store_single(float* p, bool stream) const // rounded
+        {
+#if defined(__AVX512F__)
+            const __m256 x = _mm512_cvtpd_ps(v);
+            if (stream && reinterpret_cast<std::uintptr_t>(p) % sizeof x == 0)
+                _mm256_stream_ps(p, x);
+            else
+                _mm256_storeu_ps(p, x);
+#elif defined(__AVX__)
+            const __m128 x = _mm256_cvtpd_ps(v);
+            if (stream && reinterpret_cast<std::uintptr_t>(p) % sizeof x == 0)
+                _mm_stream_ps(p, x);
+            else
+                _mm_storeu_ps(p, x);
+#else
+            (void)stream;
+            alignas(64) double values[size];
+            v.store_aligned(values);
+            for (std::size_t k = 0; k < size; ++k)
+                p[k] = float(values[k]);
+#endif
+        }
 
         friend Lanes operator+(const Lanes& a, const Lanes& b) { return a.v + b.v; }
         friend Lanes operator-(const Lanes& a, const Lanes& b) { return a.v - b.v; }

@@ -87,7 +87,7 @@ namespace roofslate::ROOFSLATE_SET
         }
         [[gnu::noinline]] void keep_partly(const Instruction* q, std::size_t point, std::size_t points, const Value& value)
         {
-            Padded values;
+            Padded values{};
             value.store(values.values);
             for (std::size_t k = 0; k < points; ++k)
             {
@@ -179,6 +179,19 @@ namespace roofslate::ROOFSLATE_SET
                     case Code::save: ROOFSLATE_EACH(a[j].store(q->result + j * width))
                     case Code::write:
                     {
+                        if (q->op)
+                        {
+                            float* const to = reinterpret_cast<float*>(q->result) + point;
+                            if constexpr (Partial)
+                            {
+                                Padded last{};
+                                a[0].store(last.values);
+                                for (std::size_t k = 0; k < points; ++k)
+                                    to[k] = float(last.values[k]);
+                                break;
+                            }
+                            ROOFSLATE_EACH(a[j].store_single(to + j * width, stream))
+                        }
                         double* to = q->result + point;
                         if constexpr (Partial)
                         {
@@ -294,8 +307,9 @@ namespace roofslate::ROOFSLATE_SET
                 const Instruction* q = program;
                 while (q->code != Code::write)
                     ++q;
-                const std::size_t behind = reinterpret_cast<std::uintptr_t>(q->result + begin) % cache_line / sizeof(double);
-                const std::size_t line = behind ? begin + cache_line / sizeof(double) - behind : begin, first = line < end ? line : end;
+                const std::size_t size = q->op ? sizeof(float) : sizeof(double);
+                const std::size_t behind = (reinterpret_cast<std::uintptr_t>(q->result) + begin * size) % cache_line / size;
+                const std::size_t line = behind ? begin + cache_line / size - behind : begin, first = line < end ? line : end;
                 for (; i + width <= first; i += width)
                     single(program, i, width);
                 if (i < first)

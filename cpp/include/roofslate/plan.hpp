@@ -26,6 +26,7 @@ namespace roofslate
         double* data;
         std::array<std::ptrdiff_t, most_axes> stride{};
         bool used_before = false; // the memory has been touched, so that streaming into it pays
+        float* single = nullptr;  // where they go instead, rounded; strides count floats
     };
 
     // Axes of a result in memory, slowest first: the caller's order, unless its last axis is short and another one long.

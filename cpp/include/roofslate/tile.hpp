@@ -14,7 +14,7 @@ namespace roofslate
         end,
         load,  // value = operand
         save,  // scratch = value
-        write, // result = value
+        write, // result = value; as floats if `op` is 1
         add,
         subtract, // value - operand
         subtract_from, // operand - value

@@ -70,6 +70,9 @@ namespace roofslate
             for (const Output& o : pass.outputs)
                 uneven_ += step_of(o) != 1;
             gathered_ = aligned_doubles(uneven_ * gathered_segment);
+            for (std::size_t k = 0; k < pass.outputs.size(); ++k)
+                if (step_of(pass.outputs[k]) != 1)
+                    program_[std::size_t(pass.writes[k])].op = 0; // into a buffer of doubles first
             for (const Reference& r : pass.references)
                 if (r.source == Source::strip)
                 {
@@ -149,7 +152,9 @@ namespace roofslate
             }
             for (std::size_t k = 0; k < pass_.outputs.size(); ++k)
             {
-                row_of_output_[k] = pass_.outputs[k].data + odometer_.offset(pass_.outputs[k].stride);
+                const Output& o = pass_.outputs[k];
+                const std::ptrdiff_t offset = odometer_.offset(o.stride);
+                row_of_output_[k] = o.single ? reinterpret_cast<double*>(o.single + offset) : o.data + offset;
                 program_[std::size_t(pass_.writes[k])].result = row_of_output_[k];
             }
             for (std::size_t k = moved == 0 ? 0 : pass_.first_moving; k < pass_.references.size(); ++k)
@@ -279,9 +284,14 @@ namespace roofslate
                 if (buffer_of_output[k])
                 {
                     const std::ptrdiff_t step = step_of(pass_.outputs[k]);
-                    double* to = row_of_output_[k] + std::ptrdiff_t(begin) * step;
-                    for (std::size_t i = 0; i < end - begin; ++i)
-                        to[std::ptrdiff_t(i) * step] = buffer_of_output[k][i];
+                    const auto scatter = [&](auto* to) {
+                        for (std::size_t i = 0; i < end - begin; ++i)
+                            to[std::ptrdiff_t(begin + i) * step] = std::remove_reference_t<decltype(*to)>(buffer_of_output[k][i]);
+                    };
+                    if (pass_.outputs[k].single)
+                        scatter(reinterpret_cast<float*>(row_of_output_[k]));
+                    else
+                        scatter(row_of_output_[k]);
                 }
         }
 
