@@ -59,18 +59,18 @@ namespace roofslate
                 if (n.is_constant())
                     return ends = {g_.constant(n.value), g_.constant(n.value)};
                 if (n.is_leaf())
-                    return ends = range(i).known() ? of_leaf(i) : unknown();
+                    return ends = range(i).known() ? of_leaf(i) : whole(i);
                 if (!range(i).known() && n.op != Op::select)
-                    return ends = unknown();
+                    return ends = whole(i);
                 std::array<Ends, 3> x{};
                 std::array<Range, 3> r{};
                 for (int k = 0; k < n.arity(); ++k)
                     x[std::size_t(k)] = (*this)(n.argument[std::size_t(k)], of_leaf), r[std::size_t(k)] = range(n.argument[std::size_t(k)]);
-                return ends_[std::size_t(i)] = bounds(n, x, r);
+                return ends_[std::size_t(i)] = bounds(i, x, r);
             }
 
         private:
-            Ends unknown() { return {g_.constant(NAN), g_.constant(NAN)}; }
+            Ends whole(int i) { return {g_.constant(range(i).low), g_.constant(range(i).high)}; } // what holds on the whole grid, or NaN
             int op(Op o, int a, int b = -1, int c = -1) { return g_.operation(o, a, b, c); }
             Ends rising(Op o, const Ends& a) { return {op(o, a.low), op(o, a.high)}; }
             Ends rising_power(const Ends& a, int exponent) { return {op(Op::pow, a.low, exponent), op(Op::pow, a.high, exponent)}; }
@@ -91,9 +91,13 @@ namespace roofslate
                 const int least = g_.constant(widening_least);
                 return {op(Op::sub, op(Op::mul, e.low, g_.constant(1 - widening_share)), least), op(Op::add, op(Op::mul, e.high, g_.constant(1 + widening_share)), least)};
             }
-            Ends bounds(const Node& n, const std::array<Ends, 3>& x, const std::array<Range, 3>& r)
+            Ends bounds(int i, const std::array<Ends, 3>& x, const std::array<Range, 3>& r)
             {
+                const Node& n = from_[i];
                 const auto& [a, b, c] = x;
+                const bool truth = n.op == Op::less || n.op == Op::less_equal || n.op == Op::equal || n.op == Op::both || n.op == Op::either;
+                if (truth && !decides(n))
+                    return {g_.constant(0), g_.constant(1)};
                 const bool positive = r[0].low >= 0 && (n.arity() < 2 || r[1].low >= 0);
                 switch (n.op)
                 {
@@ -122,18 +126,17 @@ namespace roofslate
                 case Op::both:
                 case Op::either: return {op(n.op, a.low, b.low), op(n.op, a.high, b.high)};
                 case Op::select:
-                    if (!decides(n.argument[0]))
-                        return unknown();
+                    if (!decides(from_[n.argument[0]]))
+                        return whole(i);
                     return {op(Op::select, a.low, b.low, op(Op::select, a.high, op(Op::min, b.low, c.low), c.low)), op(Op::select, a.low, b.high, op(Op::select, a.high, op(Op::max, b.high, c.high), c.high))};
-                default: return unknown();
+                default: return whole(i);
                 }
             }
             // Is the node 1 or 0, and are its bounds?
-            bool decides(int i) const
+            bool decides(const Node& n) const
             {
-                const Node& n = from_[i];
                 if (n.op == Op::both || n.op == Op::either)
-                    return decides(n.argument[0]) && decides(n.argument[1]);
+                    return decides(from_[n.argument[0]]) && decides(from_[n.argument[1]]);
                 return (n.op == Op::less || n.op == Op::less_equal || n.op == Op::equal) && range(n.argument[0]).known() && range(n.argument[1]).known();
             }
 

@@ -165,7 +165,8 @@ def evaluate(
     **inputs
         By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array,
         `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray`
-        (its dims; if it is chunked, by dask, so are the results); ``model=``, ``hardware=``, ``prices=``: the name of a preset, a preset, or a list of them (an axis).
+        (its dims; from one that dask holds in chunks the results follow in chunks, computed when they are asked for);
+        ``model=``, ``hardware=``, ``prices=``: the name of a preset, a preset, or a list of them (an axis).
 
     Returns
     -------

@@ -1,4 +1,5 @@
 // Folds: equal, place and all, to a plain loop over every point; pruned or not, with every instruction set, with any number of threads.
+#include <roofslate/boxes.hpp>
 #include <roofslate/folds.hpp>
 #include <roofslate/grid.hpp>
 #include <roofslate/registry.hpp>
@@ -144,6 +145,55 @@ namespace
             EXPECT_EQ(best({grid.graph, {b}, {{grid.graph.constant(5), b, true}}, 2}, {}, prune), std::vector<std::int64_t>{9});
             EXPECT_EQ(best({grid.graph, {b}, {{b, grid.graph.constant(5), true}}, 2}, {}, prune), std::vector<std::int64_t>{nowhere});
         }
+    }
+    TEST_P(Folds, BoundsHoldAllValuesOfRandomBoxes)
+    {
+        Random random(21);
+        std::size_t known = 0, narrow = 0, all = 0;
+        for (int round = 0; round < 300; ++round)
+        {
+            const RandomGraph r(random, 300, round % 2 == 0, 12);
+            std::vector<int> nodes;
+            AxisSet axes = 0;
+            for (int i = 0; i < r.graph.size(); ++i)
+                if (!r.graph[i].is_constant())
+                    nodes.push_back(i), axes |= r.graph[i].axes;
+            if (nodes.empty())
+                continue;
+            Boxes boxes(r.graph, nodes, axes, *GetParam());
+            for (int b = 0; b < 12; ++b)
+            {
+                Box box = boxes.whole();
+                for (const int k : boxes.axes())
+                {
+                    const std::size_t axis = std::size_t(k);
+                    const int length = int(box.high[axis]);
+                    box.low[axis] = std::uint32_t(below(random, length));
+                    box.high[axis] = box.low[axis] + 1 + std::uint32_t(below(random, length - int(box.low[axis])));
+                }
+                const std::size_t n = std::size_t(boxes.points(box));
+                if (n > LaneProgram::capacity)
+                    continue;
+                boxes.bound(&box, 1);
+                ASSERT_TRUE(boxes.add_points(box));
+                boxes.compute();
+                for (std::size_t k = 0; k < nodes.size(); ++k)
+                {
+                    const Range range{boxes.low(k, 0), boxes.high(k, 0)};
+                    ++all, known += range.known();
+                    double least = HUGE_VAL, most = -HUGE_VAL;
+                    for (std::size_t i = 0; i < n && range.known(); ++i)
+                    {
+                        const double v = boxes.values(k)[i];
+                        ASSERT_TRUE(range.low <= v && v <= range.high) << "operation " << int(r.graph[nodes[k]].op) << " gives " << v << " outside of [" << range.low << ", " << range.high << "] in round " << round;
+                        least = std::min(least, v), most = std::max(most, v);
+                    }
+                    narrow += range.known() && least == range.low && most == range.high;
+                }
+            }
+        }
+        EXPECT_GT(known, all / 2);
+        EXPECT_GT(narrow, known / 3);
     }
     INSTANTIATE_TEST_SUITE_P(Every, Folds, ::testing::ValuesIn(instruction_sets()), [](const testing::TestParamInfo<const InstructionSet*>& set) { return std::string(set.param->name); });
 }

@@ -391,6 +391,8 @@ def test_what_bounds_a_preset():
     with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
         same = rs.frame(table.drop(columns="experts_per_token"), "expert_coverage", experts_per_token=200)
     assert same.equals(found)
+    with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):  # of a row that is no machine nothing is told
+        assert rs.frame(table, "pass_tokens")["pass_tokens"].isna().tolist() == [False, True]
 
 
 def test_mistakes_with_presets():
@@ -426,7 +428,7 @@ def test_columns_are_converted_in_blocks(kind, bits):
 def test_bad_rows_are_found_wherever_they_are():
     rng = np.random.default_rng(2)
     values = rng.choice([1.0, 2.0, -1.0, np.nan, np.inf, 0.0], (97, 2), p=[0.4, 0.4, 0.05, 0.05, 0.05, 0.05])
-    table = pd.DataFrame({"batch_size": values[:, 0].copy(), "pass_length": values[:, 1].copy()})
+    table = pd.DataFrame({"batch_size": values[:, 0].astype("float32"), "pass_length": values[:, 1].copy()})
     good = np.isfinite(values).all(axis=1) & (values[:, 0] > 0) & (values[:, 1] > 0)
     with pytest.warns(errors.RoofslateWarning, match=f"{(~good).sum()} of 97 rows"):
         found = rs.frame(table, "pass_tokens")
@@ -434,13 +436,13 @@ def test_bad_rows_are_found_wherever_they_are():
     assert found["pass_tokens"][good].tolist() == values[good].prod(axis=1).tolist()
 
 
-@pytest.mark.usefixtures("blocks")
 def test_progress_counts_rows():
-    table = table_of_presets(60)
     told = []
-    rs.frame(table, ASKED, progress=lambda *rows: told.append(rows), **SAME)
-    assert told == sorted(told)
-    assert all(0 <= done <= 60 and total == 60 for done, total in told)
+    tell = tables._of_part(lambda *rows: told.append(rows), 20, 10, 60)
+    for points in (0, 150, 300):
+        tell(points, 300)
+    assert told == [(20, 60), (25, 60), (30, 60)]
+    assert tables._of_part(None, 20, 10, 60) is False
 
 
 def test_many_combinations_of_presets(monkeypatch):
@@ -449,3 +451,21 @@ def test_many_combinations_of_presets(monkeypatch):
     monkeypatch.setattr(tables, "_BLOCK", 2)  # fewer rows than combinations: they are sorted, not counted
     part = table[:10]
     pd.testing.assert_frame_equal(rs.frame(part, ASKED, **SAME), expected[:10], check_exact=True)
+    part = part.assign(model=part["model"].where(np.arange(10) % 3 > 0, None))
+    with pytest.warns(errors.RoofslateWarning, match="4 of 10 rows"):
+        found = rs.frame(part, ASKED, **SAME)
+    pd.testing.assert_frame_equal(found[part["model"].notna()], expected[:10][part["model"].notna()], check_exact=True)
+
+
+@pytest.mark.usefixtures("blocks")
+def test_presets_that_choose_otherwise():
+    models = ["DeepSeek-V3", "Qwen3-8B", "gpt-oss-120b", "Qwen3-8B", None, "DeepSeek-V3"]
+    table = pd.DataFrame({"model": models, "batch_size": np.arange(1, 7)})
+    with pytest.warns(errors.RoofslateWarning, match="1 of 6 rows"):
+        found = rs.frame(table, ["weight_format", "pass_tokens", "weight_bytes"])
+    for k, model in enumerate(models):
+        if model is not None:
+            assert found["weight_format"][k] == rs.value("weight_format", model=model)
+            assert found["weight_bytes"][k] == rs.value("weight_bytes", model=model)
+            assert found["pass_tokens"][k] == k + 1
+    assert found.loc[4].isna().all()

@@ -204,6 +204,7 @@ def test_texts_of_a_csv_file_stay_as_they_are(tmp_path):
         "ünïcode €",
         " ",
     ]
+    remarks *= 20
     with (tmp_path / "in.csv").open("w", newline="", encoding="utf-8-sig") as stream:
         writer = csv.writer(stream)
         writer.writerow(["batch_size", "the, remark", "pass_length"])
@@ -211,8 +212,8 @@ def test_texts_of_a_csv_file_stay_as_they_are(tmp_path):
     rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv", ignore=["the, remark"])
     found = read(tmp_path / "out.csv")
     assert found["the, remark"].tolist() == remarks
-    assert found["batch_size"].tolist() == [f"0{k}.50" for k in range(1, 11)]
-    assert doubles(found["pass_tokens"]).tolist() == [k + 0.5 for k in range(1, 11)]
+    assert found["batch_size"].tolist() == [f"0{k}.50" for k in range(1, 201)]
+    assert doubles(found["pass_tokens"]).tolist() == [k + 0.5 for k in range(1, 201)]
     rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.parquet", ignore=["the, remark"])
     assert [x or "" for x in pq.read_table(tmp_path / "out.parquet")["the, remark"].to_pylist()] == remarks
 
