@@ -202,7 +202,7 @@ def evaluate(
         from roofslate import chunked
 
         if given:
-            raise InputTypeError(f"out: {next(iter(grid.chunked))} comes in chunks, and so does what is computed from it")
+            raise InputTypeError(f"out: {next(iter(grid.chunked))} is in chunks, and so is what comes of it")
         results = chunked.evaluate(grid, wanted, factors, stored, threads)
     else:
         results = _compute(grid, wanted, factors, stored, out=given, threads=threads, progress=progress)

@@ -83,9 +83,9 @@ class _Question:
     def run(self, fold: Any, *what: Any, threads: int | None, progress: ProgressWish, prune: bool = True) -> Any:
         """Call the engine, on the whole grid or on its chunks."""
         if self.grid.chunked:
-            from roofslate import chunked
+            from roofslate import chunked_folds
 
-            return chunked.fold(self, fold, what, threads, prune)
+            return chunked_folds.fold(self, fold, what, threads, prune)
         with Progress(progress) as bar:
             call = _core.Fold(
                 list(self.grid.sizes.values()),

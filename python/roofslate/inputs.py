@@ -47,7 +47,7 @@ class Input:
 
 @dataclass
 class Chunked:
-    """A dask array as it was given, and what its attributes say of its numbers; in `Grid.inputs` one number stands in."""
+    """A dask array as it was given, and what its attributes say of its numbers; `Grid.inputs` has a stand-in for it."""
 
     quantity: Quantity
     data: Any
@@ -55,7 +55,8 @@ class Chunked:
 
     def at(self, index: tuple[Any, ...] | None = None) -> Values:
         """Its numbers at some places, or all of them, loaded."""
-        return encoded_numbers((self.data if index is None else self.data.vindex[index]).compute(), self.attrs, self.quantity)
+        chosen = self.data if index is None else self.data.vindex[index]
+        return encoded_numbers(chosen.compute(), self.attrs, self.quantity)
 
 
 @dataclass
@@ -206,6 +207,8 @@ def read_grid(keywords: Mapping[str, Any], wanted: Sequence[str] = (), *, chunks
     for dim in grid.sizes:
         if dim in wanted and grid.inputs.get(dim, None) is None:
             raise AxisError(f"an axis and an output are both called {dim!r}: give the axis another name")
+    if grid.gaps and wanted:
+        _fill_gaps(grid, wanted)
     if grid.presets and wanted:
         check_effect(grid, wanted)
     return grid
@@ -412,13 +415,31 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) 
             grid.inputs[name] = Input(lookup(name), data, dims, keyword)
 
 
-def _supplied_by(preset: Preset, name: str) -> float | None:
+def _fill_gaps(grid: Grid, wanted: Sequence[str]) -> None:
+    """Compute what some presets of a list supply themselves and others leave to the formulas, for those others."""
+    matter = frozenset(wanted).union(*(ancestors(name) for name in wanted if name in entries()))
+    constants = {name: float(i.values) for name, i in grid.inputs.items() if not i.dims}
+    for name, why in list(grid.gaps.items()):
+        if name not in matter or not lookup(name).computed or name in grid.inputs:
+            continue
+        keyword = next(key for key, presets in grid.presets.items() if any(name in preset_numbers(p) for p in presets))
+        presets = grid.presets[keyword]
+        values = [_supplied_by(p, name, constants) for p in presets]
+        if None in values:
+            own = next(p.name for p in presets if name in preset_numbers(p))
+            raise PresetError(f"{why}, and it can't be computed for them alone: evaluate {own!r} apart from the others")
+        dims = next(i.dims for i in grid.inputs.values() if i.origin == keyword and i.dims)
+        grid.inputs[name] = Input(lookup(name), np.array(values), dims, keyword)
+        del grid.gaps[name]
+
+
+def _supplied_by(preset: Preset, name: str, others: Mapping[str, float] | None = None) -> float | None:
     """A quantity of a preset: supplied, or derived from what it supplies, where its neighbours in a list supply it."""
     own = preset_numbers(preset)
     if name in own:
         return own[name]
     try:
-        return _core.number(name, own)
+        return float(_core.number(name, {**(others or {}), **own}))
     except MissingInput:
         return None
 

@@ -90,14 +90,14 @@ CENTRES = {
     "batch_size": 600.0,
     "context_length": 2e4,
     "chips": 40.0,
-    "pass_length": 2.0,
+    "pass_length": 4.0,
     "weight_bytes": 0.5,
     "kv_bytes_per_token": 4e4,
     "peak_flops": 3e15,
     "hbm_bandwidth": 8e12,
     "chip_price": 5e-4,
     "total_parameters": 671e9,
-    "active_parameters": 37e9,
+    "active_parameters": 10e9,
 }
 FACTORS = np.array([0.25, 0.5, 1.0, 1.0, 1.25, 2.0, 3.7, 9.0])
 LENGTHS = [1, 2, 3, 4, 7, 16, 33, 64, 65, 130, 600]
@@ -139,7 +139,9 @@ def questions(draw, most_points=5000):
             inputs[name] = numbers(rng, name, draw(st.sampled_from(fits)))
         points *= len(inputs[name])
     constants = {**CENTRES, "hbm_capacity": 192e9, "balance_context": 3e4, "experts": 256.0, "experts_per_token": 8.0}
-    constants["dense_parameters"] = 17e9
+    constants["dense_parameters"] = 1e9
+    if "hardware" in inputs and "model" not in inputs:
+        constants["weight_format"] = "fp8"
     supplied = (OF_MODEL if "model" in inputs else set()) | (OF_HARDWARE if "hardware" in inputs else set())
     constants = {name: x for name, x in constants.items() if name not in supplied and name not in inputs}
     if draw(st.booleans()):  # two arrays along an axis of its own
@@ -279,7 +281,7 @@ def test_best_of_large_grids(name, order, instruction_sets, bits):
     lengths, over, chosen = LARGE[name]
     rng = np.random.default_rng(sum(map(ord, name + order)))
     inputs = {**CENTRES, "hbm_capacity": 192e9, "balance_context": 3e4}
-    inputs |= {"experts": 256.0, "experts_per_token": 8.0, "dense_parameters": 17e9}
+    inputs |= {"experts": 256.0, "experts_per_token": 8.0, "dense_parameters": 1e9}
     axes = {}
     for axis, n in lengths.items():
         if axis in WORDS:
@@ -351,9 +353,8 @@ def test_what_stands_on_the_axes(decode):
     question = {"model": ["DeepSeek-V3", "Kimi-K2"], "hardware": "GB200 NVL72", "batch_size": [64, 512, 4096]}
     question |= {"context_length": "8k", "chip_price": price, "overlap": ["none", "board"]}
     over = ["model", "day", "overlap"]
-    found = rs.best(
-        "cost_per_token", over=over, where="pass_time <= 20 ms", units={"cost_per_token": "USD/Mtok"}, **question
-    )
+    where = "batch_size <= 1000"
+    found = rs.best("cost_per_token", over=over, where=where, units={"cost_per_token": "USD/Mtok"}, **question)
     assert found.cost_per_token.attrs["units"] == "USD/Mtok"
     assert found.cost_per_token.dims == ("batch_size",)
     assert found.model.values.tolist() == ["DeepSeek-V3", "DeepSeek-V3", ""]
@@ -380,7 +381,7 @@ def test_dims_of_best_do_not_depend_on_what_is_found(decode):
         assert found.binding_term.attrs["flag_meanings"]
         dims.add(tuple((name, array.dims) for name, array in found.items()))
     assert len(dims) == 1
-    assert found.weight_fetch_time.dims == found.hbm_capacity.dims == ("chips", "context_length")
+    assert found.weight_fetch_time.dims == found.hbm_capacity.dims == ("context_length", "chips")
 
 
 def test_kept_axes_that_do_not_matter(instruction_sets):
@@ -390,7 +391,7 @@ def test_kept_axes_that_do_not_matter(instruction_sets):
         assert (float(found.pass_tokens), float(found.batch_size)) == (1, 1)
         none = rs.best("pass_tokens", over="chips", batch_size=[3, 1], chips=[16, 8], **way)
         assert none.pass_tokens.values.tolist() == [3, 1]
-        assert none.chips.values.tolist() == 16
+        assert none.chips.values.tolist() == [16, 16]
         there = rs.best("pass_tokens", over="chips", where="chips < 16", batch_size=[3, 1], chips=[16, 8, 4], **way)
         assert there.chips.values.tolist() == [8, 8]
 
@@ -507,13 +508,13 @@ def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
     if given_range and "log" in asked_bins:
         asked_bins["range"] = ends
     rows = whole.folded(values, over)
+    expected = np.apply_along_axis(lambda row: np.histogram(row[np.isfinite(row)], edges)[0], -1, rows)
     for way in ways(instruction_sets):
         found = rs.histogram(name, over=over, **asked_bins, **way, **inputs)
         same(found.lower, edges[:-1], bits)
         same(found.upper, edges[1:], bits)
         kept = [dim for dim in whole.sizes if dim in whole.dims[name] and dim not in over]
         assert found["count"].dims == (*kept, "bin")
-        expected = np.apply_along_axis(lambda row: np.histogram(row[np.isfinite(row)], edges)[0], -1, rows)
         count = found["count"].expand_dims({d: n for d, n in whole.sizes.items() if d not in (*kept, *over)})
         order = [dim for dim in whole.sizes if dim not in over]
         assert np.array_equal(count.transpose(*order, "bin"), expected)
@@ -582,7 +583,7 @@ def test_histogram_repeats_along_axes_that_do_not_matter(decode):
     value = rs.value("pass_time", **decode)
     assert scalar["count"].values.tolist() == np.histogram([value], 3)[0].tolist()
     positive = rs.histogram("pass_time", bins=2, log=True, **decode)
-    assert positive["count"].values.tolist() == [0, 1]
+    assert int(positive["count"].sum()) == 1
     assert (float(positive.lower[0]), float(positive.upper[-1])) == (value / 2, value * 2)
 
 
@@ -600,15 +601,6 @@ def quantiles(values, q):
         linear = np.quantile(numbers, q, method="linear")
     low, high = (np.quantile(numbers, q, method=m) for m in ("lower", "higher"))
     return np.where(low == high, low, linear)
-
-
-def near(found, expected, bits, most=1):
-    """Equal, or next to each other."""
-    found, expected = np.asarray(found), np.asarray(expected)
-    assert np.array_equal(np.isfinite(found), np.isfinite(expected)), (found, expected)
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(bits(found) - bits(expected))
-    assert (apart <= most).all(), (found, expected)
 
 
 @settings(max_examples=100)
@@ -1007,7 +999,7 @@ LONG_FOLDS = {
     "best": f"rs.best('cost_per_token', over=['batch_size', 'chips'], {LIMIT}, prune=False, **question)",
     "best, pruned": f"rs.best('cost_per_token', over=['batch_size', 'chips'], {LIMIT}, **question)",
     "best, one": "rs.best('cost_per_token', over=everything, prune=False, **question)",
-    "best for each": "rs.best('cost_per_token', over='batch_size', **question | {'batch_size': np.linspace(1, 9, 10**6)})",
+    "best for each": "rs.best('cost_per_token', over='chips', **question | {'chips': np.linspace(8, 9, 10**6)})",
     "pareto": "rs.pareto(minimize=['cost_per_token', 'pass_time'], prune=False, **question)",
     "pareto of three": "rs.pareto(minimize=['cost_per_token', 'pass_time', 'chips'], **question)",
     "count": "rs.count('pass_time <= 20 ms', prune=False, **question)",

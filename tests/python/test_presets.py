@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import roofslate as rs
 from roofslate import catalogs, errors
 
 UNITS = {
@@ -646,3 +647,14 @@ def test_import_reads_no_file_and_no_heavy_library():
         "assert not {'pandas', 'xarray', 'matplotlib', 'scipy', 'pint'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_preset_in_a_list_gives_what_it_gives_alone():
+    """What one preset states itself and another leaves to the formulas is kept for the one, computed for the other."""
+    models = ["lecture", "DeepSeek-V3"]
+    together = rs.evaluate("weight_balance", model=models, hardware="GB200 NVL72")
+    alone = [rs.value("weight_balance", model=model, hardware="GB200 NVL72") for model in models]
+    assert together.values.tolist() == alone
+    assert alone[0] != alone[1]
+    with pytest.raises(errors.PresetError, match="'DeepSeek-V3' supplies no weight_balance.*evaluate 'lecture' apart"):
+        rs.evaluate("weight_balance", model=models, hardware=["GB200 NVL72", "HGX H100"])
