@@ -656,5 +656,5 @@ def test_a_preset_in_a_list_gives_what_it_gives_alone():
     alone = [rs.value("weight_balance", model=model, hardware="GB200 NVL72") for model in models]
     assert together.values.tolist() == alone
     assert alone[0] != alone[1]
-    with pytest.raises(errors.PresetError, match="'DeepSeek-V3' supplies no weight_balance.*evaluate 'lecture' apart"):
+    with pytest.raises(errors.PresetError, match=r"'DeepSeek-V3' supplies no weight_balance.*evaluate 'lecture' apart"):
         rs.evaluate("weight_balance", model=models, hardware=["GB200 NVL72", "HGX H100"])
