@@ -664,17 +664,39 @@ def lecture(out: Path, chapter: int | None) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the tables here.",
 )
-def bench(size: str, threads: int | None, json_file: Path | None, markdown_file: Path | None) -> None:
+@click.option(
+    "--chart",
+    "chart_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw time against points here; the file's ending says the format.",
+)
+@click.option("--only", multiple=True, metavar="PART", help="A part to measure; repeat it for several.")
+def bench(
+    size: str,
+    threads: int | None,
+    json_file: Path | None,
+    markdown_file: Path | None,
+    chart_file: Path | None,
+    only: tuple[str, ...],
+) -> None:
     """Measure the engine against this machine's limits and against NumPy, numexpr, numba and JAX.
 
     All ratios are taken within one run, from medians of interleaved repetitions. Tools that are not installed are
     left out and named.
+
+    Parts: limits, four-outputs, one-output, one-operation, fresh-memory, short-axes, table, points, import, memory,
+    best, optimum, pruning, distributions, stores, long-table, point-cost, growth, calculators.
     """
     from roofslate.bench import measure
 
-    report = measure(size, threads=threads, say=lambda text: click.echo(text, err=True))
+    report = measure(size, threads=threads, only=only, say=lambda text: click.echo(text, err=True))
     click.echo(report)
     if json_file is not None:
         json_file.write_text(report.json + "\n", encoding="utf-8")
     if markdown_file is not None:
         markdown_file.write_text(report.markdown + "\n", encoding="utf-8")
+    if chart_file is not None:
+        from roofslate.bench.chart import save
+
+        save(report, chart_file)

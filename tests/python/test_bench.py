@@ -9,8 +9,10 @@ import sys
 
 import numpy as np
 import pytest
-from roofslate.bench import Line, Report, Section
+from roofslate.bench import PARTS, Line, Report, Section, measure
+from roofslate.bench.machine import SIZES
 from roofslate.bench.rivals import COST, FOUR, RIVALS, Surface
+from roofslate.bench.search_rivals import SEARCH_RIVALS, Search, grid_loop
 from roofslate.bench.timing import Contender, ratio, take_turns
 
 
@@ -19,9 +21,11 @@ def trial(tmp_path_factory):
     """The command at its small size, in a process of its own: it sets up JAX and numba as it wants them."""
     folder = tmp_path_factory.mktemp("bench")
     files = ["--json", str(folder / "bench.json"), "--markdown", str(folder / "bench.md")]
+    files += ["--chart", str(folder / "bench.svg")]
     command = [sys.executable, "-m", "roofslate", "bench", "--size", "small", "--threads", "2", *files]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    assert (folder / "bench.svg").read_text().startswith("<?xml")
     return done.stdout, json.loads((folder / "bench.json").read_text()), (folder / "bench.md").read_text()
 
 
@@ -29,8 +33,11 @@ def test_every_section_is_measured(trial):
     text, data, markdown = trial
     titles = [section["title"] for section in data["sections"]]
     begin = ["Machine", "Four", "cost_per_token", "One operation", "Four", "Short", "Table", "Single", "Import", "Peak"]
+    begin += ["Best", "One optimum", "One optimum and a frontier", "Histogram", "cost_per_token through", "Long table"]
+    begin += ["Cost of a point", "Time against points", "Public calculators"]
     assert [title.startswith(word) for title, word in zip(titles, begin, strict=True)] == [True] * len(begin)
-    assert all(section["lines"] for section in data["sections"])
+    assert len(PARTS) == len(titles)
+    assert all(section["lines"] or section["growth"] for section in data["sections"])
     for title in titles:
         assert title in text
         assert f"## {title}" in markdown
@@ -110,16 +117,16 @@ def test_contenders_take_turns():
 
 
 def test_what_others_disturb_is_measured_again_and_not_judged(monkeypatch):
-    import roofslate.bench as bench
+    from roofslate.bench import machine
 
     others = iter([0.0, 1e6, 2e6, 2e6])  # busy in the first try, not in the second
-    monkeypatch.setattr(bench, "_busy_elsewhere", lambda: next(others))
+    monkeypatch.setattr(machine, "busy_elsewhere", lambda: next(others))
     sections = [Section("a", [Line("x", verdict="holds")]), Section("b", [Line("y", verdict="holds"), Line("z")])]
     parts = iter(sections)
-    assert bench._calmest(lambda: next(parts), 3) is sections[1]
+    assert machine.calmest(lambda: next(parts), 3) is sections[1]
     assert sections[1].lines[0].verdict == "holds"
     others = iter([0.0, 1e6])
-    section = bench._calmest(lambda: sections[1], 1)
+    section = machine.calmest(lambda: sections[1], 1)
     assert [line.verdict for line in section.lines] == ["disturbed", ""]
     assert "not judged" in section.notes[0]
     assert "No target was judged. 1 were not judged" in str(Report({}, [section]))
@@ -134,3 +141,123 @@ def test_a_report_counts_what_falls_short():
         assert "1 of 2 targets hold." in text
         assert "a note" in text
     assert json.loads(report.json)["sections"][0]["lines"][1]["verdict"] == "falls short"
+
+
+def _search_case():
+    """A search in which conditions leave out batches, some contexts have no feasible one, and ties exist."""
+    import roofslate as rs
+
+    search = Search((3, 2, 12, 20))
+    where = ["pass_time <= 50 ms", "hbm_used <= hbm_capacity"]
+    found = rs.best("cost_per_token", over="batch_size", where=where, prune=False, **search.inputs)
+    nowhere = np.isnan(found["cost_per_token"].to_numpy())
+    assert 0 < nowhere.sum() < nowhere.size
+    assert len(np.unique(found["batch_size"].to_numpy()[~nowhere])) > 3
+    return search, found
+
+
+def test_the_numpy_search_agrees_with_the_engine():
+    search, found = _search_case()
+    _check_search("NumPy", search, found)
+
+
+@pytest.mark.rival
+@pytest.mark.parametrize("name", [name for name in SEARCH_RIVALS if name != "NumPy"])
+def test_rivals_of_the_search_agree_with_the_engine(name):
+    pytest.importorskip("jax" if name.startswith("JAX") else "numba")
+    _check_search(name, *_search_case())
+
+
+def _check_search(name, search, found):
+    from roofslate.bench.folds import _same_places
+
+    least, place = SEARCH_RIVALS[name][0](search, 1)()
+    _same_places(name, search, found, least, place)
+    at = np.argwhere(place >= 0)[0]
+    for changed in (1.001, 0.999):  # the comparison itself
+        off = least.copy()
+        off[tuple(at)] *= changed
+        with pytest.raises(RuntimeError, match="least cost"):
+            _same_places(name, search, found, off, place)
+    off = place.copy()
+    off[tuple(at)] = -1
+    with pytest.raises(RuntimeError, match="conditions"):
+        _same_places(name, search, found, least, off)
+    off[tuple(at)] = (place[tuple(at)] + 5) % search.shape[2]
+    with pytest.raises(RuntimeError, match="least cost"):
+        _same_places(name, search, found, least, off)
+
+
+@pytest.mark.rival
+def test_the_loop_over_five_axes_agrees_with_the_engine():
+    pytest.importorskip("numba")
+    from roofslate.bench.folds import CELL, deep_axes
+    from roofslate.bench.growth import _ROOM, _best, _numpy
+
+    axes = deep_axes(5)
+    ours = _best(1, False)(axes)
+    assert math.isfinite(ours)
+    assert _best(1, True)(axes) == ours
+    assert grid_loop(1)(axes=axes, room=_ROOM, **CELL) == pytest.approx(ours, rel=1e-12)
+    assert _numpy(axes) == pytest.approx(ours, rel=1e-12)
+
+
+def test_outputs_of_the_cost_of_a_point_vary_along_all_axes():
+    import roofslate as rs
+    from roofslate.bench.growth import _OUTPUTS, _split
+
+    surface = Surface((2, 2, 2, 2))
+    found = rs.evaluate(list(_OUTPUTS), **surface.inputs)
+    assert {array.size for array in found.values()} == {16}
+    for axes in range(1, 7):
+        split = _split(1 << 12, axes)
+        assert len(split) == axes
+        assert np.prod([float(len(values)) for values in split.values()]) == pytest.approx(1 << 12, rel=0.15)
+
+
+def test_only_some_parts_are_measured():
+    from roofslate.errors import UnknownName
+
+    said = []
+    report = measure("small", threads=1, only=["optimum", "short-axes"], say=said.append)
+    assert said == ["measuring short axes ...", "measuring optimum ..."]
+    assert [section.title.split()[0] for section in report.sections] == ["Short", "One"]
+    with pytest.raises(UnknownName, match="did you mean 'growth'"):
+        measure("small", only=["grwoth"])
+
+
+def test_the_command_tells_the_parts():
+    from click.testing import CliRunner
+    from roofslate.cli import main
+
+    text = " ".join(CliRunner().invoke(main, ["bench", "--help"]).output.split())
+    assert f"Parts: {', '.join(PARTS)}." in text
+
+
+def test_growth_is_a_table_and_a_chart(tmp_path):
+    from roofslate.bench.chart import draw, save
+    from roofslate.errors import InputTypeError
+
+    growth = {"rs.best": {1000: 1e-3, 10**6: 2e-3}, "NumPy": {1000: 5e-5}}
+    report = Report({}, [Section("Growth", notes=["a note"], growth=growth)])
+    assert "| 1,000 | 1 ms | 50 µs |" in report.markdown
+    assert "| 1,000,000 | 2 ms |  |" in report.markdown
+    assert "1,000,000  2 ms" in str(report)
+    assert json.loads(report.json)["sections"][0]["growth"]["rs.best"]["1000000"] == 2e-3
+    ax = draw(growth)
+    assert [list(line.get_ydata()) for line in ax.lines] == [[1e-3, 2e-3], [5e-5]]
+    assert {text.get_text() for text in ax.texts} >= set(growth)
+    save(report, tmp_path / "growth.svg")
+    assert (tmp_path / "growth.svg").stat().st_size > 1000
+    with pytest.raises(InputTypeError, match="growth"):
+        save(Report({}, []), tmp_path / "none.svg")
+
+
+def test_the_full_size_is_what_is_promised():
+    full = SIZES["full"]
+    assert np.prod(full.search) == 16 * 8 * 512 * 1024
+    assert full.deep**5 == 976_562_500_000
+    assert full.wide**4 > 1e9
+    assert full.cube**3 == 10**9
+    assert full.long_table == 5_000_000
+    assert (full.stored[0], full.stored[-1]) == (10**6, 5 * 10**8)

@@ -287,7 +287,7 @@ def test_best_of_large_grids(name, order, instruction_sets, bits):
         if axis in WORDS:
             axes[axis] = WORDS[axis][:n]
         else:
-            values = CENTRES[axis] * (rng.choice(FACTORS, n) if order == "tied" else 0.02 + 6 * rng.random(n))
+            values = CENTRES[axis] * (rng.choice(FACTORS, n) if order == "tied" else 0.05 + 6 * rng.random(n))
             axes[axis] = {"rising": np.sort, "falling": lambda v: np.sort(v)[::-1]}.get(order, lambda v: v)(values)
     inputs = {**axes, **{key: value for key, value in inputs.items() if key not in axes}}
     over = list(axes) if over is None else over
@@ -964,6 +964,7 @@ def test_a_billion_points_take_no_more_memory_than_a_million(name, run_python):
 
 INTERRUPT = """
 import os, signal, threading, time
+import pandas, xarray  # what a first call loads
 
 sent, ticks = [], []
 stop = threading.Event()

@@ -8,11 +8,13 @@ import io
 import logging
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from roofslate.bench.machine import Size
 from roofslate.bench.report import Section, line_of
 from roofslate.bench.timing import Contender, ratio, take_turns
+
+if TYPE_CHECKING:
+    from roofslate.bench.machine import Size
 
 __all__ = ["measure_calculators"]
 
@@ -82,5 +84,8 @@ def measure_calculators(how: Size) -> Section:
             logging.disable(logging.NOTSET)
     section.lines = [line_of(mine, "")]
     section.lines += [line_of(c, "", ratio(c, mine), "takes {:,.0f} x as long") for c in others]
-    section.notes.append("these look at each operation of a layer, and llm-analysis at the prefill too: more detail")
+    if others:
+        section.notes.append(
+            "the others look at each operation of a layer, llm-analysis at the prefill too: more detail"
+        )
     return section

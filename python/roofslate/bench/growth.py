@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from roofslate import _core
 from roofslate.bench.folds import CELL, WHERE, deep_axes
-from roofslate.bench.machine import Size
 from roofslate.bench.report import Section, line_of, rate_text
 from roofslate.bench.rivals import Surface
 from roofslate.bench.search_rivals import LIMIT, grid_loop
 from roofslate.bench.timing import Contender, take_turns
+
+if TYPE_CHECKING:
+    from roofslate.bench.machine import Size
 
 __all__ = ["measure_growth", "measure_point_cost"]
 
@@ -30,7 +32,7 @@ _OUTPUTS = (
     "model_flops_utilization",
     "memory_compute_ratio",
 )
-_CHAIN = ("kv_fetch_time", "memory_time", "pass_time", "cost_per_token", "reduced_cost_per_token")
+_CHAIN = ("kv_fetch_time", "memory_time", "pass_time", "cost_per_token")
 _AXES = ("context_length", "batch_size", "hbm_bandwidth", "peak_flops", "chips", "kv_bytes_per_token")
 _ROOM = 192e9  # of a chip, as WHERE has it
 

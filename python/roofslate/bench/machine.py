@@ -131,6 +131,7 @@ def machine_facts(size: str, threads: int, load: float) -> dict[str, str]:
     except OSError:
         pass
     return {
+        "date": time.strftime("%Y-%m-%d"),
         "roofslate": f"{__version__}, instructions {_core.instruction_set()}",
         "processor": f"{model}, {os.cpu_count()} cores, {threads} threads used",
         "load average": f"{load:.2f} before, {os.getloadavg()[0]:.2f} after (the benchmark itself among it)",
