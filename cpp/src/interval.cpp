@@ -4,22 +4,25 @@ namespace roofslate
 {
     namespace
     {
-        Range range_of_view(const View& view, const std::vector<std::size_t>& shape, std::size_t axis)
+        // Of the values from `data` on, over the axes from `axis` on; false: one of them is NaN.
+        bool widen(Range& all, const double* data, const View& view, const std::vector<std::size_t>& shape, std::size_t axis)
         {
+            while (axis < shape.size() && !(view.axes >> axis & 1))
+                ++axis;
             if (axis == shape.size())
-                return {*view.data, *view.data};
-            if (!(view.axes >> axis & 1))
-                return range_of_view(view, shape, axis + 1);
-            Range all{HUGE_VAL, -HUGE_VAL};
-            View at = view;
-            for (std::size_t i = 0; i < shape[axis]; ++i, at.data += view.stride[axis])
             {
-                const Range r = range_of_view(at, shape, axis + 1);
-                if (!r.known())
-                    return {};
-                all = {std::min(all.low, r.low), std::max(all.high, r.high)};
+                all = {std::min(all.low, *data), std::max(all.high, *data)};
+                return *data == *data;
             }
-            return all;
+            bool ordered = true;
+            for (std::size_t i = 0; i < shape[axis] && ordered; ++i, data += view.stride[axis])
+                ordered = widen(all, data, view, shape, axis + 1);
+            return ordered;
+        }
+        Range range_of_view(const View& view, const std::vector<std::size_t>& shape)
+        {
+            Range all{HUGE_VAL, -HUGE_VAL};
+            return widen(all, view.data, view, shape, 0) ? all : Range{};
         }
     }
 
@@ -34,7 +37,7 @@ namespace roofslate
             if (n.is_constant())
                 out = {n.value, n.value};
             else if (n.is_leaf())
-                out = graph.points(n.axes) <= most_searched_values ? range_of_view(graph.view(n), graph.shape(), 0) : Range{};
+                out = graph.points(n.axes) <= most_searched_values ? range_of_view(graph.view(n), graph.shape()) : Range{};
             else
                 out = range_of(n.op, of(n.argument[0]), of(n.argument[1]), of(n.argument[2]));
         }

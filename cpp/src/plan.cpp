@@ -80,7 +80,7 @@ namespace roofslate
                 : graph_(graph), ranges_(ranges), set_(set), pass_(arena), kept_(arena), kept_rows_(arena), rows_(arena), records_(std::size_t(graph.size()), arena), work_(arena), free_strips_(arena), steps_(arena)
             {
                 pass_.outputs = outputs;
-                pass_.program.reserve(32), pass_.references.reserve(32), steps_.reserve(32), work_.reserve(64);
+                pass_.program.reserve(32), pass_.references.reserve(32), pass_.arrays.reserve(16), steps_.reserve(32), work_.reserve(64);
                 std::stable_sort(pass_.outputs.begin(), pass_.outputs.end(), [](const Output& a, const Output& b) { return a.node < b.node; });
             }
 
@@ -174,7 +174,7 @@ namespace roofslate
             bool worth_a_row(int i)
             {
                 constexpr int least = 2; // more than to read it
-                return pass_.rows > 1 && pass_.row <= most_row_values && on_row(i) && (node(i).axes & ~row_axes_) == 0 && cost(i, true) >= least;
+                return pass_.rows > 1 && pass_.row <= most_row_values && on_row(i) && (node(i).axes & ~row_axes_) == 0 && (of(i).divides || cost(i, true) >= least);
             }
             void begin_walk() { walk_ = ++walks_; }
             int next_of_walk() // -1: it has been there
@@ -201,8 +201,12 @@ namespace roofslate
                     else if (worth_keeping(i))
                         kept_.push_back(i);
                     else
+                    {
+                        if (node(i).op == Op::div && no_check_of_quotient(i))
+                            of(node(i).argument[1]).divides = set_.fused; // a row has reciprocals
                         for (int k = 0; k < node(i).arity(); ++k)
                             work_.push_back(node(i).argument[std::size_t(k)]);
+                    }
                 }
                 std::sort(kept_.begin(), kept_.end());
                 std::sort(kept_rows_.begin(), kept_rows_.end());
@@ -258,6 +262,12 @@ namespace roofslate
             }
             void order_steps()
             {
+                const auto steady = [&](const Reference& r) {
+                    if (r.source == Source::row)
+                        return (pass_.arrays[std::size_t(r.number)].view.axes & ~row_axes_) == 0;
+                    return r.source == Source::strip || steps_[std::size_t(r.number)].depth == 0;
+                };
+                pass_.first_moving = std::size_t(std::stable_partition(pass_.references.begin(), pass_.references.end(), steady) - pass_.references.begin());
                 std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.depth < b.depth; });
                 pass_.values = int(steps_.size());
                 pass_.first_step.assign(pass_.outer.size() + 1, steps_.size());
@@ -287,7 +297,7 @@ namespace roofslate
                     if (is_kept_row(i))
                     {
                         r.view.data = std::find_if(rows_.begin(), rows_.end(), [&](const Output& o) { return o.node == i; })->data;
-                        pass_.arrays.push_back(r);
+                        pass_.arrays.push_back(std::move(r));
                         return number;
                     }
                     r.view = is_kept(i) ? *(*kept_views_)[std::size_t(i)] : graph_.view(node(i));
@@ -299,7 +309,22 @@ namespace roofslate
                         r.expand = r.expand || r.view.stride[std::size_t(pass_.inner[k])] != length;
                         length *= std::ptrdiff_t(graph_.shape()[std::size_t(pass_.inner[k])]);
                     }
-                    pass_.arrays.push_back(r);
+                    pass_.arrays.push_back(std::move(r));
+                }
+                return number;
+            }
+            // The reciprocals of an array of the row alone, or -1 where they do not pay.
+            int reciprocals_of(int i)
+            {
+                if (!set_.fused || pass_.rows == 1 || pass_.row > most_row_values || !is_array(i) || (node(i).axes & ~row_axes_))
+                    return -1;
+                int& number = of(i).reciprocals;
+                if (number < 0)
+                {
+                    Row r;
+                    r.reciprocal_of = array_of(i);
+                    number = int(pass_.arrays.size());
+                    pass_.arrays.push_back(std::move(r));
                 }
                 return number;
             }
@@ -426,6 +451,11 @@ namespace roofslate
                 case Op::div:
                     if (place == 1)
                         return binary(Code::divide_into);
+                    if (const int r = on_row(other) && no_check_of_quotient(i) ? reciprocals_of(other) : -1; r >= 0)
+                    {
+                        binary(Code::divide_proved);
+                        return refer(true, Source::row, r);
+                    }
                     if (on_row(other) || !set_.fused)
                         return binary(Code::divide);
                     binary(no_check_of_quotient(i) ? Code::divide_proved : Code::divide_constant);
@@ -454,7 +484,8 @@ namespace roofslate
 
             struct Record // what the planner knows of a node
             {
-                int value = -1, array = -1, strip = -1; // its number among the values, arrays and saved strips of the pass
+                int value = -1, array = -1, reciprocals = -1, strip = -1; // its number among the values, arrays and saved strips of the pass
+                bool divides = false;                   // is a divisor whose reciprocal will do
                 int uses = 0;                           // still to come
                 int seen = 0, counted = 0;              // by walks with this number
             };
@@ -518,11 +549,11 @@ namespace roofslate
         };
         thread_local Cache cache;
     }
-    std::shared_ptr<double[]> aligned_doubles(std::size_t n)
+    void GiveBack::operator()(double* p) const { cached ? cache.give(p) : Cache::release(p); }
+    Doubles aligned_doubles(std::size_t n)
     {
-        if (n <= Cache::size)
-            return {cache.take(), [](double* p) { cache.give(p); }};
-        return {Cache::allocate(n), &Cache::release};
+        const bool cached = n <= Cache::size;
+        return {cached ? cache.take() : Cache::allocate(n), GiveBack{cached}};
     }
     double reciprocal(double divisor)
     {

@@ -16,7 +16,7 @@ namespace roofslate
     namespace
     {
         constexpr std::size_t longest_segment = 65536;         // points of a row in one call of the machine
-        constexpr std::size_t inspected_segment = 4096;         // ... where they are inspected first
+        constexpr std::size_t inspected_segment = 512;          // ... where they are inspected first: the next one is fetched meanwhile
         constexpr std::size_t gathered_segment = 2048;         // ... where arrays must be gathered
         constexpr std::size_t chunk_points = 262144;           // points a thread takes at a time: a huge page of results
         constexpr std::size_t chunk_points_of_tables = 65536;  // ... where few rows are many bytes
@@ -102,19 +102,29 @@ namespace roofslate
             row.view.data = row.copy.get(), row.view.stride = stride, row.step = 1;
         }
 
+        void invert(Row& row, const Row& of, const Pass& pass, const InstructionSet& set)
+        {
+            row.copy = aligned_doubles(pass.row);
+            Instruction program[4];
+            program[0].code = Code::load, program[0].operand.scalar = 1;
+            program[1].code = Code::divide, program[1].operand = {of.view.data, 1, 0};
+            program[2].code = Code::write, program[2].result = row.copy.get();
+            set.run(program, 0, pass.row, false);
+            row.view.data = row.copy.get();
+        }
+
         // What one thread needs to run a pass.
         class Worker
         {
         public:
-            Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream)
-                : pass_(pass), set_(set), stream_(stream), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_)
+            Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream, std::size_t ahead)
+                : pass_(pass), set_(set), stream_(stream), ahead_(ahead), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_)
             {
-                std::size_t uneven = 0;
                 for (const Row& a : pass.arrays)
-                    uneven += a.step != 1;
+                    uneven_ += a.step != 1;
                 for (const Output& o : pass.outputs)
-                    uneven += step_of(o) != 1;
-                gathered_ = aligned_doubles(uneven * gathered_segment);
+                    uneven_ += step_of(o) != 1;
+                gathered_ = aligned_doubles(uneven_ * gathered_segment);
                 for (const Reference& r : pass.references)
                     if (r.source == Source::strip)
                     {
@@ -135,7 +145,7 @@ namespace roofslate
                     const std::size_t row = unit / per_row, begin = unit % per_row * segment;
                     if (row != row_)
                         start(row);
-                    if (even())
+                    if (!uneven_)
                         set_.run(program_.data(), begin, std::min(begin + segment, pass_.row), stream_);
                     else
                         run_uneven(begin, std::min(begin + segment, pass_.row));
@@ -143,7 +153,6 @@ namespace roofslate
             }
 
         private:
-            bool even() const { return !uneven_; }
             std::ptrdiff_t step_of(const Output& o) const { return pass_.inner.empty() ? 1 : o.stride[std::size_t(pass_.inner.back())]; }
             Operand& field(const Reference& r)
             {
@@ -162,40 +171,48 @@ namespace roofslate
                 for (std::size_t k = pass_.first_step[std::min(moved, pass_.first_step.size() - 1)]; k < pass_.steps.size(); ++k)
                 {
                     const ScalarStep& s = pass_.steps[k];
+                    const auto x = [&](std::size_t a) { return values_[std::size_t(s.argument[a])]; };
                     double& result = values_[std::size_t(s.result)];
-                    if (s.op == Op::input)
-                        result = s.view.data[odometer_.offset(s.view.stride)];
-                    else if (s.op == Op::constant)
-                        result = s.constant;
-                    else
+                    switch (s.op) // the common ones here: rows may be short
                     {
-                        double x[3] = {};
+                    case Op::input: result = s.view.data[odometer_.offset(s.view.stride)]; break;
+                    case Op::constant: result = s.constant; break;
+                    case Op::add: result = x(0) + x(1); break;
+                    case Op::mul: result = x(0) * x(1); break;
+                    case Op::div: result = x(0) / x(1); break;
+                    default:
+                    {
+                        double all[3] = {};
                         for (std::size_t a = 0; a < 3 && s.argument[a] >= 0; ++a)
-                            x[a] = values_[std::size_t(s.argument[a])];
-                        result = evaluate(s.op, s.routine, x);
+                            all[a] = x(a);
+                        result = evaluate(s.op, s.routine, all);
+                    }
                     }
                 }
-                uneven_ = false;
-                for (std::size_t k = 0; k < row_of_array_.size(); ++k)
+                for (std::size_t k = 0; k < pass_.outputs.size(); ++k)
                 {
-                    row_of_array_[k] = pass_.arrays[k].view.data + odometer_.offset(pass_.arrays[k].view.stride);
-                    uneven_ = uneven_ || pass_.arrays[k].step != 1;
-                }
-                for (std::size_t k = 0; k < row_of_output_.size(); ++k)
-                {
-                    const Output& o = pass_.outputs[k];
-                    row_of_output_[k] = o.data + odometer_.offset(o.stride);
+                    row_of_output_[k] = pass_.outputs[k].data + odometer_.offset(pass_.outputs[k].stride);
                     program_[std::size_t(pass_.writes[k])].result = row_of_output_[k];
-                    uneven_ = uneven_ || step_of(o) != 1;
                 }
-                for (const Reference& r : pass_.references)
-                    switch (r.source)
-                    {
-                    case Source::scalar: field(r).scalar = values_[std::size_t(r.number)]; break;
-                    case Source::reciprocal: field(r).scalar = reciprocal(values_[std::size_t(r.number)]); break;
-                    case Source::row: field(r).memory = row_of_array_[std::size_t(r.number)], field(r).step = 1; break;
-                    case Source::strip: break;
-                    }
+                for (std::size_t k = moved == 0 ? 0 : pass_.first_moving; k < pass_.references.size(); ++k)
+                    fill(pass_.references[k]);
+            }
+            void fill(const Reference& r)
+            {
+                Operand& o = field(r);
+                switch (r.source)
+                {
+                case Source::scalar: o.scalar = values_[std::size_t(r.number)]; break;
+                case Source::reciprocal: o.scalar = reciprocal(values_[std::size_t(r.number)]); break;
+                case Source::row:
+                {
+                    const View& view = pass_.arrays[std::size_t(r.number)].view;
+                    o.memory = row_of_array_[std::size_t(r.number)] = view.data + odometer_.offset(view.stride);
+                    o.step = 1, o.ahead = ahead_;
+                    break;
+                }
+                case Source::strip: break;
+                }
             }
             // A segment whose arrays or results do not lie point by point: through buffers.
             void run_uneven(std::size_t begin, std::size_t end)
@@ -238,11 +255,13 @@ namespace roofslate
             std::pmr::monotonic_buffer_resource arena_{buffer_.data(), buffer_.size()};
             const Pass& pass_;
             const InstructionSet& set_;
-            bool stream_, uneven_ = false;
+            bool stream_;
+            std::size_t uneven_ = 0; // arrays and results that do not lie point by point along the row
+            std::size_t ahead_; // doubles by which arrays are asked for early
             Odometer odometer_;
             List<Instruction> program_;
             List<double> values_;
-            std::shared_ptr<double[]> strips_, gathered_;
+            Doubles strips_, gathered_;
             List<const double*> row_of_array_;
             List<double*> row_of_output_;
             std::size_t row_ = none;
@@ -317,7 +336,9 @@ namespace roofslate
                 AxisSet beyond = r.view.axes;
                 for (const int k : pass.inner)
                     beyond &= ~(AxisSet(1) << k);
-                if (r.expand || (r.step != 1 && !beyond && pass.row <= longest_segment))
+                if (r.reciprocal_of >= 0)
+                    invert(r, pass.arrays[std::size_t(r.reciprocal_of)], pass, set);
+                else if (r.expand || (r.step != 1 && !beyond && pass.row <= longest_segment))
                     spread(r, pass, graph);
                 gathers = gathers || r.step != 1;
             }
@@ -341,7 +362,7 @@ namespace roofslate
 
             std::atomic<std::size_t> next{0};
             const auto work = [&](bool calling) {
-                Worker worker(pass, graph, set, stream);
+                Worker worker(pass, graph, set, stream, options.inspect ? segment : 0);
                 for (std::size_t c; (c = next++) < chunks && !progress.stopped();)
                 {
                     const std::size_t last = std::min(units, (c + 1) * chunk);

@@ -243,6 +243,10 @@ namespace
             {
                 constant.code = Code::divide_proved;
                 EXPECT_TRUE(same_bits(run({constant}, {a})[0], a / d)) << std::hexfloat << a << " / " << d << ", proved";
+                const double r = 1 / d;
+                Instruction along = with_memory(Code::divide_proved, &d);
+                along.second.memory = &r, along.second.step = 1;
+                EXPECT_TRUE(same_bits(run({along}, {a})[0], a / d)) << std::hexfloat << a << " / " << d << ", along the row";
             }
         };
         for (const double d : hard_numbers())
@@ -272,6 +276,32 @@ namespace
                 const double got = run({i}, {x.a})[0];
                 ASSERT_TRUE(same_bits(got, x.a / x.d)) << std::hexfloat << x.a << " / " << x.d << " gives " << got << ", not " << x.a / x.d;
             }
+    }
+
+    TEST_P(Machine, DivisionAlongARowWithReciprocals)
+    {
+        const std::vector<Division> hard = hard_divisions(0, 0, 1000);
+        std::vector<double> a, d, r;
+        for (const Division& x : hard)
+            a.push_back(x.a), d.push_back(x.d), r.push_back(1 / x.d);
+        Instruction i = with_memory(Code::divide_proved, d.data());
+        i.second.memory = r.data(), i.second.step = 1;
+        const std::vector<double> got = run({i}, a);
+        for (std::size_t k = 0; k < a.size(); ++k)
+            ASSERT_TRUE(same_bits(got[k], a[k] / d[k])) << std::hexfloat << a[k] << " / " << d[k];
+    }
+    TEST_P(Machine, CountsWhatLiesOutside)
+    {
+        std::vector<double> values(3 * 16 * set.strip + 5, 2.0);
+        EXPECT_EQ(set.outside(values.data(), values.size(), 2, 2, false), 0u);
+        EXPECT_EQ(set.outside(values.data(), values.size(), 2, 3, true), values.size());
+        std::size_t bad = 0;
+        for (std::size_t k = 0; k < values.size(); k += 37, ++bad)
+            values[k] = bad % 3 == 0 ? NAN : bad % 3 == 1 ? 0.5
+                                                          : HUGE_VAL;
+        EXPECT_EQ(set.outside(values.data(), values.size(), 1, 3, true), bad);
+        for (std::size_t n = 0; n < 40; ++n)
+            EXPECT_EQ(set.outside(values.data() + 1, n, 1, 3, false), n < 37 ? 0u : 1u) << n;
     }
 
     TEST_P(Machine, EveryLengthOfARow)

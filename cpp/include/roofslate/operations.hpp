@@ -183,6 +183,8 @@ namespace roofslate::ROOFSLATE_SET
                 }
                 // where an operand is memory
                 const double* const p = o.memory ? memory_at<Partial>(o, point, points, padded) : nullptr;
+                if (o.ahead) // beyond the end of an array it does no harm
+                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) __builtin_prefetch(p + o.ahead + j * width);
                 switch (q->code)
                 {
                 case Code::load: ROOFSLATE_EACH(a[j] = Value::load(p + j * width))
@@ -192,6 +194,11 @@ namespace roofslate::ROOFSLATE_SET
                 case Code::multiply: ROOFSLATE_EACH(a[j] = a[j] * Value::load(p + j * width))
                 case Code::divide: ROOFSLATE_EACH(a[j] = a[j] / Value::load(p + j * width))
                 case Code::divide_into: ROOFSLATE_EACH(a[j] = Value::load(p + j * width) / a[j])
+                case Code::divide_proved:
+                {
+                    const double* const r = memory_at<Partial>(q->second, point, points, padded_second);
+                    ROOFSLATE_EACH(a[j] = corrected(a[j], Value::load(p + j * width), Value::load(r + j * width)))
+                }
                 case Code::maximum: ROOFSLATE_EACH(a[j] = max(a[j], Value::load(p + j * width)))
                 case Code::maximum_of: ROOFSLATE_EACH(a[j] = max(Value::load(p + j * width), a[j]))
                 case Code::maximum_proved: ROOFSLATE_EACH(a[j] = plain_max(a[j], Value::load(p + j * width)))
@@ -277,13 +284,27 @@ namespace roofslate::ROOFSLATE_SET
                 last.values[k] = k < lanes ? p[k] : elsewhere;
             return Value::load(last.values);
         }
+        // Counts in blocks: as a rule all values of one are good, which takes no counting.
+        template <class Good> std::size_t count_bad(std::size_t n, Good good)
+        {
+            constexpr std::size_t vectors = 16, block = vectors * width;
+            const auto bad = [&](std::size_t i, std::size_t lanes) { return select(good(i, lanes), Value(0.0), Value(1.0)); };
+            std::size_t found = 0, i = 0;
+            for (; i + block <= n; i += block)
+            {
+                auto well = good(i, width);
+                _Pragma("GCC unroll 16") for (std::size_t j = 1; j < vectors; ++j) well = well && good(i + j * width, width);
+                if (!all(well))
+                    found += count(block, [&](std::size_t k, std::size_t lanes) { return bad(i + k, lanes); });
+            }
+            return found + count(n - i, [&](std::size_t k, std::size_t lanes) { return bad(i + k, lanes); });
+        }
         std::size_t outside(const double* values, std::size_t n, double low, double high, bool above_low)
         {
-            const Value least(low), most(high), one(1.0), zero(0.0);
-            return count(n, [&](std::size_t i, std::size_t lanes) {
-                const Value x = loaded(values + i, lanes, high);
-                return select((above_low ? least < x : least <= x) && x <= most, zero, one);
-            });
+            const Value least(low), most(high);
+            if (above_low)
+                return count_bad(n, [&](std::size_t i, std::size_t lanes) { const Value x = loaded(values + i, lanes, high); return least < x && x <= most; });
+            return count_bad(n, [&](std::size_t i, std::size_t lanes) { const Value x = loaded(values + i, lanes, high); return least <= x && x <= most; });
         }
         std::size_t above(const double* values, const double* limits, std::size_t n)
         {

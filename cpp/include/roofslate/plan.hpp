@@ -12,6 +12,14 @@ namespace roofslate
     using Arena = std::pmr::memory_resource;
     template <class T> using List = std::pmr::vector<T>;
 
+    struct GiveBack
+    {
+        bool cached = false;
+        void operator()(double* p) const;
+    };
+    using Doubles = std::unique_ptr<double[], GiveBack>; // on a cache line
+    Doubles aligned_doubles(std::size_t n);
+
     struct Output // where a node's values go: strides count doubles
     {
         int node;
@@ -53,11 +61,14 @@ namespace roofslate
         View view;
         std::ptrdiff_t step = 1;          // not 1: gathered
         bool expand = false;              // does not run evenly along merged axes: copied once before the pass
-        std::shared_ptr<double[]> copy{};
+        int reciprocal_of = -1;           // filled before the pass from the array of this number
+        Doubles copy{};
     };
     struct Pass
     {
         explicit Pass(Arena* arena) : outer(arena), inner(arena), steps(arena), first_step(arena), program(arena), references(arena), arrays(arena), outputs(arena), writes(arena) {}
+        Pass(Pass&&) = default;
+        Pass& operator=(Pass&&) = default;
 
         AxisSet axes = 0;
         List<int> outer; // loops, slowest first
@@ -68,6 +79,7 @@ namespace roofslate
         int values = 0;
         List<Instruction> program;
         List<Reference> references;
+        std::size_t first_moving = 0; // references from here on differ from row to row
         List<Row> arrays;
         List<Output> outputs; // in order of Code::write
         List<int> writes;     // their instructions
@@ -80,12 +92,11 @@ namespace roofslate
         explicit Plan(Arena* arena) : passes(arena), kept(arena), constants(arena) {}
 
         List<Pass> passes;                      // in order of execution
-        List<std::shared_ptr<double[]>> kept;   // results of passes that later passes read
+        List<Doubles> kept;                     // results of passes that later passes read
         List<Output> constants;
     };
     Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set, Arena* arena = std::pmr::get_default_resource());
 
-    std::shared_ptr<double[]> aligned_doubles(std::size_t n);
     // 1 / divisor, or 0 where a division by it can't be done with the reciprocal.
     double reciprocal(double divisor);
 }

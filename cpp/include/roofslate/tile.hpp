@@ -22,7 +22,7 @@ namespace roofslate
         divide,           // value / operand
         divide_into,      // operand / value
         divide_constant,  // by a scalar with a reciprocal, checked lane by lane
-        divide_proved,    // the same where the ranges prove that no check is needed
+        divide_proved,    // by a scalar or memory with reciprocals, where the ranges prove that no check is needed
         maximum,          // max(value, operand)
         maximum_of,       // max(operand, value)
         maximum_proved,   // no NaN, and not two zeros
@@ -41,6 +41,7 @@ namespace roofslate
         const double* memory = nullptr; // nullptr: the scalar
         std::size_t step = 0;
         double scalar = 0;
+        std::size_t ahead = 0; // of a row: doubles by which memory is asked for early
     };
     struct Instruction
     {
@@ -48,7 +49,7 @@ namespace roofslate
         std::uint8_t op = 0;        // of a call: the Op
         std::uint8_t place = 0;     // of a call: which argument the running value is
         Operand operand;
-        Operand second;             // choose, and calls with three arguments; of a division by a scalar: its reciprocal, 0 if unusable
+        Operand second;             // choose, and calls with three arguments; of a division: the reciprocal, 0 if unusable
         double* result = nullptr;   // write, save
         const void* routine = nullptr;
     };
