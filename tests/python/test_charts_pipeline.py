@@ -335,7 +335,7 @@ def test_the_hop_is_what_its_parts_add_up_to_where_they_are_given() -> None:
 
 
 def test_errors_name_what_was_given() -> None:
-    with pytest.raises(ValueRangeError, match=r"pipeline_stages must be a whole number, got 2\.5"):
+    with pytest.raises(ValueRangeError, match=r"pipeline_stages: a drawing has a whole number of them, got 2\.5"):
         charts.pipeline_inference(pipeline_stages=2.5)
     with pytest.raises(ValueRangeError, match="microbatches"):
         charts.training_bubble(microbatches=0)

@@ -11,8 +11,10 @@ from roofslate.charts._chart import Chart
 from roofslate.charts.attention import attention_flops
 from roofslate.charts.between_racks import moe_stack, two_racks
 from roofslate.charts.context import cost_vs_context, cost_vs_pass_length
+from roofslate.charts.drain import device_occupancy, drain_times
 from roofslate.charts.economics import cost_vs_batch, fast_mode
 from roofslate.charts.hardware import machine_balance, roofline
+from roofslate.charts.overtraining import overtraining, overtraining_tornado
 from roofslate.charts.pipeline import pipeline_inference, pipeline_latency, training_bubble
 from roofslate.charts.pricing import price_map
 from roofslate.charts.rack_diagrams import moe_layer, rack
@@ -23,8 +25,8 @@ from roofslate.charts.scheduling import train_schedule
 from roofslate.charts.serving import decode_tensor, latency_vs_batch
 from roofslate.charts.session import chat_session
 from roofslate.charts.stages import hop_path, memory_vs_stages
-from roofslate.charts.storage import device_occupancy, drain_times, retrieve_or_hold, tier_cost
-from roofslate.charts.training import compute_buckets, equal_cost, overtraining, overtraining_tornado
+from roofslate.charts.storage import retrieve_or_hold, tier_cost
+from roofslate.charts.training import compute_buckets, equal_cost
 from roofslate.errors import UnknownName, unknown
 
 __all__ = [

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from roofslate.catalogs import Preset, storage
 from roofslate.charts import _draw
 from roofslate.charts._chart import filled, number
 from roofslate.errors import InputTypeError, ValueRangeError
-
-if TYPE_CHECKING:
-    from matplotlib.axis import Axis
 
 __all__ = [
     "RECOMPUTE",
@@ -21,10 +18,8 @@ __all__ = [
     "device_of",
     "find_tier",
     "looks_of",
-    "moment",
     "named_tiers",
     "scenario",
-    "time_axis",
 ]
 
 TIERS = {"HBM": "HBM", "DDR": "DDR", "flash": "NVMe", "disk": "HDD"}
@@ -35,18 +30,6 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "flash": {"color": "#00795A", "linestyle": "-.", "marker": "^"},
     "disk": {"color": "#A0467E", "linestyle": (0, (7, 2)), "marker": "D"},
     RECOMPUTE: {"color": "#555555", "linestyle": ":", "marker": "X"},
-}
-# Where a logarithmic axis of times has ticks, as people count time.
-_MOMENTS = {
-    **{10.0**k: f"{10 ** (k + 6)} µs" for k in range(-6, -3)},
-    **{10.0**k: f"{10 ** (k + 3)} ms" for k in range(-3, 0)},
-    1.0: "1 s",
-    10.0: "10 s",
-    60.0: "1 min",
-    600.0: "10 min",
-    3600.0: "1 h",
-    21600.0: "6 h",
-    **{86400.0 * 10**k: f"{10**k:,} d" for k in range(5)},
 }
 
 
@@ -119,22 +102,3 @@ def looks_of(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
     labels = list(labels)
     spare = iter(_draw.styles(len(labels) + 1)[1:])
     return {label: _LOOKS[label] if label in _LOOKS else next(spare) for label in labels}
-
-
-def moment(seconds: float) -> str:
-    return _MOMENTS.get(seconds) or _draw.text_of(seconds, "s")
-
-
-def time_axis(axis: Axis) -> None:
-    """Write the ticks of a logarithmic axis of times in seconds, minutes, hours and days."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
-
-    bounds: Any = axis.axes.spines["bottom"].get_bounds()
-    low, high = sorted(axis.get_view_interval()) if bounds is None else bounds
-    kept = [moment for moment in _MOMENTS if low * (1 - 1e-9) <= moment <= high * (1 + 1e-9)]
-    inches = axis.axes.get_window_extent().width / axis.axes.figure.dpi
-    kept = kept[:: max(1, math.ceil(0.55 * len(kept) / inches))]
-    axis.set_major_locator(FixedLocator(kept))
-    axis.set_major_formatter(FuncFormatter(lambda x, _: _MOMENTS.get(min(_MOMENTS, key=lambda t: abs(t - x)), "")))
-    axis.set_minor_formatter(NullFormatter())
-    axis.set_minor_locator(NullLocator())

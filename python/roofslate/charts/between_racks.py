@@ -10,22 +10,8 @@ from typing import TYPE_CHECKING, Any
 from roofslate.catalogs import hardware, models
 from roofslate.charts import _draw
 from roofslate.charts._chart import chart, dataset, filled, number, tabulated
-from roofslate.charts.rack_diagrams import (
-    CHIP,
-    CROSSING,
-    ELLIPSIS,
-    FRAME,
-    INSIDE,
-    OUTSIDE,
-    SWITCH,
-    TIMES,
-    arrow,
-    box,
-    left_out,
-    letters,
-    supplied,
-    whole,
-)
+from roofslate.charts._diagram import arrow, box, left_out, letters, whole
+from roofslate.charts.rack_diagrams import CHIP, CROSSING, FRAME, INSIDE, OUTSIDE, SWITCH, supplied
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +111,7 @@ def two_racks(ax: Axes, table: pd.DataFrame) -> None:
     """
     ax.set_axis_off()
     left, right = ax.inset_axes((0, 0, 0.62, 1)), ax.inset_axes((0.67, 0.17, 0.33, 0.715))
-    size = letters(ax, 9, 7.0)
+    size = letters(ax, 9, (7.7, 3.85))
     _crossing_copies(left, table, size)
     _exchange_bars(right, table.attrs["marks"], size)
 
@@ -141,13 +127,15 @@ def _crossing_copies(ax: Axes, table: pd.DataFrame, size: float) -> None:
     for r, start in zip(racks, starts, strict=True):
         x0 = start * (wide + 0.5)
         if r is None:
-            ax.text((start + 0.5) * (wide + 0.5) - 0.45, 3, ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
+            ax.text(
+                (start + 0.5) * (wide + 0.5) - 0.45, 3, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size
+            )
             continue
         box(ax, (x0 - 0.2, 0.2), (wide, 6.1), "rack", **FRAME)
         ax.text(x0, 6.1, f"rack {r}, {total} chips", va="top", fontsize=size)
         for c, step in zip(chips, steps, strict=True):
             if c is None:
-                ax.text(x0 + step + 0.5, 4.75, ELLIPSIS, ha="center", va="center", fontsize=1.3 * size)
+                ax.text(x0 + step + 0.5, 4.75, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.3 * size)
                 continue
             box(ax, (x0 + step + 0.1, 4.3), (0.8, 0.9), "chip", **CHIP)
         for place, (copy, row) in enumerate(table[table["rack"] == r].iterrows()):  # noqa: B007
@@ -163,7 +151,7 @@ def _crossing_copies(ax: Axes, table: pd.DataFrame, size: float) -> None:
     speed = _draw.text_of(marks["scale_up_bandwidth"], "byte/s/chip").replace("/chip", "")
     stay = f"inside a rack: {speed} a chip"
     ax.text(-0.2, 6.85, stay, fontsize=size, color=INSIDE, va="center")
-    out = f"{leave:.3g} of {copies:,.0f}\ncopies leave,\n{marks['link_bandwidth_ratio']:.3g} {TIMES} slower"
+    out = f"{leave:.3g} of {copies:,.0f}\ncopies leave,\n{marks['link_bandwidth_ratio']:.3g} {_draw.TIMES} slower"
     if leave > 0:
         ax.text(
             last - 0.15, 1.15, out, fontsize=size, color=OUTSIDE, va="center", ha="right", bbox=_draw.HALO, zorder=5
@@ -182,7 +170,7 @@ def _exchange_bars(ax: Axes, marks: dict[str, float], size: float) -> None:
     )
     for k, (height, _, look) in enumerate(told):
         ax.bar(k, height, width=0.62, gid="slowdown", edgecolor=OUTSIDE if k else INSIDE, **look)
-        ax.text(k, height, f"{height:.2g} {TIMES}", ha="center", va="bottom", fontsize=size, weight="bold")
+        ax.text(k, height, f"{height:.2g} {_draw.TIMES}", ha="center", va="bottom", fontsize=size, weight="bold")
     ax.set(xlim=(-0.5, 2.5), ylim=(0, 1.15 * max(height for height, _, _ in told)), yticks=[])
     ax.set_xticks(range(3), [name for _, name, _ in told], fontsize=0.9 * size)
     ax.tick_params(axis="x", length=0)
@@ -267,14 +255,14 @@ def moe_stack(ax: Axes, table: pd.DataFrame) -> None:
     stages = left_out(int(marks["stages"]), _MOST_STAGES)
     shown = left_out(max(math.ceil(layers), 1), _MOST_LAYERS)
     experts = left_out(chosen, _MOST_K)
-    size = letters(ax, 9, 7.0)
+    size = letters(ax, 9, (7.7, 3.85))
     half = (len(experts) - 1) / 2
     heights = [None if e is None else 3.3 * (half - k) / max(half, 0.5) for k, e in enumerate(experts)]
     wide = sum(1.0 if k is None else 2.0 for k in shown)
     x, ends = 0.0, []
     for stage in stages:
         if stage is None:
-            ax.text(x + 0.1, 0, ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
+            ax.text(x + 0.1, 0, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
             ends.append((x - 0.25, x + 0.45))
             x += 1.6
             continue
@@ -283,7 +271,7 @@ def moe_stack(ax: Axes, table: pd.DataFrame) -> None:
         at, nodes = x, [x]
         for layer in shown:
             if layer is None:
-                ax.text(at + 0.5, 0, ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
+                ax.text(at + 0.5, 0, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
                 at += 1.0
                 nodes.append(at)
                 continue
@@ -345,7 +333,7 @@ def _stack_words(ax: Axes, marks: dict[str, float], ends: list[tuple[float, floa
     inside = f"inside a rack {k} out and {k} back in each layer"
     ax.text(-0.45, 5.75, inside, color=INSIDE, fontsize=size, va="center", ha="left")
     if len(ends) > 1:
-        between = f"between racks one residual, {beta} {TIMES} slower"
+        between = f"between racks one residual, {beta} {_draw.TIMES} slower"
         ax.text(ends[-1][1] + 0.45, 5.75, between, color=OUTSIDE, fontsize=size, va="center", ha="right")
     ratios = rf"\dfrac{{t_\mathrm{{up}}}}{{t_\mathrm{{out}}}} = \dfrac{{1}}{{{beta}}}"
     formula = rf"${ratios} \cdot {k} \cdot {n} \cdot {up_down} = {ratio}$"

@@ -30,10 +30,6 @@ def scenario(inputs: dict[str, Any]) -> dict[str, Any]:
     if isinstance(given, Preset) and "balance_context" in given.values:
         causes = {name: x for name, x in given.values.items() if name not in _OF_DECODE}
         inputs = {**causes, **{name: x for name, x in inputs.items() if name != "model"}}
-    if "weight_format" in inputs and not {"model", "weight_bytes"} & set(inputs):
-        inputs = {**board(inputs), **inputs}
-        del inputs["weight_bytes"]
-        return inputs
     return board(inputs)
 
 
@@ -231,7 +227,7 @@ def _annotate_costs(ax: Axes, table: pd.DataFrame, right: float, top: float) -> 
         text = f"crossover {where}" if tight else f"crossover\n{where}"
         ax.annotate(text, (crossover, 0), xytext=(5, 5), va="bottom", **beside)
     if 0 < break_even <= right and break_even > (threshold if threshold < right else 0):
-        ax.plot(break_even, second, "D", color="#B24700", markersize=7, label="break_even", zorder=3)
+        ax.plot(break_even, second, "D", color=_draw.RED, markersize=7, label="break_even", zorder=3)
         text = f"at a loss beyond {_draw.text_of(break_even, 'token/sequence')}"
         if 0 < crossover < math.inf:
             text += f",\n{break_even / crossover:.3g} × the crossover"

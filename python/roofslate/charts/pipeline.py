@@ -10,43 +10,29 @@ from typing import TYPE_CHECKING, Any
 from roofslate import schedules
 from roofslate.charts import _draw
 from roofslate.charts._chart import chart, number
-from roofslate.errors import ValueRangeError, unknown
+from roofslate.charts._diagram import arrow, box, inside, letters, whole
+from roofslate.errors import unknown
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 __all__ = [
-    "arrow",
-    "inside",
-    "letters_of",
     "paced",
     "pipeline_inference",
     "pipeline_latency",
     "records",
-    "rectangle",
     "training_bubble",
-    "whole",
 ]
 
 _MOST_STAGES, _MOST_BATCHES = 8, 16
 _MOST_HOP = 2  # stage times that a hop is drawn long
-_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
-_TIMES = "\N{MULTIPLICATION SIGN}"
-_RED = "#B24700"
 _DARK: dict[str, Any] = {"facecolor": "#0072B2", "edgecolor": "white"}
 _PALE: dict[str, Any] = {"facecolor": "#DDE6EE", "edgecolor": "#7F93A6"}
 _IDLE: dict[str, Any] = {"facecolor": "white", "edgecolor": "#B0B0B0", "hatch": "/////", "linewidth": 0.4}
 
 
 # --------------------------------------------------------------------------------------------------------- inputs
-
-
-def whole(name: str, inputs: dict[str, Any]) -> int:
-    value = number(name, **inputs)
-    if not value.is_integer():
-        raise ValueRangeError(f"{name} must be a whole number, got {value:g}")
-    return int(value)
 
 
 def paced(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -63,17 +49,11 @@ def _percent(share: float) -> str:
 # ------------------------------------------------------------------------------------------------ how they are drawn
 
 
-def letters_of(ax: Axes, size: tuple[float, float]) -> float:
-    """Points of letters, fewer in axes that are smaller than those of a chart of this size."""
-    across, up = (side / ax.figure.dpi for side in _draw._pixels(ax))
-    return min(9.0, max(4.0, 9.9 * min(across / size[0], up / size[1])))
-
-
-def _rows(ax: Axes, count: int, letters: float, *, bottom: float, gap: float) -> list[Axes]:
+def _rows(ax: Axes, count: int, points: float, *, bottom: float, gap: float) -> list[Axes]:
     """Divide axes into panels, one above the other; margins are in lines of letters."""
     ax.set_axis_off()
     point = ax.figure.dpi / 72 / _draw._pixels(ax)[1]
-    line = 1.25 * letters * point
+    line = 1.25 * points * point
     height = (1 - 11 * point - line * (bottom + gap * count)) / count  # the points are those of ticks and their padding
     step = height + gap * line
     made = [ax.inset_axes((0.1, 1 - (k + 1) * step, 0.9, height)) for k in range(count)]
@@ -84,32 +64,6 @@ def _rows(ax: Axes, count: int, letters: float, *, bottom: float, gap: float) ->
             panel.xaxis.set_visible(False)
             panel.spines["bottom"].set_visible(False)
     return made
-
-
-def rectangle(ax: Axes, x: float, y: float, width: float, height: float, gid: str, **look: Any) -> None:
-    from matplotlib.patches import Rectangle
-
-    ax.add_patch(Rectangle((x, y), width, height, gid=gid, **{"linewidth": 0.8, **look}))
-
-
-def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], gid: str, **more: Any) -> None:
-    from matplotlib.patches import FancyArrowPatch
-
-    look = {"arrowstyle": "-|>", "mutation_scale": 7, "linewidth": 1.0, "color": _draw.INK, "zorder": 3}
-    ax.add_patch(FancyArrowPatch(start, end, shrinkA=0, shrinkB=0, gid=gid, **{**look, **more}))
-
-
-def inside(ax: Axes, box: Sequence[float], text: str, letters: float, **look: Any) -> None:
-    """Write into a box (x, y, width, height): smaller where it is narrow, not at all where nobody could read it."""
-    x, y, width, height = box
-    across, up = (side * 72 / ax.figure.dpi for side in _draw._pixels(ax))
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
-    lines = text.split("\n")
-    room = (width / (right - left) * across - 2) / (0.65 * max(map(len, lines)))
-    room = min(room, height / (high - low) * up / (1.3 * len(lines)))
-    if room >= 4:
-        look = {"ha": "center", "va": "center", "fontsize": min(letters, room), **look}
-        ax.text(x + width / 2, y + height / 2, text, **look)
 
 
 def records(table: pd.DataFrame) -> Any:
@@ -128,19 +82,19 @@ def _gaps(boxes: pd.DataFrame, end: float) -> Iterator[tuple[float, float]]:
         yield free, end
 
 
-def _racks(panel: Axes, end: float, stages: int, shown: int, letters: float) -> None:
+def _racks(panel: Axes, end: float, stages: int, shown: int, points: float) -> None:
     """Number the rows of a timetable, rack 0 at the bottom."""
     names = [f"rack {rack}" for rack in range(shown)]
     if shown < stages:
-        names[-1] = f"{_ELLIPSIS} of {stages:,}"
+        names[-1] = f"{_draw.ELLIPSIS} of {stages:,}"
     panel.set(xlim=(0, end), ylim=(-0.06, shown))
-    panel.set_yticks([rack + 0.45 for rack in range(shown)], names, fontsize=letters)
+    panel.set_yticks([rack + 0.45 for rack in range(shown)], names, fontsize=points)
     panel.tick_params(axis="y", length=0, pad=2)
 
 
-def _heading(panel: Axes, text: str, letters: float) -> None:
+def _heading(panel: Axes, text: str, points: float) -> None:
     look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
-    panel.annotate(text, (0, 1), xytext=(0, 2), fontsize=letters, **look)
+    panel.annotate(text, (0, 1), xytext=(0, 2), fontsize=points, **look)
 
 
 # ----------------------------------------------------------------------------------------- C12, inference on a pipeline
@@ -150,7 +104,7 @@ def _pipeline_inference(*, hop_latency: Any = "2.5 ms", **inputs: Any) -> pd.Dat
     import pandas as pd
 
     inputs = paced(inputs)
-    stages, batches = (whole(name, inputs) for name in ("pipeline_stages", "microbatches"))
+    stages, batches = (whole(name, number(name, **inputs)) for name in ("pipeline_stages", "microbatches"))
     pace = {name: x for name, x in inputs.items() if name != "microbatches"}
     marks = {
         "pipeline_stages": stages,
@@ -232,33 +186,33 @@ def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
         "hops": f"with {hop} from rack to rack: {marks['full_pipeline_microbatches']:,.0f} batches fill it"
         + (f", with {batches:,} it is {_percent(marks['hops_utilization'])}" if marks["hops_utilization"] < 1 else ""),
     }
-    letters = letters_of(ax, pipeline_inference.size)
+    points = letters(ax, 9, pipeline_inference.size)
     cases = list(table["case"].unique())
-    for panel, case in zip(_rows(ax, len(cases), letters, bottom=2.2, gap=1.7), cases, strict=True):
+    for panel, case in zip(_rows(ax, len(cases), points, bottom=2.2, gap=1.7), cases, strict=True):
         boxes = table[table["case"] == case]
-        _racks(panel, end, stages, shown, letters)
-        _heading(panel, told[case], letters)
-        for box in records(boxes[boxes["start"] < end * (1 - 1e-9)]):
+        _racks(panel, end, stages, shown, points)
+        _heading(panel, told[case], points)
+        for work in records(boxes[boxes["start"] < end * (1 - 1e-9)]):
             # with one batch in flight the next is let in when it is through
-            batch = box.token if case == "lone" else box.microbatch
-            place = (box.start, box.stage, min(box.end, end) - box.start, 0.9)
-            rectangle(panel, *place, "work", **(_PALE if batch else _DARK))
-            inside(panel, place, str(batch), letters, color=_draw.INK if batch else "white")
+            batch = work.token if case == "lone" else work.microbatch
+            place = (work.start, work.stage, min(work.end, end) - work.start, 0.9)
+            box(panel, place[:2], place[2:], "work", **(_PALE if batch else _DARK))
+            inside(panel, place, str(batch), points, color=_draw.INK if batch else "white")
         for stage in range(shown):
             for start, stop in _gaps(boxes[boxes["stage"] == stage], end):
-                rectangle(panel, start, stage, stop - start, 0.9, "idle", **_IDLE)
+                box(panel, (start, stage), (stop - start, 0.9), "idle", **_IDLE)
         if case != "lone":
             _follow(panel, boxes[boxes["microbatch"] == 0], end)
         if case == "filled" and batches == stages:
             last = boxes[(boxes["token"] == 0) & (boxes["stage"] == 0)].iloc[-1]
-            frame: dict[str, Any] = {"facecolor": "none", "edgecolor": _RED, "linewidth": 2, "zorder": 3}
-            rectangle(panel, 0, 0, last["end"], 0.9, "proof", **frame)
-            rectangle(panel, last["start"], 0, last["end"] - last["start"], shown - 0.1, "proof", **frame)
+            frame: dict[str, Any] = {"facecolor": "none", "edgecolor": _draw.RED, "linewidth": 2, "zorder": 3}
+            box(panel, (0, 0), (last["end"], 0.9), "proof", **frame)
+            box(panel, (last["start"], 0), (last["end"] - last["start"], shown - 0.1), "proof", **frame)
     drawn = [f"{shown} of {stages:,} racks"] if shown < stages else []
     if marks["hop_latency"] > table.attrs["hop"]:
         drawn.append(f"hops of {_draw.text_of(table.attrs['hop'], 's')}")
-    panel.set_xlabel(f"time{_only(drawn)}", fontsize=letters)
-    panel.tick_params(axis="x", labelsize=letters)
+    panel.set_xlabel(f"time{_only(drawn)}", fontsize=points)
+    panel.tick_params(axis="x", labelsize=points)
     _draw.scale_ticks(panel.xaxis, "s")
 
 
@@ -274,9 +228,9 @@ def _follow(panel: Axes, first: pd.DataFrame, end: float) -> None:
         if start >= end:
             break
         if to < stage:
-            arrow(panel, (out, stage), (start, 0.9), "wrap", color=_RED, linewidth=1.3)
+            arrow(panel, (out, stage), (start, 0.9), "wrap", color=_draw.RED, linewidth=1.3)
         elif start > out:
-            arrow(panel, (out, stage + 0.45), (start, to + 0.45), "hop", color=_RED)
+            arrow(panel, (out, stage + 0.45), (start, to + 0.45), "hop", color=_draw.RED)
 
 
 # ------------------------------------------------------------------------------------------- C13, one rack against many
@@ -284,7 +238,7 @@ def _follow(panel: Axes, first: pd.DataFrame, end: float) -> None:
 
 def _pipeline_latency(**inputs: Any) -> pd.DataFrame:
     inputs = {"hop_latency": 0, **paced(inputs)}
-    stages = whole("pipeline_stages", inputs)
+    stages = whole("pipeline_stages", number("pipeline_stages", **inputs))
     names = ("stage_time", "hop_latency", "pipeline_latency")
     marks = {"pipeline_stages": float(stages)} | {name: number(name, **inputs) for name in names}
     marks["one_rack_latency"] = number("pipeline_latency", **{**inputs, "hop_latency": 0})
@@ -326,7 +280,7 @@ def pipeline_latency(ax: Axes, table: pd.DataFrame) -> None:
     """
     marks = table.attrs["marks"]
     stages, shown, hop = int(marks["pipeline_stages"]), len(table), marks["hop_latency"]
-    letters = letters_of(ax, pipeline_latency.size)
+    points = letters(ax, 9, pipeline_latency.size)
     one = -1.9  # height of the row of one rack
     end = float(table["end"].iloc[-1]) + hop
     ax.set(xlim=(-0.004 * end, 1.004 * end), ylim=(one - 0.9, shown + 0.75))
@@ -335,34 +289,34 @@ def pipeline_latency(ax: Axes, table: pd.DataFrame) -> None:
         look = _DARK if row % 2 == 0 else {**_DARK, "facecolor": "#56A0CC"}
         for start, stop, y, gid in ((at.start, at.end, row, "stage"), (at.one_rack_start, at.one_rack_end, one, "one")):
             place = (start, y, stop - start, 0.9)
-            rectangle(ax, *place, gid, **look)
+            box(ax, place[:2], place[2:], gid, **look)
             # the last box that is drawn is the last one there is
-            inside(ax, place, f"layers of rack {stage:,}" if shown <= 4 else str(stage), letters, color="white")
+            inside(ax, place, f"layers of rack {stage:,}" if shown <= 4 else str(stage), points, color="white")
         middle, below = (at.start + at.end) / 2, (at.one_rack_start + at.one_rack_end) / 2
         arrow(ax, (middle, row), (below, one + 0.92), "slide", color=_draw.NOTE, linestyle=(0, (3, 2)))
         if hop > 0:
             last = row == shown - 1
             to = (at.end + hop, row + 0.45) if last else (at.end + hop, row + 1.45)
-            arrow(ax, (at.end, row + 0.45), to, "hop", color=_RED)
+            arrow(ax, (at.end, row + 0.45), to, "hop", color=_draw.RED)
     if shown < stages:
         for y in (shown - 1, one):
             x = float(table["start" if y != one else "one_rack_start"].iloc[-1])
             halo = {**_draw.HALO, "pad": 0.5}
-            ax.text(x, y + 0.45, _ELLIPSIS, ha="center", va="center", fontsize=letters, bbox=halo, zorder=4)
+            ax.text(x, y + 0.45, _draw.ELLIPSIS, ha="center", va="center", fontsize=points, bbox=halo, zorder=4)
     taken, alone = (_draw.text_of(marks[name], "s") for name in ("pipeline_latency", "one_rack_latency"))
-    _span(ax, end, shown + 0.15, f"{stages:,} racks in a row: {taken}", letters, below=False)
-    _span(ax, float(table["one_rack_end"].iloc[-1]), one - 0.25, f"one rack with all layers: {alone}", letters)
+    _span(ax, end, shown + 0.15, f"{stages:,} racks in a row: {taken}", points, below=False)
+    _span(ax, float(table["one_rack_end"].iloc[-1]), one - 0.25, f"one rack with all layers: {alone}", points)
     names = [f"rack {stage:,}" for stage in numbers]
-    ax.set_yticks([*(row + 0.45 for row in range(shown)), one + 0.45], [*names, "one rack"], fontsize=letters)
+    ax.set_yticks([*(row + 0.45 for row in range(shown)), one + 0.45], [*names, "one rack"], fontsize=points)
     ax.tick_params(axis="y", length=0)
     ax.xaxis.set_visible(False)
     for side in ("left", "bottom"):
         ax.spines[side].set_visible(False)
 
 
-def _span(ax: Axes, end: float, y: float, text: str, letters: float, *, below: bool = True) -> None:
+def _span(ax: Axes, end: float, y: float, text: str, points: float, *, below: bool = True) -> None:
     _draw.bracket(ax, 0, end, y, text, below=below)
-    ax.texts[-1].set_fontsize(letters)
+    ax.texts[-1].set_fontsize(points)
 
 
 # --------------------------------------------------------------------------------------------- C14, bubble of training
@@ -381,7 +335,7 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
     import pandas as pd
 
     inputs = {"pipeline_stages": 4, **inputs}
-    stages, batches = (whole(name, inputs) for name in ("pipeline_stages", "microbatches"))
+    stages, batches = (whole(name, number(name, **inputs)) for name in ("pipeline_stages", "microbatches"))
     others = [pipeline_schedule] if isinstance(pipeline_schedule, str) else list(pipeline_schedule)
     for schedule in others:
         if schedule not in _NAMES:
@@ -453,39 +407,41 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
     marks, panels = table.attrs["marks"], table.attrs["panels"]
     stages, batches = int(marks["pipeline_stages"]), int(marks["microbatches"])
     shown, drawn = int(table["stage"].max()) + 1, int(table["microbatch"].max()) + 1
-    letters = letters_of(ax, training_bubble.size)
+    points = letters(ax, 9, training_bubble.size)
     end = float(table["end"].max())
-    for k, panel in enumerate(_rows(ax, len(panels), letters, bottom=3.4, gap=1.7)):
+    for k, panel in enumerate(_rows(ax, len(panels), points, bottom=3.4, gap=1.7)):
         schedule, ratio = panels[k]
         boxes = table[table["panel"] == k]
         step = float(boxes["end"].max())
-        _racks(panel, end, stages, shown, letters)
-        wide = f", backward {ratio:g} {_TIMES} as long" if ratio != 1 else ", backward as long as forward"
+        _racks(panel, end, stages, shown, points)
+        wide = f", backward {ratio:g} {_draw.TIMES} as long" if ratio != 1 else ", backward as long as forward"
         told = f"{_draw.text_of(marks[f'step_{k}'], '1')} slots, rack 0 idles for {_percent(marks[f'bubble_{k}'])}"
-        _heading(panel, f"{_NAMES[schedule]}{wide if schedule == 'gpipe' else ''}: {told}", letters)
-        for box in records(boxes):
-            word, look, ink = _KINDS[box.kind]
-            place = (box.start, box.stage, box.end - box.start, 0.9)
-            rectangle(panel, *place, box.kind, **look)
-            inside(panel, place, f"{word}{box.microbatch}", letters, color=ink)
+        _heading(panel, f"{_NAMES[schedule]}{wide if schedule == 'gpipe' else ''}: {told}", points)
+        for work in records(boxes):
+            word, look, ink = _KINDS[work.kind]
+            place = (work.start, work.stage, work.end - work.start, 0.9)
+            box(panel, place[:2], place[2:], work.kind, **look)
+            inside(panel, place, f"{word}{work.microbatch}", points, color=ink)
         for stage in range(shown):
             for start, stop in _gaps(boxes[boxes["stage"] == stage], step):
                 between = "drain" if schedule == "gpipe" else "gap"
                 kind = "fill" if start == 0 else "end" if math.isclose(stop, step) else between
-                rectangle(panel, start, stage, stop - start, 0.9, kind, **_IDLE)
+                box(panel, (start, stage), (stop - start, 0.9), kind, **_IDLE)
                 if (kind, stage) in (("drain", 0), ("fill", shown - 1)):
                     halo = {**_draw.HALO, "pad": 0.6}
-                    inside(panel, (start, stage, stop - start, 0.9), kind, letters, bbox=halo)
+                    inside(panel, (start, stage, stop - start, 0.9), kind, points, bbox=halo)
         if schedule == "gpipe":
             turn = float(boxes[boxes["kind"] == "forward"]["end"].max())
-            panel.plot([turn, turn], [-0.06, shown + 0.02], color=_RED, linewidth=2, linestyle="-", label="hard stop")
+            panel.plot(
+                [turn, turn], [-0.06, shown + 0.02], color=_draw.RED, linewidth=2, linestyle="-", label="hard stop"
+            )
     parts = ((shown, stages, "racks"), (drawn, batches, "micro-batches"))
     some = [f"{few} of {many:,} {word}" for few, many, word in parts if few < many]
-    panel.set_xlabel(f"time, in forward passes of a micro-batch{_only(some)}", fontsize=letters)
-    panel.tick_params(axis="x", labelsize=letters)
+    panel.set_xlabel(f"time, in forward passes of a micro-batch{_only(some)}", fontsize=points)
+    panel.tick_params(axis="x", labelsize=points)
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     kinds = [(kind, _KINDS[kind][1]) for kind in _KINDS if (table["kind"] == kind).any()]
     names = {"weight": "gradients of weights"}
     handles: list[Any] = [Patch(label=names.get(kind, kind), **look) for kind, look in [*kinds, ("bubble", _IDLE)]]
-    handles.append(panel.plot([], [], color=_RED, linewidth=2, linestyle="-", label="hard stop")[0])
-    ax.legend(handles=handles, loc="lower center", ncols=len(handles), fontsize=letters, borderaxespad=0)
+    handles.append(panel.plot([], [], color=_draw.RED, linewidth=2, linestyle="-", label="hard stop")[0])
+    ax.legend(handles=handles, loc="lower center", ncols=len(handles), fontsize=points, borderaxespad=0)

@@ -30,7 +30,7 @@ _CHIP = {
 }
 _ARITHMETIC = ("peak_flops", "weight_balance", "ridge_point")  # of one format
 _FORMATTED = (*_ARITHMETIC, "hbm_bandwidth", "hardware", "weight_format", "weight_bytes", "compute_format")
-_KINK, _HOLD, _PUBLISHED = "#0072B2", "#B24700", "#7A4A12"
+_KINK, _HOLD, _PUBLISHED = "#0072B2", _draw.RED, "#7A4A12"
 _HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": _HOLD, "markeredgewidth": 1.3}
 _SUPPOSED: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": _PUBLISHED, "markeredgewidth": 1.3}
 _PLACES = ((0.24, 0.41), (0.68, 0.15), (0.86, 0.14))  # left and width of the panels, in shares

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofslate.catalogs import hardware, models
 from roofslate.charts import _draw
 from roofslate.charts._chart import chart, filled, number, tabulated
+from roofslate.charts._diagram import arrow, box, left_out, letters, whole
 from roofslate.errors import ValueRangeError
 from roofslate.inputs import PRESETS, find_preset
 
@@ -19,25 +19,17 @@ if TYPE_CHECKING:
 __all__ = [
     "CHIP",
     "CROSSING",
-    "ELLIPSIS",
     "FRAME",
     "INSIDE",
     "OUTSIDE",
     "SWITCH",
-    "TIMES",
-    "arrow",
-    "box",
-    "left_out",
-    "letters",
     "moe_layer",
     "rack",
     "supplied",
-    "whole",
 ]
 
-ELLIPSIS, TIMES = "\N{HORIZONTAL ELLIPSIS}", "\N{MULTIPLICATION SIGN}"
 INSIDE = "#0072B2"  # the network of the rack
-OUTSIDE = "#B24700"  # the one between racks
+OUTSIDE = _draw.RED  # the one between racks
 CHIP: dict[str, Any] = {"facecolor": "#F4F6F8", "edgecolor": "#5F7385"}
 SWITCH: dict[str, Any] = {"facecolor": "#DCE9F3", "edgecolor": INSIDE}
 _BUSY: dict[str, Any] = {"facecolor": INSIDE, "edgecolor": INSIDE}
@@ -49,19 +41,6 @@ CROSSING: dict[str, Any] = {"color": OUTSIDE, "linestyle": (0, (4, 2))}
 # --------------------------------------------------------------------------------------------------- parts of diagrams
 
 
-def whole(name: str, value: float) -> int:
-    """Give the number of boxes or arrows to draw.
-
-    Raises
-    ------
-    ValueRangeError
-        If it is not a whole number.
-    """
-    if not math.isfinite(value) or value != int(value):
-        raise ValueRangeError(f"{name}: a drawing has a whole number of them, got {value:g}")
-    return int(value)
-
-
 def supplied(inputs: dict[str, Any]) -> set[str]:
     """Names that a call gives, by keyword or by preset."""
     presets = [
@@ -70,34 +49,6 @@ def supplied(inputs: dict[str, Any]) -> set[str]:
         if keyword in inputs and not isinstance(inputs[keyword], (list, tuple))
     ]
     return {*inputs, *(name for preset in presets for name in preset.facts)}
-
-
-def left_out(count: int, most: int) -> list[int | None]:
-    """Numbers from 0 to be drawn, and None for those that are left out before the last."""
-    if count <= most:
-        return list(range(count))
-    tail = 1 if most < 5 else 2
-    return [*range(most - tail), None, *range(count - tail, count)]
-
-
-def letters(ax: Axes, size: float, width: float = 6.6) -> float:
-    """Size of letters in points, smaller in axes that are narrower than a figure of their own."""
-    across, up = _draw._pixels(ax)
-    inch = ax.figure.dpi
-    return max(3.0, size * min(1.0, across / inch / width, up / inch / (0.5 * width)))
-
-
-def box(ax: Axes, corner: tuple[float, float], size: tuple[float, float], gid: str, **look: Any) -> None:
-    from matplotlib.patches import Rectangle
-
-    ax.add_patch(Rectangle(corner, *size, gid=gid, **{"linewidth": 0.9, "zorder": 2, **look}))
-
-
-def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], gid: str, **more: Any) -> None:
-    from matplotlib.patches import FancyArrowPatch
-
-    look = {"arrowstyle": "-|>", "mutation_scale": 8, "linewidth": 1.2, "color": _draw.INK, "zorder": 3}
-    ax.add_patch(FancyArrowPatch(start, end, shrinkA=0, shrinkB=0, gid=gid, **{**look, **more}))
 
 
 def _sign(ax: Axes, at: tuple[float, float], text: str, gid: str, size: float) -> None:
@@ -146,7 +97,7 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
     )
     each = (experts - left) // chips
     rows = []
-    for chip in (c for c in left_out(chips, _MOST_CHIPS if chips <= _MOST_CHIPS else 5) if c is not None):
+    for chip in (c for c in left_out(chips, _MOST_CHIPS, 5) if c is not None):
         first, count = chip * each + min(chip, left), each + (chip < left)
         rows += [(first + e, chip) for e in left_out(count, _MOST_EXPERTS) if e is not None]
     drawn = chosen if len(rows) == experts else min(chosen, _MOST_ACTIVE, len(rows))
@@ -195,7 +146,7 @@ def moe_layer(ax: Axes, table: pd.DataFrame) -> None:
     """
     marks = table.attrs["marks"]
     chips = int(marks["expert_parallel"])
-    shown = left_out(chips, _MOST_CHIPS if chips <= _MOST_CHIPS else 5)
+    shown = left_out(chips, _MOST_CHIPS, 5)
     width = {None: 0.7}
     held = {chip: table.index[table["chip"] == chip].to_numpy() for chip in shown if chip is not None}
     widest = max(1, *(len(found) + _gaps(found) for found in held.values()))
@@ -205,12 +156,12 @@ def moe_layer(ax: Axes, table: pd.DataFrame) -> None:
         x += width[None] * widest if chip is None else widest + 0.7
     right = x - 0.3
     middle, unit = (right - 0.4) / 2, right / 12
-    size = letters(ax, 9)
+    size = letters(ax, 9, (7.2, 3.6))
     router = (middle, 8.0)
     for chip, start in zip(shown, left, strict=True):
         if chip is None:
             at = (start + width[None] * widest / 2 - 0.2, sum(top) / 2)
-            ax.text(*at, ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
+            ax.text(*at, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
             continue
         low, high = top[1] - 0.3, top[0] + 0.75
         box(ax, (start, low), (widest + 0.4, high - low), "chip", **CHIP)
@@ -282,7 +233,7 @@ def _experts(
             arrow(ax, (x + 0.5, rows[1] - 0.03), (middle, 2.16), "combine", color=INSIDE, linewidth=1.5)
     if gap:
         at = start + len(found) - 1 + gap / 2
-        ax.text(at, sum(rows) / 2, ELLIPSIS, ha="center", va="center", color=_draw.NOTE)
+        ax.text(at, sum(rows) / 2, _draw.ELLIPSIS, ha="center", va="center", color=_draw.NOTE)
 
 
 def _layer_words(ax: Axes, marks: dict[str, float], drawn: int, at: tuple[float, float, float], size: float) -> None:
@@ -380,13 +331,13 @@ def rack(ax: Axes, table: pd.DataFrame) -> None:
         (7.2, 8.4, 1, 0, left_out(upper, _MOST_IN_ROW)),
         (1.6, 2.8, -1, upper, left_out(chips - upper, _MOST_IN_ROW)),
     ]
-    size = letters(ax, 9)
+    size = letters(ax, 9, (7.2, 3.6))
     width = 12.0
     where = {}
     for low, high, way, first, shown in rows:
         for k, at in zip(shown, _spread(shown, width), strict=True):
             if k is None:
-                ax.text(at, (low + high) / 2, ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
+                ax.text(at, (low + high) / 2, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
                 continue
             where[first + k] = (at, low if way > 0 else high)
             _chip(ax, at, (low, high), way, f"chip {first + k}", 0.8 * size)
@@ -394,7 +345,7 @@ def rack(ax: Axes, table: pd.DataFrame) -> None:
     stands = {}
     for s, at in zip(inner, _spread(inner, width), strict=True):
         if s is None:
-            ax.text(at, 5.0, ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
+            ax.text(at, 5.0, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
             continue
         stands[s] = at
         box(ax, (at - 0.7, 4.65), (1.4, 0.7), "switch", **SWITCH)
@@ -448,7 +399,7 @@ def _second_network(ax: Axes, marks: dict[str, float], width: float, starts: lis
     ax.text(
         x, 5.0, "switch of the\ndata centre", ha="center", va="center", zorder=4, **{**orange, "fontsize": 0.9 * size}
     )
-    slower = f"{_draw.text_of(marks['link_bandwidth_ratio'], '1')} {TIMES} slower"
+    slower = f"{_draw.text_of(marks['link_bandwidth_ratio'], '1')} {_draw.TIMES} slower"
     ax.text(x + 0.25, 7.4, slower, ha="left", va="center", weight="bold", **orange)
     speed = _draw.text_of(marks["scale_up_bandwidth"], "byte/s/chip").replace("/chip", "")
     cables = _draw.text_of(marks["rack_cables"], "1", 5)

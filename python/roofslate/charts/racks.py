@@ -6,11 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from roofslate.catalogs import Preset
+from roofslate.catalogs import Preset, hardware
 from roofslate.charts import _draw
 from roofslate.charts._chart import chart, dataset, number, tabulated
-from roofslate.charts.rack_diagrams import INSIDE, OUTSIDE, TIMES, box, letters, whole
+from roofslate.charts._diagram import box, letters, whole
+from roofslate.charts.rack_diagrams import INSIDE, OUTSIDE, supplied
 from roofslate.errors import AxisError, MissingInput, ValueRangeError
+from roofslate.inputs import find_preset
 from roofslate.registry import entries
 
 if TYPE_CHECKING:
@@ -25,8 +27,7 @@ _DASH = "\N{EN DASH}"
 
 _MOST_TRAYS = 8
 _CABLES_OF_A_TRAY = 2  # in the drawing
-# NVLink 5 of a Blackwell rack, 18 links a chip, one to each switch: NVIDIA GB200 NVL72 data sheet, 2024, recalled
-_BLACKWELL = {"scale_up_domain": 72, "cables_per_chip": 18}
+_BLACKWELL = "GB200 NVL72"
 _LIMITED = {
     "cable_limited_domain": "cables",
     "power_limited_domain": "power",
@@ -41,9 +42,10 @@ def _cable_density(*, trays_per_side: float = 2, **inputs: Any) -> pd.DataFrame:
     trays = whole("trays_per_side", float(trays_per_side))
     if trays < 1:
         raise ValueRangeError(f"trays_per_side: a rack needs at least 1, got {trays}")
-    if "hardware" not in inputs:
-        inputs.setdefault("scale_up_domain", _BLACKWELL["scale_up_domain"])
-    inputs.setdefault("cables_per_chip", _BLACKWELL["cables_per_chip"])
+    blackwell = hardware[_BLACKWELL]
+    for name in ("cables_per_chip", *(() if "hardware" in inputs else ("scale_up_domain",))):
+        if name not in supplied(inputs):
+            inputs[name] = blackwell[name]
     inputs.setdefault("cable_limit", number("rack_cables", **inputs))  # the rack is full
     chips = number("scale_up_domain", **inputs)
     racks = {"": chips, "doubled_": 2 * chips}
@@ -95,7 +97,7 @@ def cable_density(ax: Axes, table: pd.DataFrame) -> None:
     """
     marks = table.attrs["marks"]
     ax.set_axis_off()
-    size = letters(ax, 9, 7.0)
+    size = letters(ax, 9, (7.7, 3.85))
     drawing, plot = ax.inset_axes((0, 0, 0.36, 1)), ax.inset_axes((0.47, 0.12, 0.53, 0.85))
     trays = int(marks["trays_per_side"])
     for k, (count, word) in enumerate(((trays, ""), (2 * trays, "doubled_"))):
@@ -175,7 +177,7 @@ def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
         x, y = marks[f"{word}scale_up_domain"], marks[f"{word}rack_cables"]
         ax.plot(x, y, "o", color=_draw.INK, markersize=6, label=f"{word}rack", zorder=4)
         count, full = _draw.text_of(y, "1", 4), _draw.text_of(marks[f"{word}cable_density"], "1")
-        told = f"{count} cables" + (f",\n{full} {TIMES} the room" if marks[f"{word}cable_density"] > 1 else "")
+        told = f"{count} cables" + (f",\n{full} {_draw.TIMES} the room" if marks[f"{word}cable_density"] > 1 else "")
         ax.annotate(
             told,
             (x, y),
@@ -203,26 +205,8 @@ _SYSTEMS = (
     "TPU v5p",
     "TPU 7x",
 )
-# The name counts dies, four to a package: NVIDIA, announcement of Rubin Ultra, March 2025, recalled
-_ANNOUNCED: dict[str, dict[str, Any]] = {"Rubin Ultra NVL576": {"scale_up_domain": 144, "dies_per_chip": 4}}
-# What vendors call the links inside, by the first letters of a system's name.
-_NETWORKS = {
-    "MI": "Infinity Fabric",
-    "TPU": "ICI, a torus",
-    "Trainium": "NeuronLink",
-    **dict.fromkeys(("A100", "B", "GB", "H", "Rubin", "Vera"), "NVLink, NVSwitch"),
-}
-# Packages up to Hopper have one die, since then two: NVIDIA, architecture briefs, 2022 and 2024, recalled
-_DIES = {
-    **dict.fromkeys(("A100", "H", "HGX A", "HGX H"), 1),
-    **dict.fromkeys(("B", "GB", "HGX B", "Rubin", "Vera"), 2),
-}
 _TOLD = ("scale_up_dies", "domain_capacity", "scale_up_bandwidth", "scale_out_bandwidth", "link_bandwidth_ratio")
 _GROWTH = ("scale_up_domain_growth", "scale_up_die_growth")
-
-
-def _by_first_letters(found: Mapping[str, Any], name: str) -> Any:
-    return next((found[key] for key in sorted(found, key=len, reverse=True) if name.startswith(key)), None)
 
 
 def _known(output: str, inputs: Mapping[str, Any]) -> float:
@@ -235,7 +219,7 @@ def _known(output: str, inputs: Mapping[str, Any]) -> float:
 
 def _by_system(inputs: dict[str, Any]) -> dict[str, dict[str, Any]]:
     if not inputs:
-        return {name: _ANNOUNCED.get(name, {"hardware": name}) for name in _SYSTEMS}
+        return {name: {"hardware": name} for name in _SYSTEMS}
     if "hardware" not in inputs:
         return {"this system": inputs}
     given = inputs["hardware"]
@@ -251,21 +235,16 @@ def _scale_up_domains(**inputs: Any) -> pd.DataFrame:
     rows: dict[str, dict[str, Any]] = {}
     earlier: dict[str, Any] = {}
     for name, case in _by_system(inputs).items():
-        dies = _by_first_letters(_DIES, name)
-        case = case if dies is None else {"dies_per_chip": dies, **case}
-        row: dict[str, Any] = {"network": _by_first_letters(_NETWORKS, name) or ""}
+        preset = find_preset("hardware", case["hardware"]) if "hardware" in case else None
+        row: dict[str, Any] = {"network": preset.attributes.get("network", "") if preset else ""}
         row["scale_up_domain"] = number("scale_up_domain", **case)
         row |= {output: _known(output, case) for output in _TOLD}
         before = earlier.get(row["network"], {})
         row |= {output: _known(output, {**before, **case}) for output in _GROWTH}
         rows[name] = row
-        if not row["network"]:
-            continue
-        own = {"earlier_scale_up_domain": row["scale_up_domain"]}
-        earlier[row["network"]] = {
-            **own,
-            **({"earlier_dies_per_chip": case["dies_per_chip"]} if "dies_per_chip" in case else {}),
-        }
+        if row["network"]:
+            generation = {word: _known(word, case) for word in ("scale_up_domain", "dies_per_chip")}
+            earlier[row["network"]] = {f"earlier_{word}": x for word, x in generation.items() if not math.isnan(x)}
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("hardware")
     units = {name: entries()[name].unit for name in table.columns if name in entries()}
     table.attrs["units"] = {"network": "1", **units}
@@ -315,7 +294,7 @@ def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
     matplotlib.axes.Axes
     """
     ax.set_axis_off()
-    size = letters(ax, 9.2, 7.6)
+    size = letters(ax, 9.2, (8.4, 4.2))
     plot = ax.inset_axes((0.165, 0.1, 0.325, 0.79))
     place = range(len(table))
     chips, dies = table["scale_up_domain"].to_numpy(), table["scale_up_dies"].to_numpy()
@@ -363,12 +342,12 @@ def _columns(ax: Axes, plot: Axes, table: pd.DataFrame, size: float) -> None:
         plot.text(x, 1.01, head, transform=plot.transAxes, ha="center", va="bottom", fontsize=size, color=_draw.NOTE)
     for y, (_, row) in enumerate(table.iterrows()):
         by_chips, by_dies = (row[name] for name in _GROWTH)
-        growth = "" if math.isnan(by_chips) else f"{_draw.text_of(by_chips, '1')} {TIMES}"
+        growth = "" if math.isnan(by_chips) else f"{_draw.text_of(by_chips, '1')} {_draw.TIMES}"
         if growth and row["scale_up_dies"] > 1.001 * row["scale_up_domain"] and not math.isclose(by_dies, by_chips):
-            growth += f"\ndies {_draw.text_of(by_dies, '1')} {TIMES}"
+            growth += f"\ndies {_draw.text_of(by_dies, '1')} {_draw.TIMES}"
         up, out = (_speed(row[name]) for name in ("scale_up_bandwidth", "scale_out_bandwidth"))
         slower = row["link_bandwidth_ratio"]
-        ratio = "" if math.isnan(slower) else f"{_draw.text_of(slower, '1')} {TIMES} slower"
+        ratio = "" if math.isnan(slower) else f"{_draw.text_of(slower, '1')} {_draw.TIMES} slower"
         memory = row["domain_capacity"]
         cells = (
             growth,

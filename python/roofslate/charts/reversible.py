@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate import ciphers
 from roofslate.charts import _draw
 from roofslate.charts._chart import chart, dataset, number, tabulated
+from roofslate.charts._diagram import arrow, left_out, round_box
 from roofslate.errors import InputTypeError, ValueRangeError, unknown
 
 if TYPE_CHECKING:
@@ -17,13 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["activation_memory", "feistel", "revnet"]
 
-_ELLIPSIS, _MINUS = "\N{HORIZONTAL ELLIPSIS}", "\N{MINUS SIGN}"
 _STATE: dict[str, Any] = {"facecolor": "#EAF1F7", "edgecolor": "#0072B2"}
 _FUNCTION: dict[str, Any] = {"facecolor": "#FBEBC8", "edgecolor": "#8A5A00"}
 _KEPT: dict[str, Any] = {"facecolor": "#0072B2", "edgecolor": "#0072B2"}
 _DROPPED: dict[str, Any] = {"facecolor": "white", "edgecolor": "#5F7385", "linestyle": (0, (3, 2))}
 _AGAIN: dict[str, Any] = {"facecolor": "#EAF1F7", "edgecolor": "#0072B2", "hatch": "/////"}
-_BACK = "#B24700"
 
 
 # --------------------------------------------------------------------------------------------------- parts of diagrams
@@ -32,11 +31,6 @@ _BACK = "#B24700"
 def _known(chart: str, inputs: dict[str, Any], *names: str) -> None:
     for name in inputs:
         raise unknown(f"input of the chart {chart}", name, names)
-
-
-def _shown(count: int, most: int, tail: int = 2) -> list[int | None]:
-    """Numbers from 0 to be drawn, and None for those that are left out before the last."""
-    return list(range(count)) if count <= most else [0, 1, 2, None, *range(count - tail, count)]
 
 
 def _letters(ax: Axes, width: float, height: float) -> float:
@@ -53,26 +47,11 @@ def _frame(ax: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
     ax.set_axis_off()
 
 
-def _box(ax: Axes, at: tuple[float, float], size: tuple[float, float], gid: str, look: dict[str, Any]) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    corner = (at[0] - size[0] / 2, at[1] - size[1] / 2)
-    style = f"round,pad=0,rounding_size={0.15 * min(size)}"
-    ax.add_patch(FancyBboxPatch(corner, *size, boxstyle=style, linewidth=1.0, gid=gid, zorder=2, **look))
-
-
 def _sign(ax: Axes, at: tuple[float, float], text: str, gid: str, size: float) -> None:
     from matplotlib.patches import Circle
 
     ax.add_patch(Circle(at, 0.16, facecolor="white", edgecolor=_draw.INK, linewidth=1.0, gid=gid, zorder=3))
     ax.text(*at, text, ha="center", va="center_baseline", fontsize=size, zorder=4)
-
-
-def _arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], gid: str, **more: Any) -> None:
-    from matplotlib.patches import FancyArrowPatch
-
-    look = {"arrowstyle": "-|>", "mutation_scale": 7, "linewidth": 1.0, "color": _draw.INK, "zorder": 1.5}
-    ax.add_patch(FancyArrowPatch(start, end, shrinkA=0, shrinkB=0, gid=gid, **{**look, **more}))
 
 
 # --------------------------------------------------------------------------------------------------------- C28, cipher
@@ -90,7 +69,7 @@ def _feistel(*, rounds: int = 3, block: int = 0x0123456789ABCDEF, key: int = 202
     if isinstance(block, bool) or not isinstance(block, (int, np.integer)):
         raise InputTypeError(f"block: expected a whole number from 0 to 2^64 - 1, got {block!r}")
     (back,) = ciphers.decrypt(ciphers.encrypt([block], key, rounds=rounds), key, rounds=rounds).tolist()
-    steps = [step for step in _shown(rounds + 1, _MOST_ROUNDS + 1) if step is not None]
+    steps = [step for step in left_out(rounds + 1, _MOST_ROUNDS + 1, 5) if step is not None]
     table = pd.DataFrame(index=pd.Index(steps, name="round"))
     for start, after in ((int(block), ""), (back, "_back")):
         # the keys of the first rounds do not depend on how many follow
@@ -138,7 +117,7 @@ def feistel(ax: Axes, table: pd.DataFrame) -> None:
     matplotlib.axes.Axes
     """
     rounds = int(table.attrs["marks"]["rounds"])
-    steps = _shown(rounds + 1, _MOST_ROUNDS + 1)
+    steps = left_out(rounds + 1, _MOST_ROUNDS + 1, 5)
     told = [step is not None and (len(steps) <= _MOST_WORDS + 1 or step in (0, rounds)) for step in steps]
     widths = [_WORD[0] if tell else 0.6 if step is None else 0.2 for step, tell in zip(steps, told, strict=True)]
     at = [0.0]
@@ -149,10 +128,10 @@ def feistel(ax: Axes, table: pd.DataFrame) -> None:
     for row, after in ((_UPPER, ""), (_LOWER, "_back")):
         for step, x, tell in zip(steps, at, told, strict=True):
             if step is None:
-                ax.text(x, row + _WIRES / 2, _ELLIPSIS, ha="center", va="center", fontsize=16)
+                ax.text(x, row + _WIRES / 2, _draw.ELLIPSIS, ha="center", va="center", fontsize=16)
                 continue
             for half, y in (("x", row + _WIRES), ("y", row)):
-                _box(ax, (x, y), _WORD if tell else (0.2, 0.2), "word", _STATE)
+                round_box(ax, (x, y), _WORD if tell else (0.2, 0.2), "word", **_STATE)
                 if tell:
                     word = f"{table[half + after][step]:08x}"
                     ax.text(x, y, word, ha="center", va="center", fontsize=size, family="monospace", zorder=3)
@@ -169,19 +148,19 @@ def _round(ax: Axes, ends: tuple[float, float], row: float, number: int, *, back
     left, right = ends
     top, bottom, middle = row + _WIRES, row, row + _WIRES / 2
     at, cross = left + 0.5, left + 0.85
-    sign = (_MINUS, "subtract") if backward else ("+", "add")
+    sign = (_draw.MINUS, "subtract") if backward else ("+", "add")
     thin: dict[str, Any] = {"color": _draw.INK, "linewidth": 1.0, "linestyle": "-"}
     for start, end in ((top, bottom), (bottom, top)):
         if backward:
             ax.plot([right, right - 0.12, cross], [end, end, start], zorder=1, **thin)
-            _arrow(ax, (cross, start), (left, start), "wire")
+            arrow(ax, (cross, start), (left, start), "wire")
         else:
             ax.plot([left, cross, right - 0.12], [start, start, end], zorder=1, **thin)
-            _arrow(ax, (right - 0.16, end), (right, end), "wire")
-    _arrow(ax, (at, top), (at, middle + 0.27), "into f", color="#8A5A00")
-    _arrow(ax, (at, middle - 0.27), (at, bottom + 0.17), "out of f", color="#8A5A00")
+            arrow(ax, (right - 0.16, end), (right, end), "wire")
+    arrow(ax, (at, top), (at, middle + 0.27), "into f", color="#8A5A00")
+    arrow(ax, (at, middle - 0.27), (at, bottom + 0.17), "out of f", color="#8A5A00")
     ax.plot(at, top, "o", color="#8A5A00", markersize=3.5, zorder=3)
-    _box(ax, (at, middle), (0.6, 0.52), "function", _FUNCTION)
+    round_box(ax, (at, middle), (0.6, 0.52), "function", **_FUNCTION)
     ax.text(at, middle, f"$f_{{{number}}}$", ha="center", va="center", fontsize=size + 1, zorder=3)
     _sign(ax, (at, bottom), *sign, size + 1)
 
@@ -198,7 +177,7 @@ def _ends(ax: Axes, at: list[float], size: float) -> None:
     ax.text(first - 0.95, _LOWER - 0.65, "the same block again", ha="left", va="center", **small)
     ax.text(last + 0.65, _LOWER - 0.65, "decrypt: swap, take away", ha="right", va="center", **small)
     for x in (last - 0.25, last + 0.25):
-        _arrow(ax, (x, _UPPER - 0.3), (x, _LOWER + _WIRES + 0.3), "hand over")
+        arrow(ax, (x, _UPPER - 0.3), (x, _LOWER + _WIRES + 0.3), "hand over")
 
 
 # -------------------------------------------------------------------------------------------------------- C29, network
@@ -259,7 +238,7 @@ def revnet(ax: Axes, table: pd.DataFrame) -> None:
     """
     marks = table.attrs["marks"]
     last = int(marks["layers"]) + 1
-    steps = _shown(last + 1, _MOST_LAYERS + 2, tail=3)
+    steps = left_out(last + 1, _MOST_LAYERS + 2, 6, 3)
     at = {step: k * _PITCH for k, step in enumerate(steps) if step is not None}
     end = (len(steps) - 1) * _PITCH
     size = _letters(ax, end + 1.9, 8.0)
@@ -269,22 +248,22 @@ def revnet(ax: Axes, table: pd.DataFrame) -> None:
             (_FORWARD, _KEPT if kept else _DROPPED, "kept" if kept else "dropped"),
             (_BACKWARD, _KEPT if kept else _AGAIN, "at hand" if kept else "again"),
         ):
-            _box(ax, (x, row), (0.72, 0.62), gid, look)
+            round_box(ax, (x, row), (0.72, 0.62), gid, **look)
             halo = None if kept else {**_draw.HALO, "pad": 0.6}
             words: dict[str, Any] = {"color": "white" if kept else _draw.INK, "bbox": halo}
             ax.text(x, row, f"$a_{{{step}}}$", ha="center", va="center", fontsize=size + 0.5, zorder=3, **words)
         if kept:
-            _arrow(ax, (x, _FORWARD - 0.36), (x, _BACKWARD + 0.36), "keep", color="#0072B2", linewidth=1.6)
+            arrow(ax, (x, _FORWARD - 0.36), (x, _BACKWARD + 0.36), "keep", color="#0072B2", linewidth=1.6)
     for step in at:
         if step - 1 in at and step + 1 in at:
             _layer(ax, (at[step - 1], at[step], at[step + 1]), step, size)
     if None in steps:
         for row in (_FORWARD, _BACKWARD):
-            ax.text(steps.index(None) * _PITCH, row, _ELLIPSIS, ha="center", va="center", fontsize=16)
+            ax.text(steps.index(None) * _PITCH, row, _draw.ELLIPSIS, ha="center", va="center", fontsize=16)
     held, whole = (_draw.text_of(marks[name], "byte") for name in ("reversible_bytes", "stored_bytes"))
     left: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": size}
     ax.text(-0.5, _FORWARD + 1.75, "forward: add to the one before last", color=_draw.INK, **left)
-    ax.text(-0.5, _BACKWARD - 2.25, "backward: take away, with the gradients in step", color=_BACK, **left)
+    ax.text(-0.5, _BACKWARD - 2.25, "backward: take away, with the gradients in step", color=_draw.RED, **left)
     middle = (_FORWARD + _BACKWARD) / 2
     right = {**left, "ha": "right", "color": "#0072B2", "weight": "bold"}
     ax.text(end - _PITCH - 0.2, middle, f"kept: the last two, {held}", **right)
@@ -299,26 +278,28 @@ def _layer(ax: Axes, at: tuple[float, float, float], number: int, size: float) -
     _function(ax, (here, after), _FORWARD, number, size)
     _function(ax, (here, before), _BACKWARD, number, size)
     for start, end, row, up, gid in ((before, after, _FORWARD, 1, "skip"), (after, before, _BACKWARD, -1, "undo")):
-        sign = "+" if up > 0 else _MINUS
-        _arrow(
+        sign = "+" if up > 0 else _draw.MINUS
+        arrow(
             ax,
             (start, row + 0.33 * up),
             (end, row + 0.33 * up),
             gid,
             connectionstyle="arc3,rad=-0.42",
-            color=_draw.INK if up > 0 else _BACK,
+            color=_draw.INK if up > 0 else _draw.RED,
         )
         _sign(ax, ((start + end) / 2, row + 1.13 * up), sign, "add" if up > 0 else "subtract", size + 1)
-    _arrow(ax, (after - 0.2, _BACKWARD - 1.75), (here + 0.2, _BACKWARD - 1.75), "gradient", color=_BACK, linewidth=1.8)
+    arrow(
+        ax, (after - 0.2, _BACKWARD - 1.75), (here + 0.2, _BACKWARD - 1.75), "gradient", color=_draw.RED, linewidth=1.8
+    )
 
 
 def _function(ax: Axes, ends: tuple[float, float], row: float, number: int, size: float) -> None:
     start, end = ends
     way = math.copysign(1, end - start)
     middle = (start + end) / 2
-    _arrow(ax, (start + 0.36 * way, row), (middle - 0.27 * way, row), "into f", color="#8A5A00")
-    _arrow(ax, (middle + 0.27 * way, row), (end - 0.36 * way, row), "out of f", color="#8A5A00")
-    _box(ax, (middle, row), (0.54, 0.5), "function", _FUNCTION)
+    arrow(ax, (start + 0.36 * way, row), (middle - 0.27 * way, row), "into f", color="#8A5A00")
+    arrow(ax, (middle + 0.27 * way, row), (end - 0.36 * way, row), "out of f", color="#8A5A00")
+    round_box(ax, (middle, row), (0.54, 0.5), "function", **_FUNCTION)
     ax.text(middle, row, f"$f_{{{number}}}$", ha="center", va="center", fontsize=size + 0.5, zorder=3)
 
 
@@ -422,7 +403,7 @@ def activation_memory(ax: Axes, table: pd.DataFrame) -> None:
                 low = levels[k] + 0.16 * (levels[k + 1] - levels[k])
                 high = levels[k + 1] - 0.16 * (levels[k + 1] - levels[k])
                 y = [low, high]
-                _arrow(ax, (x + 0.5, y[ends[0]]), (x + 0.5, y[ends[1]]), gid, color="#0072B2", linewidth=1.4)
+                arrow(ax, (x + 0.5, y[ends[0]]), (x + 0.5, y[ends[1]]), gid, color="#0072B2", linewidth=1.4)
     else:
         ax.set_xticks([0.5, layers, 2 * layers - 0.5], ["0", f"{layers - 1}", "0"])
         ax.set_xlabel("layer")

@@ -142,7 +142,7 @@ def chat_session(ax: Axes, table: pd.DataFrame) -> None:
     for segment in shown.reset_index().to_dict("records"):
         if rows and segment["segment"] > len(rows) == len(shown) // 2:
             hidden = turns - len(shown) // 2
-            words = f"\N{HORIZONTAL ELLIPSIS}  {hidden:,} more turn{'s' * (hidden > 1)}"
+            words = f"{_draw.ELLIPSIS}  {hidden:,} more turn{'s' * (hidden > 1)}"
             _words(ax, total / 2, row + 0.45, words, gid="hidden turns", color=_draw.NOTE)
             row += 1
         rows[row] = segment
@@ -151,7 +151,7 @@ def chat_session(ax: Axes, table: pd.DataFrame) -> None:
         row += 1
     _draw_strip(ax, table if turns <= _MOST_STRIPS else shown, total)
     if turns > _MOST_STRIPS:
-        _words(ax, total / 2, 0.4, "\N{HORIZONTAL ELLIPSIS}", gid="hidden turns")
+        _words(ax, total / 2, 0.4, _draw.ELLIPSIS, gid="hidden turns")
     ax.set(xlim=(0, total), ylim=(row, -0.1), xlabel="place in the sequence (tokens)")
     ax.set_yticks([0.4, *labels], ["session", *labels.values()], fontsize=9)
     ax.tick_params(axis="y", length=0)
@@ -202,7 +202,7 @@ def _draw_segment(ax: Axes, segment: dict[Any, Any], y: float, total: float) -> 
     for cell in range(cells):
         if part and cell == cells // 2:
             if tokens > 0.02 * total:
-                _words(ax, start + tokens / 2, y + 0.36, "\N{HORIZONTAL ELLIPSIS}", gid="hidden passes", fontsize=8)
+                _words(ax, start + tokens / 2, y + 0.36, _draw.ELLIPSIS, gid="hidden passes", fontsize=8)
             continue
         x, width = start + tokens * cell / cells, tokens / cells
         ax.add_patch(Rectangle((x, y), width, 0.8, facecolor=face, edgecolor=_draw.INK, linewidth=0.6, gid=kind))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from roofslate import schedules
 from roofslate.charts import _draw
 from roofslate.charts._chart import chart, datasets, filled, number, tabulated
-from roofslate.charts.pipeline import arrow, inside, letters_of, paced, records, rectangle, whole
+from roofslate.charts._diagram import arrow, box, inside, letters, whole
+from roofslate.charts.pipeline import paced, records
 from roofslate.errors import AxisError
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["hop_path", "memory_vs_stages"]
 
 _MOST_STAGES, _MOST_SWITCHES = 8, 4
-_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
-_RED = "#B24700"
 _DARK: dict[str, Any] = {"facecolor": "#0072B2", "edgecolor": "white"}
 _PALE: dict[str, Any] = {"facecolor": "#DDE6EE", "edgecolor": "#44586B"}
 
@@ -91,7 +90,7 @@ def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
     marks = table.attrs["marks"]
     weights, caches, used = (table[name].to_numpy().tolist() for name in (*_PARTS, "hbm_used"))
     stages, place = table.index.to_list(), [float(x) for x in range(len(table))]
-    letters = max(6.5, letters_of(ax, memory_vs_stages.size))
+    points = max(6.5, letters(ax, 9, memory_vs_stages.size))
     below: dict[str, Any] = {"color": "#F6DDAE", "edgecolor": "#8A5A00", "hatch": "....", "label": _PARTS[1]}
     above: dict[str, Any] = {"color": "#A8764A", "edgecolor": "white", "label": _PARTS[0]}
     ax.bar(place, caches, 0.52, **{**below, "facecolor": below.pop("color")})
@@ -110,9 +109,9 @@ def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
     for x, cache, weight, both in zip(place, caches, weights, used, strict=True):
         for low, part in ((0, cache), (cache, weight)):
             told = _draw.text_of(part, "byte/chip")
-            inside(ax, (x - 0.26, low, 0.52, part), told, letters, bbox=halo)
-        ax.text(x, both + 0.015 * high, _draw.text_of(both, "byte/chip"), ha="center", va="bottom", fontsize=letters)
-    beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": letters}
+            inside(ax, (x - 0.26, low, 0.52, part), told, points, bbox=halo)
+        ax.text(x, both + 0.015 * high, _draw.text_of(both, "byte/chip"), ha="center", va="bottom", fontsize=points)
+    beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": points}
     beside["annotation_clip"] = False
     y = max(caches[-1] / 2, 0.06 * high)
     edge = len(table) - 0.74
@@ -122,18 +121,25 @@ def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
     ax.annotate("weights:\ndivided", (edge, y), xytext=(6, 0), **beside)
     room = _draw.text_of(capacity, "byte/chip")
     if limited:
-        ax.plot([-0.5, len(table) - 0.5], [capacity] * 2, color=_RED, linestyle="--", linewidth=1.4, label="capacity")
-        ax.annotate(f"a chip has\n{room}", (len(table) - 0.5, capacity), xytext=(4, 0), color=_RED, **beside)
+        ax.plot(
+            [-0.5, len(table) - 0.5], [capacity] * 2, color=_draw.RED, linestyle="--", linewidth=1.4, label="capacity"
+        )
+        ax.annotate(f"a chip has\n{room}", (len(table) - 0.5, capacity), xytext=(4, 0), color=_draw.RED, **beside)
     else:
-        ax.text(0.99, 0.97, f"a chip has {room}", transform=ax.transAxes, ha="right", va="top", fontsize=letters)
+        ax.text(0.99, 0.97, f"a chip has {room}", transform=ax.transAxes, ha="right", va="top", fontsize=points)
     alike = marks["break_even_stages"]
     if stages[0] < alike < stages[-1]:
         x = float(np.interp(math.log(alike), np.log(stages), place))
-        ax.plot([x, x], [0, 0.93 * high], color=_RED, linestyle=":", linewidth=1.4, label="break-even", zorder=0.5)
+        ax.plot([x, x], [0, 0.93 * high], color=_draw.RED, linestyle=":", linewidth=1.4, label="break-even", zorder=0.5)
         left = x < len(table) / 2
         told = f"cache and weights are alike at {_draw.text_of(alike, '1')}"
         ax.annotate(
-            told, (x, 0.965 * high), xytext=(-7 if left else 7, 0), ha="left" if left else "right", color=_RED, **beside
+            told,
+            (x, 0.965 * high),
+            xytext=(-7 if left else 7, 0),
+            ha="left" if left else "right",
+            color=_draw.RED,
+            **beside,
         )
 
 
@@ -153,7 +159,7 @@ def _hop_path(**inputs: Any) -> pd.DataFrame:
     if not {"hop_latency", "hardware"} & set(inputs):
         # the lecture's guess; of parts that are told, what they add up to
         inputs["hop_latency"] = marks["path_latency"] if measured else "2.5 ms"
-    switches, stages = (whole(name, inputs) for name in ("switches_per_hop", "pipeline_stages"))
+    switches, stages = (whole(name, number(name, **inputs)) for name in ("switches_per_hop", "pipeline_stages"))
     marks |= {"switches_per_hop": switches, "pipeline_stages": stages}
     marks |= {name: number(name, **inputs) for name in ("stage_time", "hop_latency", "pipeline_latency")}
     marks["latency_without_hops"] = number("pipeline_latency", **{**inputs, "hop_latency": 0})
@@ -207,7 +213,7 @@ def hop_path(ax: Axes, table: pd.DataFrame) -> None:
     """
     marks = table.attrs["marks"]
     switches, stages = int(marks["switches_per_hop"]), int(marks["pipeline_stages"])
-    letters = letters_of(ax, hop_path.size)
+    points = letters(ax, 9, hop_path.size)
     step = 1.45
     end = step * (len(table) - 1) + 1
     ax.set(xlim=(-0.05, 1.16 * end), ylim=(-1.4, 3.5))
@@ -223,39 +229,39 @@ def hop_path(ax: Axes, table: pd.DataFrame) -> None:
     for k, (part, latency) in enumerate(table.itertuples(index=False)):
         x = step * k
         look = {**looks[part], **({"linestyle": (0, (3, 2))} if part == "switch" and k not in racks else {})}
-        rectangle(ax, x, 1.7, 1, 0.8, part, **look)
+        box(ax, (x, 1.7), (1, 0.8), part, **look)
         name = {"chip": "chip", "network card": "network\ncard"}.get(part, "data\ncentre\nswitch")
         name = "top-of-\nrack\nswitch" if k in racks else name
         if switches > len(between) and k == between[-2]:
-            name = f"{_ELLIPSIS}\nof {switches:,}"
-        inside(ax, (x, 1.7, 1, 0.8), name, letters, color="white" if part == "chip" else _draw.INK)
+            name = f"{_draw.ELLIPSIS}\nof {switches:,}"
+        inside(ax, (x, 1.7, 1, 0.8), name, points, color="white" if part == "chip" else _draw.INK)
         if part != "chip":
-            ax.text(x + 0.5, 1.6, f"+ {_draw.text_of(latency, 's')}", ha="center", va="top", fontsize=letters)
+            ax.text(x + 0.5, 1.6, f"+ {_draw.text_of(latency, 's')}", ha="center", va="top", fontsize=points)
         if k:
             arrow(ax, (x - step + 1, 2.1), (x, 2.1), "path", linewidth=1.4, mutation_scale=9)
     told = f"parts of a hop: {_draw.text_of(marks['path_latency'], 's')}"
     for x, word in ((0.5, "in a rack"), (end - 0.5, "in the next rack")):
-        ax.text(x, 2.62, word, ha="center", va="bottom", fontsize=letters, color=_draw.NOTE)
+        ax.text(x, 2.62, word, ha="center", va="bottom", fontsize=points, color=_draw.NOTE)
     _draw.bracket(ax, step, end - step, 3.0, told, below=False)
-    ax.texts[-1].set_fontsize(letters)
+    ax.texts[-1].set_fontsize(points)
     hop, taken, alone = (
         _draw.text_of(marks[name], "s") for name in ("hop_latency", "pipeline_latency", "latency_without_hops")
     )
-    ax.text(0, 0.72, f"a token through {stages:,} stages, with {hop} a hop", va="bottom", fontsize=letters)
+    ax.text(0, 0.72, f"a token through {stages:,} stages, with {hop} a hop", va="bottom", fontsize=points)
     times, shown = table.attrs["token"], len(table.attrs["token"][0])
     scale = end / (float(times[0]["end"].max()) + marks["hop_latency"])
     for boxes, y, gid, total in zip(times, (-0.05, -1.3), ("stage", "alone"), (taken, alone), strict=True):
-        for box in records(boxes):
-            start, stop = (scale * time for time in (box.start, box.end))
+        for work in records(boxes):
+            start, stop = (scale * time for time in (work.start, work.end))
             place = (start, y, stop - start, 0.66)
-            rectangle(ax, *place, gid, **_DARK)
-            cut = shown < stages and box.stage == shown - 1
-            text = f"{_ELLIPSIS} of {stages:,}" if cut else _draw.text_of(marks["stage_time"], "s")
-            inside(ax, place, text, letters, color="white")
+            box(ax, place[:2], place[2:], gid, **_DARK)
+            cut = shown < stages and work.stage == shown - 1
+            text = f"{_draw.ELLIPSIS} of {stages:,}" if cut else _draw.text_of(marks["stage_time"], "s")
+            inside(ax, place, text, points, color="white")
             if gid == "stage" and marks["hop_latency"] > 0:
                 gap = (stop, y, scale * marks["hop_latency"], 0.66)
-                rectangle(ax, *gap, "hop", facecolor="#F9DDD0", edgecolor=_RED)
-                inside(ax, gap, _draw.text_of(marks["hop_latency"], "s"), letters, color=_RED)
+                box(ax, gap[:2], gap[2:], "hop", facecolor="#F9DDD0", edgecolor=_draw.RED)
+                inside(ax, gap, _draw.text_of(marks["hop_latency"], "s"), points, color=_draw.RED)
         reach = scale * float(boxes["end"].max()) if gid == "alone" else end
         ax.annotate(
             total,
@@ -263,7 +269,7 @@ def hop_path(ax: Axes, table: pd.DataFrame) -> None:
             xytext=(6, 0),
             textcoords="offset points",
             va="center",
-            fontsize=letters,
+            fontsize=points,
             weight="bold",
         )
-    ax.text(0, -0.53, "without hops", va="bottom", fontsize=letters)
+    ax.text(0, -0.53, "without hops", va="bottom", fontsize=points)
