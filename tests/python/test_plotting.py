@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -197,3 +198,38 @@ def test_what_cannot_be_drawn_is_said() -> None:
         rs.plot(rs.evaluate(["pass_time", "memory_time"], batch_size=BATCH, context_length="1k", **SCENE))
     with pytest.raises(InputTypeError, match="matplotlib Axes"):
         rs.plot(cube.isel(model=0), ax=1)  # type: ignore[arg-type]
+
+
+def test_arithmetic_is_counted_and_its_speed_is_not() -> None:
+    served: dict[str, Any] = {"active_parameters": 1e11, "inference_tokens": rs.geomspace(1e12, 1e15, 9)}
+    ax = rs.plot(rs.evaluate("inference_flops", decode_inefficiency=3, **served))
+    assert ax.get_ylabel() == "inference FLOPs"
+    assert {text for text in ticks(ax.yaxis) if text} <= {f"1e{k} FLOP" for k in range(22, 28)}
+    ax = rs.plot(rs.evaluate("cell_flops", hardware="H100", weight_format="fp8", chips=range(1, 9)))
+    assert ax.get_ylabel() == "cell FLOPS"
+
+
+@pytest.mark.parametrize(
+    ("lifetimes", "wanted"),
+    [
+        (86400 * np.arange(1, 181.0), "50 days"),
+        (np.linspace(1, 7200, 50), "1 h"),
+        (np.linspace(1, 300, 50), "2 min"),
+        (rs.geomspace(1, 86400 * 400, 50), "10 min"),
+    ],
+)
+def test_times_have_ticks_as_people_count_them(lifetimes: Any, wanted: str) -> None:
+    served = rs.evaluate("lifetime_tokens", model_token_rate=1e6, model_lifetime=lifetimes)
+    written = [text for text in ticks(rs.plot(served).xaxis) if text]
+    assert wanted in written
+    assert 3 <= len(written) <= 12
+    assert all((4 * float(text.split()[0])).is_integer() for text in written)  # whole numbers, halves, quarters
+
+
+def test_ticks_have_room_for_their_words() -> None:
+    figure, ax = pyplot.subplots(figsize=(3, 2), layout="constrained")
+    rs.plot(rs.evaluate("peak_flops_in_format", hardware=["H100", "B200"], compute_format="fp8"), ax=ax)
+    figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+    assert len(boxes) >= 2
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))

@@ -16,6 +16,7 @@ UNITS = {
     **dict.fromkeys(["peak_flops", *(f"peak_flops_{f}" for f in ("bf16", "fp8", "int8", "fp4"))], "FLOP/s/chip"),
     **dict.fromkeys(["hbm_bandwidth", "scale_up_bandwidth", "scale_out_bandwidth"], "byte/s/chip"),
     **dict.fromkeys(["scale_up_domain", "chips"], "chip"),
+    **dict.fromkeys(["dies_per_chip", "cables_per_chip"], "1/chip"),
     **dict.fromkeys(["total_parameters", "active_parameters"], "parameter"),
     **dict.fromkeys(["layers", "dense_layers", "hidden_size", "intermediate_size", "vocabulary_size"], "1"),
     **dict.fromkeys(["attention_heads", "kv_heads", "head_size", "kv_latent_size"], "1"),
@@ -168,6 +169,26 @@ def test_machine_balance_and_drain_time(name, number_format, balance, drain):
 def test_systems(name, chips, domain):
     system = catalogs.hardware[name]
     assert (system["chips"], system["scale_up_domain"]) == (chips, domain)
+
+
+@pytest.mark.parametrize(
+    ("name", "dies"), [("HGX A100", 1), ("H200", 1), ("GB200 NVL72", 2), ("Rubin Ultra NVL576", 4)]
+)
+def test_dies_of_a_package_and_network(name, dies):
+    system = catalogs.hardware[name]
+    assert system["dies_per_chip"] == dies
+    assert not system.facts["dies_per_chip"].read
+    assert system.network == "NVLink, NVSwitch"
+
+
+def test_every_system_names_the_network_inside():
+    networks = {preset.attributes.get("network") for preset in catalogs.hardware.values()}
+    assert networks == {"NVLink, NVSwitch", "Infinity Fabric", "ICI, a torus", "NeuronLink"}
+
+
+def test_cables_of_a_blackwell_rack():
+    assert catalogs.hardware["GB200 NVL72"]["cables_per_chip"] == 18
+    assert "cables_per_chip" not in catalogs.hardware["HGX B200"].values
 
 
 def test_a_chip_alone_supplies_no_chips():

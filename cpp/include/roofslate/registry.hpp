@@ -15,11 +15,11 @@
     THEME(scheduling)           \
     THEME(routing)              \
     THEME(attention)            \
+    THEME(training)             \
     THEME(reversible)           \
     THEME(speculation)          \
     THEME(energy)               \
     THEME(expert_choice)        \
-    THEME(training)             \
     THEME(context)              \
     THEME(storage)              \
     THEME(pricing)              \

@@ -8,25 +8,66 @@ from __future__ import annotations
 from typing import NoReturn
 
 from roofslate.charts._chart import Chart
+from roofslate.charts.attention import attention_flops
+from roofslate.charts.between_racks import moe_stack, two_racks
+from roofslate.charts.context import cost_vs_context, cost_vs_pass_length
+from roofslate.charts.drain import device_occupancy, drain_times
 from roofslate.charts.economics import cost_vs_batch, fast_mode
 from roofslate.charts.hardware import machine_balance, roofline
+from roofslate.charts.overtraining import overtraining, overtraining_tornado
+from roofslate.charts.pipeline import pipeline_inference, pipeline_latency, training_bubble
+from roofslate.charts.pricing import price_map
+from roofslate.charts.rack_diagrams import moe_layer, rack
+from roofslate.charts.racks import cable_density, scale_up_domains
+from roofslate.charts.reversible import activation_memory, feistel, revnet
 from roofslate.charts.routing import routed_scaling
 from roofslate.charts.scheduling import train_schedule
 from roofslate.charts.serving import decode_tensor, latency_vs_batch
+from roofslate.charts.session import chat_session
+from roofslate.charts.stages import hop_path, memory_vs_stages
+from roofslate.charts.storage import retrieve_or_hold, tier_cost
+from roofslate.charts.training import compute_buckets, equal_cost
 from roofslate.errors import UnknownName, unknown
 
 __all__ = [
     "Chart",
+    "activation_memory",
     "all",
+    "attention_flops",
+    "cable_density",
+    "chat_session",
+    "compute_buckets",
     "cost_vs_batch",
+    "cost_vs_context",
+    "cost_vs_pass_length",
     "decode_tensor",
+    "device_occupancy",
+    "drain_times",
+    "equal_cost",
     "fast_mode",
+    "feistel",
     "find",
+    "hop_path",
     "latency_vs_batch",
     "machine_balance",
+    "memory_vs_stages",
+    "moe_layer",
+    "moe_stack",
+    "overtraining",
+    "overtraining_tornado",
+    "pipeline_inference",
+    "pipeline_latency",
+    "price_map",
+    "rack",
+    "retrieve_or_hold",
+    "revnet",
     "roofline",
     "routed_scaling",
+    "scale_up_domains",
+    "tier_cost",
     "train_schedule",
+    "training_bubble",
+    "two_racks",
 ]
 
 

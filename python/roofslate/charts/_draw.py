@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,23 +22,29 @@ __all__ = [
     "BATCH",
     "BOLD",
     "COMPUTE",
+    "ELLIPSIS",
     "HALO",
     "INK",
     "KV",
     "MEMORY",
+    "MINUS",
     "NOTE",
     "PALETTE",
+    "RED",
+    "TIMES",
     "WEIGHTS",
     "axes",
     "bracket",
     "callout",
     "house_style",
     "label_ends",
+    "moment",
     "panels",
     "scale_of",
     "scale_ticks",
     "styles",
     "text_of",
+    "time_ticks",
     "title",
     "words",
 ]
@@ -49,6 +55,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 INK = "#222222"
 HALO: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind words that lines may cross
 NOTE = "#555555"
+RED = "#B24700"  # what one should not overlook
+ELLIPSIS, MINUS, TIMES = "\N{HORIZONTAL ELLIPSIS}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 
 # One look for each term of a pass, in all charts.
 COMPUTE: dict[str, Any] = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6}
@@ -58,7 +66,19 @@ MEMORY: dict[str, Any] = {"color": "#777777", "linestyle": "--", "linewidth": 1.
 BOLD: dict[str, Any] = {"color": "#111111", "linestyle": "-", "linewidth": 3.4, "zorder": 2.5}
 BATCH = "batch size (sequences)"
 
-_SPELLED = {"kv": "KV", "hbm": "HBM", "flops": "FLOPS"}
+# Where a logarithmic axis of times has ticks, as people count time.
+_MOMENTS = {
+    **{10.0**k: f"{10 ** (k + 6)} µs" for k in range(-6, -3)},
+    **{10.0**k: f"{10 ** (k + 3)} ms" for k in range(-3, 0)},
+    1.0: "1 s",
+    10.0: "10 s",
+    60.0: "1 min",
+    600.0: "10 min",
+    3600.0: "1 h",
+    21600.0: "6 h",
+    **{86400.0 * 10**k: f"{10**k:,} d" for k in range(5)},
+}
+_SPELLED = {"kv": "KV", "hbm": "HBM", "flops": "FLOPs"}
 _COUNTED = {
     "sequence": "sequences",
     "token": "tokens",
@@ -117,6 +137,8 @@ def styles(count: int) -> list[dict[str, Any]]:
 def words(name: str, unit: str | None = None) -> str:
     """Name of a quantity as an axis wants it: ``"batch size (sequences)"``."""
     text = " ".join(_SPELLED.get(word, word) for word in name.split("_"))
+    if str(unit).startswith("FLOP/s"):
+        text = text.replace("FLOPs", "FLOPS")  # a speed
     return f"{text} ({_COUNTED[unit]})" if unit in _COUNTED else text
 
 
@@ -137,22 +159,70 @@ def scale_of(values: Any, unit: str) -> units.Scale:
 
 def scale_ticks(axis: Axis, unit: str) -> None:
     """Write the ticks of an axis with its unit, scaled: ``200k``, ``20 ms``, ``$2/Mtok``."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import AutoLocator, FuncFormatter, LogLocator, NullFormatter
 
     log = axis.get_scale() == "log"
+    low, high = sorted(axis.get_view_interval())
+    huge = unit == "FLOP" and high >= 1e21  # beyond the prefixes
 
     def write(x: float, _: int | None = None) -> str:
         if x == 0:
             return "0"
+        if huge and log:
+            return f"{x:.0e} FLOP".replace("e+", "e")
         span = [x] if log else np.abs(axis.get_view_interval()).max(keepdims=True)
-        return scale_of(span, unit).tick(x).replace("-", "\N{MINUS SIGN}", 1 if x < 0 else 0)
+        return scale_of(span, unit).tick(x).replace("-", MINUS, 1 if x < 0 else 0)
 
+    if log and unit == "s" and high > 60 and high / low > 30:
+        time_ticks(axis)
+        return
     if log:
-        low, high = sorted(axis.get_view_interval())
         axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 30 else (1.0, 2.0, 5.0), numticks=9))
         axis.set_minor_formatter(NullFormatter())
+    elif isinstance(axis.get_major_locator(), AutoLocator):
+        _fit_ticks(axis, unit, write)
     axis.set_major_formatter(FuncFormatter(write))
     _end_ticks(axis)
+
+
+def _fit_ticks(axis: Axis, unit: str, write: Callable[[float], str]) -> None:
+    """Put ticks at whole numbers of what they are written in, of days for a time, and no more than have room."""
+    from matplotlib.ticker import MaxNLocator
+
+    class WholeSteps(MaxNLocator):
+        def tick_values(self, vmin: float, vmax: float) -> Any:
+            factor = scale_of([max(abs(vmin), abs(vmax))], unit).factor
+            return np.multiply(factor, super().tick_values(vmin / factor, vmax / factor))
+
+    ticks = axis.get_ticklocs()
+    if axis.axis_name == "x":  # type: ignore[attr-defined]
+        letters = max(len(write(x)) for x in ticks)
+        room = int(_pixels(axis.axes)[0] / axis.axes.figure.dpi / (0.06 * letters + 0.08))
+    else:
+        room = len(ticks)
+    if unit == "s" or len(ticks) > room + 1:
+        axis.set_major_locator(WholeSteps(max(2, min(room, 9)), steps=[1, 2, 2.5, 5, 10]))
+
+
+def moment(seconds: float) -> str:
+    """Time as a tick of a logarithmic axis: ``"10 min"``."""
+    return _MOMENTS.get(seconds) or text_of(seconds, "s")
+
+
+def time_ticks(axis: Axis) -> None:
+    """Write the ticks of a logarithmic axis of times in seconds, minutes, hours and days."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+    across = axis.axis_name == "x"  # type: ignore[attr-defined]
+    bounds = axis.axes.spines["bottom" if across else "left"].get_bounds()
+    low, high = sorted(axis.get_view_interval()) if bounds is None else bounds
+    kept = [time for time in _MOMENTS if low * (1 - 1e-9) <= time <= high * (1 + 1e-9)]
+    inches = _pixels(axis.axes)[0 if across else 1] / axis.axes.figure.dpi
+    kept = kept[:: max(1, math.ceil((0.55 if across else 0.3) * len(kept) / inches))]
+    axis.set_major_locator(FixedLocator(kept))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: moment(min(_MOMENTS, key=lambda time: abs(time - x)))))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(NullLocator())
 
 
 def _end_ticks(axis: Axis) -> None:

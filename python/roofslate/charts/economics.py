@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.charts import _draw
 from roofslate.charts._chart import chart, dataset, datasets, number, tabulated
-from roofslate.charts.serving import board, most_batches, overtaking_batch
+from roofslate.charts.serving import board, curves, most_batches, overtaking_batch, terms
 from roofslate.errors import AxisError
 from roofslate.evaluation import evaluate
 
@@ -96,23 +96,10 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     """
     marks = table.attrs["marks"]
     batch = table.index.to_numpy()
-    context = _draw.text_of(marks["context_length"], "token/sequence")
-    lines = {
-        "memory_cost": ("memory: the sum", _draw.MEMORY),
-        "weight_fetch_cost": ("weights", _draw.WEIGHTS),
-        "kv_fetch_cost": (f"KV cache, {context} tokens", _draw.KV),
-        "compute_cost": ("compute", _draw.COMPUTE),
-    }
-
-    def curves(panel: Axes, scale: float = 1) -> None:
-        for name, (_, look) in lines.items():
-            panel.plot(batch, table[name], label=name, **{**look, "linewidth": scale * look["linewidth"]})
-        bold = {**_draw.BOLD, "zorder": 1.9, "linewidth": scale * _draw.BOLD["linewidth"]}
-        panel.plot(batch, table["cost_per_token"], label="cost_per_token", **bold)
-
+    lines = terms("cost", marks["context_length"])
     floor, crossing = marks["floor"], marks["crossing_batch"]
     ax.set(xscale="log", yscale="log", xlabel=_draw.BATCH, ylabel="cost of a token")
-    curves(ax)
+    curves(ax, table, lines, "cost_per_token")
     top = 3 * table["cost_per_token"].max()
     ax.set(xlim=(batch[0], batch[-1]), ylim=(0.07 * floor, top))
     shown = [(batch[-1], table[name].iloc[-1], text, _draw.INK) for name, (text, _) in lines.items()]
@@ -154,7 +141,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
         color=_draw.NOTE,
     )
     inset = ax.inset_axes((0.56, 0.55, 0.42, 0.43))
-    curves(inset, 0.7)
+    curves(inset, table, lines, "cost_per_token", 0.7)
     right = 1.8 * crossing if math.isfinite(crossing) else batch[-1] / 3
     inset.set(xlim=(0, right), ylim=(0, 4.2 * floor), xticks=[0], yticks=[floor])
     inset.set_yticklabels(["floor"], fontsize=8)

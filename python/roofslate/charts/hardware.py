@@ -15,17 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["machine_balance", "roofline"]
 
-# A model of one weight of one byte, multiplied in one FLOP a token: its batch is FLOP per byte, its throughput FLOP/s.
-_UNIT_MODEL = {
-    "active_parameters": 1,
-    "total_parameters": 1,
-    "weight_bytes": 1,
-    "flops_per_parameter_token": 1,
-    "context_length": 0,
-    "kv_bytes_per_token": 0,
-    "chips": 1,
-}
-
 
 def _by_chip(inputs: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Inputs of each chip of a call by its name; of what is listed like the chips, each has its own."""
@@ -50,7 +39,7 @@ def _by_chip(inputs: dict[str, Any]) -> dict[str, dict[str, Any]]:
 _ROOFS = ("A100-80", "H100", "B200", "TPU v5e", "MI300X")
 
 
-def _roofline(*, intensity: Any = None, **inputs: Any) -> pd.DataFrame:
+def _roofline(**inputs: Any) -> pd.DataFrame:
     import numpy as np
 
     if not {"hardware", "peak_flops", "hbm_bandwidth"} & set(inputs):
@@ -61,14 +50,12 @@ def _roofline(*, intensity: Any = None, **inputs: Any) -> pd.DataFrame:
     cases = _by_chip(inputs)
     chips = datasets(["ridge_point", "peak_flops"], "hardware", cases)
     ridges = chips["ridge_point"].to_numpy()
+    intensity = inputs.pop("arithmetic_intensity", None)
     if intensity is None:
         intensity = np.union1d(np.geomspace(ridges.min() / 300, ridges.max() * 6, 121), ridges)
-    asked = {name: {"batch_size": intensity, **_UNIT_MODEL, **case} for name, case in cases.items()}
-    roofs = datasets(["cell_throughput"], "hardware", asked)
-    roofs = roofs.rename(batch_size="intensity", cell_throughput="attainable_flops")
-    roofs["intensity"].attrs["units"] = "FLOP/byte"
-    roofs["attainable_flops"].attrs["units"] = "FLOP/s/chip"
-    table = tabulated(roofs, ["hardware", "intensity"], "roofline")
+    asked = {name: {"arithmetic_intensity": intensity, **case} for name, case in cases.items()}
+    roofs = datasets(["attainable_flops"], "hardware", asked)
+    table = tabulated(roofs, ["hardware", "arithmetic_intensity"], "roofline")
     names = chips["hardware"].to_numpy().tolist()
     kept = {"ridge_point": "FLOP/byte", "peak_flops": "FLOP/s/chip"}
     table.attrs["marks"] = {f"{mark} {name}": float(chips[mark].sel(hardware=name)) for mark in kept for name in names}
@@ -97,11 +84,9 @@ def roofline(ax: Axes, table: pd.DataFrame) -> None:
     ----------
     ax : Axes, optional
         Where to draw; a figure of its own otherwise.
-    intensity : array_like, optional
-        The axis, in FLOP per byte.
     **inputs
-        Of `ridge_point`: `hardware` (a name or a list), `compute_format` (bf16 unless given), efficiencies; or
-        `peak_flops` and `hbm_bandwidth`.
+        Of `attainable_flops`; `arithmetic_intensity` is the axis. `hardware` (a name or a list), `compute_format` (bf16
+        unless given), efficiencies; or `peak_flops` and `hbm_bandwidth`.
 
     Returns
     -------
@@ -121,7 +106,7 @@ def roofline(ax: Axes, table: pd.DataFrame) -> None:
         ax.plot(ridge, top, look["marker"], color=look["color"], markersize=7, label=f"ridge {chip}")
         ends.append((roof.index[-1], roof.iloc[-1], f"{chip}: {ridge:,.0f}", _draw.INK))
     values = table["attainable_flops"]
-    across = table.index.unique("intensity")
+    across = table.index.unique("arithmetic_intensity")
     ax.set(xlim=(across.min(), across.max()), ylim=(values.min(), values.max() * 1.8))
     _draw.label_ends(ax, ends)
     _draw.scale_ticks(ax.yaxis, "FLOP/s/chip")

@@ -109,7 +109,7 @@ def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
             )
     target = _draw.text_of(marks["matched_dense_parameters"], "parameter").replace("G", "B")
     if "read_loss" in marks:
-        ax.plot(marks["read_experts"], marks["read_loss"], "X", color="#B24700", markersize=7, zorder=3, label="read")
+        ax.plot(marks["read_experts"], marks["read_loss"], "X", color=_draw.RED, markersize=7, zorder=3, label="read")
     ends.append((experts[-1], dense, f"{target} dense", _draw.NOTE))
     _draw.label_ends(ax, ends)
     ticks = [2.0**k for k in range(math.floor(math.log2(experts[0])), math.floor(math.log2(experts[-1])) + 1)]

@@ -165,7 +165,7 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _just_missed(ax: Axes, marks: dict[str, float]) -> None:
-    red, y = "#B24700", 0.55
+    red, y = _draw.RED, 0.55
     whole, wait, ride = (_draw.text_of(marks[f"just_missed_{name}"], "s") for name in ("time", "wait", "ride"))
     start = marks["just_missed"]
     board, out = start + marks["just_missed_wait"], start + marks["just_missed_time"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from roofslate.catalogs import models
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["board", "decode_tensor", "latency_vs_batch", "most_batches", "overtaking_batch"]
+__all__ = ["board", "curves", "decode_tensor", "latency_vs_batch", "most_batches", "overtaking_batch", "terms"]
 
 _MODEL = ("active_parameters", "total_parameters", "weight_bytes", "weight_format", "kv_bytes_per_token")
 
@@ -22,10 +23,12 @@ _MODEL = ("active_parameters", "total_parameters", "weight_bytes", "weight_forma
 def board(inputs: dict[str, Any]) -> dict[str, Any]:
     """Complete inputs by the board's scenario: its round model on a rack with a balance of 300."""
     lecture = models["lecture"]
+    # bytes of a weight follow from its format, where that is given alone
+    told = [name for name in _MODEL if name != "weight_bytes" or "weight_format" not in inputs]
     return filled(
         inputs,
         {
-            "model": {name: lecture[name] for name in _MODEL},
+            "model": {name: lecture[name] for name in told},
             # the board's memory bandwidth, and the arithmetic that makes a balance of 300 of it
             "hardware": {"peak_flops": "4.8 PFLOP/s", "hbm_bandwidth": "8 TB/s", "chips": 72},
             "": {"context_length": "87.4k"},  # the caches' slope is 0.437 of compute's, as in the lecture's figure
@@ -46,6 +49,26 @@ def overtaking_batch(inputs: dict[str, Any]) -> float:
 def most_batches(inputs: dict[str, Any], crossing: float) -> float:
     """Right end of a batch axis on which the point of interest stands near the middle."""
     return 1.8 * crossing if math.isfinite(crossing) else 4 * number("balance_batch", **inputs)
+
+
+def terms(of: str, context: float) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Words and look of each term of a pass by its column: of the times, or of the costs."""
+    return {
+        f"memory_{of}": ("memory: the sum", _draw.MEMORY),
+        f"weight_fetch_{of}": ("weights", _draw.WEIGHTS),
+        f"kv_fetch_{of}": (f"KV cache, {_draw.text_of(context, 'token/sequence')} tokens", _draw.KV),
+        f"compute_{of}": ("compute", _draw.COMPUTE),
+    }
+
+
+def curves(
+    ax: Axes, table: pd.DataFrame, lines: Mapping[str, tuple[str, dict[str, Any]]], total: str, width: float = 1
+) -> None:
+    """Draw terms of a pass against the batch, and below them the bold line of what they make together."""
+    for name, (_, look) in lines.items():
+        ax.plot(table.index, table[name], label=name, **{**look, "linewidth": width * look["linewidth"]})
+    bold = {**_draw.BOLD, "zorder": 1.9, "linewidth": width * _draw.BOLD["linewidth"]}
+    ax.plot(table.index, table[total], label=total, **bold)
 
 
 # ----------------------------------------------------------------------------------------------- C1, decode as a tensor
@@ -138,7 +161,7 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
             )
         )
     if skipped:
-        ax.text(half + 0.6, rows / 2, "\N{HORIZONTAL ELLIPSIS}", ha="center", va="center", fontsize=14)
+        ax.text(half + 0.6, rows / 2, _draw.ELLIPSIS, ha="center", va="center", fontsize=14)
     width = new + 1
     rise = 0.5 * (0.28 * new + 0.1) + 0.15  # of the longest arrow
     each, whole = (_draw.text_of(marks[name], "byte") for name in ("kv_bytes_per_token", "kv_bytes"))
@@ -248,16 +271,8 @@ def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     """
     marks = table.attrs["marks"]
     batch = table.index.to_numpy()
-    context = _draw.text_of(marks["context_length"], "token/sequence")
-    lines = {
-        "memory_time": ("memory: the sum", _draw.MEMORY),
-        "weight_fetch_time": ("weights", _draw.WEIGHTS),
-        "kv_fetch_time": (f"KV cache, {context} tokens", _draw.KV),
-        "compute_time": ("compute", _draw.COMPUTE),
-    }
-    for name, (_, look) in lines.items():
-        ax.plot(batch, table[name], label=name, **look)
-    ax.plot(batch, table["pass_time"], label="pass_time", **{**_draw.BOLD, "zorder": 1.9})
+    lines = terms("time", marks["context_length"])
+    curves(ax, table, lines, "pass_time")
     top = 1.06 * table["pass_time"].iloc[-1]
     ax.set(xlim=(0, batch[-1]), ylim=(0, top), xlabel=_draw.BATCH, ylabel="time of a pass")
     bound = marks["latency_lower_bound"]

@@ -31,11 +31,16 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("s", "1", "total over active weights", "R1.7");
         template <class T> static constexpr T formula(in<total_parameters, T> N_t, in<active_parameters, T> N_a) { return N_t / N_a; }
     };
+    struct moe_layers
+    {
+        static constexpr Spec spec = Spec("n_e", "1", "layers with routed experts", "R2.1");
+        template <class T> static constexpr T formula(in<layers, T> n, in<dense_layers, T> n_d) { return n - n_d; }
+    };
     struct routed_parameters
     {
         static constexpr Spec spec = Spec("N_r", "parameter", "weights of the routed experts of all layers", "R1.4");
-        template <class T> static constexpr T formula(in<layers, T> n, in<dense_layers, T> n_d, in<experts, T> X, in<hidden_size, T> d, in<expert_intermediate_size, T> d_e, in<matrices_per_expert, T> three)
-        { return (n - n_d) * X * (d * d_e * three); }
+        template <class T> static constexpr T formula(in<moe_layers, T> n_e, in<experts, T> X, in<hidden_size, T> d, in<expert_intermediate_size, T> d_e, in<matrices_per_expert, T> three)
+        { return n_e * X * (d * d_e * three); }
     };
     struct dense_parameters_from_architecture
     {
@@ -89,6 +94,6 @@ namespace roofslate::quantities
     struct kv_bytes_per_token { static constexpr Spec spec = Spec("q", "byte/token", "cache of a token in all layers", "R6.3").range(0).otherwise<kv_bytes_from_architecture>(); };
 
     using architecture = list<layers, hidden_size, attention_heads, kv_heads, head_size, kv_latent_size, intermediate_size, vocabulary_size, experts, experts_per_token, shared_experts, expert_intermediate_size,
-        dense_layers, matrices_per_expert, total_parameters, active_parameters, flops_per_parameter_token, sparsity, routed_parameters, dense_parameters_from_architecture, dense_parameters, weight_bits,
+        dense_layers, matrices_per_expert, total_parameters, active_parameters, flops_per_parameter_token, sparsity, moe_layers, routed_parameters, dense_parameters_from_architecture, dense_parameters, weight_bits,
         bytes_per_weight_bit, weight_bytes_from_format, weight_bytes, model_bytes, kv_format, kv_bits, bytes_per_kv_bit, kv_element_bytes, kv_elements_per_layer, kv_bytes_from_architecture, kv_bytes_per_token>;
 }

@@ -24,15 +24,15 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("f_L L", "FLOP/token", "arithmetic of attention of a new token", "R6.11");
         template <class T> static constexpr T formula(in<attention_flops_per_context_token, T> f_L, in<context_length, T> L) { return f_L * L; }
     };
-    struct attention_to_weight_flops
-    {
-        static constexpr Spec spec = Spec("f_L L/(2 N_a)", "1", "arithmetic of attention over that of the weights", "R6.11");
-        template <class T> static constexpr T formula(in<attention_flops_per_token, T> f_a, in<flops_per_token, T> f) { return f_a / f; }
-    };
     struct attention_balance_context
     {
         static constexpr Spec spec = Spec("L_a", "token/sequence", "context at which attention multiplies as much as the weights; inf: never", "R6.11");
         template <class T> static constexpr T formula(in<flops_per_token, T> f, in<attention_flops_per_context_token, T> f_L) { return f / f_L; }
+    };
+    struct attention_to_weight_flops
+    {
+        static constexpr Spec spec = Spec("L/L_a", "1", "arithmetic of attention over that of the weights", "R6.11");
+        template <class T> static constexpr T formula(in<context_length, T> L, in<attention_balance_context, T> L_a) { return L / L_a; }
     };
     struct balance_context_per_width { static constexpr Spec spec = Spec("8", "token/sequence", "context at which attention multiplies as much as 16 d^2 weights a layer, for each element of the residual stream", "scaling book, chapter 4").positive().by_default(8); };
     struct attention_balance_context_from_width
@@ -143,16 +143,11 @@ namespace roofslate::quantities
     struct capacity_batch
     {
         static constexpr Spec spec = Spec("B_H", "sequence", "sequences of each batch in flight whose caches fit beside the weights", "R6.13");
-        template <class T> static constexpr T formula(in<cell_capacity, T> H, in<model_bytes, T> W, in<microbatches, T> n, in<kv_stored_bytes, T> S) { return max(H - W, 0.0) / (n * S); }
+        template <class T> static constexpr T formula(in<kv_room, T> room, in<microbatches, T> n, in<kv_stored_bytes, T> S) { return room / (n * S); }
     };
 
     // --- what the techniques change: the chapter's balances, with r in the place of q L ---
 
-    struct hidden_kv_bytes
-    {
-        static constexpr Spec spec = Spec("Y", "byte/sequence", "cache that is fetched in the time of a sequence's arithmetic", "Q4");
-        template <class T> static constexpr T formula(in<flops_per_token, T> f, in<pass_length, T> l, in<ridge_point, T> r) { return f * l / r; }
-    };
     // Where a line of this slope reaches a value.
     template <class T> constexpr T context_reaching(const T& value, const T& slope) { return select(slope > T(0.0), value / slope, select(value > T(0.0), T(infinite), T(0.0))); }
     struct reduced_balance_context
@@ -189,9 +184,9 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<reduced_pass_time, T> t, in<cell_price, T> p, in<round_passes, T> r, in<round_tokens, T> tokens) { return cost_per_token::formula<T>(t, p, r, tokens); }
     };
 
-    using attention = list<global_attention_layers, latent_rotary_size, head_elements, flops_per_head_element, attention_flops_per_context_token, attention_flops_per_token, attention_to_weight_flops, attention_balance_context,
+    using attention = list<global_attention_layers, latent_rotary_size, head_elements, flops_per_head_element, attention_flops_per_context_token, attention_flops_per_token, attention_balance_context, attention_to_weight_flops,
         balance_context_per_width, attention_balance_context_from_width, attention_time, compute_time_with_attention, attention_intensity, attention_compute_to_fetch, selected_blocks, summary_length, best_block_length, block_length,
         block_attended_tokens, kv_compression, kept_token_share, kept_head_share, stored_layer_share, shared_layer_reads, global_layer_share, attention_window, selected_tokens, index_bytes_per_token, kv_stored_factor, kv_read_factor,
-        windowed_tokens, attended_tokens, kv_read_bytes, kv_stored_bytes, read_kv_bytes_per_token, stored_kv_bytes_per_token, kv_read_gain, kv_stored_gain, capacity_batch, hidden_kv_bytes, reduced_balance_context, reduced_balance_batch,
+        windowed_tokens, attended_tokens, kv_read_bytes, kv_stored_bytes, read_kv_bytes_per_token, stored_kv_bytes_per_token, kv_read_gain, kv_stored_gain, capacity_batch, reduced_balance_context, reduced_balance_batch,
         reduced_kv_fetch_time, reduced_pass_time, reduced_cost_per_token>;
 }

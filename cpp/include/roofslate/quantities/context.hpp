@@ -51,7 +51,7 @@ namespace roofslate::quantities
     struct prefill_attention_factor
     {
         static constexpr Spec spec = Spec("1 + L/(2 L_a)", "1", "arithmetic of a prompt of this context over that of its weights: on average a token attends to half of it", "Q11");
-        template <class T> static constexpr T formula(in<context_length, T> L, in<attention_balance_context, T> L_a) { return 1.0 + L / (2.0 * L_a); }
+        template <class T> static constexpr T formula(in<attention_to_weight_flops, T> a) { return 1.0 + 0.5 * a; }
     };
 
     // --- prefill in chunks beside decoding: arithmetic that decoding leaves idle ---
@@ -80,8 +80,8 @@ namespace roofslate::quantities
     struct mixed_pass_time
     {
         static constexpr Spec spec = Spec("t_\\phi", "s", "least time of a pass that decodes and prefills", "Q13");
-        template <class T> static constexpr T formula(in<overlap, T> o, in<mixed_compute_time, T> t_c, in<weight_fetch_time, T> t_w, in<kv_fetch_time, T> t_kv, in<prefix_fetch_time, T> t_p)
-        { return pass_time::formula<T>(o, t_c, t_w, t_kv + t_p, t_w + (t_kv + t_p)); }
+        template <class T> static constexpr T formula(in<overlap, T> o, in<mixed_compute_time, T> t_c, in<weight_fetch_time, T> t_w, in<kv_fetch_time, T> t_kv, in<memory_time, T> t_m, in<prefix_fetch_time, T> t_p)
+        { return pass_time::formula<T>(o, t_c, t_w, t_kv + t_p, t_m + t_p); }
     };
     struct mixed_compute_utilization
     {
@@ -95,7 +95,7 @@ namespace roofslate::quantities
     struct prefill_decode_replicas
     {
         static constexpr Spec spec = Spec("G_p/G_d", "1", "replicas that prefill over replicas that decode, so that neither waits", "Q13");
-        template <class T> static constexpr T formula(in<prefill_time, T> T_p, in<batch_size, T> B, in<response_length, T> L_r, in<pass_length, T> l, in<pass_time, T> t) { return T_p * (B / (L_r / l * t)); }
+        template <class T> static constexpr T formula(in<prefill_time, T> T_p, in<pass_tokens, T> tokens, in<response_length, T> L_r, in<pass_time, T> t) { return T_p * (tokens / (L_r * t)); }
     };
 
     using context = list<weight_fetch_ratio_from_batch, weight_fetch_ratio, memory_compute_ratio, compute_floor_ratio, kink_context, balance_pass_length, prefix_length, prefilled_sequences, prefix_bytes, prefix_fetch_time,

@@ -117,13 +117,13 @@ namespace roofslate::quantities
     struct lowest_price_factor
     {
         static constexpr Spec spec = Spec("p_0", "1", "price over the default's that no patience undercuts: the weights cost nothing", "Q1");
-        template <class T> static constexpr T formula(in<batch_time_ratio, T> r) { return r / (1.0 + r); }
+        template <class T> static constexpr T formula(in<batch_time_ratio, T> r, in<fastest_speed_factor, T> v_max) { return r / v_max; }
     };
     struct asked_speed_factor { static constexpr Spec spec = Spec("v_a", "1", "speed over the default's that is asked for", "Q1").positive(); };
     struct price_factor_at_speed
     {
         static constexpr Spec spec = Spec("p(v_a)", "1", "price over the default's at the speed asked for; inf: never", "Q1");
-        template <class T> static constexpr T formula(in<asked_speed_factor, T> v, in<batch_time_ratio, T> r) { return select(v >= 1.0 + r, T(infinite), r / (1.0 + r - v)); }
+        template <class T> static constexpr T formula(in<asked_speed_factor, T> v, in<batch_time_ratio, T> r, in<fastest_speed_factor, T> v_max) { return select(v >= v_max, T(infinite), r / (v_max - v)); }
     };
     struct paid_price_factor { static constexpr Spec spec = Spec("p_a", "1", "price over the default's that is paid", "Q1").positive(infinite); };
     struct speed_factor_at_price

@@ -87,7 +87,15 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<peak_flops, T> F, in<compute_efficiency, T> eta_c, in<hbm_bandwidth, T> m, in<bandwidth_efficiency, T> eta_m) { return (F * eta_c) / (m * eta_m); }
     };
 
+    struct arithmetic_intensity { static constexpr Spec spec = Spec("I", "FLOP/byte", "arithmetic done for each byte that is fetched", "R1.1").range(0); };
+    struct attainable_flops
+    {
+        static constexpr Spec spec = Spec("F(I)", "FLOP/s/chip", "arithmetic that a chip reaches at an intensity: its roofline", "R1.1");
+        template <class T> static constexpr T formula(in<arithmetic_intensity, T> I, in<peak_flops, T> F, in<compute_efficiency, T> eta_c, in<hbm_bandwidth, T> m, in<bandwidth_efficiency, T> eta_m) { return min(F * eta_c, I * (m * eta_m)); }
+    };
+
     using hardware = list<weight_format, compute_format, peak_flops_bf16, peak_flops_fp8, peak_flops_int8, peak_flops_fp4, peak_flops_in_format, peak_flops, hbm_bandwidth, hbm_capacity, chip_price, chip_power,
         scale_up_bandwidth, scale_out_bandwidth, scale_up_latency, scale_out_latency, scale_up_domain, chips, pipeline_stages, microbatches, tensor_parallel, expert_parallel, attention_data_parallel,
-        compute_efficiency, bandwidth_efficiency, chips_per_stage, cell_flops, cell_bandwidth, cell_capacity, cell_price, hbm_drain_time, ridge_point>;
+        compute_efficiency, bandwidth_efficiency, chips_per_stage, cell_flops, cell_bandwidth, cell_capacity, cell_price, hbm_drain_time, ridge_point, arithmetic_intensity,
+        attainable_flops>;
 }

@@ -18,15 +18,15 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<dispatch_bytes_per_element, T> there, in<combine_bytes_per_element, T> back, in<activation_bytes_per_element, T> hop) { return (there + back) / hop; }
     };
     struct exchange_hop_ratio { static constexpr Spec spec = Spec("r_x", "1", "what a token moves for one expert over what it moves to the next stage: the lecture's 2, up and down", "R3.1").positive().otherwise<exchange_hop_ratio_from_bytes>(); };
-    struct pipeline_traffic_ratio
-    {
-        static constexpr Spec spec = Spec("t_\\mathrm{up}/t_\\mathrm{out}", "1", "time of a stage's exchanges inside its rack over that of the hop to the next rack", "R3.1");
-        template <class T> static constexpr T formula(in<exchange_hop_ratio, T> r, in<link_bandwidth_ratio, T> beta, in<experts_per_token, T> k, in<layers_per_stage, T> n) { return (r / beta) * k * n; }
-    };
     struct pipeline_traffic_threshold
     {
         static constexpr Spec spec = Spec("\\beta/r_x", "1", "experts of a token times layers of a stage from which on the hop is not the slower one", "R3.1");
         template <class T> static constexpr T formula(in<link_bandwidth_ratio, T> beta, in<exchange_hop_ratio, T> r) { return beta / r; }
+    };
+    struct pipeline_traffic_ratio
+    {
+        static constexpr Spec spec = Spec("t_\\mathrm{up}/t_\\mathrm{out}", "1", "time of a stage's exchanges inside its rack over that of the hop to the next rack", "R3.1");
+        template <class T> static constexpr T formula(in<experts_per_token, T> k, in<layers_per_stage, T> n, in<pipeline_traffic_threshold, T> least) { return k * n / least; }
     };
 
     // --- inference: batches in flight, one behind the other ---
@@ -153,11 +153,6 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("P_\\mathrm{min}", "1", "stages, a rack each, that hold the weights and a batch in flight a stage; inf: one batch alone fills a rack", "R3.6");
         template <class T> static constexpr T formula(in<model_bytes, T> W, in<domain_capacity, T> H_u, in<kv_bytes, T> K) { return select(K < H_u, ceil(W / (H_u - K)), T(infinite)); }
     };
-    struct kv_room
-    {
-        static constexpr Spec spec = Spec("H - w N_t", "byte", "memory that the weights leave to caches", "R3.6");
-        template <class T> static constexpr T formula(in<cell_capacity, T> H, in<model_bytes, T> W) { return max(H - W, 0.0); }
-    };
 
     // --- stages that are not alike: one layer of some attends to the whole context and takes longer ---
 
@@ -179,9 +174,9 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<mean_stage_cost, T> mean, in<slowest_stage_cost, T> slowest) { return mean / slowest; }
     };
 
-    using pipeline = list<layers_per_stage, exchange_hop_ratio_from_bytes, exchange_hop_ratio, pipeline_traffic_ratio, pipeline_traffic_threshold, stage_time, pipeline_utilization, network_card_latency, switch_latency,
+    using pipeline = list<layers_per_stage, exchange_hop_ratio_from_bytes, exchange_hop_ratio, pipeline_traffic_threshold, pipeline_traffic_ratio, stage_time, pipeline_utilization, network_card_latency, switch_latency,
         switches_per_hop, path_latency, hop_latency, pipeline_latency, full_pipeline_microbatches, hop_cache_growth, pipeline_round_time, pipeline_utilization_with_hops, pipeline_schedule,
         backward_forward_ratio_from_flops, backward_forward_ratio, weight_gradient_share, pipeline_busy_time, live_microbatches, zero_bubble_idle_time, pipeline_idle_time, pipeline_step_time, training_bubble,
-        training_bubble_overhead, weight_bytes_per_chip, kv_bytes_per_chip, break_even_stages, minimum_stages_for_weights, minimum_pipeline_stages, kv_room, global_layer_period, global_layer_cost,
+        training_bubble_overhead, weight_bytes_per_chip, kv_bytes_per_chip, break_even_stages, minimum_stages_for_weights, minimum_pipeline_stages, global_layer_period, global_layer_cost,
         mean_stage_cost, slowest_stage_cost, stage_balance>;
 }

@@ -64,6 +64,16 @@ namespace roofslate::quantities
     // --- two tiers of context ---
 
     struct price_margin { static constexpr Spec spec = Spec("\\mu_p", "1", "price over cost, less one, where arithmetic is all that costs", "R6.2").range(0); };
+    struct cost_plus_price
+    {
+        static constexpr Spec spec = Spec("(1 + \\mu_p) c_r", "USD/token", "price of a token up to the threshold that covers its arithmetic and leaves the margin", "R6.2");
+        template <class T> static constexpr T formula(in<recompute_cost, T> c, in<price_margin, T> mu) { return c * (1.0 + mu); }
+    };
+    struct long_cost_plus_price
+    {
+        static constexpr Spec spec = Spec("\\pi (1 + \\mu_p) c_r", "USD/token", "price of a token beyond the threshold: that of the first tier at the premium", "R6.2");
+        template <class T> static constexpr T formula(in<cost_plus_price, T> p, in<long_context_premium, T> pi) { return p * pi; }
+    };
     struct break_even_context
     {
         static constexpr Spec spec = Spec("L_e", "token/sequence", "context beyond which a token of the second tier costs more than its price", "R6.2");
@@ -146,7 +156,7 @@ namespace roofslate::quantities
 
     using pricing = list<input_price, output_price, longest_context, long_context_threshold, long_input_price, long_output_price, cache_read_price, cache_write_price, cache_write_time, long_cache_write_price, long_cache_write_time,
         cache_storage_price, output_input_ratio_from_prices, output_input_ratio, long_context_premium_from_prices, long_context_premium, long_input_premium_from_prices, long_input_premium, cache_write_factor,
-        long_cache_write_factor, cache_read_factor, cache_write_read_ratio, price_margin, break_even_context, context_distribution, mean_long_context, fair_long_context_premium,
+        long_cache_write_factor, cache_read_factor, cache_write_read_ratio, price_margin, cost_plus_price, long_cost_plus_price, break_even_context, context_distribution, mean_long_context, fair_long_context_premium,
         attention_balance_from_premium, hidden_size_from_premium, kv_bytes_from_kink, batch_from_prices, context_from_prices, implied_storage_price, implied_write_price, storage_price_per_byte, storage_price_factor,
         kv_bytes_from_storage_price, input_price_factor>;
 }

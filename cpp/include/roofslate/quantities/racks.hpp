@@ -6,11 +6,6 @@ namespace roofslate::quantities
 {
     // --- placement ---
 
-    struct moe_layers
-    {
-        static constexpr Spec spec = Spec("n_e", "1", "layers with routed experts", "R2.1");
-        template <class T> static constexpr T formula(in<layers, T> n, in<dense_layers, T> n_d) { return n - n_d; }
-    };
     struct experts_per_chip
     {
         static constexpr Spec spec = Spec("X/G_e", "1/chip", "routed experts of a layer on a chip, on average", "R2.2");
@@ -19,7 +14,7 @@ namespace roofslate::quantities
     struct leftover_experts
     {
         static constexpr Spec spec = Spec("X \\;\\mathrm{mod}\\; G_e", "1", "experts that remain when each chip has as many as any other; 0: the chips divide the experts", "R2.2");
-        template <class T> static constexpr T formula(in<experts, T> X, in<expert_parallel, T> G_e) { return X - floor(X / count(G_e)) * count(G_e); }
+        template <class T> static constexpr T formula(in<experts, T> X, in<expert_parallel, T> G_e, in<experts_per_chip, T> X_G) { return X - floor(X_G) * G_e; }
     };
     struct most_experts_per_chip
     {
@@ -197,7 +192,7 @@ namespace roofslate::quantities
         { return select(cables == most, T(0.0), select(power == most, T(1.0), select(cooling == most, T(2.0), T(3.0)))); }
     };
 
-    using racks = list<moe_layers, experts_per_chip, leftover_experts, most_experts_per_chip, placement_balance, chips_contacted, dispatch_bytes_per_element, combine_bytes_per_element, dispatch_bytes_per_layer,
+    using racks = list<experts_per_chip, leftover_experts, most_experts_per_chip, placement_balance, chips_contacted, dispatch_bytes_per_element, combine_bytes_per_element, dispatch_bytes_per_layer,
         combine_bytes_per_layer, exchange_bytes_per_layer, exchange_bytes_per_token, exchange_bytes_per_chip, link_bandwidth_ratio_from_chip, link_bandwidth_ratio, exchange_racks_from_domain, exchange_racks,
         exchange_routing, leaving_copies, direct_exchange_slowdown, racks_per_token, hierarchical_leaving_copies, hierarchical_outside_time, hierarchical_exchange_slowdown, exchange_slowdown, exchange_time,
         domain_capacity, largest_total_parameters, earlier_scale_up_domain, earlier_hbm_bandwidth, dies_per_chip, earlier_dies_per_chip, scale_up_domain_growth, scale_up_dies, scale_up_die_growth,

@@ -28,7 +28,7 @@ namespace roofslate::quantities
     };
     struct recomputation_factor
     {
-        static constexpr Spec spec = Spec("8/6", "1", "arithmetic of a training step over that of one that keeps everything", "R7.3");
+        static constexpr Spec spec = Spec("\\chi", "1", "arithmetic of a training step over that of one that keeps everything", "R7.3");
         template <class T> static constexpr T formula(in<repeated_forward, T> again, in<flops_per_parameter_token, T> two, in<training_flops_per_parameter, T> six) { return 1.0 + again * (two / six); }
     };
     struct recomputed_training_flops

@@ -118,15 +118,15 @@ namespace roofslate::quantities
 
     // --- depart when idle: a pass starts as soon as the one before it is over ---
 
-    struct idle_dispatch_batch
-    {
-        static constexpr Spec spec = Spec("B_i", "sequence", "batch that settles when passes follow one another; inf: never", "Q6");
-        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<fixed_pass_time, T> W, in<pass_time_per_sequence, T> k) { return select(a * k >= 1.0, T(infinite), a * W / (1.0 - a * k)); }
-    };
     struct idle_dispatch_period
     {
         static constexpr Spec spec = Spec("T_i", "s", "pass time that settles when passes follow one another; inf: never", "Q6");
         template <class T> static constexpr T formula(in<fixed_pass_time, T> W, in<arrival_rate, T> a, in<pass_time_per_sequence, T> k) { return select(a * k >= 1.0, T(infinite), W / (1.0 - a * k)); }
+    };
+    struct idle_dispatch_batch
+    {
+        static constexpr Spec spec = Spec("B_i", "sequence", "batch that settles when passes follow one another; inf: never", "Q6");
+        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<idle_dispatch_period, T> T_i) { return a * T_i; }
     };
     struct idle_dispatch_time
     {
@@ -169,12 +169,12 @@ namespace roofslate::quantities
     struct compute_bound_batch
     {
         static constexpr Spec spec = Spec("B_T", "sequence", "batch whose arithmetic takes a whole period", "R1.15");
-        template <class T> static constexpr T formula(in<train_period, T> T_p, in<cell_flops, T> C, in<flops_per_token, T> f, in<pass_length, T> l) { return T_p * (C / (f * l)); }
+        template <class T> static constexpr T formula(in<train_period, T> T_p, in<compute_time_per_sequence, T> k_c) { return T_p / k_c; }
     };
     struct full_memory_kv_bytes
     {
         static constexpr Spec spec = Spec("K_\\mathrm{full}", "byte/sequence", "cache of a sequence that fills the memory beside the weights", "R1.15");
-        template <class T> static constexpr T formula(in<cell_capacity, T> H, in<model_bytes, T> W, in<microbatches, T> n, in<batch_size, T> B) { return max(H - W, 0.0) / (n * B); }
+        template <class T> static constexpr T formula(in<kv_room, T> room, in<microbatches, T> n, in<batch_size, T> B) { return room / (n * B); }
     };
     struct full_memory_context
     {
@@ -187,6 +187,6 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<compute_time, T> t_c, in<hbm_drain_time, T> t_d) { return t_c / max(t_d, t_c); }
     };
 
-    using scheduling = list<train_period, train_mean_wait, train_mean_time, train_worst_time, arrival_rate, seats, train_load, idle_dispatch_batch, idle_dispatch_period, idle_dispatch_time, response_length, seat_time,
+    using scheduling = list<train_period, train_mean_wait, train_mean_time, train_worst_time, arrival_rate, seats, train_load, idle_dispatch_period, idle_dispatch_batch, idle_dispatch_time, response_length, seat_time,
         seat_rate, seat_load_from_arrivals, seat_load, waiting_probability, seat_mean_wait, compute_bound_batch, full_memory_kv_bytes, full_memory_context, full_memory_utilization>;
 }

@@ -102,6 +102,11 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("h_u", "byte/chip", "weights and the caches of all batches in flight, on one chip", "R3.6");
         template <class T> static constexpr T formula(in<model_bytes, T> W, in<kv_bytes, T> K, in<microbatches, T> n, in<chips, T> G) { return (W + n * K) / G; }
     };
+    struct kv_room
+    {
+        static constexpr Spec spec = Spec("H - w N_t", "byte", "memory that the weights leave to caches", "R3.6");
+        template <class T> static constexpr T formula(in<cell_capacity, T> H, in<model_bytes, T> W) { return max(H - W, 0.0); }
+    };
 
     // --- balances ---
 
@@ -115,10 +120,15 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("B_0", "sequence", "batch at which compute takes as long as the fetch of the weights", "R1.7");
         template <class T> static constexpr T formula(in<weight_balance, T> A, in<sparsity, T> s, in<pass_length, T> l) { return A * s / l; }
     };
+    struct hidden_kv_bytes
+    {
+        static constexpr Spec spec = Spec("Y", "byte/sequence", "cache that is fetched in the time of a sequence's arithmetic", "Q4");
+        template <class T> static constexpr T formula(in<flops_per_token, T> f, in<pass_length, T> l, in<ridge_point, T> r) { return f * l / r; }
+    };
     struct balance_context_from_model
     {
         static constexpr Spec spec = Spec("2 N_a \\ell m / (F q)", "token/sequence", "context at which a sequence's cache takes as long to fetch as its arithmetic takes", "R1.10");
-        template <class T> static constexpr T formula(in<flops_per_token, T> f, in<pass_length, T> l, in<ridge_point, T> r, in<kv_bytes_per_token, T> q) { return f * l / (r * q); }
+        template <class T> static constexpr T formula(in<hidden_kv_bytes, T> Y, in<kv_bytes_per_token, T> q) { return Y / q; }
     };
     struct balance_context { static constexpr Spec spec = Spec("L_0", "token/sequence", "context beyond which fetching a sequence's cache takes longer than its arithmetic", "R1.10").positive(infinite).otherwise<balance_context_from_model>(); };
     struct balance_batch_at_context
@@ -139,6 +149,6 @@ namespace roofslate::quantities
     };
 
     using serving = list<batch_size, context_length, pass_length, overlap, expert_reads, pass_tokens, flops_per_token, compute_time, expert_coverage, touched_parameters, fetched_parameters, weight_fetch_time,
-        kv_bytes, kv_fetch_time, memory_time, pass_time, binding_term, latency_floor, compute_utilization, model_flops_utilization, hbm_used, weight_balance, balance_batch, balance_context_from_model, balance_context,
+        kv_bytes, kv_fetch_time, memory_time, pass_time, binding_term, latency_floor, compute_utilization, model_flops_utilization, hbm_used, kv_room, weight_balance, balance_batch, hidden_kv_bytes, balance_context_from_model, balance_context,
         balance_batch_at_context, large_batch_utilization, practical_margin, practical_batch>;
 }

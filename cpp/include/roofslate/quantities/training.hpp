@@ -12,13 +12,13 @@ namespace roofslate::quantities
     struct model_lifetime { static constexpr Spec spec = Spec("T_i", "s", "time for which a model is served before the next one replaces it", "R5.5").positive(); };
     struct lifetime_tokens
     {
-        static constexpr Spec spec = Spec("R_i T_i", "token", "tokens that a model serves in its lifetime", "R5.5");
+        static constexpr Spec spec = Spec("D_i", "token", "tokens that a model serves in its lifetime", "R5.5");
         template <class T> static constexpr T formula(in<model_token_rate, T> R, in<model_lifetime, T> T_i) { return R * T_i; }
     };
     struct deployment_probability { static constexpr Spec spec = Spec("p_i", "1", "chance that a trained model is good enough to be served at all", "R5.8").positive(1).by_default(1); };
     struct expected_inference_tokens
     {
-        static constexpr Spec spec = Spec("p_i R_i T_i", "token", "tokens that a model can expect to serve when it is trained", "R5.8");
+        static constexpr Spec spec = Spec("\\bar{D}_i", "token", "tokens that a model can expect to serve when it is trained", "R5.8");
         template <class T> static constexpr T formula(in<deployment_probability, T> p, in<lifetime_tokens, T> D) { return p * D; }
     };
     struct inference_tokens { static constexpr Spec spec = Spec("D_\\mathrm{inf}", "token", "tokens that a model serves", "R5.2").positive().otherwise<expected_inference_tokens>(); };
@@ -65,12 +65,12 @@ namespace roofslate::quantities
 
     struct pretraining_rl_token_ratio
     {
-        static constexpr Spec spec = Spec("D_\\mathrm{PT}/D_\\mathrm{RL}", "1", "pretraining tokens over those of reinforcement learning where both cost the same", "R5.4");
+        static constexpr Spec spec = Spec("r_\\mathrm{RL}", "1", "pretraining tokens over those of reinforcement learning where both cost the same", "R5.4");
         template <class T> static constexpr T formula(in<rl_flops_per_parameter, T> c, in<decode_inefficiency, T> I, in<training_flops_per_parameter, T> six) { return c * I / six; }
     };
     struct pretraining_inference_token_ratio
     {
-        static constexpr Spec spec = Spec("D_\\mathrm{PT}/D_\\mathrm{inf}", "1", "pretraining tokens over served tokens where both cost the same", "R5.4");
+        static constexpr Spec spec = Spec("r_\\mathrm{inf}", "1", "pretraining tokens over served tokens where both cost the same", "R5.4");
         template <class T> static constexpr T formula(in<flops_per_parameter_token, T> two, in<decode_inefficiency, T> I, in<training_flops_per_parameter, T> six) { return two * I / six; }
     };
     struct balanced_pretraining_tokens
@@ -139,6 +139,27 @@ namespace roofslate::quantities
     struct falling_coefficient { static constexpr Spec spec = Spec("b", "1", "falling cost at one unit of effort", "R5.3").positive(); };
     struct rising_exponent { static constexpr Spec spec = Spec("p_x", "1", "power of the effort that the rising cost follows", "R5.3").positive().by_default(1); };
     struct falling_exponent { static constexpr Spec spec = Spec("n_x", "1", "power of the effort that the falling cost follows, taken positive", "R5.3").positive().by_default(1); };
+    struct effort { static constexpr Spec spec = Spec("x", "1", "effort that one cost rises with and the other falls with", "R5.3").positive(); };
+    struct rising_cost
+    {
+        static constexpr Spec spec = Spec("c_\\uparrow", "1", "cost that rises with the effort", "R5.3");
+        template <class T> static constexpr T formula(in<rising_coefficient, T> a, in<effort, T> x, in<rising_exponent, T> p) { return a * pow(x, p); }
+    };
+    struct falling_cost
+    {
+        static constexpr Spec spec = Spec("c_\\downarrow", "1", "cost that falls with the effort", "R5.3");
+        template <class T> static constexpr T formula(in<falling_coefficient, T> b, in<effort, T> x, in<falling_exponent, T> n) { return b * pow(x, -n); }
+    };
+    struct effort_cost
+    {
+        static constexpr Spec spec = Spec("c_{\\uparrow\\downarrow}", "1", "both costs together", "R5.3");
+        template <class T> static constexpr T formula(in<rising_cost, T> up, in<falling_cost, T> down) { return up + down; }
+    };
+    struct equal_cost_effort
+    {
+        static constexpr Spec spec = Spec("x^=", "1", "effort at which both costs are equal", "R5.3");
+        template <class T> static constexpr T formula(in<rising_coefficient, T> a, in<falling_coefficient, T> b, in<rising_exponent, T> p, in<falling_exponent, T> n) { return pow(b / a, 1.0 / (p + n)); }
+    };
     struct least_cost_effort
     {
         static constexpr Spec spec = Spec("x^*", "1", "effort at which the sum of both costs is least", "R5.3");
@@ -146,23 +167,29 @@ namespace roofslate::quantities
     };
     struct least_rising_cost
     {
-        static constexpr Spec spec = Spec("a x^{*p}", "1", "rising cost where the sum is least", "R5.3");
+        static constexpr Spec spec = Spec("c_\\uparrow^*", "1", "rising cost where the sum is least", "R5.3");
         template <class T> static constexpr T formula(in<rising_coefficient, T> a, in<least_cost_effort, T> x, in<rising_exponent, T> p) { return a * pow(x, p); }
     };
     struct least_falling_cost
     {
-        static constexpr Spec spec = Spec("b x^{*-n}", "1", "falling cost where the sum is least", "R5.3");
+        static constexpr Spec spec = Spec("c_\\downarrow^*", "1", "falling cost where the sum is least", "R5.3");
         template <class T> static constexpr T formula(in<falling_coefficient, T> b, in<least_cost_effort, T> x, in<falling_exponent, T> n) { return b * pow(x, -n); }
     };
     struct least_cost
     {
-        static constexpr Spec spec = Spec("a x^{*p} + b x^{*-n}", "1", "least sum of both costs", "R5.3");
+        static constexpr Spec spec = Spec("c_{\\uparrow\\downarrow}^*", "1", "least sum of both costs", "R5.3");
         template <class T> static constexpr T formula(in<least_rising_cost, T> up, in<least_falling_cost, T> down) { return up + down; }
     };
     struct least_cost_ratio
     {
-        static constexpr Spec spec = Spec("n/p", "1", "rising over falling cost where the sum is least; 1, the heuristic, if both follow the same power", "R5.3");
+        static constexpr Spec spec = Spec("c_\\uparrow^*/c_\\downarrow^*", "1", "rising over falling cost where the sum is least; 1, the heuristic, if both follow the same power", "R5.3");
         template <class T> static constexpr T formula(in<least_rising_cost, T> up, in<least_falling_cost, T> down) { return up / down; }
+    };
+
+    struct equal_cost_penalty
+    {
+        static constexpr Spec spec = Spec("c_{\\uparrow\\downarrow}^=/c_{\\uparrow\\downarrow}^*", "1", "sum where both costs are equal over the least sum; 1 if both follow the same power", "R5.3");
+        template <class T> static constexpr T formula(in<rising_coefficient, T> a, in<equal_cost_effort, T> x, in<rising_exponent, T> p, in<least_cost, T> least) { return 2.0 * (a * pow(x, p)) / least; }
     };
 
     // --- over-training ---
@@ -170,12 +197,12 @@ namespace roofslate::quantities
     struct optimal_tokens_per_parameter { static constexpr Spec spec = Spec("20", "token/parameter", "pretraining tokens for each weight where training alone counts", "arXiv 2203.15556").positive().by_default(20); };
     struct chinchilla_tokens
     {
-        static constexpr Spec spec = Spec("20 N_a", "token", "pretraining tokens of a model of this size where training alone counts", "R5.7");
+        static constexpr Spec spec = Spec("D_{20}", "token", "pretraining tokens of a model of this size where training alone counts", "R5.7");
         template <class T> static constexpr T formula(in<optimal_tokens_per_parameter, T> twenty, in<active_parameters, T> N_a) { return twenty * N_a; }
     };
     struct overtraining_ratio
     {
-        static constexpr Spec spec = Spec("D_\\mathrm{PT}/(20 N_a)", "1", "pretraining tokens over those where training alone counts", "R5.7");
+        static constexpr Spec spec = Spec("x_{20}", "1", "pretraining tokens over those where training alone counts", "R5.7");
         template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<chinchilla_tokens, T> D_c) { return D / D_c; }
     };
 
@@ -276,7 +303,8 @@ namespace roofslate::quantities
         training_flops_per_token, rl_flops_per_parameter, prefill_token_rate, decode_token_rate, prefill_utilization_from_rate, decode_utilization_from_rate, prefill_utilization, decode_utilization,
         decode_inefficiency_from_utilization, decode_inefficiency, pretraining_rl_token_ratio, pretraining_inference_token_ratio, balanced_pretraining_tokens, pretraining_tokens, balanced_rl_tokens, rl_tokens,
         pretraining_flops, rl_flops, inference_flops, lifetime_flops, inference_flops_share, pretraining_chip_time, pretraining_cost, spent_chip_time, training_utilization, rising_coefficient, falling_coefficient,
-        rising_exponent, falling_exponent, least_cost_effort, least_rising_cost, least_falling_cost, least_cost, least_cost_ratio, optimal_tokens_per_parameter, chinchilla_tokens, overtraining_ratio, loss_floor,
+        rising_exponent, falling_exponent, effort, rising_cost, falling_cost, effort_cost, equal_cost_effort, least_cost_effort, least_rising_cost, least_falling_cost, least_cost, least_cost_ratio, equal_cost_penalty,
+        optimal_tokens_per_parameter, chinchilla_tokens, overtraining_ratio, loss_floor,
         loss_size_coefficient, loss_data_coefficient, loss_size_exponent, loss_data_exponent, loss_unit_size, loss_unit_tokens, loss_from_size, pretraining_loss, training_optimal_tokens,
         training_optimal_token_ratio, equal_cost_overtraining, optimal_overtraining, optimal_pretraining_tokens, optimal_inference_training_ratio, training_optimal_parameters, optimal_lifetime_saving>;
 }
