@@ -8,8 +8,10 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -31,6 +33,8 @@ _TYPES = (
     (r"typing\.SupportsInt( \| typing\.SupportsIndex)?", "int"),
     (r"typing\.Annotated\[numpy\.typing\.ArrayLike, numpy\.float64\]", "npt.ArrayLike"),
     (r"numpy\.typing\.NDArray\[numpy\.(float64|bool)_?\]", r"npt.NDArray[np.\1]"),
+    (r"\bnumpy\.ndarray\b", "npt.NDArray[Any]"),
+    (r"roofslate\._core\.", ""),
     (r"collections\.abc\.", ""),
     (r"\btuple\b(?!\[)", "tuple[Any, ...]"),
     (r"\blist\b(?!\[)", "list[Any]"),
@@ -44,10 +48,11 @@ def _stub() -> str:
     for name, function in inspect.getmembers(_core, callable):
         if name.startswith("_"):
             continue
-        signature = (function.__doc__ or "").partition("\n")[0]
-        for spelled, wanted in _TYPES:
-            signature = re.sub(spelled, wanted, signature)
-        functions.append(_wrapped(signature))
+        if inspect.isclass(function):
+            made = _signature(function.__init__).replace(f"self: {name}", "self")
+            functions.append(f"class {name}:\n{textwrap.indent(_wrapped(made), '    ')}\n")
+        else:
+            functions.append(_wrapped(_signature(function)))
     names = "".join(f'    "{name}",\n' for name in sorted(entries()))
     return (
         "# Written by python -m roofslate._generate.\n"
@@ -57,6 +62,13 @@ def _stub() -> str:
         "import numpy.typing as npt\n\n"
         f"QuantityName: TypeAlias = Literal[\n{names}]\n\nRESERVED_WORDS: frozenset[str]\n\n" + "".join(functions)
     )
+
+
+def _signature(function: Any) -> str:
+    signature = (function.__doc__ or "").partition("\n")[0]
+    for spelled, wanted in _TYPES:
+        signature = re.sub(spelled, wanted, signature)
+    return str(signature)
 
 
 def _wrapped(signature: str) -> str:

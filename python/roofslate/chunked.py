@@ -6,7 +6,7 @@ array and calls the engine, which computes the same bits for it as for the whole
 
 from __future__ import annotations
 
-import math
+import copy
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from roofslate.errors import AxisError
 from roofslate.evaluation import _compute as compute
 from roofslate.evaluation import _run as run
 from roofslate.evaluation import _threads as thread_count
@@ -71,21 +70,23 @@ class Chunks:
         used = check_effect(grid, wanted)
         bounds = {q.bound for q in map(lookup, used)}
         self.used = {n: i for n, i in grid.inputs.items() if n in used or n in bounds or i.quantity.bound in used}
-        given = []
-        for name in grid.chunked:
-            if name in self.used:
-                data, dims = grid.chunked[name].data, grid.inputs[name].dims
-                if any(math.isnan(n) for sizes in data.chunks for n in sizes):
-                    raise AxisError(f"{name}: the sizes of its chunks are not known yet: call compute_chunk_sizes()")
-                given += [data, dims]
+        taken = [name for name in grid.chunked if name in self.used]
+        given = [x for name in taken for x in (grid.chunked[name].data, grid.inputs[name].dims)]
         self.of_axis, aligned = da.core.unify_chunks(*given)  # by axis
-        self.arrays = dict(zip([n for n in grid.chunked if n in self.used], aligned, strict=True))
+        self.arrays = dict(zip(taken, aligned, strict=True))
         for name, i in self.used.items():
             if i.dims and name not in self.arrays:
                 self.arrays[name] = da.from_array(i.values, chunks=self._along(i.dims))
 
     def _along(self, dims: Sequence[str]) -> tuple[Any, ...]:
         return tuple(self.of_axis.get(dim, (self.grid.sizes[dim],)) for dim in dims)
+
+    def recut(self, of_axis: dict[str, tuple[int, ...]]) -> Chunks:
+        """The same arrays in other chunks."""
+        other = copy.copy(self)
+        other.of_axis = of_axis
+        other.arrays = {n: a.rechunk(other._along(self.used[n].dims)) for n, a in self.arrays.items()}
+        return other
 
     def part(self, own: Sequence[str], others: Mapping[str, int]) -> tuple[Part, list[Any]]:
         """What a task computes on some axes; the other ones have these sizes. And its arrays, each with its axes."""
@@ -173,8 +174,8 @@ def evaluate(
         array = da.blockwise(task, own, *arrays, meta=meta, align_arrays=False, name=None, token=f"roofslate-{name}")
         results[name] = array, own
     if here:
-        own = [dim for dim in grid.sizes if dim not in chunks.of_axis]
-        part, arrays = chunks.part(own, dict.fromkeys(grid.sizes, 1))
+        fixed = [dim for dim in grid.sizes if dim not in chunks.of_axis]
+        part, _ = chunks.part(fixed, dict.fromkeys(grid.sizes, 1))
         task = _Evaluate(part, here, dict(factors), stored.name, thread_count(threads))
         values = [grid.inputs[name].values for name, _, _ in part.arrays]
         results.update(zip(here, task.all(values), strict=True))

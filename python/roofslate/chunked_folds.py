@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -70,7 +70,7 @@ class _Fold(Task):
         if not question.folded:
             return where
         at = question.places(where)
-        moved = tuple(at[dim] + starts.get(dim, 0) for dim in question.folded)
+        moved = [at[dim].astype(np.int64) + starts.get(dim, 0) for dim in question.folded]
         whole = np.ravel_multi_index(moved, tuple(self.sizes[dim] for dim in question.folded))
         return np.where(where < 0, where, whole)
 
@@ -187,37 +187,31 @@ def _unbeaten(values: Values) -> Any:
     return stays
 
 
+class _Quantiles(_Fold):
+    """Order statistics of kept points whose values all lie in one chunk."""
+
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
+
+    def folded(self, question: Question, starts: Mapping[str, int]) -> Any:  # noqa: ARG002
+        return self.ask(question, _core.quantiles, *self.what)[0]
+
+
 class _RowsOfCounts(_Fold):
     """How many values lie between edges that differ from one kept point to the next; rows of edges end in NaN."""
 
     def folded(self, question: Question, starts: Mapping[str, int], *more: Values) -> Any:  # noqa: ARG002
         (edges,) = more
+        (formula,) = self.what
         rows = [row[~np.isnan(row)] for row in edges.reshape((-1, edges.shape[-1]))]
         counts = np.zeros((len(rows), edges.shape[-1] + 1), np.int64)
-        for k, found in self.rows(question, rows, edges.shape[:-1]):
-            counts[k, : found.shape[-1]] = found
+        alike = all(np.array_equal(row, rows[0]) for row in rows)
+        for k, row in enumerate(rows[:1] if alike else rows):
+            if len(row):
+                at = {} if alike else dict(zip(self.own, np.unravel_index(k, edges.shape[:-1]), strict=False))
+                found, _ = self.ask(_at_point(question, at), _core.histogram, formula, row.tolist())
+                filled = slice(None) if alike else slice(k, k + 1)
+                counts[filled, : len(row) + 1] = found.reshape((-1, len(row) + 2))[:, :-1]  # NaN is left out
         return counts
-
-    def rows(self, question: Question, rows: Sequence[Values], kept: tuple[int, ...]) -> Iterator[tuple[Any, Any]]:
-        """Counts below, in each slot and above, for one row of edges after the other, or for all together."""
-        (formula,) = self.what
-        points = math.prod(question.grid.sizes[dim] for dim in self.own)
-        if all(np.array_equal(row, rows[0]) for row in rows):
-            if len(rows[0]):
-                found, _ = self.ask(question, _core.histogram, formula, rows[0].tolist())
-                yield slice(None), found.reshape((len(rows), -1))[:, :-1]
-        elif points <= _MOST_POINTS:
-            values = self.values(question.grid, formula, self.own, False).reshape((len(rows), -1))
-            repeats = math.prod(question.grid.sizes[dim] for dim in question.folded if dim not in self.own)
-            for k, row in enumerate(rows):
-                slots = np.searchsorted(row, values[k][~np.isnan(values[k])], side="right")
-                yield k, np.bincount(slots, minlength=len(row) + 1) * repeats
-        else:
-            for k, row in enumerate(rows):
-                if len(row):
-                    at = dict(zip(self.own, np.unravel_index(k, kept), strict=False))
-                    found, _ = self.ask(_at_point(question, at), _core.histogram, formula, row.tolist())
-                    yield k, found[:-1]
 
 
 def _at_point(question: Question, at: Mapping[str, Any]) -> Question:
@@ -267,7 +261,7 @@ class _Folding:
             meta=meta, token=f"roofslate-{kind.__name__[1:].lower()}",
         )  # fmt: skip
         folded = tuple(range(len(self.kept), len(self.own)))
-        if folded:
+        if any(answers.numblocks[k] > 1 for k in folded):
             answers = da.reduction(
                 answers, kind.merge, kind.merge, axis=folded, keepdims=True, dtype=kind.dtype, meta=meta
             )
@@ -337,7 +331,6 @@ _INFINITY = 0x7FF << 52  # its ordinal
 _MOST_EDGES = 1 << 14  # of a kept point
 _MOST_COUNTS = 1 << 19  # of all kept points together
 _FEWEST_EDGES = 32
-_MOST_POINTS = 1 << 20  # of a chunk that is computed whole to be counted
 
 
 def _turned(numbers: Any) -> Any:
@@ -345,8 +338,27 @@ def _turned(numbers: Any) -> Any:
     return np.where(numbers < 0, np.iinfo(np.int64).min - numbers, numbers)
 
 
-def _quantiles(folding: _Folding, formula: Any, q: Sequence[float]) -> Values:
-    """Order statistics: stretches of doubles that hold them are narrowed, pass after pass, to one double each."""
+def _quantiles(folding: _Folding, formula: Any, q: Sequence[float]) -> Any:
+    """Order statistics, as the engine gives them: in one pass where a chunk has room for all values of a kept point."""
+    sizes, of_axis = folding.chunks.grid.sizes, folding.chunks.of_axis
+    folded = [dim for dim in folding.own if dim not in folding.kept]
+    room = math.prod(max(of_axis.get(dim, (sizes[dim],))) for dim in folding.own)
+    room //= math.prod(sizes[dim] for dim in folded)
+    if not room:
+        return _narrowed(folding, formula, q)
+    cuts: dict[str, tuple[int, ...]] = {dim: (sizes[dim],) for dim in folded}
+    for dim in reversed(folding.kept):
+        length = min(sizes[dim], max(room, 1))
+        room //= length
+        full, rest = divmod(sizes[dim], length)
+        cuts[dim] = (length,) * full + (rest,) * (rest > 0)
+    other = copy.copy(folding)
+    other.chunks = folding.chunks.recut(cuts)
+    return other.ask(_Quantiles, formula, q, numbers=3 * len(q))
+
+
+def _narrowed(folding: _Folding, formula: Any, q: Sequence[float]) -> Any:
+    """The same in many passes: stretches of doubles that hold them are narrowed until each is one double."""
     grid = folding.chunks.grid
     shape = tuple(grid.sizes[dim] for dim in folding.kept)
     rows = math.prod(shape)

@@ -248,9 +248,7 @@ def _storage(dtype: Any) -> np.dtype[Any]:
     raise InputTypeError(f"dtype must be 'float64' or 'float32', got {shown(dtype)}")
 
 
-def _given_memory(
-    out: Any, wanted: Sequence[str], outputs: str | Sequence[str], stored: np.dtype[Any]
-) -> list[Any]:
+def _given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str], stored: np.dtype[Any]) -> list[Any]:
     if out is None:
         return []
     if isinstance(out, Mapping):

@@ -20,6 +20,7 @@ from roofslate.inputs import (
     PRESETS,
     Grid,
     Input,
+    Positions,
     Values,
     explain_missing,
     input_quantity,
@@ -32,6 +33,7 @@ from roofslate.registry import lookup
 from roofslate.units import Axis
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pandas as pd
     import xarray as xr
 
@@ -106,13 +108,13 @@ class _Question:
     def shape(self, dims: Sequence[str]) -> tuple[int, ...]:
         return tuple(self.grid.sizes[dim] for dim in dims)
 
-    def places(self, where: Values) -> dict[str, Values]:
+    def places(self, where: Positions) -> dict[str, Positions]:
         """Positions along the folded axes of flat indices."""
         shape = self.shape(self.folded)
         at = np.unravel_index(np.maximum(where, 0), shape) if shape else ()
         return dict(zip(self.folded, at, strict=True))
 
-    def coordinate(self, dim: str, at: Values, found: Any) -> Values:
+    def coordinate(self, dim: str, at: Positions, found: Any) -> npt.NDArray[Any]:
         """What stands on an axis at these positions; NaN or an empty text where nothing was found."""
         coord = self.grid.coords.get(dim)
         values = np.arange(self.grid.sizes[dim]) if coord is None else np.asarray(coord[0])
@@ -123,7 +125,7 @@ class _Question:
             return np.where(found, there, np.array("NaT", dtype=there.dtype))
         return np.where(found, there.astype(float), np.nan)
 
-    def at_places(self, at: Mapping[str, Values], dims: Sequence[str]) -> Grid:
+    def at_places(self, at: Mapping[str, Positions], dims: Sequence[str]) -> Grid:
         """The grid of the kept axes, each folded one at the positions that were found, which vary along `dims`."""
         axes = [*self.kept, *(dim for dim in dims if dim not in self.kept)]
         sizes = {dim: self.grid.sizes.get(dim, 0) for dim in axes}
@@ -137,7 +139,7 @@ class _Question:
             values = i.values
             if moved:
 
-                def along(dim: str, own: list[str] = own) -> Values:
+                def along(dim: str, own: list[str] = own) -> Positions:
                     if dim in at:
                         shape = [sizes[d] if d in dims else 1 for d in own]
                         order = [dims.index(d) for d in own if d in dims]

@@ -33,6 +33,7 @@ __all__ = ["Grid", "Input", "read_grid"]
 PRESETS = {"model": catalogs.models, "hardware": catalogs.hardware, "prices": catalogs.prices}
 
 Values = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.integer[Any]]
 
 
 @dataclass
@@ -321,6 +322,8 @@ def _words_of_flags(attrs: Mapping[str, Any], values: Any, q: Quantity) -> Any:
 def _add_data_array(grid: Grid, q: Quantity, array: Any, chunks: bool) -> None:
     if len(set(array.dims)) != array.ndim:
         raise AxisError(f"{q.name}: the array names an axis twice: {array.dims}")
+    if any(size != size for size in array.shape):
+        raise AxisError(f"{q.name}: the sizes of its chunks are not known yet; dask's compute_chunk_sizes() finds them")
     for dim in array.dims:
         grid.add_axis(str(dim), array.sizes[dim], _coordinate(array, dim), q.name)
     given = array.attrs.get("units")

@@ -17,6 +17,7 @@ from roofslate.inputs import (
     PRESETS,
     Grid,
     Input,
+    Positions,
     Values,
     check_effect,
     find_preset,
@@ -38,8 +39,6 @@ __all__ = ["Column", "Columns", "Names", "Scenarios", "check_column", "choice_co
 
 _BLOCK = 1 << 18  # rows that are converted or gathered at a time
 _CHECKED = 1 << 14  # rows that are searched for values out of range at a time
-
-Positions = npt.NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)

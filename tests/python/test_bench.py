@@ -144,10 +144,10 @@ def test_a_report_counts_what_falls_short():
 
 
 def _search_case():
-    """A search in which conditions leave out batches, some contexts have no feasible one, and ties exist."""
+    """A search in which conditions leave out batches, and some contexts have no feasible one."""
     import roofslate as rs
 
-    search = Search((3, 2, 12, 20))
+    search = Search((3, 2, 12, 20), chips=5)
     where = ["pass_time <= 50 ms", "hbm_used <= hbm_capacity"]
     found = rs.best("cost_per_token", over="batch_size", where=where, prune=False, **search.inputs)
     nowhere = np.isnan(found["cost_per_token"].to_numpy())
@@ -209,10 +209,10 @@ def test_outputs_of_the_cost_of_a_point_vary_along_all_axes():
     surface = Surface((2, 2, 2, 2))
     found = rs.evaluate(list(_OUTPUTS), **surface.inputs)
     assert {array.size for array in found.values()} == {16}
-    for axes in range(1, 7):
-        split = _split(1 << 12, axes)
+    for axes in range(2, 7):
+        split = _split(1 << 24, axes)
         assert len(split) == axes
-        assert np.prod([float(len(values)) for values in split.values()]) == pytest.approx(1 << 12, rel=0.15)
+        assert np.prod([float(len(values)) for values in split.values()]) == pytest.approx(1 << 24, rel=0.03)
 
 
 def test_only_some_parts_are_measured():
@@ -230,8 +230,8 @@ def test_the_command_tells_the_parts():
     from click.testing import CliRunner
     from roofslate.cli import main
 
-    text = " ".join(CliRunner().invoke(main, ["bench", "--help"]).output.split())
-    assert f"Parts: {', '.join(PARTS)}." in text
+    text = "".join(CliRunner().invoke(main, ["bench", "--help"]).output.split())
+    assert f"Parts:{','.join(PARTS)}." in text
 
 
 def test_growth_is_a_table_and_a_chart(tmp_path):

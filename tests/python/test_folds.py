@@ -1016,9 +1016,9 @@ LONG_FOLDS = {
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no such signals")
 @pytest.mark.parametrize("name", LONG_FOLDS)
 def test_ctrl_c_stops_a_fold(name, run_python):
-    took, beats = run_python(FOLDS + INTERRUPT.format(fold=LONG_FOLDS[name])).split()
+    took, beats = run_python(FOLDS + INTERRUPT.format(fold=LONG_FOLDS[name]), timeout=30).split()
     assert float(took) < 0.2
-    assert int(beats) > 5
+    assert int(beats) > 2
 
 
 def test_progress_is_told(decode):

@@ -85,7 +85,5 @@ def measure_calculators(how: Size) -> Section:
     section.lines = [line_of(mine, "")]
     section.lines += [line_of(c, "", ratio(c, mine), "takes {:,.0f} x as long") for c in others]
     if others:
-        section.notes.append(
-            "the others look at each operation of a layer, llm-analysis at the prefill too: more detail"
-        )
+        section.notes.append("the others look at each operation of a layer, llm-analysis at the prefill too")
     return section

@@ -43,7 +43,8 @@ def save(report: Report, path: Path) -> None:
     growth = next((section.growth for section in report.sections if section.growth), None)
     if growth is None:
         raise InputTypeError("the chart needs the part 'growth', which was not measured")
-    figure = draw(growth).figure
+    figure = draw(growth).get_figure(root=True)
+    assert figure is not None
     try:
         figure.savefig(path)
     finally:

@@ -145,9 +145,10 @@ def measure_optimum(how: Size, threads: int) -> Section:
     from roofslate.folds import best
 
     axes = deep_axes(how.deep)
+    inputs: dict[str, Any] = {**CELL, **axes}
     pruned = Contender(
         "rs.best",
-        lambda: best("cost_per_token", over=list(axes), where=WHERE, threads=threads, progress=False, **CELL, **axes),
+        lambda: best("cost_per_token", over=list(axes), where=WHERE, threads=threads, progress=False, **inputs),
     )
     take_turns([pruned], how.rounds)
     seconds = pruned.median

@@ -145,7 +145,7 @@ def _evaluate(threads: int) -> Callable[[dict[str, Any]], Any]:
 
     def ask(axes: dict[str, Any]) -> float:
         given: dict[str, Any] = {**CELL, **axes}
-        return float(evaluate("cost_per_token", threads=threads, progress=False, **given).values.flat[0])
+        return float(evaluate("cost_per_token", threads=threads, progress=False, **given).to_numpy().flat[0])
 
     return ask
 

@@ -107,7 +107,7 @@ def measure_long_table(how: Size, threads: int) -> Section:
     }
     table = pd.DataFrame({name: x * random.uniform(0.5, 1.5, how.long_table) for name, x in middle.items()})
     outputs = ["pass_time", "cost_per_token", "compute_utilization"]
-    given = {"weight_bytes": 1.0, "chip_price": 3.0 / 3600}
+    given: dict[str, Any] = {"weight_bytes": 1.0, "chip_price": 3.0 / 3600}
     mine = Contender("rs.frame", lambda: frame(table, outputs, threads=threads, progress=False, **given))
     contenders = [mine]
     if threads > 1:
