@@ -65,7 +65,7 @@ class _Fold(Task):
     def ask(self, question: Question, call: Any, *what: Any) -> Any:
         return question.run(call, *what, threads=self.threads, progress=False, prune=self.prune)
 
-    def places(self, question: Question, where: Values, starts: Mapping[str, int]) -> Values:
+    def places(self, question: Question, where: Any, starts: Mapping[str, int]) -> Any:
         """Positions in the chunk as positions in the whole grid; what is nowhere stays so."""
         if not question.folded:
             return where
@@ -139,7 +139,7 @@ class _Front:
     """Points of which none beats another: values that are to be small, and places in the whole grid."""
 
     values: Values
-    where: Values
+    where: Any
 
 
 class _Pareto(_Fold):

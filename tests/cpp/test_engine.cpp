@@ -1,5 +1,6 @@
 // The engine whole: every instruction set, thread count, layout and length gives the bits of the operations on double.
 #include "support.hpp"
+#include <roofslate/parallel.hpp>
 #include <roofslate/error.hpp>
 #include <roofslate/grid.hpp>
 #include <roofslate/quantities/serving.hpp>
@@ -389,4 +390,20 @@ namespace
             t.join();
         EXPECT_EQ(wrong, 0);
     }
+
+#if defined(__linux__)
+    TEST(Parallel, LeavesTheCallersProcessorsAlone)
+    {
+        cpu_set_t before, after;
+        ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+        Options options;
+        for (int k = 0; k < 2000; ++k) // threads that end at once
+        {
+            Progress progress(options, 4);
+            in_parallel(4, 4, progress, [] { return 0; }, [](int, std::size_t) { return std::size_t(1); });
+        }
+        ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+        EXPECT_TRUE(CPU_EQUAL(&before, &after));
+    }
+#endif
 }

@@ -102,24 +102,30 @@ def test_results_in_chunks_have_the_same_bits(cut, options, identical):
     identical(rs.evaluate("pass_time", **grid(cut)), rs.evaluate("pass_time", **grid()))
 
 
-def test_chunks_of_many_axes(identical):
-    """An array over two axes, one with its own unit and words for another, chunked unlike each other."""
+@pytest.mark.parametrize("words", ["texts", "flags"])
+@pytest.mark.parametrize("loaded", [False, True], ids=["in chunks", "in part"])
+def test_chunks_of_many_axes(words, loaded, identical):
+    """Arrays that share axes and are cut unlike each other, or not cut; with a unit of their own, and words."""
     rng = np.random.default_rng(5)
     batches = xr.DataArray(rng.uniform(1, 4000, (12, 9)), dims=["day", "site"], coords={"day": np.arange(12.0) * 2})
     contexts = xr.DataArray(rng.uniform(1, 200, 12), dims=["day"], attrs={"units": "ktoken"})
     overlap = xr.DataArray(np.array(["board", "none", "board"] * 3), dims=["site"])
-    terms = xr.DataArray(rng.integers(0, 2, 9), dims=["site"], attrs=rs.evaluate("overlap", overlap="none").attrs)
-    for words in (overlap, terms):
-        whole = {"batch_size": batches, "context_length": contexts, "overlap": words}
-        lazy = {
-            "batch_size": batches.chunk({"day": 5, "site": 4}),
-            "context_length": contexts.chunk({"day": 4}),
-            "overlap": words.chunk({"site": 3}),
-        }
-        rest = {"model": "DeepSeek-V3", "hardware": ["GB200 NVL72", "H200"], "chips": 72}
-        found = rs.evaluate(["pass_time", "kv_bytes"], **lazy, **rest)
-        identical(found, rs.evaluate(["pass_time", "kv_bytes"], **whole, **rest))
-        assert found.pass_time.chunksizes["day"] == (4, 1, 3, 2, 2)
+    if words == "flags":
+        flags = rs.evaluate("overlap", overlap="none").attrs
+        overlap = xr.DataArray(rng.integers(0, 2, 9), dims=["site"], attrs=flags)
+    systems = xr.DataArray(np.array(["H200", "GB200 NVL72", "B200"] * 3), dims=["site"])
+    whole = {"batch_size": batches, "context_length": contexts, "overlap": overlap}
+    lazy = {
+        "batch_size": batches.chunk({"day": 5, "site": 4}),
+        "context_length": contexts if loaded else contexts.chunk({"day": 4}),
+        "overlap": overlap if loaded else overlap.chunk({"site": 3}),
+    }
+    rest = {"model": "DeepSeek-V3", "hardware": systems, "chips": 72, "kv_bits": [8, 16]}
+    found = rs.evaluate(["pass_time", "kv_bytes"], **lazy, **rest)
+    identical(found, rs.evaluate(["pass_time", "kv_bytes"], **whole, **rest))
+    assert found.pass_time.chunksizes["day"] == ((5, 5, 2) if loaded else (4, 1, 3, 2, 2))
+    question = {"over": ["site", "day"], "also": "kv_bytes"}
+    identical(rs.best("pass_time", **question, **lazy, **rest), rs.best("pass_time", **question, **whole, **rest))
 
 
 def test_an_axis_of_text_and_a_scalar_in_dask(identical):
@@ -325,11 +331,10 @@ class Seen(dask.callbacks.Callback):
         self.largest = self.tasks = 0
 
     def _posttask(self, key, result, dsk, state, worker_id):  # noqa: ARG002
-        fronts = (
-            [x for x in np.ravel(result) if hasattr(x, "where")] if getattr(result, "dtype", None) == object else []
-        )
-        parts = [getattr(result, "nbytes", 0), *(front.values.nbytes + front.where.nbytes for front in fronts)]
-        self.largest = max(self.largest, sum(parts))
+        held = [result]
+        for front in np.ravel(result):
+            held += vars(front).values() if hasattr(front, "where") else []
+        self.largest = max(self.largest, sum(getattr(part, "nbytes", 0) for part in held))
         self.tasks += 1
 
 
@@ -408,15 +413,17 @@ def test_a_chunk_is_computed_by_one_thread(monkeypatch):
         assert seen == [expected] * 4
 
 
-def test_dask_is_imported_only_for_chunks(run_python):
+def test_without_dask_nothing_is_missed(run_python):
     code = """
-import numpy as np, roofslate as rs, sys, xarray as xr
+import sys
+sys.modules["dask"] = None  # not to be imported
+import numpy as np, roofslate as rs, xarray as xr
 batches = xr.DataArray(np.ones(4), dims="batch_size")
 rs.evaluate("pass_tokens", batch_size=batches)
-rs.count("pass_tokens >= 1 tok", batch_size=batches)
-print("dask.array" in sys.modules or "distributed" in sys.modules)
+rs.best("pass_tokens", over="batch_size", batch_size=batches)
+print(rs.count("pass_tokens >= 1 tok", batch_size=batches), rs.quantiles("pass_tokens", 0.5, batch_size=batches))
 """
-    assert run_python(code) == "False"
+    assert run_python(code) == "4 1.0"
 
 
 # ----------------------------------------------------------------------------------------------------------- a cluster

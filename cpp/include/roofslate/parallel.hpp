@@ -107,13 +107,17 @@ namespace roofslate
             };
             std::vector<std::thread> others;
             const Placement placement(true);
+            std::atomic<int> placed{0};
             for (int t = 1; t < threads; ++t)
             {
                 others.emplace_back([&, t] {
                     placement.anywhere();
                     guarded(t);
+                    while (placed < t) // a thread that has ended can't be sent: the system takes its maker for it
+                        std::this_thread::yield();
                 });
                 placement.elsewhere(others.back());
+                placed = t;
             }
             guarded(0);
             for (std::thread& t : others)

@@ -61,7 +61,7 @@ def measure_best(how: Size, threads: int) -> Section:
         _same_places(name, question, ours(question, False)(), *run())
         rivals.append(Contender(name, run))
         share[name] = int(np.prod(question.shape)) / points
-    take_turns([brute, pruned, *rivals], how.rounds)
+    take_turns([brute, pruned, *rivals], max(3, how.rounds // 2))
 
     lines = [line_of(brute, rate_text(points, brute.median)), line_of(pruned, rate_text(points, pruned.median))]
     for c in rivals:
