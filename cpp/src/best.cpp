@@ -2,7 +2,7 @@
 #include <roofslate/block_worker.hpp>
 #include <roofslate/requirements.hpp>
 #include <roofslate/search.hpp>
-#include <cfloat>
+#include <algorithm>
 #include <mutex>
 
 namespace roofslate
@@ -44,7 +44,7 @@ namespace roofslate
                             longest_kept = k;
                     }
                 row_ = longest_kept >= 0 && length(longest_kept) >= least_kept_row ? longest_kept : longest;
-                fold_.objective = finite_objective();
+                fold_.objective = question.values.front();
                 fold_.requirements = question.requirements;
                 fold_.inner = row_;
                 std::ptrdiff_t place = 1, index = 1;
@@ -109,14 +109,6 @@ namespace roofslate
             };
             std::size_t length(int k) const { return shape_[std::size_t(k)]; }
 
-            // Infinity is a value, but no value is smaller than the infinity that the search starts with.
-            int finite_objective() const
-            {
-                Graph& graph = question_.graph;
-                const int node = question_.values.front();
-                const Range r = ranges(graph)[std::size_t(node)];
-                return r.known() && r.high < HUGE_VAL ? node : graph.operation(Op::min, node, graph.constant(DBL_MAX));
-            }
             std::int64_t index_of(std::size_t folded) const
             {
                 std::ptrdiff_t at = 0;
@@ -292,6 +284,18 @@ namespace roofslate
             search_kept_points(question, options, [&] { return BestGoal(question); }, [&](std::size_t kept, const BestGoal& goal) { where[kept] = goal.found.where; });
             return where;
         }
-        return LaneFold(question, options, prune).run();
+        std::vector<std::int64_t> where = LaneFold(question, options, prune).run();
+        // Infinity is a value, but no value is smaller than the infinity that lanes start with.
+        const Range range = ranges(question.graph)[std::size_t(question.values.front())];
+        if (!(range.high < HUGE_VAL) && std::count(where.begin(), where.end(), nowhere))
+        {
+            Graph& graph = question.graph;
+            Question infinite = question;
+            infinite.values = {graph.operation(Op::select, graph.operation(Op::equal, question.values.front(), graph.constant(HUGE_VAL)), graph.constant(0), graph.constant(NAN))};
+            const std::vector<std::int64_t> first = LaneFold(infinite, options, prune).run();
+            for (std::size_t k = 0; k < where.size(); ++k)
+                where[k] = where[k] == nowhere ? first[k] : where[k];
+        }
+        return where;
     }
 }

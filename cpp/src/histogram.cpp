@@ -128,7 +128,6 @@ namespace roofslate
         const Bins bins(edges);
         const InstructionSet& set = instruction_set();
         std::vector<std::int64_t> all(question.graph.points(question.kept()) * bins.size());
-        std::int64_t repeats = 1;
         if (!question.axes())
             ++all[bins.find(question.graph[question.values.front()].value)];
         else if (prune && double(question.graph.points(question.axes() & question.folded)) >= fewest_searched_points)
@@ -145,11 +144,8 @@ namespace roofslate
                         all[kept * bins.size() + k] += counts[k];
                 });
         }
-        for (int k = 0; k < int(question.graph.shape().size()); ++k)
-            if ((question.folded & ~question.axes()) >> k & 1)
-                repeats *= std::int64_t(question.graph.shape()[std::size_t(k)]);
         for (std::int64_t& n : all)
-            n *= repeats;
+            n *= question.repeats();
         return all;
     }
 
@@ -189,6 +185,7 @@ namespace roofslate
         class Ranks
         {
         public:
+            static constexpr std::size_t most_sorted = 1 << 17; // values of a kept point
             Ranks(TileFold& fold, const Range& range, int threads, Progress& progress) : fold_(fold), threads_(threads), progress_(progress)
             {
                 whole_ = range.known() ? Keys{key_of(range.low), key_of(range.high)} : Keys{key_of(-HUGE_VAL), key_of(HUGE_VAL)};
@@ -212,9 +209,8 @@ namespace roofslate
             }
 
         private:
-            static constexpr std::size_t most_sorted = 1 << 17;
             static constexpr std::size_t slots = 1 << 15;
-            static constexpr std::int64_t most_collected = 1 << 22;
+            static constexpr std::int64_t most_collected = 1 << 19;
             // For each q two places among n values, each repeated, and how far between them.
             std::pair<std::vector<std::int64_t>, std::vector<double>> places_of(const std::vector<double>& q, std::int64_t n) const
             {
@@ -414,8 +410,17 @@ namespace roofslate
             const std::vector<double> found = Ranks(fold, range, threads, progress).find(point, q);
             std::copy(found.begin(), found.end(), all.begin() + std::ptrdiff_t(point * found.size()));
         };
-        for (std::size_t point = 0; point < kept; ++point)
-            find(point, std::max(options.threads, 1));
+        const int threads = std::max(options.threads, 1);
+        if (fold.points() > Ranks::most_sorted)
+            for (std::size_t point = 0; point < kept; ++point)
+                find(point, threads);
+        else
+            in_parallel(
+                int(std::min<std::size_t>(std::size_t(threads), kept)), kept, progress, [] { return 0; },
+                [&](int, std::size_t point) {
+                    find(point, 1);
+                    return std::size_t(0);
+                });
         return all;
     }
 }

@@ -143,6 +143,9 @@ namespace roofslate
     }
     std::vector<std::int64_t> count(const Question& question, const Options& options, bool prune)
     {
-        return prune ? count_of<CountGoal>(question, options) : count_of<Plain<CountGoal>>(question, options);
+        std::vector<std::int64_t> found = prune ? count_of<CountGoal>(question, options) : count_of<Plain<CountGoal>>(question, options);
+        for (std::int64_t& n : found)
+            n *= question.repeats();
+        return found;
     }
 }

@@ -397,7 +397,7 @@ namespace
         cpu_set_t before, after;
         ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
         Options options;
-        for (int k = 0; k < 2000; ++k) // threads that end at once
+        for (int k = 0; k < 500; ++k) // threads that end at once
         {
             Progress progress(options, 4);
             in_parallel(4, 4, progress, [] { return 0; }, [](int, std::size_t) { return std::size_t(1); });

@@ -18,6 +18,7 @@ namespace roofslate
 
         AxisSet axes() const; // that a value or a requirement varies along
         AxisSet kept() const { return axes() & ~folded; }
+        std::int64_t repeats() const { return std::int64_t(graph.points(folded & ~axes())); } // along folded axes that nothing varies along
     };
 
     // Where the only value is smallest, for each point of the kept axes; NaN is skipped, of equals the first point is taken.

@@ -32,9 +32,7 @@ namespace roofslate
                     }
             fold.inner = longest;
             row_is_kept_ = kept >> longest & 1;
-            for (int k = 0; k < int(shape.size()); ++k)
-                if ((question.folded >> k & 1) && !(all >> k & 1))
-                    repeats_ *= std::int64_t(shape[std::size_t(k)]);
+            repeats_ = question.repeats();
             plan_ = make_plan(graph_, fold, set_);
             for (std::size_t k = 0; k + 1 < plan_.passes.size(); ++k)
                 run_pass(plan_.passes[k], graph_, set_, {options.threads, {}, {}}, progress);
