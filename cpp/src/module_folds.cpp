@@ -108,17 +108,21 @@ namespace roofslate::binding
         }
         template <class T> py::array_t<T> array_of(const std::vector<T>& values) { return py::array_t<T>(py::ssize_t(values.size()), values.data()); }
 
-        struct Call // what all folds are asked with
+        // What all folds are asked with: shape, inputs, folded axes, threads, progress, prune.
+        using CallTuple = std::tuple<std::vector<std::size_t>, std::vector<Input>, std::vector<std::size_t>, int, py::object, bool>;
+        struct Call
         {
-            std::vector<std::size_t> shape;
-            std::vector<Input> inputs;
-            std::vector<std::size_t> folded;
+            explicit Call(const CallTuple& t) : shape(std::get<0>(t)), inputs(std::get<1>(t)), folded(std::get<2>(t)), threads(std::get<3>(t)), progress(std::get<4>(t)), prune(std::get<5>(t)) {}
+            const std::vector<std::size_t>& shape;
+            const std::vector<Input>& inputs;
+            const std::vector<std::size_t>& folded;
             int threads;
-            py::object progress;
+            const py::object& progress;
             bool prune;
         };
-        py::tuple best_of(const Formula& objective, bool maximize, const std::vector<Condition>& conditions, const Call& call)
+        py::tuple best_of(const Formula& objective, bool maximize, const std::vector<Condition>& conditions, const CallTuple& fold)
         {
+            const Call call(fold);
             Asked asked(call.shape, call.inputs);
             int node = asked.node(objective);
             if (maximize)
@@ -127,8 +131,9 @@ namespace roofslate::binding
             const auto where = running(call.progress, call.threads, [&](const Options& options) { return best(question, options, call.prune); });
             return py::make_tuple(array_of(where), asked.axes(question.kept()));
         }
-        py::array pareto_of(const std::vector<Formula>& objectives, const std::vector<bool>& maximize, const std::vector<Condition>& conditions, const Call& call)
+        py::array pareto_of(const std::vector<Formula>& objectives, const std::vector<bool>& maximize, const std::vector<Condition>& conditions, const CallTuple& fold)
         {
+            const Call call(fold);
             if (objectives.empty() || objectives.size() > most_objectives)
                 throw Error("ValueRangeError", "pareto takes one to " + std::to_string(most_objectives) + " objectives, " + std::to_string(objectives.size()) + " were given");
             Asked asked(call.shape, call.inputs);
@@ -140,29 +145,33 @@ namespace roofslate::binding
             }
             return array_of(running(call.progress, call.threads, [&](const Options& options) { return pareto(question, options, call.prune); }));
         }
-        py::tuple count_of(const std::vector<Condition>& conditions, const Call& call)
+        py::tuple count_of(const std::vector<Condition>& conditions, const CallTuple& fold)
         {
+            const Call call(fold);
             Asked asked(call.shape, call.inputs);
             const Question question{asked.graph(), {}, asked.requirements(conditions), set_of(call.folded)};
             const auto counts = running(call.progress, call.threads, [&](const Options& options) { return count(question, options, call.prune); });
             return py::make_tuple(array_of(counts), asked.axes(question.kept()));
         }
-        py::tuple histogram_of(const Formula& value, const std::vector<double>& edges, const Call& call)
+        py::tuple histogram_of(const Formula& value, const std::vector<double>& edges, const CallTuple& fold)
         {
+            const Call call(fold);
             Asked asked(call.shape, call.inputs);
             const Question question{asked.graph(), {asked.node(value)}, {}, set_of(call.folded)};
             const auto counts = running(call.progress, call.threads, [&](const Options& options) { return histogram(question, edges, options, call.prune); });
             return py::make_tuple(array_of(counts), asked.axes(question.kept()));
         }
-        py::tuple extent_of(const Formula& value, const Call& call)
+        py::tuple extent_of(const Formula& value, const CallTuple& fold)
         {
+            const Call call(fold);
             Asked asked(call.shape, call.inputs);
             const Question question{asked.graph(), {asked.node(value)}, {}, set_of(call.folded)};
             const Range r = running(call.progress, call.threads, [&](const Options& options) { return finite_extent(question, options); });
             return py::make_tuple(r.low, r.high);
         }
-        py::tuple quantiles_of(const Formula& value, const std::vector<double>& q, const Call& call)
+        py::tuple quantiles_of(const Formula& value, const std::vector<double>& q, const CallTuple& fold)
         {
+            const Call call(fold);
             Asked asked(call.shape, call.inputs);
             const Question question{asked.graph(), {asked.node(value)}, {}, set_of(call.folded)};
             const auto found = running(call.progress, call.threads, [&](const Options& options) { return quantiles(question, q, options); });
@@ -179,11 +188,6 @@ namespace roofslate::binding
 
     void bind_folds(py::module_& m)
     {
-        py::class_<Call>(m, "Fold", "The grid of a fold, the axes it folds, and how it runs.")
-            .def(py::init([](std::vector<std::size_t> shape, std::vector<Input> inputs, std::vector<std::size_t> folded, int threads, py::object progress, bool prune) {
-                return Call{std::move(shape), std::move(inputs), std::move(folded), threads, std::move(progress), prune};
-            }),
-                py::arg("shape"), py::arg("inputs"), py::arg("folded"), py::arg("threads"), py::arg("progress"), py::arg("prune"));
         m.def("best", &best_of, py::arg("objective"), py::arg("maximize"), py::arg("conditions"), py::arg("fold"), "Where a formula is smallest or largest: indices over the folded axes, -1 for nowhere, and the axes they vary along.");
         m.def("pareto", &pareto_of, py::arg("objectives"), py::arg("maximize"), py::arg("conditions"), py::arg("fold"), "Indices of the points that no other point beats.");
         m.def("count", &count_of, py::arg("conditions"), py::arg("fold"), "How many points meet conditions, and the axes that this varies along.");

@@ -517,17 +517,6 @@ QuantityName: TypeAlias = Literal[
 
 RESERVED_WORDS: frozenset[str]
 
-class Fold:
-    def __init__(
-        self,
-        shape: Sequence[int],
-        inputs: Sequence[tuple[str, npt.ArrayLike, Sequence[int]]],
-        folded: Sequence[int],
-        threads: int,
-        progress: object,
-        prune: bool,
-    ) -> None: ...
-
 def apply_formula(
     quantity: str,
     needs: Sequence[float],
@@ -540,7 +529,7 @@ def best(
     objective: Sequence[tuple[str, object, object]],
     maximize: bool,
     conditions: Sequence[tuple[Sequence[tuple[str, object, object]], str, Sequence[tuple[str, object, object]]]],
-    fold: Fold,
+    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
 ) -> tuple[Any, ...]: ...
 def bounds(
     value: Sequence[tuple[str, object, object]],
@@ -552,7 +541,7 @@ def choices_of(quantity: str) -> tuple[Any, ...]: ...
 def clear_pool() -> None: ...
 def count(
     conditions: Sequence[tuple[Sequence[tuple[str, object, object]], str, Sequence[tuple[str, object, object]]]],
-    fold: Fold,
+    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
 ) -> tuple[Any, ...]: ...
 def count_outside(values: npt.ArrayLike, low: float, high: float, above_low: bool) -> int: ...
 def evaluate(
@@ -573,18 +562,29 @@ def evaluate_table(
     columns: Sequence[str],
 ) -> tuple[Any, ...]: ...
 def fill_seconds(data: npt.NDArray[np.float64], threads: int, stream: bool) -> float: ...
-def finite_extent(value: Sequence[tuple[str, object, object]], fold: Fold) -> tuple[Any, ...]: ...
-def histogram(value: Sequence[tuple[str, object, object]], edges: Sequence[float], fold: Fold) -> tuple[Any, ...]: ...
+def finite_extent(
+    value: Sequence[tuple[str, object, object]],
+    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
+) -> tuple[Any, ...]: ...
+def histogram(
+    value: Sequence[tuple[str, object, object]],
+    edges: Sequence[float],
+    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
+) -> tuple[Any, ...]: ...
 def instruction_set() -> str: ...
 def number(quantity: str, inputs: dict[str, Any]) -> float: ...
 def pareto(
     objectives: Sequence[Sequence[tuple[str, object, object]]],
     maximize: Sequence[bool],
     conditions: Sequence[tuple[Sequence[tuple[str, object, object]], str, Sequence[tuple[str, object, object]]]],
-    fold: Fold,
+    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
 ) -> npt.NDArray[Any]: ...
 def pool_bytes() -> int: ...
-def quantiles(value: Sequence[tuple[str, object, object]], q: Sequence[float], fold: Fold) -> tuple[Any, ...]: ...
+def quantiles(
+    value: Sequence[tuple[str, object, object]],
+    q: Sequence[float],
+    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
+) -> tuple[Any, ...]: ...
 def quantities() -> list[Any]: ...
 def repeat_engine(
     quantity: str,

@@ -89,7 +89,7 @@ class _Question:
 
             return chunked_folds.fold(self, fold, what, threads, prune)
         with Progress(progress) as bar:
-            call = _core.Fold(
+            call = (
                 list(self.grid.sizes.values()),
                 self.grid.core_inputs(),
                 [self.axes.index(dim) for dim in self.folded],
