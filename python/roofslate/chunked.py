@@ -14,9 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from roofslate.evaluation import _compute as compute
-from roofslate.evaluation import _run as run
-from roofslate.evaluation import _threads as thread_count
+from roofslate.engine import compute, run, thread_count
 from roofslate.inputs import Grid, Input, check_bounds, check_effect, encoded_numbers
 from roofslate.registry import lookup
 

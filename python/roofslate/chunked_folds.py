@@ -5,6 +5,7 @@ The answers to a fold are small arrays, which dask merges as a tree; no task tak
 
 from __future__ import annotations
 
+import abc
 import copy
 import math
 from collections.abc import Mapping, Sequence
@@ -15,19 +16,18 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.chunked import Chunks, Part, Task, single
-from roofslate.evaluation import _run as run
-from roofslate.evaluation import _threads as thread_count
+from roofslate.engine import run, thread_count
 from roofslate.inputs import Grid, Input, Values, along
 from roofslate.registry import lookup
 
 if TYPE_CHECKING:
-    from roofslate.folds import _Question as Question
+    from roofslate.folds import Question
 
 __all__ = ["fold"]
 
 
 @dataclass(eq=False)
-class _Fold(Task):
+class _Fold(Task, abc.ABC):
     """Folds one chunk of the grid.
 
     The result has an axis for each one that the answer to the question varies along, of one where it is folded, and a
@@ -53,9 +53,9 @@ class _Fold(Task):
         shape = [1 if dim in question.folded else question.grid.sizes[dim] for dim in self.own]
         return self.folded(question, starts, *rest[len(self.split) :]).reshape((*shape, -1))
 
+    @abc.abstractmethod
     def folded(self, question: Question, starts: Mapping[str, int]) -> Any:
         """The answer for one chunk, which starts at these positions."""
-        raise NotImplementedError
 
     @staticmethod
     def merge(x: Any, axis: tuple[int, ...], keepdims: bool = True) -> Any:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
-import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,13 +13,12 @@ import numpy as np
 from roofslate import _core
 from roofslate import units as _units
 from roofslate.catalogs import Preset
+from roofslate.engine import ProgressWish, compute, conversions, labelled, provenance
 from roofslate.errors import (
     AxisError,
     InputTypeError,
-    MissingInput,
     RoofslateError,
     RoofslateWarning,
-    UnitError,
     UnknownName,
     shown,
 )
@@ -29,9 +26,7 @@ from roofslate.inputs import (
     PRESETS,
     Grid,
     Input,
-    Values,
     check_effect,
-    explain_missing,
     find_preset,
     input_quantity,
     number,
@@ -39,100 +34,13 @@ from roofslate.inputs import (
     read_grid,
     wanted_names,
 )
-from roofslate.progress import Progress
-from roofslate.registry import entries, lookup
+from roofslate.registry import bounded_pairs, entries, lookup
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
 __all__ = ["clear_pool", "evaluate", "frame", "to_units", "value"]
-
-_MOST_THREADS = 4096
-
-ProgressWish = bool | Callable[[int, int], None] | None
-
-
-def _threads(wanted: int | None) -> int:
-    """Threads of a call: what was asked for, the environment's word, or the processors that the process may use."""
-    name = "threads"
-    given: object = wanted
-    if wanted is None:
-        name = "ROOFSLATE_THREADS"
-        given = os.environ.get(name)
-        if not given:
-            if "distributed" in sys.modules and _in_dask_worker():
-                return 1
-            affinity = getattr(os, "sched_getaffinity", None)
-            return len(affinity(0)) if affinity else os.cpu_count() or 1
-    try:
-        count = int(given)  # type: ignore[call-overload]
-    except (TypeError, ValueError, OverflowError):
-        count = 0
-    if not 1 <= count <= _MOST_THREADS or isinstance(given, (bool, float)):
-        raise InputTypeError(f"{name} must be a whole number of at least 1, got {shown(given)}")
-    return int(count)
-
-
-def _in_dask_worker() -> bool:
-    from distributed import get_worker
-
-    try:
-        get_worker()
-    except ValueError:
-        return False
-    return True
-
-
-def _conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[str, tuple[float, str]]:
-    """Factor and unit text of each output that is wanted in another unit."""
-    if units is not None and not isinstance(units, Mapping):
-        raise InputTypeError(f"units: expected a dict of units by output, got {shown(units)}")
-    found = {}
-    for name, text in (units or {}).items():
-        if name not in wanted:
-            raise UnknownName(f"units names {name!r}, which is not among the outputs {', '.join(wanted)}")
-        if not isinstance(text, str):
-            raise InputTypeError(f"units[{name!r}]: expected a text such as {lookup(name).unit!r}, got {shown(text)}")
-        try:
-            found[name] = _units.convert_factor(text, lookup(name).unit), text
-        except UnitError as error:
-            raise UnitError(f"units[{name!r}]: {error}") from None
-    return found
-
-
-def _run(
-    grid: Grid,
-    wanted: Sequence[str],
-    *,
-    out: Sequence[Any] = (),
-    threads: int | None = None,
-    progress: ProgressWish = None,
-    columns: Sequence[str] | None = None,
-    single: bool = False,
-) -> tuple[list[tuple[Values, tuple[str, ...]]], int]:
-    """The values of the outputs and the names of their axes; how many values of `columns` are out of range."""
-    axes = list(grid.sizes)
-    with Progress(progress) as bar:
-        try:
-            if columns is None:
-                results = _core.evaluate(
-                    list(wanted),
-                    list(grid.sizes.values()),
-                    grid.core_inputs(),
-                    list(out),
-                    _threads(threads),
-                    bar.callback,
-                    single,
-                )
-                outside = 0
-            else:
-                results, outside = _core.evaluate_table(
-                    list(wanted), grid.sizes[_ROW], grid.core_inputs(), _threads(threads), bar.callback, list(columns)
-                )
-        except MissingInput as error:
-            raise explain_missing(error, grid) from None
-    return [(array, tuple(axes[k] for k in own)) for array, own in results], outside
 
 
 def evaluate(
@@ -191,7 +99,7 @@ def evaluate(
     """
     wanted = wanted_names(outputs)
     stored = _storage(dtype)
-    converted = _conversions(wanted, units)
+    converted = conversions(wanted, units)
     factors = {name: factor for name, (factor, _) in converted.items()}
     grid = read_grid(inputs, wanted, chunks=True)
     given = _given_memory(out, wanted, outputs, stored)
@@ -205,39 +113,16 @@ def evaluate(
             raise InputTypeError(f"out: {next(iter(grid.chunked))} is in chunks, and so is what comes of it")
         results = chunked.evaluate(grid, wanted, factors, stored, threads)
     else:
-        results = _compute(grid, wanted, factors, stored, out=given, threads=threads, progress=progress)
+        results = compute(grid, wanted, factors, stored, out=given, threads=threads, progress=progress)
     arrays = []
     for name, (values, dims) in zip(wanted, results, strict=True):
         unit = converted[name][1] if name in converted else lookup(name).unit
-        arrays.append(_labelled(name, values, dims, unit, grid, keep=bool(given)))
+        arrays.append(labelled(name, values, dims, unit, grid, keep=bool(given)))
     if isinstance(outputs, str):
         return arrays[0]
     import xarray as xr
 
-    return xr.Dataset(dict(zip(wanted, arrays, strict=True)), attrs=_provenance(grid))
-
-
-def _compute(
-    grid: Grid,
-    wanted: Sequence[str],
-    factors: Mapping[str, float],
-    stored: np.dtype[Any],
-    *,
-    out: Sequence[Any] = (),
-    threads: int | None = None,
-    progress: ProgressWish = None,
-) -> list[tuple[Values, tuple[str, ...]]]:
-    """The values of the outputs in the units and the type in which they are wanted, and the names of their axes."""
-    # a result that is divided is divided before it is rounded
-    single = stored == np.float32 and (bool(out) or all(factor == 1.0 for factor in factors.values()))
-    results, _ = _run(grid, wanted, out=out, threads=threads, progress=progress, single=single)
-    stored_results = []
-    for name, (values, dims) in zip(wanted, results, strict=True):
-        factor = factors.get(name, 1.0)
-        if factor != 1.0:
-            np.divide(values, factor, out=values)
-        stored_results.append((values if values.dtype == stored else values.astype(stored), dims))
-    return stored_results
+    return xr.Dataset(dict(zip(wanted, arrays, strict=True)), attrs=provenance(grid))
 
 
 def _storage(dtype: Any) -> np.dtype[Any]:
@@ -278,45 +163,6 @@ def _given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str],
 
 def _kind(value: Any) -> str:
     return f"{type(value).__name__} of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
-
-
-def _labelled(
-    name: str, values: Any, dims: tuple[str, ...], unit: str, grid: Grid, *, keep: bool = False
-) -> xr.DataArray:
-    import pandas as pd
-    import xarray as xr
-
-    q = lookup(name)
-    attrs: dict[str, Any] = {"units": unit, "long_name": q.brief}
-    if q.choices:
-        attrs |= {"flag_values": np.arange(len(q.choices), dtype=np.int8), "flag_meanings": " ".join(q.choices)}
-        if not keep:
-            values = values.astype(np.int8)
-    coords = {}
-    for dim in dims:
-        if dim in grid.coords:
-            coord, owner = grid.coords[dim]
-            described = {}
-            if owner is not None and not lookup(owner).choices:
-                described = {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
-            coords[dim] = xr.Variable(dim, pd.Index(coord, copy=False), described)
-    return xr.DataArray(values, dims=dims, coords=coords, name=name, attrs=attrs)
-
-
-def _provenance(grid: Grid) -> dict[str, str]:
-    from roofslate import __version__
-
-    attrs = {"roofslate_version": __version__}
-    for keyword, presets in grid.presets.items():
-        attrs[keyword] = ", ".join(f"{p.name} ({p.date})" if p.date else p.name for p in presets)
-    for name, i in grid.inputs.items():
-        if not i.dims and i.origin is None:
-            attrs[name] = (
-                i.quantity.choices[int(i.values)]
-                if i.quantity.choices
-                else _units.format(float(i.values), i.quantity.unit, 12)
-            )
-    return attrs
 
 
 # ----------------------------------------------------------------------------------------------------------- a point
@@ -361,7 +207,7 @@ def value(output: str, /, *, units: str | None = None, **inputs: Any) -> float |
     x = _core.number(name, checked)
     if q.choices:
         return q.choices[int(x)]
-    return x if units is None else x / _conversions([name], {name: units})[name][0]
+    return x if units is None else x / conversions([name], {name: units})[name][0]
 
 
 def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
@@ -399,13 +245,8 @@ def _point_of_grid(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(i.values) for name, i in grid.inputs.items()}
 
 
-@functools.cache
-def _bounds() -> tuple[tuple[str, str], ...]:
-    return tuple((q.name, q.bound) for q in entries().values() if q.bound)
-
-
 def _exceeds_bound(found: Mapping[str, float]) -> bool:
-    return any(name in found and bound in found and found[name] > found[bound] for name, bound in _bounds())
+    return any(name in found and bound in found and found[name] > found[bound] for name, bound in bounded_pairs())
 
 
 def _choices(found: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
@@ -439,8 +280,6 @@ def _has_effect(
 
 
 # ------------------------------------------------------------------------------------------------------------ tables
-
-_ROW = "row"
 
 
 def frame(
@@ -497,7 +336,7 @@ def frame(
     from roofslate import tables
 
     wanted = wanted_names(outputs)
-    converted = _conversions(wanted, units)
+    converted = conversions(wanted, units)
     if not isinstance(table, pd.DataFrame):
         raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
     if not isinstance(ignore, Iterable):

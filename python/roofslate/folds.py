@@ -9,13 +9,8 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.conditions import Condition, Formula, parse_conditions
+from roofslate.engine import ProgressWish, conversions, labelled, provenance, run, thread_count
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError, shown, unknown
-from roofslate.evaluation import ProgressWish
-from roofslate.evaluation import _conversions as conversions
-from roofslate.evaluation import _labelled as labelled
-from roofslate.evaluation import _provenance as provenance
-from roofslate.evaluation import _run as run
-from roofslate.evaluation import _threads as thread_count
 from roofslate.inputs import (
     PRESETS,
     Grid,
@@ -48,7 +43,7 @@ def _steps(formula: Formula) -> list[tuple[Any, Any, Any]]:
     return [(*step, None)[:3] for step in formula.steps]
 
 
-class _Question:
+class Question:
     """A grid, the axes of it that are folded, and how the engine runs."""
 
     def __init__(
@@ -107,6 +102,9 @@ class _Question:
 
     def shape(self, dims: Sequence[str]) -> tuple[int, ...]:
         return tuple(self.grid.sizes[dim] for dim in dims)
+
+    def coords(self, dims: Sequence[str]) -> dict[str, Any]:
+        return {dim: self.grid.coords[dim][0] for dim in dims if dim in self.grid.coords}
 
     def places(self, where: Positions) -> dict[str, Positions]:
         """Positions along the folded axes of flat indices."""
@@ -230,7 +228,7 @@ def best(
     name = _one(objective)
     others = [n for n in _quantities(also) if n != name]
     converted = conversions([name, *others], units)
-    question = _Question(inputs, [name, *others], parse_conditions(where), over)
+    question = Question(inputs, [name, *others], parse_conditions(where), over)
     for dim in question.folded:
         if dim == name or dim in others:
             raise AxisError(f"{dim!r} is an axis that is searched: it is among the results anyway")
@@ -320,7 +318,7 @@ def pareto(
         raise InputTypeError(f"an objective is named twice: {', '.join(objectives)}")
     others = [n for n in _quantities(also) if n not in objectives]
     converted = conversions([*objectives, *others], units)
-    question = _Question(inputs, [*objectives, *others], parse_conditions(where), None)
+    question = Question(inputs, [*objectives, *others], parse_conditions(where), None)
     where_found = question.run(
         _core.pareto, [[("quantity", n, None)] for n in objectives], [n in large for n in objectives],
         question.conditions, threads=threads, progress=progress, prune=prune,
@@ -386,23 +384,15 @@ def count(
     conditions = parse_conditions(where)
     if not conditions:
         raise InputTypeError("count needs a condition: rs.count('pass_time <= 50 ms', ...)")
-    question = _Question(inputs, [], conditions, over)
+    question = Question(inputs, [], conditions, over)
     counts, axes = question.run(_core.count, question.conditions, threads=threads, progress=progress, prune=prune)
     dims = question.dims(axes)
     if not dims:
         return int(counts[0])
-    array = labelled_counts(counts.reshape(question.shape(dims)), dims, question.grid)
+    attrs = {"units": "1", "long_name": " and ".join(c.text for c in conditions)}
     return xr.DataArray(
-        array, name="count", attrs={"units": "1", "long_name": " and ".join(c.text for c in conditions)}
+        counts.reshape(question.shape(dims)), dims=dims, coords=question.coords(dims), name="count", attrs=attrs
     )
-
-
-def labelled_counts(values: Values, dims: Sequence[str], grid: Grid) -> xr.DataArray:
-    """An array of counts on axes of a grid."""
-    import xarray as xr
-
-    coords = {dim: grid.coords[dim][0] for dim in dims if dim in grid.coords}
-    return xr.DataArray(values, dims=list(dims), coords=coords)
 
 
 def histogram(
@@ -459,7 +449,7 @@ def histogram(
     import xarray as xr
 
     name = _one(output)
-    question = _Question(inputs, [name], (), over)
+    question = Question(inputs, [name], (), over)
     question.refuse("bin", "count", "below", "above", "nan", "lower", "upper")
     formula = [("quantity", name, None)]
     edges = _edges(name, bins, range, log)
@@ -475,15 +465,14 @@ def histogram(
     counts = counts.reshape((*question.shape(dims), -1))
     q = lookup(name)
     of = {"units": q.unit, "long_name": q.brief}
-    array = labelled_counts(counts[..., 0], dims, question.grid)
     return xr.Dataset(
         {
             "count": ([*dims, "bin"], counts[..., 1:-2], {"units": "1", "long_name": f"values of {name} in each bin"}),
-            "below": array.assign_attrs(units="1", long_name=f"values of {name} below the first bin"),
+            "below": (dims, counts[..., 0], {"units": "1", "long_name": f"values of {name} below the first bin"}),
             "above": (dims, counts[..., -2], {"units": "1", "long_name": f"values of {name} above the last bin"}),
             "nan": (dims, counts[..., -1], {"units": "1", "long_name": f"values of {name} that are undefined"}),
         },
-        coords={**array.coords, "lower": ("bin", edges[:-1], of), "upper": ("bin", edges[1:], of)},
+        coords={**question.coords(dims), "lower": ("bin", edges[:-1], of), "upper": ("bin", edges[1:], of)},
         attrs=provenance(question.grid),
     )
 
@@ -582,7 +571,7 @@ def quantiles(
     if not np.all((wanted >= 0) & (wanted <= 1)):
         raise ValueRangeError(f"q must be from 0 to 1, got {shown(q)}")
     factor, unit = conversions([name], {name: units} if units is not None else None).get(name, (1.0, lookup(name).unit))
-    question = _Question(inputs, [name], (), over)
+    question = Question(inputs, [name], (), over)
     question.refuse("quantile")
     found, axes = question.run(
         _core.quantiles, [("quantity", name, None)], np.atleast_1d(wanted).tolist(), threads=threads, progress=progress
@@ -594,17 +583,15 @@ def quantiles(
         between = np.where(share < 0.5, before + step * share, after - step * (1 - share))
     values = np.where((before == after) | (share == 0), before, between)
     values = np.moveaxis(values, -1, 0) / factor
+    coords = question.coords(dims)
     if wanted.ndim == 0:
-        values = values[0]
         if not dims:
-            return float(values)
-    array = labelled_counts(values, dims, question.grid) if wanted.ndim == 0 else None
-    if array is None:
-        coords = {dim: question.grid.coords[dim][0] for dim in dims if dim in question.grid.coords}
-        array = xr.DataArray(values, dims=["quantile", *dims], coords={"quantile": wanted, **coords})
-    array.name = name
-    array.attrs = {"units": unit, "long_name": lookup(name).brief}
-    return array
+            return float(values[0])
+        values = values[0]
+    else:
+        dims, coords = ["quantile", *dims], {"quantile": wanted, **coords}
+    attrs = {"units": unit, "long_name": lookup(name).brief}
+    return xr.DataArray(values, dims=dims, coords=coords, name=name, attrs=attrs)
 
 
 def bounds(output: str, /, *, units: str | None = None, **inputs: Any) -> tuple[float, float]:

@@ -133,6 +133,12 @@ def ancestors(name: str) -> frozenset[str]:
     return frozenset(direct.union(*(ancestors(need) for need in direct)))
 
 
+@functools.cache
+def bounded_pairs() -> tuple[tuple[str, str], ...]:
+    """Quantities that may not exceed another one, each with that one."""
+    return tuple((q.name, q.bound) for q in entries().values() if q.bound)
+
+
 def lookup(name: str) -> Quantity:
     """One quantity by its exact name, or an error that names the nearest ones."""
     if not isinstance(name, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import csv
 import errno
@@ -16,8 +17,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from roofslate.engine import conversions, thread_count
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, RoofslateWarning, UnknownName, shown
-from roofslate.evaluation import _conversions, _threads
 from roofslate.inputs import PRESETS, wanted_names
 from roofslate.progress import _watched
 from roofslate.registry import lookup
@@ -102,8 +103,8 @@ def sweep(
         message = "rs.sweep needs pyarrow, which is not installed: pip install 'roofslate[io]'"
         raise ModuleNotFoundError(message, name=error.name) from None
     wanted = list(dict.fromkeys(wanted_names(outputs)))
-    converted = _conversions(wanted, units)
-    count = _threads(threads)
+    converted = conversions(wanted, units)
+    count = thread_count(threads)
     if not isinstance(ignore, Iterable):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}")
     source, target = _path("source", source), _path("target", target)
@@ -173,7 +174,7 @@ def _input_columns(reader: _Reader, ignored: set[str], wanted: Sequence[str], in
 # ----------------------------------------------------------------------------------------------------------- reading
 
 
-class _Reader:
+class _Reader(abc.ABC):
     """A file of scenarios."""
 
     is_text = False  # whether its cells are texts, whatever they mean
@@ -188,8 +189,9 @@ class _Reader:
     def names(self) -> list[str]:
         return list(self.schema.names)
 
+    @abc.abstractmethod
     def batches(self) -> Iterator[pa.RecordBatch]:
-        raise NotImplementedError
+        """Its rows, some at a time."""
 
     def place(self, row: int) -> str:
         """Where a row stands, for messages."""

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate import _core
+from roofslate.engine import ROW, ProgressWish, run
 from roofslate.errors import AxisError, InputTypeError, MissingInput, PresetError, RoofslateError
-from roofslate.evaluation import _ROW, ProgressWish, _bounds, _run
 from roofslate.inputs import (
     PRESETS,
     Grid,
@@ -28,7 +28,7 @@ from roofslate.inputs import (
     read_grid,
 )
 from roofslate.progress import Progress
-from roofslate.registry import Quantity, lookup
+from roofslate.registry import Quantity, bounded_pairs, lookup
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -219,13 +219,13 @@ class Scenarios:
                         continue
                     size = picked.stop - start if isinstance(picked, slice) else len(picked)
                     part = {
-                        name: Input(lookup(name), column.part(picked, room.get(name)), (_ROW,))
+                        name: Input(lookup(name), column.part(picked, room.get(name)), (ROW,))
                         for name, column in plan.columns.items()
                     }
-                    grid = Grid(plan.grid.inputs | part, {_ROW: size}, presets=plan.grid.presets)
+                    grid = Grid(plan.grid.inputs | part, {ROW: size}, presets=plan.grid.presets)
                     given = [name for name in part if name in self._numbers]
                     told = _of_part(bar.callback, start, size, rows)
-                    found, outside = _run(grid, self._wanted, threads=threads, progress=told, columns=given)
+                    found, outside = run(grid, self._wanted, threads=threads, progress=told, columns=given)
                     if at_once:
                         results = [values if dims else np.full(rows, values) for values, dims in found]
                     else:
@@ -304,12 +304,12 @@ class Scenarios:
 
     def _check(self, grid: Grid) -> None:
         """Refuse what cannot be computed, and inputs that have no effect."""
-        varying = {name: Input(lookup(name), np.zeros(1), (_ROW,)) for name in self._numbers}
-        check_effect(Grid(grid.inputs | varying, {_ROW: 1}, presets=grid.presets), self._wanted)
+        varying = {name: Input(lookup(name), np.zeros(1), (ROW,)) for name in self._numbers}
+        check_effect(Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets), self._wanted)
 
     def _bounding(self, supplied: frozenset[str]) -> set[str]:
         """What presets supply that bounds an input of the caller, or is bounded by one."""
-        pairs = (pair for pair in _bounds() if not self._explicit.isdisjoint(pair))
+        pairs = (pair for pair in bounded_pairs() if not self._explicit.isdisjoint(pair))
         return {name for pair in pairs for name in pair if name in supplied and supplied | self._numbers >= set(pair)}
 
     def _roots_of(self, supplied: frozenset[str]) -> set[str]:
@@ -412,7 +412,7 @@ def _bad_rows(grid: Grid, rows: int, given: Collection[str]) -> Positions:
             values, q = i.values[at], i.quantity
             if _core.count_outside(values, q.low, q.high, q.above_low):
                 bad[at] |= ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
-    for name, bound in _bounds():
+    for name, bound in bounded_pairs():
         one, most = grid.inputs.get(name), grid.inputs.get(bound)
         if one is not None and most is not None and (one.dims or most.dims):
             bad |= one.values > most.values

@@ -452,6 +452,6 @@ def test_processes_give_the_same_bits(cut, identical):
 @pytest.mark.dask
 @pytest.mark.slow
 def test_an_engine_in_a_worker_takes_one_thread(cluster):
-    from roofslate.evaluation import _threads
+    from roofslate.engine import thread_count
 
-    assert cluster.submit(_threads, None).result() == 1
+    assert cluster.submit(thread_count, None).result() == 1

@@ -127,6 +127,16 @@ def test_units_of_the_result(decode):
         rs.to_units(plain, {"pas_time": "ms"})
 
 
+def test_float32_into_given_memory_is_rounded_once(decode):
+    question = {**decode, "batch_size": np.geomspace(1, 1e4, 5000), "units": {"pass_time": "us"}, "dtype": "float32"}
+    out = np.empty(5000, dtype=np.float32)
+    given = rs.evaluate("pass_time", out=out, **question)
+    assert np.shares_memory(given.values, out)
+    assert np.array_equal(out, rs.evaluate("pass_time", **question).values)
+    with pytest.raises(errors.AxisError, match=r"'pass_time' must be a writable float32 array of shape \(5000,\)"):
+        rs.evaluate("pass_time", out=out[1:], **question)
+
+
 def test_float32_is_a_storage_format(decode):
     question = {**decode, "batch_size": np.linspace(1, 1000, 77)}
     small, exact = (rs.evaluate(["pass_time", "binding_term"], dtype=d, **question) for d in ("float32", "float64"))

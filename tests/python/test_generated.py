@@ -57,7 +57,10 @@ def test_stub_agrees_with_the_core(tmp_path):
     allowed = tmp_path / "allowed"
     allowed.write_text("roofslate._core.QuantityName  # a type alone: nothing at run time\n", encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "mypy.stubtest", "roofslate._core", "--allowlist", str(allowed)],
+        [
+            *(sys.executable, "-m", "mypy.stubtest", "roofslate._core", "--allowlist", str(allowed)),
+            *("--mypy-config-file", str(ROOT / "pyproject.toml")),
+        ],
         capture_output=True,
         text=True,
         check=False,

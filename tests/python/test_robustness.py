@@ -420,7 +420,7 @@ import roofslate
 
 roofslate.__path__.append({core!r})  # in an editable install the extension lies elsewhere
 from roofslate import _core
-from roofslate.evaluation import _run
+from roofslate.engine import run
 from roofslate.inputs import read_grid
 
 k = np.arange(1.0, 300)
@@ -429,7 +429,7 @@ question |= dict(expert_reads="expected", response_length=700.0, weight_bytes=0.
 question |= dict(train_period=0.02, hbm_bandwidth=8e12, active_parameters=1e9 * k)
 question |= dict(batch_size=1 + k * k / 17, seats=1 + k[:40] / 7, seat_load=1 - 1 / (k[:30] + 1))
 outputs = ["weight_fetch_time", "touched_parameters", "seat_mean_wait", "routed_loss"]
-found, _ = _run(read_grid(question), outputs, threads=1)
+found, _ = run(read_grid(question), outputs, threads=1)
 digest = hash(b"".join(np.ascontiguousarray(array).tobytes() for array, *_ in found))
 print(_core.instruction_set(), digest)
 """

@@ -1,5 +1,7 @@
 // A worker that also bounds the objective of a fold from below, point by point of a row, for a block of rows at once.
 #pragma once
+#include <cmath>
+
 #include <roofslate/interval.hpp>
 #include <roofslate/worker.hpp>
 
@@ -45,6 +47,8 @@ namespace roofslate
                 Operand& o = r.field == Field::second ? i.second : i.operand;
                 const double end_of_range = r.toward == 0 ? 0 : r.toward > 0 ? range(r.number).low
                                                                              : range(r.number).high;
+                if (std::isnan(end_of_range)) // nothing is known of it
+                    return false;
                 if (r.source == Source::scalar)
                     o.scalar = end_of_range;
                 else if (r.source == Source::reciprocal)

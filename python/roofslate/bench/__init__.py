@@ -66,12 +66,12 @@ def measure(
     UnknownName
         Where `only` names a part that there is not.
     """
-    from roofslate.evaluation import _threads
+    from roofslate.engine import thread_count
 
     for name in only:
         if name not in PARTS:
             raise unknown("part", name, PARTS)
-    count, how = _threads(threads), SIZES[size]
+    count, how = thread_count(threads), SIZES[size]
     load = os.getloadavg()[0]
     sections = []
     for name, part in PARTS.items():

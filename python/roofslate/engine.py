@@ -1,0 +1,183 @@
+"""What all calls share: threads, units of results, the compiled engine on a grid, labelled results."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate import _core
+from roofslate import units as _units
+from roofslate.errors import AxisError, InputTypeError, MissingInput, UnitError, UnknownName, shown
+from roofslate.inputs import Grid, Values, explain_missing
+from roofslate.progress import Progress
+from roofslate.registry import lookup
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["ROW", "ProgressWish", "compute", "conversions", "labelled", "provenance", "run", "thread_count"]
+
+ROW = "row"  # the axis of a table
+
+_MOST_THREADS = 4096
+
+ProgressWish = bool | Callable[[int, int], None] | None
+
+
+def thread_count(wanted: int | None) -> int:
+    """Threads of a call: what was asked for, the environment's word, or the processors that the process may use."""
+    name = "threads"
+    given: object = wanted
+    if wanted is None:
+        name = "ROOFSLATE_THREADS"
+        given = os.environ.get(name)
+        if not given:
+            if "distributed" in sys.modules and _in_dask_worker():
+                return 1
+            affinity = getattr(os, "sched_getaffinity", None)
+            return len(affinity(0)) if affinity else os.cpu_count() or 1
+    try:
+        count = int(given)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        count = 0
+    if not 1 <= count <= _MOST_THREADS or isinstance(given, (bool, float)):
+        raise InputTypeError(f"{name} must be a whole number of at least 1, got {shown(given)}")
+    return int(count)
+
+
+def _in_dask_worker() -> bool:
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+def conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[str, tuple[float, str]]:
+    """Factor and unit text of each output that is wanted in another unit."""
+    if units is not None and not isinstance(units, Mapping):
+        raise InputTypeError(f"units: expected a dict of units by output, got {shown(units)}")
+    found = {}
+    for name, text in (units or {}).items():
+        if name not in wanted:
+            raise UnknownName(f"units names {name!r}, which is not among the outputs {', '.join(wanted)}")
+        if not isinstance(text, str):
+            raise InputTypeError(f"units[{name!r}]: expected a text such as {lookup(name).unit!r}, got {shown(text)}")
+        try:
+            found[name] = _units.convert_factor(text, lookup(name).unit), text
+        except UnitError as error:
+            raise UnitError(f"units[{name!r}]: {error}") from None
+    return found
+
+
+def run(
+    grid: Grid,
+    wanted: Sequence[str],
+    *,
+    out: Sequence[Any] = (),
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    columns: Sequence[str] | None = None,
+    single: bool = False,
+) -> tuple[list[tuple[Values, tuple[str, ...]]], int]:
+    """The values of the outputs and the names of their axes; how many values of `columns` are out of range."""
+    axes = list(grid.sizes)
+    with Progress(progress) as bar:
+        try:
+            if columns is None:
+                results = _core.evaluate(
+                    list(wanted),
+                    list(grid.sizes.values()),
+                    grid.core_inputs(),
+                    list(out),
+                    thread_count(threads),
+                    bar.callback,
+                    single,
+                )
+                outside = 0
+            else:
+                results, outside = _core.evaluate_table(
+                    list(wanted),
+                    grid.sizes[ROW],
+                    grid.core_inputs(),
+                    thread_count(threads),
+                    bar.callback,
+                    list(columns),
+                )
+        except MissingInput as error:
+            raise explain_missing(error, grid) from None
+    return [(array, tuple(axes[k] for k in own)) for array, own in results], outside
+
+
+def compute(
+    grid: Grid,
+    wanted: Sequence[str],
+    factors: Mapping[str, float],
+    stored: np.dtype[Any],
+    *,
+    out: Sequence[Any] = (),
+    threads: int | None = None,
+    progress: ProgressWish = None,
+) -> list[tuple[Values, tuple[str, ...]]]:
+    """The values of the outputs in the units and the type in which they are wanted, and the names of their axes."""
+    single = stored == np.float32
+    rounded_later = single and any(factor != 1.0 for factor in factors.values())  # after it was divided
+    given, native = ((), False) if rounded_later else (out, single)
+    results, _ = run(grid, wanted, out=given, threads=threads, progress=progress, single=native)
+    stored_results = []
+    for k, (name, (values, dims)) in enumerate(zip(wanted, results, strict=True)):
+        factor = factors.get(name, 1.0)
+        if factor != 1.0:
+            np.divide(values, factor, out=values)
+        if rounded_later and len(out):
+            if out[k].shape != values.shape:
+                raise AxisError(f"out for {name!r} must be a writable float32 array of shape {values.shape}")
+            out[k][...] = values
+            values = out[k]
+        stored_results.append((values if values.dtype == stored else values.astype(stored), dims))
+    return stored_results
+
+
+def labelled(
+    name: str, values: Any, dims: tuple[str, ...], unit: str, grid: Grid, *, keep: bool = False
+) -> xr.DataArray:
+    import pandas as pd
+    import xarray as xr
+
+    q = lookup(name)
+    attrs: dict[str, Any] = {"units": unit, "long_name": q.brief}
+    if q.choices:
+        attrs |= {"flag_values": np.arange(len(q.choices), dtype=np.int8), "flag_meanings": " ".join(q.choices)}
+        if not keep:
+            values = values.astype(np.int8)
+    coords = {}
+    for dim in dims:
+        if dim in grid.coords:
+            coord, owner = grid.coords[dim]
+            described = {}
+            if owner is not None and not lookup(owner).choices:
+                described = {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
+            coords[dim] = xr.Variable(dim, pd.Index(coord, copy=False), described)
+    return xr.DataArray(values, dims=dims, coords=coords, name=name, attrs=attrs)
+
+
+def provenance(grid: Grid) -> dict[str, str]:
+    from roofslate import __version__
+
+    attrs = {"roofslate_version": __version__}
+    for keyword, presets in grid.presets.items():
+        attrs[keyword] = ", ".join(f"{p.name} ({p.date})" if p.date else p.name for p in presets)
+    for name, i in grid.inputs.items():
+        if not i.dims and i.origin is None:
+            attrs[name] = (
+                i.quantity.choices[int(i.values)]
+                if i.quantity.choices
+                else _units.format(float(i.values), i.quantity.unit, 12)
+            )
+    return attrs
