@@ -1,89 +1,11 @@
 // The binding of the folds.
-#include "binding.hpp"
-#include <roofslate/error.hpp>
+#include "asked.hpp"
 #include <roofslate/folds.hpp>
 
 namespace roofslate::binding
 {
     namespace
     {
-        // A formula over quantities: ("quantity", name), ("constant", value), or (operation, position, position) of earlier steps.
-        using FormulaStep = std::tuple<std::string, py::object, py::object>;
-        using Formula = std::vector<FormulaStep>;
-        using Condition = std::tuple<Formula, std::string, Formula>; // relation: < <= == !=
-
-        Op op_of(const std::string& name)
-        {
-            static const std::pair<const char*, Op> ops[]{{"add", Op::add}, {"sub", Op::sub}, {"mul", Op::mul}, {"div", Op::div}, {"neg", Op::neg}, {"min", Op::min}, {"max", Op::max}, {"pow", Op::pow}, {"exp", Op::exp}, {"log", Op::log}, {"sqrt", Op::sqrt}, {"ceil", Op::ceil}, {"floor", Op::floor}, {"less", Op::less}, {"less_equal", Op::less_equal}, {"equal", Op::equal}, {"both", Op::both}, {"either", Op::either}};
-            for (const auto& [known, op] : ops)
-                if (name == known)
-                    return op;
-            throw unknown_name("operation '" + name + "'");
-        }
-
-        // A question as Python asks it; lives as long as the arrays it was asked with.
-        class Asked
-        {
-        public:
-            Asked(const std::vector<std::size_t>& shape, const std::vector<Input>& inputs) : graph_(check(shape)), supplied_(supplied_by(inputs)), closure_(graph_, supplied_) {}
-            Graph& graph() { return graph_; }
-            int node(const Formula& formula)
-            {
-                std::vector<int> nodes;
-                const auto at = [&](const py::object& position) { return position.is_none() ? -1 : nodes.at(py::cast<std::size_t>(position)); };
-                for (const auto& [op, first, second] : formula)
-                    if (op == "quantity")
-                        nodes.push_back(closure_.node(registry().at(py::cast<std::string>(first))));
-                    else if (op == "constant")
-                        nodes.push_back(graph_.constant(py::cast<double>(first)));
-                    else
-                        nodes.push_back(graph_.operation(op_of(op), at(first), at(second)));
-                return nodes.back();
-            }
-            std::vector<Requirement> requirements(const std::vector<Condition>& conditions)
-            {
-                std::vector<Requirement> all;
-                for (const auto& [left, relation, right] : conditions)
-                {
-                    const int a = node(left), b = node(right), zero = graph_.constant(0);
-                    if (relation == "==")
-                        all.push_back({zero, graph_.operation(Op::equal, a, b), true});
-                    else if (relation == "!=")
-                        all.push_back({graph_.operation(Op::equal, a, b), zero, false});
-                    else
-                        all.push_back({a, b, relation == "<"});
-                }
-                return all;
-            }
-            std::vector<std::size_t> axes(AxisSet set) const
-            {
-                std::vector<std::size_t> all;
-                for (std::size_t k = 0; k < graph_.shape().size(); ++k)
-                    if (set >> k & 1)
-                        all.push_back(k);
-                return all;
-            }
-
-        private:
-            static std::vector<std::size_t> check(const std::vector<std::size_t>& shape)
-            {
-                if (shape.size() > most_axes)
-                    throw axis_error("a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size()) + " were given");
-                double points = 1;
-                for (const std::size_t n : shape)
-                {
-                    points *= double(n);
-                    if (n > UINT32_MAX)
-                        throw axis_error("an axis has at most 4294967295 points, " + std::to_string(n) + " were given");
-                }
-                if (points > 9e18)
-                    throw axis_error("a grid has at most 9e18 points");
-                return shape;
-            }
-            Graph graph_;
-            std::vector<Supplied> supplied_;
-            Closure closure_;
-        };
         AxisSet set_of(const std::vector<std::size_t>& axes)
         {
             AxisSet set = 0;
@@ -91,23 +13,6 @@ namespace roofslate::binding
                 set |= AxisSet(1) << k;
             return set;
         }
-        template <class Fold> auto running(const py::object& progress, int threads, const Fold& fold)
-        {
-            Reporter reporter(progress);
-            const Options options{threads, std::ref(reporter), {}};
-            try
-            {
-                const py::gil_scoped_release release;
-                return fold(options);
-            }
-            catch (const Interrupted&)
-            {
-                reporter.rethrow();
-                throw;
-            }
-        }
-        template <class T> py::array_t<T> array_of(const std::vector<T>& values) { return py::array_t<T>(py::ssize_t(values.size()), values.data()); }
-
         // What all folds are asked with: shape, inputs, folded axes, threads, progress, prune.
         using CallTuple = std::tuple<std::vector<std::size_t>, std::vector<Input>, std::vector<std::size_t>, int, py::object, bool>;
         struct Call

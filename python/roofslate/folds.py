@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate import _core
-from roofslate.conditions import Condition, Formula, parse_conditions
+from roofslate.conditions import Condition, parse_conditions
 from roofslate.engine import ProgressWish, conversions, labelled, provenance, run, thread_count
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError, shown, unknown
 from roofslate.inputs import (
@@ -38,18 +38,13 @@ Names = str | Sequence[str]
 _NOWHERE = -1
 
 
-def _steps(formula: Formula) -> list[tuple[Any, Any, Any]]:
-    """As the engine takes them: an operation and two arguments."""
-    return [(*step, None)[:3] for step in formula.steps]
-
-
 class Question:
     """A grid, the axes of it that are folded, and how the engine runs."""
 
     def __init__(
         self, inputs: Mapping[str, Any], wanted: Sequence[str], conditions: Sequence[Condition], over: Names | None
     ) -> None:
-        self.conditions = [(_steps(c.left), c.relation, _steps(c.right)) for c in conditions]
+        self.conditions = [(list(c.left.steps), c.relation, list(c.right.steps)) for c in conditions]
         self.needed = list(
             dict.fromkeys([*wanted, *(n for c in conditions for s in (c.left, c.right) for n in s.quantities)])
         )
@@ -233,7 +228,7 @@ def best(
         if dim == name or dim in others:
             raise AxisError(f"{dim!r} is an axis that is searched: it is among the results anyway")
     where_found, axes = question.run(
-        _core.best, [("quantity", name, None)], bool(maximize), question.conditions,
+        _core.best, [("quantity", name)], bool(maximize), question.conditions,
         threads=threads, progress=progress, prune=prune,
     )  # fmt: skip
     dims = question.dims(axes)
@@ -320,7 +315,7 @@ def pareto(
     converted = conversions([*objectives, *others], units)
     question = Question(inputs, [*objectives, *others], parse_conditions(where), None)
     where_found = question.run(
-        _core.pareto, [[("quantity", n, None)] for n in objectives], [n in large for n in objectives],
+        _core.pareto, [[("quantity", n)] for n in objectives], [n in large for n in objectives],
         question.conditions, threads=threads, progress=progress, prune=prune,
     )  # fmt: skip
     at = question.places(where_found)
@@ -451,7 +446,7 @@ def histogram(
     name = _one(output)
     question = Question(inputs, [name], (), over)
     question.refuse("bin", "count", "below", "above", "nan", "lower", "upper")
-    formula = [("quantity", name, None)]
+    formula = [("quantity", name)]
     edges = _edges(name, bins, range, log)
     if edges is None:
         low, high = question.run(_core.finite_extent, formula, threads=threads, progress=progress)
@@ -574,7 +569,7 @@ def quantiles(
     question = Question(inputs, [name], (), over)
     question.refuse("quantile")
     found, axes = question.run(
-        _core.quantiles, [("quantity", name, None)], np.atleast_1d(wanted).tolist(), threads=threads, progress=progress
+        _core.quantiles, [("quantity", name)], np.atleast_1d(wanted).tolist(), threads=threads, progress=progress
     )
     dims = question.dims(axes)
     before, after, share = np.moveaxis(found.reshape((*question.shape(dims), -1, 3)), -1, 0)
@@ -642,7 +637,7 @@ def bounds(output: str, /, *, units: str | None = None, **inputs: Any) -> tuple[
         if isinstance(given, tuple) and key in grid.inputs and grid.inputs[key].values[0] > grid.inputs[key].values[1]:
             raise ValueRangeError(f"{key}: the range is reversed, {shown(given)}")
     try:
-        low, high = _core.bounds([("quantity", name, None)], list(grid.sizes.values()), grid.core_inputs())
+        low, high = _core.bounds([("quantity", name)], list(grid.sizes.values()), grid.core_inputs())
     except MissingInput as error:
         raise explain_missing(error, grid) from None
     return low / factor, high / factor
