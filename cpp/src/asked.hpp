@@ -100,5 +100,11 @@ namespace roofslate::binding
             throw;
         }
     }
-    template <class T> py::array_t<T> array_of(const std::vector<T>& values) { return py::array_t<T>(py::ssize_t(values.size()), values.data()); }
+    // Takes the vector over: it lives as long as the array.
+    template <class T> py::array_t<T> array_of(std::vector<T> values)
+    {
+        auto* const owned = new std::vector<T>(std::move(values));
+        const py::capsule owner(owned, [](void* p) { delete static_cast<std::vector<T>*>(p); });
+        return py::array_t<T>(py::ssize_t(owned->size()), owned->data(), owner);
+    }
 }

@@ -4,14 +4,16 @@
 #include <roofslate/search.hpp>
 #include <algorithm>
 #include <mutex>
+#include <tuple>
 
 namespace roofslate
 {
     namespace
     {
         constexpr std::size_t block = 128, rows_of_leaf = 32; // rows along the fastest folded axis that are bounded at once
-        constexpr std::size_t lanes = 512;                  // points of a row that are kept while the folded axes go by
+        constexpr std::size_t lanes = 1024;                 // points of a row that are kept while the folded axes go by
         constexpr std::size_t least_kept_row = 64;          // shorter kept axes make no row
+        constexpr std::size_t fewest_sampled_rows = 64;     // of which a few tell where the best will be
         constexpr double fewest_searched_points = 1 << 18;   // of folded axes, where other axes are kept
         constexpr std::size_t fewest_threaded_points = 65536;
         constexpr std::size_t chunk_points = std::size_t(1) << 20; // of folded axes that threads share
@@ -55,7 +57,7 @@ namespace roofslate
                     if (question.folded >> k & 1)
                         index_[std::size_t(k)] = index, index *= std::ptrdiff_t(length(k));
                 }
-                found_.resize(std::size_t(place));
+                where_.assign(std::size_t(place), nowhere);
                 for (const bool folded : {false, true}) // folded axes are the inner loops
                     for (int k = 0; k < int(shape_.size()); ++k)
                         if ((all >> k & 1) && k != row_ && bool(kept_ >> k & 1) != folded)
@@ -82,6 +84,8 @@ namespace roofslate
                 if (pass.has_routine)
                     folded_chunk_ = std::max<std::size_t>(1, folded_chunk_ / 256);
                 folded_chunks_ = (folded_points_ + folded_chunk_ - 1) / folded_chunk_;
+                if (folded_chunks_ > 1 || !(kept_ >> row_ & 1))
+                    found_.resize(where_.size());
                 const std::size_t units = kept_points_ * segments_ * folded_chunks_, points = kept_points_ * folded_points_ * pass.row;
                 const std::size_t per_chunk = std::max<std::size_t>(1, fewest_threaded_points / std::max<std::size_t>(1, folded_chunk_ * std::min(pass.row, lanes)));
                 const std::size_t chunks = (units + per_chunk - 1) / per_chunk;
@@ -94,10 +98,7 @@ namespace roofslate
                             done += run_unit(pass, tile, unit);
                         return done;
                     });
-                std::vector<std::int64_t> where;
-                for (const Found& f : found_)
-                    where.push_back(f.where);
-                return where;
+                return std::move(where_);
             }
 
         private:
@@ -112,12 +113,13 @@ namespace roofslate
             std::int64_t index_of(std::size_t folded) const
             {
                 std::ptrdiff_t at = 0;
-                for (auto k = folded_axes_.rbegin(); k != folded_axes_.rend(); ++k)
+                for (std::size_t k = folded_axes_.size(); k-- > 1;)
                 {
-                    at += std::ptrdiff_t(folded % length(*k)) * index_[std::size_t(*k)];
-                    folded /= length(*k);
+                    const std::size_t axis = std::size_t(folded_axes_[k]);
+                    at += std::ptrdiff_t(folded % shape_[axis]) * index_[axis];
+                    folded /= shape_[axis];
                 }
-                return at;
+                return folded_axes_.empty() ? 0 : at + std::ptrdiff_t(folded) * index_[std::size_t(folded_axes_.front())];
             }
             std::size_t place_of(std::size_t kept) const
             {
@@ -135,7 +137,7 @@ namespace roofslate
                 std::size_t first_row, begin, end;
                 bool backwards = false; // the last rows first, so that of equals the one seen last is kept
             };
-            void run_row(const Unit& u, std::size_t folded)
+            void run_row(const Unit& u, std::size_t folded, std::size_t begin, std::size_t end)
             {
                 BlockWorker& worker = u.tile.worker;
                 worker.go_to(u.first_row + folded);
@@ -143,24 +145,26 @@ namespace roofslate
                 keep.code = u.backwards ? Code::keep_equal : Code::keep;
                 keep.operand.scalar = double(folded);
                 keep.result = u.tile.best.get() - u.begin, keep.where = u.tile.where.get() - u.begin;
-                const auto [from, to] = worker.stretch(u.begin, u.end);
+                const auto [from, to] = worker.stretch(begin, end);
                 if (from < to)
                     worker.run_points(from, to);
             }
-            // Rows that lie along the block's axis, halved until they are hopeless or few.
-            void run_block(const Unit& u, std::size_t low, std::size_t high)
+            // Rows that lie along the block's axis, halved until they are hopeless or few; of each only the lanes that may matter.
+            void run_block(const Unit& u, std::size_t low, std::size_t high, std::size_t begin, std::size_t end)
             {
-                if (high - low > 1 && u.tile.worker.hopeless(u.first_row + low, high - low, u.begin, u.end, u.tile.best.get(), u.backwards))
+                if (high - low > 1)
+                    std::tie(begin, end) = u.tile.worker.open_lanes(u.first_row + low, high - low, begin, end, u.tile.best.get() + (begin - u.begin), u.backwards);
+                if (begin >= end)
                     return;
                 if (high - low > rows_of_leaf)
                 {
                     const std::size_t middle = low + (high - low) / 2;
-                    run_block(u, u.backwards ? middle : low, u.backwards ? high : middle);
-                    run_block(u, u.backwards ? low : middle, u.backwards ? middle : high);
+                    run_block(u, u.backwards ? middle : low, u.backwards ? high : middle, begin, end);
+                    run_block(u, u.backwards ? low : middle, u.backwards ? middle : high, begin, end);
                 }
                 else
                     for (std::size_t k = 0; k < high - low; ++k)
-                        run_row(u, u.backwards ? high - 1 - k : low + k);
+                        run_row(u, u.backwards ? high - 1 - k : low + k, begin, end);
             }
             // Are most lanes better off late? A few rows tell.
             bool falls(Unit& u, std::size_t first, std::size_t last)
@@ -168,7 +172,7 @@ namespace roofslate
                 constexpr std::size_t rows = 8;
                 const std::size_t n = u.end - u.begin;
                 for (std::size_t k = 0; k < rows; ++k)
-                    run_row(u, first + (last - first) * (2 * k + 1) / (2 * rows));
+                    run_row(u, first + (last - first) * (2 * k + 1) / (2 * rows), u.begin, u.end);
                 std::size_t late = 0, found = 0;
                 for (std::size_t i = 0; i < n; ++i)
                 {
@@ -190,30 +194,38 @@ namespace roofslate
                 const std::size_t first = chunk * folded_chunk_, last = std::min(folded_points_, first + folded_chunk_);
                 clear(tile, n);
                 Unit u{tile, kept * folded_points_, begin, end};
+                u.backwards = last - first >= fewest_sampled_rows && falls(u, first, last);
                 if (prune_ && pass.has_bounds)
                 {
                     const std::size_t length = this->length(fold_.block_axis);
-                    u.backwards = falls(u, first, last);
                     for (std::size_t done = first; done < last;)
                     {
                         const std::size_t from = u.backwards ? last - (done - first) - 1 : done; // a row of the next block
                         const std::size_t line = from / length * length;
                         const std::size_t low = u.backwards ? std::max(std::max(line, first), from / block * block) : from;
                         const std::size_t high = u.backwards ? from + 1 : std::min(std::min(line + length, last), (from / block + 1) * block);
-                        run_block(u, low, high);
+                        run_block(u, low, high, begin, end);
                         done += high - low;
                     }
                 }
                 else
-                    for (std::size_t folded = first; folded < last; ++folded)
-                        run_row(u, folded);
+                    for (std::size_t k = 0; k < last - first; ++k)
+                        run_row(u, u.backwards ? last - 1 - k : first + k, begin, end);
                 const bool along_kept = kept_ >> row_ & 1;
                 const std::ptrdiff_t place_step = along_kept ? place_[std::size_t(row_)] : 0, index_step = along_kept ? 0 : index_[std::size_t(row_)];
-                Found* const to = found_.data() + place_of(kept);
-                const std::lock_guard<std::mutex> lock(mutex_);
-                for (std::size_t i = 0; i < n; ++i)
-                    if (tile.where[std::ptrdiff_t(i)] != double(nowhere))
-                        to[std::ptrdiff_t(begin + i) * place_step].take(tile.best[std::ptrdiff_t(i)], index_of(std::size_t(tile.where[std::ptrdiff_t(i)])) + std::ptrdiff_t(begin + i) * index_step);
+                const std::size_t place = place_of(kept);
+                const auto each_found = [&](const auto& take) {
+                    for (std::size_t i = 0; i < n; ++i)
+                        if (const double at = tile.where[std::ptrdiff_t(i)]; at != double(nowhere))
+                            take(place + (begin + i) * std::size_t(place_step), tile.best[std::ptrdiff_t(i)], index_of(std::size_t(at)) + std::ptrdiff_t(begin + i) * index_step);
+                };
+                if (!found_.empty())
+                {
+                    const std::lock_guard<std::mutex> lock(mutex_);
+                    each_found([&](std::size_t to, double value, std::int64_t where) { found_[to].take(value, where), where_[to] = found_[to].where; });
+                }
+                else
+                    each_found([&](std::size_t to, double, std::int64_t where) { where_[to] = where; });
                 return n * (last - first);
             }
 
@@ -227,7 +239,8 @@ namespace roofslate
             std::vector<int> kept_axes_, folded_axes_; // loops around the row
             std::size_t kept_points_ = 1, folded_points_ = 1, segments_ = 1, folded_chunk_ = 1, folded_chunks_ = 1;
             std::array<std::ptrdiff_t, most_axes> place_{}, index_{};
-            std::vector<Found> found_;
+            std::vector<std::int64_t> where_;
+            std::vector<Found> found_; // where several units fold into one place
             std::mutex mutex_;
         };
     }

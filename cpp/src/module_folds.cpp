@@ -33,8 +33,8 @@ namespace roofslate::binding
             if (maximize)
                 node = asked.graph().operation(Op::neg, node);
             const Question question{asked.graph(), {node}, asked.requirements(conditions), set_of(call.folded)};
-            const auto where = running(call.progress, call.threads, [&](const Options& options) { return best(question, options, call.prune); });
-            return py::make_tuple(array_of(where), asked.axes(question.kept()));
+            auto where = running(call.progress, call.threads, [&](const Options& options) { return best(question, options, call.prune); });
+            return py::make_tuple(array_of(std::move(where)), asked.axes(question.kept()));
         }
         py::array pareto_of(const std::vector<Formula>& objectives, const std::vector<bool>& maximize, const std::vector<Condition>& conditions, const CallTuple& fold)
         {
@@ -55,16 +55,16 @@ namespace roofslate::binding
             const Call call(fold);
             Asked asked(call.shape, call.inputs);
             const Question question{asked.graph(), {}, asked.requirements(conditions), set_of(call.folded)};
-            const auto counts = running(call.progress, call.threads, [&](const Options& options) { return count(question, options, call.prune); });
-            return py::make_tuple(array_of(counts), asked.axes(question.kept()));
+            auto counts = running(call.progress, call.threads, [&](const Options& options) { return count(question, options, call.prune); });
+            return py::make_tuple(array_of(std::move(counts)), asked.axes(question.kept()));
         }
         py::tuple histogram_of(const Formula& value, const std::vector<double>& edges, const CallTuple& fold)
         {
             const Call call(fold);
             Asked asked(call.shape, call.inputs);
             const Question question{asked.graph(), {asked.node(value)}, {}, set_of(call.folded)};
-            const auto counts = running(call.progress, call.threads, [&](const Options& options) { return histogram(question, edges, options, call.prune); });
-            return py::make_tuple(array_of(counts), asked.axes(question.kept()));
+            auto counts = running(call.progress, call.threads, [&](const Options& options) { return histogram(question, edges, options, call.prune); });
+            return py::make_tuple(array_of(std::move(counts)), asked.axes(question.kept()));
         }
         py::tuple extent_of(const Formula& value, const CallTuple& fold)
         {
@@ -79,8 +79,8 @@ namespace roofslate::binding
             const Call call(fold);
             Asked asked(call.shape, call.inputs);
             const Question question{asked.graph(), {asked.node(value)}, {}, set_of(call.folded)};
-            const auto found = running(call.progress, call.threads, [&](const Options& options) { return quantiles(question, q, options); });
-            return py::make_tuple(array_of(found), asked.axes(question.kept()));
+            auto found = running(call.progress, call.threads, [&](const Options& options) { return quantiles(question, q, options); });
+            return py::make_tuple(array_of(std::move(found)), asked.axes(question.kept()));
         }
         py::tuple bounds_of(const Formula& value, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs)
         {

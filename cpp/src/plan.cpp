@@ -1,4 +1,5 @@
 #include <roofslate/plan.hpp>
+#include <roofslate/growth.hpp>
 #include <roofslate/registry.hpp>
 #include <algorithm>
 #include <cstdlib>
@@ -115,7 +116,13 @@ namespace roofslate
                 for (const Requirement& r : fold.requirements)
                     if (is_stretch(r.left, r.right))
                         add_stretch(r);
-                pass_.has_bounds = met < 0 && fold.block_axis >= 0 && aim(fold.objective, 1, fold.block_axis);
+                if (met < 0 && fold.block_axis >= 0)
+                {
+                    pass_.direction = direction(graph_, ranges_, fold.objective, fold.block_axis);
+                    pass_.bound_share = pass_.direction == 0 ? 1 : ranges_[std::size_t(fold.objective)].low > 0 ? 1 - growth_slack
+                                                                                                                : 1 + growth_slack;
+                    pass_.has_bounds = pass_.direction != 0 || aim(fold.objective, 1, fold.block_axis);
+                }
                 bring(fold.objective);
                 pass_.fold = int(pass_.program.size());
                 push(Code::keep);

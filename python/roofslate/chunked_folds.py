@@ -17,8 +17,7 @@ import numpy as np
 from roofslate import _core
 from roofslate.chunked import Chunks, Part, Task, single
 from roofslate.engine import run, thread_count
-from roofslate.inputs import Grid, Input, Values, along
-from roofslate.registry import lookup
+from roofslate.inputs import Grid, Input, Values, spread
 
 if TYPE_CHECKING:
     from roofslate.folds import Question
@@ -78,7 +77,7 @@ class _Fold(Task, abc.ABC):
         """A quantity on all of some axes; what is to be large has its sign turned."""
         ((_, name, _),) = formula
         ((values, own),), _ = run(grid, [name], threads=self.threads, progress=False)
-        values = np.broadcast_to(along(Input(lookup(name), values, own), dims), [grid.sizes[dim] for dim in dims])
+        values = np.broadcast_to(spread(values, own, dims), [grid.sizes[dim] for dim in dims])
         return -values if maximize else values
 
 

@@ -19,7 +19,18 @@ from roofslate.registry import lookup
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["ROW", "ProgressWish", "compute", "conversions", "labelled", "provenance", "run", "thread_count"]
+__all__ = [
+    "ROW",
+    "ProgressWish",
+    "compute",
+    "conversions",
+    "coordinates",
+    "dataset",
+    "provenance",
+    "run",
+    "thread_count",
+    "variable",
+]
 
 ROW = "row"  # the axis of a table
 
@@ -144,10 +155,8 @@ def compute(
     return stored_results
 
 
-def labelled(
-    name: str, values: Any, dims: tuple[str, ...], unit: str, grid: Grid, *, keep: bool = False
-) -> xr.DataArray:
-    import pandas as pd
+def variable(name: str, values: Any, dims: Sequence[str], unit: str, *, keep: bool = False) -> xr.Variable:
+    """Values with the unit and meaning of their quantity; flags of a choice as small numbers unless they are kept."""
     import xarray as xr
 
     q = lookup(name)
@@ -156,6 +165,14 @@ def labelled(
         attrs |= {"flag_values": np.arange(len(q.choices), dtype=np.int8), "flag_meanings": " ".join(q.choices)}
         if not keep:
             values = values.astype(np.int8)
+    return xr.Variable(dims, values, attrs)
+
+
+def coordinates(grid: Grid, dims: Sequence[str]) -> dict[str, xr.Variable]:
+    """What stands on axes of a grid, where something does."""
+    import pandas as pd
+    import xarray as xr
+
     coords = {}
     for dim in dims:
         if dim in grid.coords:
@@ -164,7 +181,16 @@ def labelled(
             if owner is not None and not lookup(owner).choices:
                 described = {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
             coords[dim] = xr.Variable(dim, pd.Index(coord, copy=False), described)
-    return xr.DataArray(values, dims=dims, coords=coords, name=name, attrs=attrs)
+    return coords
+
+
+def dataset(variables: Mapping[str, xr.Variable], grid: Grid, asked: Grid | None = None) -> xr.Dataset:
+    """Variables with the axes of their grid; their provenance is that of the grid that was asked about."""
+    import xarray as xr
+
+    varying = dict.fromkeys(str(dim) for v in variables.values() for dim in v.dims)
+    coords = coordinates(grid, [dim for dim in varying if dim not in variables])
+    return xr.Dataset(variables, coords=coords, attrs=provenance(asked or grid))
 
 
 def provenance(grid: Grid) -> dict[str, str]:

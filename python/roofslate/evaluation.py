@@ -13,7 +13,7 @@ import numpy as np
 from roofslate import _core
 from roofslate import units as _units
 from roofslate.catalogs import Preset
-from roofslate.engine import ProgressWish, compute, conversions, labelled, provenance
+from roofslate.engine import ProgressWish, compute, conversions, coordinates, dataset, variable
 from roofslate.errors import (
     AxisError,
     InputTypeError,
@@ -114,15 +114,16 @@ def evaluate(
         results = chunked.evaluate(grid, wanted, factors, stored, threads)
     else:
         results = compute(grid, wanted, factors, stored, out=given, threads=threads, progress=progress)
-    arrays = []
-    for name, (values, dims) in zip(wanted, results, strict=True):
-        unit = converted[name][1] if name in converted else lookup(name).unit
-        arrays.append(labelled(name, values, dims, unit, grid, keep=bool(given)))
-    if isinstance(outputs, str):
-        return arrays[0]
     import xarray as xr
 
-    return xr.Dataset(dict(zip(wanted, arrays, strict=True)), attrs=provenance(grid))
+    variables = {}
+    for name, (values, dims) in zip(wanted, results, strict=True):
+        unit = converted[name][1] if name in converted else lookup(name).unit
+        variables[name] = variable(name, values, dims, unit, keep=bool(given))
+    if not isinstance(outputs, str):
+        return dataset(variables, grid)
+    ((name, only),) = variables.items()
+    return xr.DataArray(only, coords=coordinates(grid, [str(dim) for dim in only.dims]), name=name)
 
 
 def _storage(dtype: Any) -> np.dtype[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.conditions import Condition, parse_conditions
-from roofslate.engine import ProgressWish, conversions, labelled, provenance, run, thread_count
+from roofslate.engine import ProgressWish, conversions, dataset, provenance, run, thread_count, variable
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError, shown, unknown
 from roofslate.inputs import (
     PRESETS,
@@ -21,6 +21,7 @@ from roofslate.inputs import (
     input_quantity,
     parsed,
     read_grid,
+    spread,
     wanted_names,
 )
 from roofslate.progress import Progress
@@ -104,8 +105,9 @@ class Question:
     def places(self, where: Positions) -> dict[str, Positions]:
         """Positions along the folded axes of flat indices."""
         shape = self.shape(self.folded)
-        at = np.unravel_index(np.maximum(where, 0), shape) if shape else ()
-        return dict(zip(self.folded, at, strict=True))
+        at = np.maximum(where, 0)
+        along = np.unravel_index(at, shape) if len(shape) > 1 else [at][: len(shape)]
+        return dict(zip(self.folded, along, strict=True))
 
     def coordinate(self, dim: str, at: Positions, found: Any) -> npt.NDArray[Any]:
         """What stands on an axis at these positions; NaN or an empty text where nothing was found."""
@@ -116,7 +118,7 @@ class Question:
             return np.where(found, there.astype(object), "")
         if there.dtype.kind in "mM":
             return np.where(found, there, np.array("NaT", dtype=there.dtype))
-        return np.where(found, there.astype(float), np.nan)
+        return _where(found, there)
 
     def at_places(self, at: Mapping[str, Positions], dims: Sequence[str]) -> Grid:
         """The grid of the kept axes, each folded one at the positions that were found, which vary along `dims`."""
@@ -145,6 +147,16 @@ class Question:
                 values = self.grid.chunked[name].at()
             grid.inputs[name] = Input(i.quantity, values, tuple(own if moved else i.dims), i.origin)
         return grid
+
+
+def _where(found: Any, values: Any) -> Values:
+    """Values as numbers, NaN where nothing was found; shapes are broadcast. What need not be copied is written into."""
+    shape = np.broadcast_shapes(values.shape, found.shape)
+    numbers: Values = (
+        np.broadcast_to(values, shape).astype(float) if values.shape != shape else np.asarray(values, float)
+    )
+    np.copyto(numbers, np.nan, where=~found)
+    return numbers
 
 
 def _quantities(names: Names) -> list[str]:
@@ -237,20 +249,21 @@ def best(
     at = question.places(where_found)
     grid = question.at_places(at, dims)
     results, _ = run(grid, [name, *others], threads=threads, progress=False)
-    mask = xr.DataArray(found, dims=dims)
-    arrays = {}
+    variables = {}
     for output, (values, own) in zip([name, *others], results, strict=True):
         factor, unit = converted.get(output, (1.0, lookup(output).unit))
-        array = labelled(output, values / factor if factor != 1.0 else values, own, unit, grid)
-        if output not in question.kept:  # that would be a coordinate, which has no gaps
-            full = array.astype(float).where(mask).transpose(*(dim for dim in question.kept if dim in {*own, *dims}))
-            array = (full.astype(array.dtype) if found.all() else full).assign_attrs(array.attrs)
-        arrays[output] = array
+        values = values / factor if factor != 1.0 else values
+        if output in question.kept:  # a coordinate, which has no gaps
+            variables[output] = variable(output, values, own, unit)
+        else:
+            full = [dim for dim in question.kept if dim in {*own, *dims}]
+            values = _where(spread(found, dims, full), spread(values, own, full))
+            variables[output] = variable(output, values, full, unit, keep=not found.all())
     for dim in question.folded:
         owner = question.grid.coords[dim][1] if dim in question.grid.coords else None
         attrs = {} if owner is None else {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
-        arrays[dim] = xr.DataArray(question.coordinate(dim, at[dim], found), dims=dims, attrs=attrs)
-    return xr.Dataset(arrays, attrs=provenance(question.grid))
+        variables[dim] = xr.Variable(dims, question.coordinate(dim, at[dim], found), attrs)
+    return dataset(variables, grid, question.grid)
 
 
 def pareto(

@@ -459,18 +459,18 @@ def check_bounds(grid: Grid) -> None:
         if np.max(i.values) <= np.min(bound.values):
             continue
         dims = tuple(dict.fromkeys((*i.dims, *bound.dims)))
-        value, most = (along(x, dims) for x in (i, bound))
+        value, most = (spread(x.values, x.dims, dims) for x in (i, bound))
         exceeds = value > most
         if exceeds.any():
             first, limit = (float(np.broadcast_to(x, exceeds.shape)[exceeds][0]) for x in (value, most))
             raise ValueRangeError(f"{name} must not exceed {bound.quantity.name}, got {first:g} and {limit:g}")
 
 
-def along(i: Input, dims: Sequence[str]) -> Values:
-    """Values with one axis for each of `dims`, of length one where they do not vary."""
-    own = [dim for dim in dims if dim in i.dims]
-    turned = np.transpose(i.values, [i.dims.index(dim) for dim in own])
-    return turned[tuple(slice(None) if dim in own else np.newaxis for dim in dims)]
+def spread(values: Any, own: Sequence[str], dims: Sequence[str]) -> Any:
+    """Values along their own dims with one axis for each of `dims`, of length one where they do not vary."""
+    there = [dim for dim in dims if dim in own]
+    turned = np.transpose(values, [own.index(dim) for dim in there])
+    return turned[tuple(slice(None) if dim in there else np.newaxis for dim in dims)]
 
 
 def check_effect(grid: Grid, wanted: Sequence[str]) -> set[str]:

@@ -119,7 +119,7 @@ namespace
 
     TEST_P(Folds, BestIsThatOfAPlainLoop)
     {
-        for (const auto& shape : {std::vector<std::size_t>{2, 3, 37, 150}, {3, 4, 70, 5}, {1, 2, 600, 7}, {2, 2, 1, 1}})
+        for (const auto& shape : {std::vector<std::size_t>{2, 3, 37, 150}, {3, 4, 70, 5}, {1, 2, 600, 7}, {1, 2, 300, 130}, {2, 2, 1, 1}})
             for (const AxisSet folded : {4u, 12u, 8u, 15u, 3u, 6u, 0u})
                 for (const double longest : {0.05, 0.004, 1e-9})
                 {
@@ -129,6 +129,25 @@ namespace
                     for (const int threads : {1, 3})
                         for (const bool prune : {false, true})
                             EXPECT_EQ(best(q, {threads, {}, {}}, prune), wanted) << "folded " << folded << ", " << threads << " threads, pruned " << prune;
+                }
+    }
+    // Blocks of rows are bounded by their best end where the objective goes one way, whichever way that and the axis are.
+    TEST_P(Folds, BestOfAFallingAxisAndOfTheLargestIsThatOfAPlainLoop)
+    {
+        for (const bool falling : {false, true})
+            for (const char* const objective : {"cost_per_token", "pass_time", "cell_throughput", "batch_size"})
+                for (const bool largest : {false, true})
+                {
+                    Decode grid({1, 2, 260, 140});
+                    if (falling)
+                        std::reverse(std::next(grid.arrays.begin(), 4)->begin(), std::next(grid.arrays.begin(), 4)->end());
+                    Question q = grid.question(4, 0.05);
+                    q.values = {grid.node(objective)};
+                    if (largest)
+                        q.values[0] = grid.graph.operation(Op::neg, q.values[0]);
+                    const std::vector<std::int64_t> wanted = plain_best(q);
+                    for (const bool prune : {false, true})
+                        EXPECT_EQ(best(q, {2, {}, {}}, prune), wanted) << objective << ", falling " << falling << ", largest " << largest << ", pruned " << prune;
                 }
     }
     TEST_P(Folds, BestSkipsNaNAndTakesInfinity)

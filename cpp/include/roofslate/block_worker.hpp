@@ -1,9 +1,8 @@
 // A worker that also bounds the objective of a fold from below, point by point of a row, for a block of rows at once.
 #pragma once
-#include <cmath>
-
 #include <roofslate/interval.hpp>
 #include <roofslate/worker.hpp>
+#include <cmath>
 
 namespace roofslate
 {
@@ -28,26 +27,64 @@ namespace roofslate
                     for (std::size_t a = 0; a < 3 && s.argument[a] >= 0; ++a)
                         moves = moves || moves_[std::size_t(s.argument[a])];
             }
-            Instruction& last = bounding_[std::size_t(pass.fold)];
-            last = Instruction{};
+            const std::size_t fold = std::size_t(pass.fold);
+            Instruction last{};
+            if (pass.direction != 0) // its values only follow their direction up to rounding
+            {
+                last.code = Code::multiply;
+                last.operand.scalar = pass.bound_share;
+                bounding_.insert(bounding_.begin() + std::ptrdiff_t(fold), last);
+                last.operand = {};
+            }
             last.code = Code::write;
+            bounding_[bounding_.size() - 2] = last;
         }
 
-        // Can no value of the rows [row, row + n), n steps along the block's axis, be kept in [begin, end)?
-        bool hopeless(std::size_t row, std::size_t n, std::size_t begin, std::size_t end, const double* best, bool equal_is_kept)
+        // Where in [begin, end) a value of the rows [row, row + n), n steps along the block's axis, might be kept: a stretch that
+        // holds all such lanes.
+        std::pair<std::size_t, std::size_t> open_lanes(std::size_t row, std::size_t n, std::size_t begin, std::size_t end, const double* best, bool equal_is_kept)
         {
             go_to(row);
             find_ranges(n);
-            const auto [from, to] = possible_stretch(begin, end);
+            auto [from, to] = possible_stretch(begin, end);
             if (from >= to)
-                return true;
+                return {from, to};
+            if (pass_.direction != 0)
+                aim_at_row(pass_.direction > 0 ? row : row + n - 1);
+            else if (!aim_at_ranges())
+                return {from, to};
+            bounding_[bounding_.size() - 2].result = bounds_.get() - from;
+            set_.run(bounding_.data(), from, to, false);
+            const auto hopeless = [&](std::size_t first, std::size_t lanes) {
+                const double *const bound = bounds_.get() + (first - from), *const kept = best + (first - begin);
+                return equal_is_kept ? set_.above(bound, kept, lanes) == lanes : set_.above(kept, bound, lanes) == 0;
+            };
+            constexpr std::size_t few = 64;
+            std::size_t first = from, last = to;
+            while (first < last && hopeless(first, std::min(few, last - first)))
+                first += std::min(few, last - first);
+            while (first < last && hopeless(last - std::min(few, last - first), std::min(few, last - first)))
+                last -= std::min(few, last - first);
+            return {first, last};
+        }
+
+    private:
+        // Feeds the bounding program with the values of a row.
+        void aim_at_row(std::size_t row)
+        {
+            go_to(row);
+            std::copy_n(program_.begin(), pass_.fold, bounding_.begin());
+        }
+        // Feeds it with the ends of ranges; false where one is not known.
+        bool aim_at_ranges()
+        {
             for (const Reference& r : pass_.references)
             {
                 Instruction& i = bounding_[std::size_t(r.instruction)];
                 Operand& o = r.field == Field::second ? i.second : i.operand;
                 const double end_of_range = r.toward == 0 ? 0 : r.toward > 0 ? range(r.number).low
                                                                              : range(r.number).high;
-                if (std::isnan(end_of_range)) // nothing is known of it
+                if (std::isnan(end_of_range))
                     return false;
                 if (r.source == Source::scalar)
                     o.scalar = end_of_range;
@@ -56,15 +93,8 @@ namespace roofslate
                 else if (r.source == Source::row)
                     o = field(r);
             }
-            bounding_[std::size_t(pass_.fold)].result = bounds_.get() - from;
-            set_.run(bounding_.data(), from, to, false);
-            const std::size_t lanes = to - from;
-            if (equal_is_kept) // all bounds above what is kept
-                return set_.above(bounds_.get(), best + (from - begin), lanes) == lanes;
-            return set_.above(best + (from - begin), bounds_.get(), lanes) == 0;
+            return true;
         }
-
-    private:
         Range range(int value) const { return moves_[std::size_t(value)] ? ranges_[std::size_t(value)] : Range{values_[std::size_t(value)], values_[std::size_t(value)]}; }
         bool is_sorted(const View& view) const
         {

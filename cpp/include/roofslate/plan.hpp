@@ -109,7 +109,9 @@ namespace roofslate
         int strips = 0;
         int fold = -1;            // the instruction that folds
         List<Stretch> stretches;  // where it needs to run
-        bool has_bounds = false;  // the program gives a lower bound of the objective if it is fed the right ends of ranges
+        bool has_bounds = false;  // of the objective from below, for a block of rows: see `direction` and `Reference::toward`
+        double bound_share = 1;   // of a computed bound that is left after rounding had its share
+        int direction = 0;        // of the objective along the fold's block axis: where it goes one way, the block's best end bounds it
         bool has_routine = false; // a call may take long
     };
 

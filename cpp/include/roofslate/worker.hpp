@@ -61,7 +61,7 @@ namespace roofslate
     {
     public:
         Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream, std::size_t ahead)
-            : pass_(pass), set_(set), stream_(stream), ahead_(ahead), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_), last_ends_(pass.stretches.size(), 0, &arena_), points_(&arena_)
+            : pass_(pass), set_(set), stream_(stream), ahead_(ahead), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_), last_ends_(pass.stretches.size(), &arena_), points_(&arena_)
         {
             for (const Stretch& s : pass.stretches)
                 points_.resize(std::max(points_.size(), s.steps.size()));
@@ -109,8 +109,10 @@ namespace roofslate
             for (std::size_t k = 0; k < pass_.stretches.size() && begin < end; ++k)
             {
                 const Stretch& s = pass_.stretches[k];
-                std::size_t& last = last_ends_[k];
-                last = turn(begin, end, std::min(std::max(last, begin), end), [&](std::size_t i) { return met(s, i) == s.from_begin; });
+                auto& [last, before] = last_ends_[k];
+                const std::size_t guess = 2 * last - std::min(before, 2 * last); // it moves on as it did
+                before = last;
+                last = turn(begin, end, std::min(std::max(guess, begin), end), [&](std::size_t i) { return met(s, i) == s.from_begin; });
                 (s.from_begin ? end : begin) = last;
             }
             return {begin, end};
@@ -224,6 +226,7 @@ namespace roofslate
                 case Op::add: points_[k] = x[0] + x[1]; break;
                 case Op::mul: points_[k] = x[0] * x[1]; break;
                 case Op::div: points_[k] = x[0] / x[1]; break;
+                case Op::max: points_[k] = math::max(x[0], x[1]); break;
                 default: points_[k] = evaluate(step.op, nullptr, x);
                 }
             }
@@ -309,7 +312,7 @@ namespace roofslate
         Doubles strips_, gathered_;
         List<const double*> row_of_array_;
         List<double*> row_of_output_;
-        List<std::size_t> last_ends_; // of stretches: the next row's are near
+        List<std::pair<std::size_t, std::size_t>> last_ends_; // of stretches, the last one first: the next row's is near
         List<double> points_;         // of a stretch
         std::size_t row_ = none;
     };
