@@ -44,9 +44,18 @@ namespace roofslate
                 }
                 return std::size_t(std::upper_bound(uppers_.begin(), uppers_.end(), x) - uppers_.begin());
             }
-            void count(const InstructionSet& set, const double* values, std::size_t n, std::vector<std::int64_t>& counts) const
+            struct Counts
+            {
+                explicit Counts(const Bins& bins) : of_bin(bins.size()), ends(bins.size(), 0) {}
+                std::vector<std::int64_t> of_bin;
+                std::vector<std::uint32_t> ends; // in the ordered values before these: the next ones' are near
+            };
+            void count(const InstructionSet& set, const double* values, std::size_t n, Counts& counts) const
             {
                 constexpr std::size_t most_edges = 32;
+                const bool falls = values[n - 1] < values[0];
+                if (set.ordered(values, n, falls))
+                    return falls ? count_ordered(values + n - 1, -1, n, counts) : count_ordered(values, 1, n, counts);
                 double low, high;
                 if (set.extent(values, n, &low, &high))
                 {
@@ -57,18 +66,48 @@ namespace roofslate
                         for (std::size_t bin = first; bin < last; ++bin)
                         {
                             const std::size_t below = set.below(values, n, uppers_[bin]);
-                            counts[bin] += std::int64_t(below - before);
+                            counts.of_bin[bin] += std::int64_t(below - before);
                             before = below;
                         }
-                        counts[last] += std::int64_t(n - before);
+                        counts.of_bin[last] += std::int64_t(n - before);
                         return;
                     }
                 }
                 for (std::size_t i = 0; i < n; ++i)
-                    ++counts[find(values[i])];
+                    ++counts.of_bin[find(values[i])];
             }
 
         private:
+            // Rising values, `step` apart: in each bin those up to where its upper edge lies, which is sought near where it was last.
+            void count_ordered(const double* values, std::ptrdiff_t step, std::size_t n, Counts& counts) const
+            {
+                constexpr std::size_t near = 8;
+                const auto at = [&](std::size_t k) { return values[std::ptrdiff_t(k) * step]; };
+                const std::size_t last = find(at(n - 1));
+                std::size_t before = 0;
+                for (std::size_t bin = find(at(0)); bin < last; ++bin)
+                {
+                    const double edge = uppers_[bin];
+                    std::size_t end = std::min(std::max<std::size_t>(counts.ends[bin], before), n), low = before, high = n;
+                    for (std::size_t k = 0; k < near && end < n && at(end) < edge; ++k)
+                        low = ++end;
+                    for (std::size_t k = 0; k < near && end > low && !(at(end - 1) < edge); ++k)
+                        high = --end;
+                    if ((end < n && at(end) < edge) || (end > before && !(at(end - 1) < edge))) // it is far
+                    {
+                        while (low < high)
+                        {
+                            const std::size_t middle = low + (high - low) / 2;
+                            (at(middle) < edge ? low : high) = at(middle) < edge ? middle + 1 : middle;
+                        }
+                        end = low;
+                    }
+                    counts.of_bin[bin] += std::int64_t(end - before);
+                    counts.ends[bin] = std::uint32_t(end);
+                    before = end;
+                }
+                counts.of_bin[last] += std::int64_t(n - before);
+            }
             // One entry for each stretch of keys that holds one edge at most: the edges before it.
             void make_table()
             {
@@ -105,21 +144,21 @@ namespace roofslate
         struct HistogramGoal
         {
             static constexpr bool ordered = false;
-            HistogramGoal(const Question&, const Bins& edges) : bins(edges), counts(edges.size()) {}
+            HistogramGoal(const Question&, const Bins& edges) : bins(edges), counts(edges) {}
             bool hopeless(const Waiting&) const { return false; }
             bool wants(const Boxes& boxes, std::size_t i, const Waiting& w)
             {
                 const std::size_t first = bins.find(boxes.low(0, i));
                 if (first == bins.not_a_number() || first != bins.find(boxes.high(0, i)))
                     return true;
-                counts[first] += std::int64_t(boxes.points(w.box));
+                counts.of_bin[first] += std::int64_t(boxes.points(w.box));
                 return false;
             }
             double width(const Boxes& boxes, std::size_t i) const { return relative_width(boxes.low(0, i), boxes.high(0, i)); }
             template <class Index> void take(const Boxes& boxes, std::size_t first, std::size_t n, const Index&) { bins.count(set, boxes.values(0) + first, n, counts); }
             const Bins& bins;
             const InstructionSet& set = instruction_set();
-            std::vector<std::int64_t> counts;
+            Bins::Counts counts;
         };
     }
 
@@ -131,17 +170,17 @@ namespace roofslate
         if (!question.axes())
             ++all[bins.find(question.graph[question.values.front()].value)];
         else if (prune && double(question.graph.points(question.axes() & question.folded)) >= fewest_searched_points)
-            search_kept_points(question, options, [&] { return HistogramGoal(question, bins); }, [&](std::size_t kept, const HistogramGoal& goal) { std::copy(goal.counts.begin(), goal.counts.end(), all.begin() + std::ptrdiff_t(kept * bins.size())); });
+            search_kept_points(question, options, [&] { return HistogramGoal(question, bins); }, [&](std::size_t kept, const HistogramGoal& goal) { std::copy(goal.counts.of_bin.begin(), goal.counts.of_bin.end(), all.begin() + std::ptrdiff_t(kept * bins.size())); });
         else
         {
             Progress progress(options, question.graph.points(question.axes()));
             TileFold fold(question, options, progress);
             fold.run(
-                options.threads, progress, [&] { return std::vector<std::int64_t>(bins.size()); },
-                [&](std::vector<std::int64_t>& counts, const double* values, std::size_t n) { bins.count(set, values, n, counts); },
-                [&](const std::vector<std::int64_t>& counts, std::size_t kept) {
-                    for (std::size_t k = 0; k < counts.size(); ++k)
-                        all[kept * bins.size() + k] += counts[k];
+                options.threads, progress, [&] { return Bins::Counts(bins); },
+                [&](Bins::Counts& counts, const double* values, std::size_t n) { bins.count(set, values, n, counts); },
+                [&](const Bins::Counts& counts, std::size_t kept) {
+                    for (std::size_t k = 0; k < bins.size(); ++k)
+                        all[kept * bins.size() + k] += counts.of_bin[k];
                 });
         }
         for (std::int64_t& n : all)

@@ -24,7 +24,7 @@ __all__ = [
     "ProgressWish",
     "compute",
     "conversions",
-    "coordinates",
+    "data_array",
     "dataset",
     "provenance",
     "run",
@@ -182,6 +182,16 @@ def coordinates(grid: Grid, dims: Sequence[str]) -> dict[str, xr.Variable]:
                 described = {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
             coords[dim] = xr.Variable(dim, pd.Index(coord, copy=False), described)
     return coords
+
+
+def data_array(name: str, values: xr.Variable, grid: Grid) -> xr.DataArray:
+    """A variable by itself with the axes of its grid."""
+    import xarray as xr
+
+    coords = coordinates(grid, [str(dim) for dim in values.dims])
+    if not coords or name in coords:
+        return xr.DataArray(values, coords=coords, name=name)
+    return xr.Dataset({name: values}, coords=coords)[name]  # which takes axes as they are; a DataArray would copy them
 
 
 def dataset(variables: Mapping[str, xr.Variable], grid: Grid, asked: Grid | None = None) -> xr.Dataset:

@@ -13,7 +13,7 @@ import numpy as np
 from roofslate import _core
 from roofslate import units as _units
 from roofslate.catalogs import Preset
-from roofslate.engine import ProgressWish, compute, conversions, coordinates, dataset, variable
+from roofslate.engine import ProgressWish, compute, conversions, data_array, dataset, variable
 from roofslate.errors import (
     AxisError,
     InputTypeError,
@@ -114,8 +114,6 @@ def evaluate(
         results = chunked.evaluate(grid, wanted, factors, stored, threads)
     else:
         results = compute(grid, wanted, factors, stored, out=given, threads=threads, progress=progress)
-    import xarray as xr
-
     variables = {}
     for name, (values, dims) in zip(wanted, results, strict=True):
         unit = converted[name][1] if name in converted else lookup(name).unit
@@ -123,7 +121,7 @@ def evaluate(
     if not isinstance(outputs, str):
         return dataset(variables, grid)
     ((name, only),) = variables.items()
-    return xr.DataArray(only, coords=coordinates(grid, [str(dim) for dim in only.dims]), name=name)
+    return data_array(name, only, grid)
 
 
 def _storage(dtype: Any) -> np.dtype[Any]:

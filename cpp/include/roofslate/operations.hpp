@@ -295,7 +295,7 @@ namespace roofslate::ROOFSLATE_SET
 
         constexpr std::size_t cache_line = 64;
         [[gnu::noinline]] void single(const Instruction* program, std::size_t point, std::size_t points) { strip<1, true>(program, point, points, false); }
-        [[gnu::noinline]] void quarter(const Instruction* program, std::size_t point) { strip<ROOFSLATE_STRIP / 4, false>(program, point, 0, false); }
+        [[gnu::noinline]] void quarter(const Instruction* program, std::size_t point, bool stream) { strip<ROOFSLATE_STRIP / 4, false>(program, point, 0, stream); }
 
         void run(const Instruction* program, std::size_t begin, std::size_t end, bool stream)
         {
@@ -319,7 +319,12 @@ namespace roofslate::ROOFSLATE_SET
             for (; i + whole <= end; i += whole)
                 strip<ROOFSLATE_STRIP, false>(program, i, 0, stream);
             for (; i + part <= end; i += part)
-                quarter(program, i);
+                quarter(program, i, stream);
+            if (i < end && end - begin >= part && !stream) // what is computed twice gives the same twice
+            {
+                quarter(program, end - part, false);
+                return;
+            }
             for (; i < end; i += width)
                 single(program, i, end - i < width ? end - i : width);
         }
@@ -395,6 +400,25 @@ namespace roofslate::ROOFSLATE_SET
                 *low = lows[k] < *low ? lows[k] : *low, *high = highs[k] > *high ? highs[k] : *high;
             return all(well);
         }
+        bool ordered(const double* values, std::size_t n, bool falling)
+        {
+            constexpr std::size_t vectors = 4; // between looks at what was found
+            std::size_t i = 0;
+            const auto fine = [&](std::size_t k) {
+                const Value x = Value::load(values + k), next = Value::load(values + k + 1);
+                return falling ? next <= x : x <= next;
+            };
+            for (; i + vectors * width < n; i += vectors * width)
+                if (!all(fine(i) && fine(i + width) && fine(i + 2 * width) && fine(i + 3 * width)))
+                    return false;
+            for (; i + width < n; i += width)
+                if (!all(fine(i)))
+                    return false;
+            for (; i + 1 < n; ++i)
+                if (!(falling ? values[i + 1] <= values[i] : values[i] <= values[i + 1]))
+                    return false;
+            return n != 1 || values[0] == values[0];
+        }
         void fence()
         {
 #if defined(__x86_64__)
@@ -403,5 +427,5 @@ namespace roofslate::ROOFSLATE_SET
         }
     }
     extern const InstructionSet set;
-    const InstructionSet set{ROOFSLATE_TEXT(ROOFSLATE_SET), &run, &fence, &outside, &above, &extent, &below, ROOFSLATE_STRIP * width, has_fused};
+    const InstructionSet set{ROOFSLATE_TEXT(ROOFSLATE_SET), &run, &fence, &outside, &above, &extent, &below, &ordered, ROOFSLATE_STRIP * width, has_fused};
 }

@@ -73,6 +73,7 @@ namespace roofslate
         std::size_t (*above)(const double* values, const double* limits, std::size_t n); // how many exceed their limit
         bool (*extent)(const double* values, std::size_t n, double* low, double* high); // smallest and largest; false where one is NaN
         std::size_t (*below)(const double* values, std::size_t n, double edge); // how many are
+        bool (*ordered)(const double* values, std::size_t n, bool falling);     // does none lie before one that is smaller, or larger? NaN: false
         std::size_t strip;
         bool fused; // has a fused multiply-add, so that division by a scalar may be corrected instead of done
     };

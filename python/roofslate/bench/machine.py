@@ -50,7 +50,7 @@ class Size:
     deep: int  # each of five axes
     wide: int  # each of four axes
     cube: int  # each of three axes
-    stored: tuple[int, ...]  # points of results
+    stored: tuple[int, ...]  # values of results
     long_table: int  # rows
     slope: int  # points of the grids on which the cost of a point is told
     decades: int  # of the largest grid

@@ -1,91 +1,67 @@
-"""Writing results: of a million points to half a billion, in both formats, and long tables."""
+"""Writing results: of a million values to half a billion, in both formats, and long tables."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from roofslate import _core
 from roofslate.bench.machine import Size, fill_memory, fresh_array
 from roofslate.bench.report import Section, gigabytes, line_of
-from roofslate.bench.rivals import COST, Surface
+from roofslate.bench.rivals import FOUR, Surface
 from roofslate.bench.timing import Contender, ratio, take_turns
-from roofslate.errors import InputTypeError
 
 __all__ = ["measure_long_table", "measure_stores"]
 
-_LONG = 10**7  # points from which a call is so long that few rounds must do
+_IN_CACHE = 5 * 10**7  # values that caches may hold
+_LONG = 10**7  # values from which a call is so long that few rounds must do
 
 
 def _surface(points: int) -> Surface:
     """Ten times as many batches for ten times the points."""
-    models, chips, contexts = (2, 5, 1000) if points >= 10**6 else (2, 5, 10)
+    models, chips, contexts = (1, 5, 1000) if points >= 10**5 else (1, 5, 10)
     return Surface((models, chips, points // (models * chips * contexts), contexts))
 
 
 def measure_stores(how: Size, threads: int) -> Section:
-    """One output into given memory, grids of growing size."""
+    """Four outputs into given memory, grids of growing size."""
     from roofslate.evaluation import evaluate
 
     lines, notes = [], []
-    for points in how.stored:
-        if _core.available_memory() < 3 * 8 * points:
-            notes.append(f"{points:,} points: left out, there is no memory for them")
+    for values in how.stored:
+        if _core.available_memory() < 3 * 8 * values:
+            notes.append(f"{values:,} values: left out, there is no memory for them")
             continue
+        points = values // len(FOUR)
         surface = _surface(points)
         inputs = surface.inputs
-        out = fresh_array(points).reshape(surface.shape)
+        out = {name: fresh_array(points).reshape(surface.shape) for name in FOUR}
+        half = {name: fresh_array((points + 1) // 2).view(np.float32)[:points].reshape(surface.shape) for name in FOUR}
 
-        def store(count: int, memory: Any = out, given: dict[str, Any] = inputs) -> None:
-            evaluate(COST[0], threads=count, out=memory, progress=False, **given)
+        def store(count: int, memory: dict[str, Any], dtype: str, given: dict[str, Any] = inputs) -> None:
+            evaluate(FOUR, threads=count, out=memory, dtype=dtype, progress=False, **given)
 
-        rounds = how.rounds if points <= _LONG else max(3, how.rounds // 3)
-        mine = Contender(f"{points:,} points, float64", partial(store, threads))
-        fill = Contender(f"{points:,} points, non-temporal fill", partial(fill_memory, [out], threads, True))
-        contenders = [fill, mine]
-        alone = Contender(f"{points:,} points, float64, 1 thread", partial(store, 1))
-        if threads > 1:
-            contenders.append(alone)
-        half, why = _float32(surface, inputs, threads)
-        if half is not None:
-            contenders.append(half)
-        if why and why not in notes:
-            notes.append(why)
-        take_turns(contenders, rounds)
+        fill = Contender(f"{values:,} values, non-temporal fill", partial(fill_memory, out.values(), threads, True))
+        double = Contender(f"{values:,} values, float64", partial(store, threads, out, "float64"))
+        alone = Contender(f"{values:,} values, float64, 1 thread", partial(store, 1, out, "float64"))
+        single = Contender(f"{values:,} values, float32", partial(store, threads, half, "float32"))
+        single_alone = Contender(f"{values:,} values, float32, 1 thread", partial(store, 1, half, "float32"))
+        rounds = how.rounds if values <= _LONG else max(3, how.rounds // 3)
+        take_turns([fill, double, alone, single, single_alone], rounds)
 
-        lines.append(line_of(fill, gigabytes(out.nbytes, fill)))
-        lines.append(line_of(mine, gigabytes(out.nbytes, mine), ratio(fill, mine), "{:.2f} of the fill"))
+        lines.append(line_of(fill, gigabytes(8 * values, fill)))
+        lines.append(line_of(double, gigabytes(8 * values, double), ratio(fill, double), "{:.2f} of the fill"))
         if threads > 1:
             meaning = f"{threads} threads are {{:.2f}} x as fast"
-            lines.append(line_of(alone, gigabytes(out.nbytes, alone), ratio(alone, mine), meaning))
-        if half is not None:
-            rate = gigabytes(out.nbytes / 2, half)
-            lines.append(line_of(half, rate, ratio(mine, half), "{:.2f} x the values/s of float64", 1.5))
-        del out, store, mine, fill, alone, half, contenders
-    return Section("cost_per_token through out=, memory used before", lines, notes)
-
-
-def _float32(surface: Surface, inputs: dict[str, Any], threads: int) -> tuple[Contender | None, str]:
-    """Results in float32 into given memory; without it where the engine takes none."""
-    from roofslate.evaluation import evaluate
-
-    points = math.prod(surface.shape)
-    out: npt.NDArray[np.float32] = fresh_array((points + 1) // 2).view(np.float32)[:points].reshape(surface.shape)
-    given: dict[str, Any] = {"dtype": "float32", "threads": threads, "progress": False, **inputs}
-    name, why = f"{points:,} points, float32", ""
-    run: Callable[[], Any] = lambda: evaluate(COST[0], out=out, **given)  # noqa: E731
-    try:
-        run()
-    except InputTypeError:
-        name, why = f"{name}, own memory", "float32 is stored without out=, which takes float64 alone"
-        run = lambda: evaluate(COST[0], **given)  # noqa: E731
-        run()
-    return Contender(name, run), why
+            lines.append(line_of(alone, gigabytes(8 * values, alone), ratio(alone, double), meaning))
+        least = 1.5 if values > _IN_CACHE else None  # where memory is the limit
+        for wide, narrow in [(double, single), (alone, single_alone)][: min(threads, 2)]:
+            rate = gigabytes(4 * values, narrow)
+            lines.append(line_of(narrow, rate, ratio(wide, narrow), "{:.2f} x the values/s of float64", least))
+        del out, half, store, fill, double, alone, single, single_alone
+    return Section("Four outputs through out=, memory used before", lines, notes)
 
 
 def measure_long_table(how: Size, threads: int) -> Section:
