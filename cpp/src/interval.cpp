@@ -1,4 +1,5 @@
 #include <roofslate/interval.hpp>
+#include <roofslate/tile.hpp>
 
 namespace roofslate
 {
@@ -13,6 +14,13 @@ namespace roofslate
             {
                 all = {std::min(all.low, *data), std::max(all.high, *data)};
                 return *data == *data;
+            }
+            double low, high;
+            if (!(view.axes >> axis >> 1) && view.stride[axis] == 1)
+            {
+                const bool known = instruction_set().extent(data, shape[axis], &low, &high);
+                all = {std::min(all.low, low), std::max(all.high, high)};
+                return known;
             }
             bool ordered = true;
             for (std::size_t i = 0; i < shape[axis] && ordered; ++i, data += view.stride[axis])

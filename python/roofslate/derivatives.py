@@ -27,6 +27,7 @@ INPUT = "input"  # the axis of what is differentiated by
 UNIT = "unit"  # its coordinate with the units of derivatives
 
 _SIDES = ("above", "below")
+_LONGEST_EQUATION = 120  # characters
 
 
 def sensitivity(
@@ -40,16 +41,16 @@ def sensitivity(
     progress: ProgressWish = None,
     **inputs: Any,
 ) -> pd.Series | xr.DataArray:
-    """Exact elasticities of a quantity, d ln(output) / d ln(input): percent of change for a percent more of an input (1).
+    """Exact elasticities of a quantity, d ln(output) / d ln(input): percent of change for a percent of an input (1).
 
     Parameters
     ----------
     output : str
         Name of a quantity.
     to : str or list of str, optional
-        Inputs that are varied; by default every number that the output takes: given, from presets or by default, constants
-        of nature among them. A quantity that is otherwise computed can be varied where it is given. An input that the
-        output does not take has elasticity 0.
+        Inputs that are varied; by default every number that the output takes: given, from presets or by default,
+        constants of nature among them. A quantity that is otherwise computed can be varied where it is given. By an
+        input that the output does not take, the elasticity is 0.
     side : {"above", "below"}
         Where two terms of a max or min are equal, the elasticity towards larger or smaller values of the input.
     out : numpy.ndarray, optional
@@ -62,11 +63,11 @@ def sensitivity(
     Returns
     -------
     pandas.Series or xarray.DataArray
-        A Series by input where no input is an axis, otherwise a DataArray with the dims ``input`` and those of the output.
-        NaN where the output is 0, infinite or undefined. ``attrs["kinks"]`` tells, where there are such points, what is
-        equal there and in which quantity; there the two sides differ. ``attrs["binding"]`` of a Series tells which term
-        each max and min chose, and by how much. Rounding up or down counts as flat, a choice between formulas as the
-        formula that was taken.
+        A Series by input where no input is an axis, otherwise a DataArray with the dims ``input`` and those of the
+        output. NaN where the output is 0, infinite or undefined. Where the two sides differ anywhere,
+        ``attrs["kinks"]`` tells what is equal there and in which quantity. ``attrs["binding"]`` of a Series tells which
+        term each max and min chose, and by how much. Rounding up or down counts as flat, a choice between formulas as
+        the formula that was taken.
 
     Raises
     ------
@@ -122,7 +123,7 @@ def gradient(
     --------
     >>> import roofslate as rs
     >>> slopes = rs.gradient("hbm_drain_time", to="hbm_capacity", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
-    >>> slopes["hbm_capacity"], slopes.attrs["unit"]["hbm_capacity"]
+    >>> float(slopes["hbm_capacity"]), slopes.attrs["unit"]["hbm_capacity"]
     (1.25e-13, 's*chip/byte')
     """
     question = _Question(output, to, side, inputs)
@@ -140,7 +141,7 @@ class _Question:
         self.output = lookup(wanted_names(output)[0])
         if self.output.choices:
             raise InputTypeError(f"{output} is one of {self.output.range_text}: a choice has no derivative")
-        if side not in _SIDES:
+        if not isinstance(side, str) or side not in _SIDES:
             raise unknown("side", side, _SIDES)
         self.side = side
         wanted = None if to is None else _inputs_named(to)
@@ -183,9 +184,9 @@ class _Question:
     ) -> pd.Series | xr.DataArray:
         """The result as the caller gets it."""
         if self.kinks:
-            points = int(np.prod([self.grid.sizes[dim] for dim in dims]))
+            points = math.prod(self.grid.sizes[dim] for dim in dims)
             attrs["kinks"] = "; ".join(
-                f"{name}: {left} = {right}" + (f" at {n:,} of {points:,} points" if points > 1 else "")
+                _equation(name, left, right) + (f" at {n:,} of {points:,} points" if points > 1 else "")
                 for name, left, right, n in self.kinks
             )
         if self.grid.sizes:
@@ -200,7 +201,7 @@ class _Question:
             attrs["unit"] = dict(units)
         if bindings := self._bindings():
             attrs["binding"] = "; ".join(bindings)
-        series.attrs = attrs | provenance(self.grid)
+        series.attrs.update(attrs | provenance(self.grid))
         return series
 
     def _bindings(self) -> list[str]:
@@ -220,6 +221,12 @@ class _Question:
                 if winner_value != loser_value
             ]
         return found
+
+
+def _equation(name: str, left: str, right: str) -> str:
+    """What is equal at a kink, short enough to be read."""
+    equation = f"{name}: {left} = {right}"
+    return equation if len(equation) <= _LONGEST_EQUATION else f"{name}: two of its terms are equal"
 
 
 def _inputs_named(to: str | Sequence[str]) -> list[str]:
