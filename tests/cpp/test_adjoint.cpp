@@ -394,9 +394,48 @@ namespace
             EXPECT_TRUE(found.kinks.empty());
             expect_same(p.values(found.nodes), p.by(z, Derivative::elasticity));
         }
+        EXPECT_TRUE(Derivation(p.graph, p.op(Op::mul, ratio, y), p.inputs, Derivative::slope).kinks().empty()); // nothing need be looked for
         // a tie that the output does not come through
         const int hidden = p.op(Op::max, p.op(Op::max, x, p.graph.constant(1.5)), y);
         EXPECT_TRUE(differentiate(p.graph, hidden, p.inputs, Derivative::slope, Side::above, {}).kinks.empty());
+    }
+    TEST(Kinks, AreNotThosePointsWhereTheSidesAgree)
+    {
+        double a[] = {0.5, 1, 2}, b[] = {1, 3, 4}; // two terms touch at the first input's 1
+        Graph g({3, 3});
+        const int x = g.leaf({a, 1, {1}}), y = g.leaf({b, 2, {0, 1}});
+        const int touching = g.operation(Op::max, g.operation(Op::mul, x, x), g.operation(Op::sub, g.operation(Op::mul, x, g.constant(2)), g.constant(1)));
+        const int smooth = g.operation(Op::mul, touching, y);
+        EXPECT_TRUE(differentiate(g, smooth, {x, y}, Derivative::elasticity, Side::above, {}).kinks.empty());
+        const int bent = g.operation(Op::add, touching, g.operation(Op::max, y, g.constant(3)));
+        const std::vector<KinkPoints> kinks = differentiate(g, bent, {x, y}, Derivative::elasticity, Side::above, {}).kinks;
+        ASSERT_EQ(kinks.size(), 2u);
+        EXPECT_EQ(kinks[0].points, 1); // where the other one is
+        EXPECT_EQ(kinks[1].points, 3);
+    }
+    // A factor with a kink makes the whole derivation run forwards.
+    TEST(Kinks, OfEveryQuantityLeaveAllElseAsItIs)
+    {
+        Random random(5);
+        for (int round = 0; round < 2; ++round)
+        {
+            const std::map<int, double> supplied = scenario(random);
+            for (int q = 0; q < registry().size(); ++q)
+            {
+                if (!registry()[q].computed() || registry()[q].spec->is_choice())
+                    continue;
+                Asked asked(q, supplied);
+                const Doubles expected = asked.derivatives(Derivative::elasticity);
+                const int left = asked.graph.variable(2), right = asked.graph.variable(2), factor = asked.graph.operation(Op::max, left, right);
+                std::vector<int> inputs = asked.inputs;
+                inputs.push_back(left);
+                Derivation derivation(asked.graph, asked.graph.operation(Op::mul, asked.output, factor), inputs, Derivative::elasticity);
+                const std::vector<int> nodes = derivation.beside(Side::below);
+                const double value = asked.graph[asked.output].value;
+                for (std::size_t k = 0; k < expected.size() && std::isfinite(value) && value != 0; ++k)
+                    expect_close(asked.graph[nodes[k]].value, expected[k], 1, std::string(registry()[q].name) + " by " + std::string(registry()[asked.by[k]].name));
+            }
+        }
     }
     TEST(Kinks, AreFoundAllOverAGrid)
     {
