@@ -23,8 +23,9 @@ namespace roofslate::binding
     class Asked
     {
     public:
-        Asked(const std::vector<std::size_t>& shape, const std::vector<Input>& inputs) : graph_(check(shape)), supplied_(supplied_by(inputs)), closure_(graph_, supplied_) {}
+        Asked(const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, bool differentiated = false) : graph_(check(shape)), supplied_(supplied_by(inputs, differentiated)), closure_(graph_, supplied_) {}
         Graph& graph() { return graph_; }
+        Closure& closure() { return closure_; }
         int node(const Formula& formula)
         {
             std::vector<int> nodes;

@@ -1,11 +1,14 @@
 // What the files of the binding share.
 #pragma once
+#include <roofslate/error.hpp>
 #include <roofslate/grid.hpp>
+#include <roofslate/memory.hpp>
 #include <roofslate/registry.hpp>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 
 namespace roofslate::binding
@@ -25,11 +28,14 @@ namespace roofslate::binding
         }
         return xt::adapt(array.data(), std::size_t(array.size()), xt::no_ownership(), shape, strides);
     }
-    inline std::vector<Supplied> supplied_by(const std::vector<Input>& inputs)
+    inline std::vector<Supplied> supplied_by(const std::vector<Input>& inputs, bool differentiated = false)
     {
         std::vector<Supplied> supplied;
         for (const auto& [name, array, axes] : inputs)
-            supplied.push_back({registry().at(name), view_of(adapted(array), axes)});
+        {
+            const int quantity = registry().at(name);
+            supplied.push_back({quantity, view_of(adapted(array), axes), differentiated && !registry()[quantity].spec->is_choice()});
+        }
         return supplied;
     }
 
@@ -62,5 +68,41 @@ namespace roofslate::binding
         std::exception_ptr thrown_;
     };
 
+    // A result of the engine, in memory that returns to the pool.
+    struct Result
+    {
+        py::array array;
+        bool used_before;
+    };
+    template <class T> Result allocate(const std::vector<py::ssize_t>& shape, std::vector<py::ssize_t> strides, std::size_t points) // strides count values
+    {
+        auto* const block = new Block(take_block(points * sizeof(T)));
+        const py::capsule owner(block, [](void* p) {
+            give_block(*static_cast<Block*>(p));
+            delete static_cast<Block*>(p);
+        });
+        for (py::ssize_t& stride : strides)
+            stride *= py::ssize_t(sizeof(T));
+        return {py::array_t<T>(shape, strides, static_cast<T*>(block->data), owner), block->used_before};
+    }
+
+    inline std::string in_gigabytes(double bytes)
+    {
+        char text[64];
+        std::snprintf(text, sizeof text, "%.4g GB (%.17g bytes)", bytes / 1e9, bytes);
+        return text;
+    }
+    inline void promise_memory(double bytes)
+    {
+        constexpr double never_too_much = 64 << 20;
+        if (bytes <= never_too_much)
+            return;
+        const double free = double(available_memory());
+        if (bytes > free)
+            throw Error("OutOfMemory", "the results would take " + in_gigabytes(bytes) + " and " + in_gigabytes(free) +
+                                           " are free; nothing was computed. Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time");
+    }
+
     void bind_folds(py::module_& m);
+    void bind_derivatives(py::module_& m);
 }

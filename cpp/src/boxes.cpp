@@ -19,7 +19,7 @@ namespace roofslate
         for (const int node : nodes)
         {
             results_.push_back(aligned_doubles(capacity + widest_strip));
-            outputs.push_back({node, results_.back().get(), {1}, true});
+            outputs.push_back({node, results_.back().get(), {graph_[node].is_constant() ? 0 : 1}, true}); // constants are filled in once
         }
         plan_ = make_plan(graph_, outputs, set);
         for (const Output& o : plan_.constants)

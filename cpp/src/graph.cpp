@@ -50,27 +50,36 @@ namespace roofslate
         nodes_.push_back(n);
         return size() - 1;
     }
+    int Graph::variable(double value)
+    {
+        Node n{Op::input};
+        n.value = value;
+        nodes_.push_back(n);
+        return size() - 1;
+    }
     int Graph::operation(Op op, int a, int b, int c, const Routine* routine)
     {
         Node n{op};
         n.argument = {a, b, c}, n.routine = routine;
         double values[3] = {};
-        bool constant_arguments = true;
+        bool literal_arguments = true;
         for (int k = 0; k < n.arity(); ++k)
         {
             const Node& argument = (*this)[n.argument[std::size_t(k)]];
             n.axes |= argument.axes;
             values[k] = argument.value;
-            constant_arguments = constant_arguments && argument.is_constant();
+            literal_arguments = literal_arguments && argument.is_literal();
         }
-        if (constant_arguments)
-            return constant(evaluate(op, routine, values));
+        if (n.is_constant())
+            n.value = evaluate(op, routine, values);
+        if (literal_arguments)
+            return constant(n.value);
         if (op == Op::select && (*this)[a].is_constant())
             return (*this)[a].value != 0 ? b : c;
         if (op == Op::select && b == c)
             return b;
         // A factor or divisor of one changes no bit: that is what efficiencies and stages are unless somebody says otherwise.
-        const auto is_one = [&](int i) { return (*this)[i].is_constant() && (*this)[i].value == 1; };
+        const auto is_one = [&](int i) { return (*this)[i].is_literal() && (*this)[i].value == 1; };
         if ((op == Op::mul || op == Op::div) && is_one(b))
             return a;
         if (op == Op::mul && is_one(a))
@@ -82,7 +91,10 @@ namespace roofslate
     {
         positions_.reserve(256), path_.reserve(32), visited_.reserve(64);
         for (const Supplied& s : supplied)
-            node_of_[std::size_t(s.quantity)] = graph_.leaf(s.view);
+        {
+            differentiated_ = differentiated_ || s.variable;
+            node_of_[std::size_t(s.quantity)] = s.variable && !s.view.axes ? graph_.variable(*s.view.data) : graph_.leaf(s.view);
+        }
     }
     int Closure::node(int quantity)
     {
@@ -128,12 +140,19 @@ namespace roofslate
             std::array<int, 3> at{-1, -1, -1};
             at[0] = instantiate(e, first, o.argument[0]);
             if (o.op == Op::select && graph_[at[0]].is_constant())
-                result = instantiate(e, first, o.argument[graph_[at[0]].value != 0 ? 1 : 2]);
+            {
+                const int chosen = o.argument[graph_[at[0]].value != 0 ? 1 : 2];
+                result = instantiate(e, first, chosen);
+                if (differentiated_ && e.tape.operations[std::size_t(chosen)].op == Op::input)
+                    result = graph_.operation(Op::max, result, result); // a node of its own, as where the choice varies: adjoints add up in the same order
+            }
             else
             {
                 for (std::size_t k = 1; k < 3 && o.argument[k] >= 0; ++k)
                     at[k] = instantiate(e, first, o.argument[k]);
                 result = graph_.operation(o.op, at[0], at[1], at[2], o.routine);
+                if ((o.op == Op::max || o.op == Op::min) && !graph_[result].is_literal())
+                    turns_.push_back({result, &e, position});
             }
         }
         return positions_[first + std::size_t(position)] = result;

@@ -1,4 +1,5 @@
 #include <roofslate/interval.hpp>
+#include <roofslate/tile.hpp>
 
 namespace roofslate
 {
@@ -14,6 +15,13 @@ namespace roofslate
                 all = {std::min(all.low, *data), std::max(all.high, *data)};
                 return *data == *data;
             }
+            double low, high;
+            if (!(view.axes >> axis >> 1) && view.stride[axis] == 1)
+            {
+                const bool known = instruction_set().extent(data, shape[axis], &low, &high);
+                all = {std::min(all.low, low), std::max(all.high, high)};
+                return known;
+            }
             bool ordered = true;
             for (std::size_t i = 0; i < shape[axis] && ordered; ++i, data += view.stride[axis])
                 ordered = widen(all, data, view, shape, axis + 1);
@@ -26,14 +34,14 @@ namespace roofslate
         Range all{HUGE_VAL, -HUGE_VAL};
         return widen(all, view.data, view, shape, 0) ? all : Range{};
     }
-    std::pmr::vector<Range> ranges(const Graph& graph, std::pmr::memory_resource* arena, std::size_t most_values)
+    void extend_ranges(std::pmr::vector<Range>& ranges, const Graph& graph, std::size_t most_values)
     {
-        std::pmr::vector<Range> r(std::size_t(graph.size()), arena);
-        const auto of = [&](int i) { return i >= 0 ? r[std::size_t(i)] : Range{}; };
-        for (int i = 0; i < graph.size(); ++i)
+        const auto of = [&](int i) { return i >= 0 ? ranges[std::size_t(i)] : Range{}; };
+        int i = int(ranges.size());
+        for (ranges.resize(std::size_t(graph.size())); i < graph.size(); ++i)
         {
             const Node& n = graph[i];
-            Range& out = r[std::size_t(i)];
+            Range& out = ranges[std::size_t(i)];
             if (n.is_constant())
                 out = {n.value, n.value};
             else if (n.is_leaf())
@@ -41,6 +49,11 @@ namespace roofslate
             else
                 out = range_of(n.op, of(n.argument[0]), of(n.argument[1]), of(n.argument[2]));
         }
+    }
+    std::pmr::vector<Range> ranges(const Graph& graph, std::pmr::memory_resource* arena, std::size_t most_values)
+    {
+        std::pmr::vector<Range> r(arena);
+        extend_ranges(r, graph, most_values);
         return r;
     }
 }

@@ -2,10 +2,8 @@
 #include "binding.hpp"
 #include <roofslate/error.hpp>
 #include <roofslate/limits.hpp>
-#include <roofslate/memory.hpp>
 #include <roofslate/registry.hpp>
 #include <atomic>
-#include <cstdio>
 #include <exception>
 #include <optional>
 
@@ -150,41 +148,6 @@ namespace
             if (closure.was_used(s.quantity))
                 names.emplace_back(registry()[s.quantity].name);
         return names;
-    }
-
-    // A result of the engine, in memory that returns to the pool.
-    struct Result
-    {
-        py::array array;
-        bool used_before;
-    };
-    template <class T> Result allocate(const std::vector<py::ssize_t>& shape, std::vector<py::ssize_t> strides, std::size_t points) // strides count values
-    {
-        auto* const block = new Block(take_block(points * sizeof(T)));
-        const py::capsule owner(block, [](void* p) {
-            give_block(*static_cast<Block*>(p));
-            delete static_cast<Block*>(p);
-        });
-        for (py::ssize_t& stride : strides)
-            stride *= py::ssize_t(sizeof(T));
-        return {py::array_t<T>(shape, strides, static_cast<T*>(block->data), owner), block->used_before};
-    }
-
-    std::string in_gigabytes(double bytes)
-    {
-        char text[64];
-        std::snprintf(text, sizeof text, "%.4g GB (%.17g bytes)", bytes / 1e9, bytes);
-        return text;
-    }
-    void promise_memory(double bytes)
-    {
-        constexpr double never_too_much = 64 << 20;
-        if (bytes <= never_too_much)
-            return;
-        const double free = double(available_memory());
-        if (bytes > free)
-            throw Error("OutOfMemory", "the results would take " + in_gigabytes(bytes) + " and " + in_gigabytes(free) +
-                                           " are free; nothing was computed. Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time");
     }
 
     // Counts what lies outside of the valid ranges in the columns of a table, stretch by stretch.
@@ -404,6 +367,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
         "What choices leave of a formula, with given symbols; what its max and min chose: (maximum, winner, its value, loser, its value); conditions that hold.");
     m.def("count_outside", &count_outside, py::arg("values"), py::arg("low"), py::arg("high"), py::arg("above_low"), "How many values lie outside of a range.");
     bind_folds(m);
+    bind_derivatives(m);
     m.def("instruction_set", [] { return instruction_set().name; }, "The instruction set in use.");
     m.def("use_instruction_set", [](const std::string& name) {
         const InstructionSet* const set = find_instruction_set(name.c_str());

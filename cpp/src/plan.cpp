@@ -414,7 +414,9 @@ namespace roofslate
                     return number;
                 ScalarStep s;
                 s.op = node(i).op;
-                if (is_kept(i))
+                if (node(i).is_constant())
+                    s.op = Op::constant;
+                else if (is_kept(i))
                     s.op = Op::input, s.view = *(*kept_views_)[std::size_t(i)];
                 else if (node(i).is_leaf())
                     s.view = graph_.view(node(i));
@@ -732,6 +734,14 @@ namespace roofslate
         const double size = std::fabs(divisor);
         return size > least_divisor && size < most_divisor ? 1.0 / divisor : 0.0;
     }
+    AxisSet written_axes(const Graph& graph, const Output& output)
+    {
+        AxisSet axes = graph[output.node].axes;
+        for (std::size_t k = 0; k < graph.shape().size(); ++k)
+            if (output.stride[k] != 0 && graph.shape()[k] > 1)
+                axes |= AxisSet(1) << k;
+        return axes;
+    }
     std::vector<int> memory_order(const Graph& graph, AxisSet axes)
     {
         std::vector<int> order;
@@ -781,8 +791,9 @@ namespace roofslate
                 const auto axis_count = [](AxisSet a) { return __builtin_popcount(a); };
                 while (!open_.empty())
                 {
-                    const AxisSet axes = graph_[std::max_element(open_.begin(), open_.end(), [&](const Output& a, const Output& b) { return axis_count(graph_[a.node].axes) < axis_count(graph_[b.node].axes); })->node].axes;
-                    const auto rest = std::stable_partition(open_.begin(), open_.end(), [&](const Output& o) { return graph_[o.node].axes != axes; });
+                    const auto written = [&](const Output& o) { return written_axes(graph_, o); };
+                    const AxisSet axes = written(*std::max_element(open_.begin(), open_.end(), [&](const Output& a, const Output& b) { return axis_count(written(a)) < axis_count(written(b)); }));
+                    const auto rest = std::stable_partition(open_.begin(), open_.end(), [&](const Output& o) { return written(o) != axes; });
                     PassPlanner planner(graph_, bounds_, set_, arena_, List<Output>(rest, open_.end(), arena_), axes);
                     open_.erase(rest, open_.end());
                     add(planner, [&] { return planner.compile(kept_views_); });
@@ -843,13 +854,13 @@ namespace roofslate
     {
         Plan constants(arena);
         for (const Output& o : outputs)
-            if (!graph[o.node].axes)
+            if (!written_axes(graph, o))
                 constants.constants.push_back(o);
         if (constants.constants.size() == outputs.size())
             return constants;
         Planning planning(graph, set, arena);
         for (const Output& o : outputs)
-            if (graph[o.node].axes)
+            if (written_axes(graph, o))
                 planning.want(o);
         Plan plan = planning.finish();
         plan.constants = std::move(constants.constants);

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from roofslate.cards import flashcards
     from roofslate.catalogs import Preset, api_prices, hardware, load_presets, models, prices, storage
     from roofslate.checklist import answers
+    from roofslate.derivatives import gradient, sensitivity
     from roofslate.errors import RoofslateError, RoofslateWarning
     from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
     from roofslate.explanation import Explanation, explain
@@ -49,6 +50,7 @@ __all__ = [
     "flashcards",
     "frame",
     "geomspace",
+    "gradient",
     "hardware",
     "histogram",
     "inconsistencies",
@@ -64,6 +66,7 @@ __all__ = [
     "quantity",
     "scaling",
     "schedules",
+    "sensitivity",
     "storage",
     "sweep",
     "to_units",
@@ -75,6 +78,7 @@ _HOMES = {
     "cards": ("flashcards",),
     "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "models", "prices", "storage"),
     "checklist": ("answers",),
+    "derivatives": ("gradient", "sensitivity"),
     "errors": ("RoofslateError", "RoofslateWarning"),
     "evaluation": ("clear_pool", "evaluate", "frame", "to_units", "value"),
     "explanation": ("Explanation", "explain"),

@@ -544,6 +544,14 @@ def count(
     fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
 ) -> tuple[Any, ...]: ...
 def count_outside(values: npt.ArrayLike, low: float, high: float, above_low: bool) -> int: ...
+def derivatives(
+    formula: Sequence[tuple[Any, ...]],
+    to: Sequence[str],
+    relative: bool,
+    above: bool,
+    out: object,
+    call: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], int, object],
+) -> tuple[Any, ...]: ...
 def evaluate(
     quantities: Sequence[str],
     shape: Sequence[int],
@@ -573,6 +581,11 @@ def histogram(
 ) -> tuple[Any, ...]: ...
 def instruction_set() -> str: ...
 def number(quantity: str, inputs: dict[str, Any]) -> float: ...
+def numbers_taken(
+    formula: Sequence[tuple[Any, ...]],
+    shape: Sequence[int],
+    inputs: Sequence[tuple[str, npt.ArrayLike, Sequence[int]]],
+) -> list[str]: ...
 def pareto(
     objectives: Sequence[Sequence[tuple[Any, ...]]],
     maximize: Sequence[bool],

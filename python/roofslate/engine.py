@@ -26,6 +26,8 @@ __all__ = [
     "conversions",
     "data_array",
     "dataset",
+    "given_memory",
+    "keep_apart",
     "provenance",
     "run",
     "thread_count",
@@ -85,6 +87,46 @@ def conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[
         except UnitError as error:
             raise UnitError(f"units[{name!r}]: {error}") from None
     return found
+
+
+def given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str], stored: np.dtype[Any]) -> list[Any]:
+    """Arrays that results are to be written into, checked but for their shape; none where none were given."""
+    if out is None:
+        return []
+    if isinstance(out, Mapping):
+        if set(out) != set(wanted):
+            raise InputTypeError(
+                f"out must hold one array for each output {', '.join(wanted)}, got {', '.join(map(str, out))}"
+            )
+        arrays = [out[name] for name in wanted]
+    elif isinstance(outputs, str):
+        arrays = [out]
+    else:
+        raise InputTypeError("out for a list of outputs is a dict of arrays by name")
+    for name, array in zip(wanted, arrays, strict=True):
+        if (
+            not isinstance(array, np.ndarray)
+            or array.dtype != stored
+            or not array.dtype.isnative
+            or not array.flags.writeable
+        ):
+            raise InputTypeError(f"out for {name!r} must be a writable {stored} array, got {_kind(array)}")
+        if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
+            raise InputTypeError(
+                f"out for {name!r} must hold whole aligned numbers: its strides {array.strides} do not"
+            )
+    return arrays
+
+
+def _kind(value: Any) -> str:
+    return f"{type(value).__name__} of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def keep_apart(grid: Grid, given: Sequence[Any]) -> None:
+    """Copy inputs that share memory with what is written."""
+    for i in grid.inputs.values():
+        if any(np.may_share_memory(i.values, array) for array in given):
+            i.values = np.array(i.values)
 
 
 def run(

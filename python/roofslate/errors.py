@@ -13,6 +13,7 @@ __all__ = [
     "IneffectiveInput",
     "InputTypeError",
     "MissingInput",
+    "NoDerivative",
     "OutOfMemory",
     "PresetError",
     "RoofslateError",
@@ -60,6 +61,10 @@ class InputTypeError(RoofslateError, TypeError):
 
 class IneffectiveInput(RoofslateError, ValueError):  # noqa: N818
     """An input that changes nothing, because something given downstream of it has the say."""
+
+
+class NoDerivative(RoofslateError, ValueError):  # noqa: N818
+    """A derivative by an input that a function has no exact derivative by."""
 
 
 class OutOfMemory(MemoryError, RoofslateError):  # noqa: N818

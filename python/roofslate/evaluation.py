@@ -13,7 +13,16 @@ import numpy as np
 from roofslate import _core
 from roofslate import units as _units
 from roofslate.catalogs import Preset
-from roofslate.engine import ProgressWish, compute, conversions, data_array, dataset, variable
+from roofslate.engine import (
+    ProgressWish,
+    compute,
+    conversions,
+    data_array,
+    dataset,
+    given_memory,
+    keep_apart,
+    variable,
+)
 from roofslate.errors import (
     AxisError,
     InputTypeError,
@@ -102,10 +111,8 @@ def evaluate(
     converted = conversions(wanted, units)
     factors = {name: factor for name, (factor, _) in converted.items()}
     grid = read_grid(inputs, wanted, chunks=True)
-    given = _given_memory(out, wanted, outputs, stored)
-    for i in grid.inputs.values():
-        if any(np.may_share_memory(i.values, array) for array in given):
-            i.values = np.array(i.values)
+    given = given_memory(out, wanted, outputs, stored)
+    keep_apart(grid, given)
     if grid.chunked:
         from roofslate import chunked
 
@@ -130,38 +137,6 @@ def _storage(dtype: Any) -> np.dtype[Any]:
         if found in (np.dtype("float64"), np.dtype("float32")):
             return found
     raise InputTypeError(f"dtype must be 'float64' or 'float32', got {shown(dtype)}")
-
-
-def _given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str], stored: np.dtype[Any]) -> list[Any]:
-    if out is None:
-        return []
-    if isinstance(out, Mapping):
-        if set(out) != set(wanted):
-            raise InputTypeError(
-                f"out must hold one array for each output {', '.join(wanted)}, got {', '.join(map(str, out))}"
-            )
-        arrays = [out[name] for name in wanted]
-    elif isinstance(outputs, str):
-        arrays = [out]
-    else:
-        raise InputTypeError("out for a list of outputs is a dict of arrays by name")
-    for name, array in zip(wanted, arrays, strict=True):
-        if (
-            not isinstance(array, np.ndarray)
-            or array.dtype != stored
-            or not array.dtype.isnative
-            or not array.flags.writeable
-        ):
-            raise InputTypeError(f"out for {name!r} must be a writable {stored} array, got {_kind(array)}")
-        if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
-            raise InputTypeError(
-                f"out for {name!r} must hold whole aligned numbers: its strides {array.strides} do not"
-            )
-    return arrays
-
-
-def _kind(value: Any) -> str:
-    return f"{type(value).__name__} of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
 
 
 # ----------------------------------------------------------------------------------------------------------- a point

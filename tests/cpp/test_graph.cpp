@@ -36,7 +36,7 @@ namespace
                 {
                     const double both[] = {x, y};
                     const int n = g.operation(op, g.constant(x), g.constant(y));
-                    ASSERT_TRUE(g[n].is_constant() && same_bits(g[n].value, evaluate(op, nullptr, both)));
+                    ASSERT_TRUE(g[n].is_literal() && same_bits(g[n].value, evaluate(op, nullptr, both)));
                 }
     }
     TEST(Graph, MakesDecidedChoices)
@@ -52,7 +52,7 @@ namespace
     {
         Graph g({10});
         const int n = g.leaf({ten_numbers + 3, 0, {}});
-        EXPECT_TRUE(g[n].is_constant());
+        EXPECT_TRUE(g[n].is_literal());
         EXPECT_EQ(g[n].value, 4);
     }
 

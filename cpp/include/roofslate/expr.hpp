@@ -1,6 +1,7 @@
 // Expr: a formula as data, one node an operation. The engine runs it; explain() and the documentation print it.
 #pragma once
 #include <roofslate/math.hpp>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ namespace roofslate
         const char* latex;
         int arity;
         double (*value)(const double* arguments);
+        std::array<const Routine*, 3> partials{}; // the derivatives by its arguments, functions of all of them; nullptr: there is none
     };
 
     struct Operation

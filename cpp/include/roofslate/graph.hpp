@@ -23,6 +23,7 @@ namespace roofslate
     {
         int quantity;
         View view;
+        bool variable = false; // something is differentiated by it
     };
 
     struct Node
@@ -30,7 +31,7 @@ namespace roofslate
         Op op;
         std::array<int, 3> argument{-1, -1, -1};
         AxisSet axes = 0;
-        double value = 0;                 // of a constant
+        double value = 0;                 // of a constant, as it would be computed
         int leaf = -1;                    // of an input: its view
         const Routine* routine = nullptr;
         int next = -1;                    // in the chain of equal hashes
@@ -38,7 +39,8 @@ namespace roofslate
         int arity() const { return argument[2] >= 0 ? 3 : argument[1] >= 0 ? 2
                                                       : argument[0] >= 0   ? 1
                                                                            : 0; }
-        bool is_constant() const { return op == Op::constant; }
+        bool is_constant() const { return !axes; }            // its value is known
+        bool is_literal() const { return op == Op::constant; } // and all that is known of it
         bool is_leaf() const { return op == Op::input; }
     };
 
@@ -50,7 +52,8 @@ namespace roofslate
         explicit Graph(std::vector<std::size_t> shape);
 
         int constant(double value);
-        int leaf(const View& view); // a view without axes is a constant
+        int leaf(const View& view); // a view without axes is a literal
+        int variable(double value); // a constant that is kept apart from all others, and so is what is computed from it
         int operation(Op op, int a, int b = -1, int c = -1, const Routine* routine = nullptr);
 
         const std::vector<std::size_t>& shape() const { return shape_; }
@@ -77,6 +80,14 @@ namespace roofslate
         bool was_used(int quantity) const { return used_[std::size_t(quantity)] != 0; }
         const std::vector<int>& visited() const { return visited_; } // quantities in order of computation
 
+        struct Turn // a max or min, and where it stands
+        {
+            int node;
+            const Entry* entry;
+            int position;
+        };
+        const std::vector<Turn>& turns() const { return turns_; } // all that are no literals
+
     private:
         int instantiate(const Entry& entry, std::size_t first, int position);
         [[noreturn]] void missing(int quantity) const;
@@ -85,6 +96,8 @@ namespace roofslate
         std::vector<int> node_of_;
         std::vector<char> used_;
         std::vector<int> visited_;
+        std::vector<Turn> turns_;
+        bool differentiated_ = false;
         std::vector<int> path_; // from the wanted quantity to the one in work
         std::vector<int> positions_; // nodes of the tapes in work, one after the other
     };

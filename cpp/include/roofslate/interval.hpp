@@ -84,5 +84,6 @@ namespace roofslate
     Range range_of_view(const View& view, const std::vector<std::size_t>& shape); // unknown where one of the values is NaN
     // Ranges of all nodes over the whole grid. Leaves of more values than `most_values` are not searched, so nothing is known of them.
     inline constexpr std::size_t most_searched_values = 65536;
+    void extend_ranges(std::pmr::vector<Range>& ranges, const Graph& graph, std::size_t most_values = most_searched_values); // to nodes that have none yet
     std::pmr::vector<Range> ranges(const Graph& graph, std::pmr::memory_resource* arena = std::pmr::get_default_resource(), std::size_t most_values = most_searched_values);
 }

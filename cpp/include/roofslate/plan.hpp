@@ -20,7 +20,7 @@ namespace roofslate
     using Doubles = std::unique_ptr<double[], GiveBack>; // on a cache line
     Doubles aligned_doubles(std::size_t n);
 
-    struct Output // where a node's values go: strides count doubles
+    struct Output // where a node's values go: strides count doubles; along axes that the node does not vary along they are repeated
     {
         int node;
         double* data;
@@ -29,6 +29,7 @@ namespace roofslate
         float* single = nullptr;  // where they go instead, rounded; strides count floats
     };
 
+    AxisSet written_axes(const Graph& graph, const Output& output);
     // Axes of a result in memory, slowest first: the caller's order, unless its last axis is short and another one long.
     std::vector<int> memory_order(const Graph& graph, AxisSet axes);
     // The strides of such a result by axis of the grid; 0 where it does not vary.

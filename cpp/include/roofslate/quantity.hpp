@@ -111,12 +111,35 @@ namespace roofslate
         using needs = typename signature<decltype(&Q::template formula<Need>)>::needs;
         static constexpr bool exists = true;
     };
-    // A routine in a formula: a struct with value(...) on doubles, dim(...) on units, a name and its LaTeX.
+    // A routine in a formula: a struct with value(...) on doubles, dim(...) on units, a name and its LaTeX. It can be differentiated where it
+    // has `partials`: a list with a routine for each argument, or no_partial.
+    struct no_partial
+    {
+    };
+    template <class R> struct as_routine;
+    template <class P> constexpr const Routine* partial_of()
+    {
+        if constexpr (std::is_same_v<P, no_partial>)
+            return nullptr;
+        else
+            return &as_routine<P>::entry;
+    }
+    template <class Partials> struct partials_in;
+    template <class... P> struct partials_in<list<P...>>
+    {
+        static constexpr std::array<const Routine*, 3> all{partial_of<P>()...};
+    };
+    template <class R, class = void> struct partials_of : partials_in<list<>>
+    {
+    };
+    template <class R> struct partials_of<R, std::void_t<typename R::partials>> : partials_in<typename R::partials>
+    {
+    };
     template <class R> struct as_routine
     {
         template <std::size_t... K> static double call(const double* a, std::index_sequence<K...>) { return R::value(a[K]...); }
         static double value(const double* a) { return call(a, std::make_index_sequence<std::size_t(R::arity)>{}); }
-        static constexpr Routine entry{R::name, R::latex, R::arity, &value};
+        static constexpr Routine entry{R::name, R::latex, R::arity, &value, partials_of<R>::all};
     };
     template <class R, class... T> constexpr auto routine(const T&... arguments)
     {
@@ -173,7 +196,7 @@ namespace roofslate
     }
 
     // Words that calls use as arguments of their own.
-    inline constexpr std::array<std::string_view, 24> reserved_words{"over", "where", "maximize", "minimize", "objective", "out", "dtype", "progress", "threads", "prune", "at", "n", "seed", "units", "bands", "ignore", "depth", "also", "model", "hardware", "prices", "bins", "range", "log"};
+    inline constexpr std::array<std::string_view, 26> reserved_words{"over", "where", "maximize", "minimize", "objective", "out", "dtype", "progress", "threads", "prune", "at", "n", "seed", "units", "bands", "ignore", "depth", "also", "model", "hardware", "prices", "bins", "range", "log", "to", "side"};
     constexpr bool is_reserved(std::string_view name)
     {
         for (const std::string_view word : reserved_words)

@@ -19,6 +19,7 @@ PARTS: dict[str, Callable[[Size, int], Section]] = {
     "four-outputs": lambda how, threads: evaluations.measure_surface("Four outputs", FOUR, how, threads),
     "one-output": lambda how, threads: evaluations.measure_surface("cost_per_token alone", COST, how, threads),
     "one-operation": evaluations.measure_one_operation,
+    "elasticities": lambda how, _: evaluations.measure_elasticities(how),
     "fresh-memory": evaluations.measure_fresh_memory,
     "short-axes": lambda how, _: evaluations.measure_short_axes(how),
     "table": evaluations.measure_table,

@@ -18,6 +18,7 @@ from roofslate.bench.rivals import COST, FOUR, RIVALS, Surface
 from roofslate.bench.timing import Contender, ratio, take_turns
 
 __all__ = [
+    "measure_elasticities",
     "measure_fresh_memory",
     "measure_import",
     "measure_limits",
@@ -117,6 +118,26 @@ def _agree(name: str, expected: Mapping[str, Values], got: Mapping[str, Any]) ->
         worst = float(np.max(np.abs(np.asarray(got[output]) / ours - 1)))
         if not worst <= 1e-12:
             raise RuntimeError(f"{name} and roofslate differ in {output} by {worst:.1e}")
+
+
+def measure_elasticities(how: Size) -> Section:
+    """All elasticities of a cost on one core, into memory that was used before."""
+    from roofslate.derivatives import sensitivity
+
+    models, chips, batches, contexts = how.grid
+    shape = (models, chips, batches * 5 // 8, contexts)  # about 10^7 points: ten elasticities of each take 0.8 GB
+    inputs, (output,) = Surface(shape).inputs, COST
+    out = sensitivity(output, to=list(inputs), threads=1, **inputs).to_numpy()
+    mine = Contender("roofslate, out=", lambda: sensitivity(output, to=list(inputs), threads=1, out=out, **inputs))
+    fill = Contender("non-temporal fill, 1 thread", partial(fill_memory, out, 1, True))
+    take_turns([fill, mine], how.rounds)
+    rate = f"{gigabytes(out.nbytes, mine)}, {ratio(fill, mine):.2f} of the fill"
+    lines = [
+        line_of(fill, gigabytes(out.nbytes, fill)),
+        line_of(mine, rate, out.size / mine.median / 1e9, "{:.2f} G elasticities/s", 0.5),
+    ]
+    points = " x ".join(f"{n:,}" for n in shape)
+    return Section(f"Elasticities: {output} by {len(inputs)} inputs; {points} points, memory used before", lines)
 
 
 def measure_one_operation(how: Size, threads: int) -> Section:

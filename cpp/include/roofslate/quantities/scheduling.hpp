@@ -14,6 +14,8 @@ namespace roofslate::quantities
         static constexpr const char* name = "erlang_c";
         static constexpr const char* latex = "C";
         static constexpr int arity = 2;
+        struct by_load;
+        using partials = list<no_partial, by_load>; // that by the seats is no short formula of them
         static constexpr Dim dim(const Dim& seats, const Dim& load) { return roofslate::count(seats) * load; }
 
         static double value(double seats, double load)
@@ -24,13 +26,15 @@ namespace roofslate::quantities
                 return 1;
             if (load <= 0 || seats > DBL_MAX)
                 return 0;
-            const double spare = 1 - load;
-            const double whole = sqrt(6.283185307179586 * seats) * exp(stirling_error(seats) + seats * excess(load));
-            const double per_b = whole - lower_part(seats * load, seats * spare);
-            return 1 / (load + spare * per_b);
+            return 1 / (load + (1 - load) * per_b(seats, load));
         }
 
     private:
+        static double per_b(double seats, double load)
+        {
+            const double whole = sqrt(6.283185307179586 * seats) * exp(stirling_error(seats) + seats * excess(load));
+            return whole - lower_part(seats * load, seats * (1 - load));
+        }
         // ln Gamma(c + 1) less Stirling's formula.
         static double stirling_error(double c)
         {
@@ -88,6 +92,24 @@ namespace roofslate::quantities
                 }
             }
         };
+    };
+    struct erlang_c::by_load // from a load of one on all wait, and it is 0
+    {
+        static constexpr const char* name = "erlang_c_by_load";
+        static constexpr const char* latex = "\\partial C/\\partial\\varrho";
+        static constexpr int arity = 2;
+
+        static double value(double seats, double load)
+        {
+            if (!(seats >= 1) || load != load)
+                return std::numeric_limits<double>::quiet_NaN();
+            if (load >= 1 || load < 0 || seats > DBL_MAX)
+                return 0;
+            if (load == 0)
+                return seats > 1 ? 0 : 1;
+            const double b = per_b(seats, load), c = 1 / (load + (1 - load) * b);
+            return c * (seats * ((1 - load) / load) + c * (b - 1));
+        }
     };
 
     // --- trains: a pass departs each period, with whoever is there ---

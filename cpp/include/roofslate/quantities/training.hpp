@@ -215,6 +215,9 @@ namespace roofslate::quantities
         static constexpr const char* name = "overtraining_optimum";
         static constexpr const char* latex = "X";
         static constexpr int arity = 2;
+        struct by_beta;
+        struct by_k;
+        using partials = list<by_beta, by_k>;
         static constexpr Dim dim(const Dim& beta, const Dim& k) { return beta * k; }
 
         static double value(double beta, double k)
@@ -233,6 +236,29 @@ namespace roofslate::quantities
                 y = next;
             }
             return exp(y);
+        }
+    };
+    // From beta y = ln(1 + k/x), y = ln x, by the rule for implicit functions.
+    struct overtraining_optimum::by_beta
+    {
+        static constexpr const char* name = "overtraining_optimum_by_beta";
+        static constexpr const char* latex = "\\partial X/\\partial\\beta";
+        static constexpr int arity = 2;
+        static double value(double beta, double k)
+        {
+            const double x = overtraining_optimum::value(beta, k);
+            return -x * log(x) / (beta + k / (x + k));
+        }
+    };
+    struct overtraining_optimum::by_k
+    {
+        static constexpr const char* name = "overtraining_optimum_by_k";
+        static constexpr const char* latex = "\\partial X/\\partial k";
+        static constexpr int arity = 2;
+        static double value(double beta, double k)
+        {
+            const double x = overtraining_optimum::value(beta, k);
+            return x / (x + k) / (beta + k / (x + k));
         }
     };
 
