@@ -14,6 +14,14 @@ namespace roofslate::binding
     using Array = py::array_t<double>;
     using Input = std::tuple<std::string, Array, std::vector<std::size_t>>; // quantity, values, axes of the grid
 
+    // The registry that the caller sees, kept alive: that of its context, otherwise that of the process.
+    struct Current
+    {
+        Current();
+        py::object object; // None: the built-in quantities
+        const Registry& registry;
+    };
+
     inline auto adapted(const Array& array) // as xtensor sees it, without a copy
     {
         std::vector<std::size_t> shape;
@@ -25,11 +33,11 @@ namespace roofslate::binding
         }
         return xt::adapt(array.data(), std::size_t(array.size()), xt::no_ownership(), shape, strides);
     }
-    inline std::vector<Supplied> supplied_by(const std::vector<Input>& inputs)
+    inline std::vector<Supplied> supplied_by(const Registry& registry, const std::vector<Input>& inputs)
     {
         std::vector<Supplied> supplied;
         for (const auto& [name, array, axes] : inputs)
-            supplied.push_back({registry().at(name), view_of(adapted(array), axes)});
+            supplied.push_back({registry.at(name), view_of(adapted(array), axes)});
         return supplied;
     }
 
@@ -62,5 +70,6 @@ namespace roofslate::binding
         std::exception_ptr thrown_;
     };
 
+    void bind_definitions(py::module_& m);
     void bind_folds(py::module_& m);
 }
