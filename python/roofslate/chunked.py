@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from roofslate.definitions import within
+from roofslate.definition import within
 from roofslate.engine import compute, run, thread_count
 from roofslate.inputs import Grid, Input, check_bounds, check_effect, encoded_numbers
 from roofslate.registry import Definition, current, lookup

@@ -251,7 +251,8 @@ def _exceeds_bound(found: Mapping[str, float]) -> bool:
 
 
 def _choices(found: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    return tuple((name, x) for name, x in found.items() if lookup(name).choices)
+    known = entries()
+    return tuple((name, x) for name, x in found.items() if known[name].choices)
 
 
 @functools.lru_cache(maxsize=1024)

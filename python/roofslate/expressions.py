@@ -77,12 +77,6 @@ def _operands(step: Step) -> tuple[int, ...]:
     return () if step[0] in ("quantity", "constant") else step[1:]  # type: ignore[return-value]
 
 
-def _moved(step: Step, place: Mapping[int, int]) -> Step:
-    """A step where the steps that it takes stand in other places."""
-    taken = _operands(step)
-    return cast("Step", (step[0], *(place[k] for k in taken))) if taken else step
-
-
 def written_out(steps: Sequence[Step]) -> int:
     """How many steps a formula has if each is repeated wherever it is taken, as in a text."""
     sizes: list[int] = []
@@ -121,15 +115,23 @@ class Recorder:
         return self.positions.setdefault(step, len(self.positions))
 
     def formula(self, term: Term) -> Formula:
-        """What was taken down of which the term is made; it is the last step."""
+        """What the term is made of, each operation right after what it takes; the term is the last step."""
         steps = list(self.positions)
-        taken = {term.position}
-        for k in range(term.position, -1, -1):
-            if k in taken:
-                taken.update(_operands(steps[k]))
-        place = {k: at for at, k in enumerate(sorted(taken))}
-        kept = tuple(_moved(steps[k], place) for k in place)
-        return Formula(kept, term.unit, tuple(str(step[1]) for step in kept if step[0] == "quantity"))
+        place: dict[int, int] = {}
+        kept: list[Step] = []
+        waiting = [term.position]
+        while waiting:
+            k = waiting[-1]
+            first = [n for n in _operands(steps[k]) if n not in place]
+            if first:
+                waiting.append(first[0])
+                continue
+            waiting.pop()
+            if k not in place:
+                place[k] = len(kept)
+                taken = _operands(steps[k])
+                kept.append(cast("Step", (steps[k][0], *(place[n] for n in taken))) if taken else steps[k])
+        return Formula(tuple(kept), term.unit, tuple(str(step[1]) for step in kept if step[0] == "quantity"))
 
     # ------------------------------------------------------------------------------------------------------- terms
 

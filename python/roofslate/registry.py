@@ -11,7 +11,7 @@ import html
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from roofslate import _core
 from roofslate.errors import unknown
@@ -222,12 +222,14 @@ _core.exchange_registry(None, BUILT_IN)
 
 def current() -> Registry:
     """The registry that the caller sees."""
-    return cast("Registry", _core.current_registry())
+    registry: Registry = _core.current_registry()
+    return registry
 
 
 def entries() -> dict[str, Quantity]:
     """All quantities by name."""
-    return current().entries
+    registry: Registry = _core.current_registry()  # in place: this is called for every name
+    return registry.entries
 
 
 def ancestors(name: str) -> frozenset[str]:

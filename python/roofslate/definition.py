@@ -22,7 +22,22 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _LONGEST = 100  # characters of a name; of other texts ten times as many
 # Words that calls and their results use beside those that the core reserves.
 _RESULT_WORDS = frozenset(
-    ["above", "ax", "below", "bin", "count", "index", "input", "lower", "point", "quantile", "row", "sample", "upper"]
+    [
+        "above",
+        "ax",
+        "below",
+        "bin",
+        "count",
+        "index",
+        "input",
+        "lower",
+        "overwrite",
+        "point",
+        "quantile",
+        "row",
+        "sample",
+        "upper",
+    ]
 )
 _TAKEN = _core.RESERVED_WORDS | _RESULT_WORDS | WORDS | units.UNIT_NAMES | units.PREFIXES_OF_COUNTS
 # What the engine and those who print a formula go down through must end.
@@ -214,7 +229,8 @@ def _with(registry: Registry, definition: Definition, *, replace: bool) -> Regis
     dependents = [d.name for d in registry.definitions if name in registry.ancestors(d.name)]
     if registry.scope and name in registry.scope.inherited:
         hidden = {name, *dependents}
-        kept = Registry(BUILT_IN, [d for d in registry.definitions if d.name not in hidden], registry.scope)
+        scope = Scope(registry.scope.enclosing, registry.scope.inherited - hidden)
+        kept = Registry(BUILT_IN, [d for d in registry.definitions if d.name not in hidden], scope)
         missing = [need for need in definition.needs if need in hidden]
         if missing:
             refuse(name, f"it takes {missing[0]!r}, which rests on the {name!r} from outside that it would hide")
@@ -298,7 +314,7 @@ def _balanced(latex: str) -> bool:
 
 def _spelled(name: str, unit: str) -> str:
     try:
-        return units.spell(unit)
+        return units.spell(units.spell(unit))  # what came of it can be read, too
     except UnitError as error:
         refuse(name, error, UnitError)
 
