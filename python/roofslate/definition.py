@@ -79,7 +79,8 @@ def define(
     source : str, optional
         Where it comes from.
     replace : bool
-        Whether it may take the place of a definition of this name. The same definition once more is never an error.
+        Whether it may take the place of a definition of this name, for all that rests on that. The same definition once
+        more is never an error.
 
     Returns
     -------
@@ -151,7 +152,8 @@ def definitions(*quantities: Quantity) -> Definitions:
     """A scope for definitions: what `define` makes in it is known in it alone, and gone at its end.
 
     Quantities from outside are known in it too. A definition hides one of the same name from outside, and what rests on
-    that. Other threads do not see the scope; what is lazy, such as results in chunks, takes its definitions along.
+    that; with ``replace=True`` it takes its place, and what rests on it follows. Other threads do not see the scope.
+    What is lazy, such as results in chunks, takes its definitions along.
 
     Parameters
     ----------
@@ -227,16 +229,16 @@ def _with(registry: Registry, definition: Definition, *, replace: bool) -> Regis
     if known.definitions[-1] == definition:
         return registry
     dependents = [d.name for d in registry.definitions if name in registry.ancestors(d.name)]
-    if registry.scope and name in registry.scope.inherited:
-        hidden = {name, *dependents}
-        scope = Scope(registry.scope.enclosing, registry.scope.inherited - hidden)
-        kept = Registry(BUILT_IN, [d for d in registry.definitions if d.name not in hidden], scope)
-        missing = [need for need in definition.needs if need in hidden]
+    gone = {name, *dependents}
+    scope = registry.scope and Scope(registry.scope.enclosing, registry.scope.inherited - gone)
+    kept = Registry(BUILT_IN, [d for d in registry.definitions if d.name not in gone], scope)
+    if not replace:
+        if registry.scope is None or name not in registry.scope.inherited:
+            refuse(name, f"it is defined already, as {known.formula}; replace=True puts this one in its place")
+        missing = [need for need in definition.needs if need in gone]
         if missing:
             refuse(name, f"it takes {missing[0]!r}, which rests on the {name!r} from outside that it would hide")
         return _with(kept, definition, replace=False)
-    if not replace:
-        refuse(name, f"it is defined already, as {known.formula}; replace=True puts this one in its place")
     for need in definition.needs:
         if need == name or name in registry.ancestors(need):
             way = " <- ".join(_way(registry, need, name))
@@ -245,15 +247,12 @@ def _with(registry: Registry, definition: Definition, *, replace: bool) -> Regis
         refuse(
             name,
             f"it was in {known.unit} and would be in {definition.unit}, but {dependents[0]!r} was made with it: "
-            f"replace that first, or take another name",
+            "replace that first, or take another name",
             UnitError,
         )
-    before = [d for d in registry.definitions if d.name != name and d.name not in dependents]
-    changed = Registry(BUILT_IN, before, registry.scope)
     for d in (definition, *(d for d in registry.definitions if d.name in dependents)):
-        _check_size(changed, d)
-        changed = Registry(changed, [d], registry.scope)
-    return changed
+        kept = _with(kept, d, replace=False)
+    return kept
 
 
 def _way(registry: Registry, start: str, end: str) -> list[str]:

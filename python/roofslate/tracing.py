@@ -43,12 +43,9 @@ class Tracer(Recorder):
             self.fail(f"its formula has more than {MOST_STEPS} steps: define parts of it as quantities of their own")
         return super().add(step)
 
-    def text(self, term: Term) -> str:
-        steps = self.formula(term).steps
-        return _core.formula_text(steps) if written_out(steps) <= _LONGEST_TOLD else "a part of it"
-
     def told(self, term: Term) -> str:
-        return repr(self.text(term))
+        steps = self.formula(term).steps
+        return repr(_core.formula_text(steps)) if written_out(steps) <= _LONGEST_TOLD else "a part of the formula"
 
     def hint(self, a: Term, b: Term) -> str:
         plain = any(term.written and term.unit == "1" for term in (a, b))
@@ -146,7 +143,7 @@ class Tracer(Recorder):
         choice = self.term(a)
         if isinstance(b, str):
             try:
-                return self.combined("equal", choice, self.word(self.text(choice), b, words))
+                return self.combined("equal", choice, self.word(_name(a), b, words))
             except UnknownName as error:
                 self.fail(error, UnknownName)
         if _choices(b) != words:
@@ -167,7 +164,7 @@ class Tracer(Recorder):
             self.fail(f"choose takes a quantity that is a choice, got {shown(choice)}")
         for word in alternatives:
             if word not in words:
-                self.fail(unknown(self.text(choice.term), word, words), UnknownName)
+                self.fail(unknown(_name(choice), word, words), UnknownName)
         for word in words:
             if word not in alternatives:
                 self.fail(f"choose takes an alternative for each word of {choice!r}, but none for {word!r}")
@@ -251,7 +248,7 @@ class Traced:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *values: Any, **options: Any) -> Any:
         name = ufunc.__name__
-        if method != "__call__" or options or name not in _FUNCTIONS:
+        if method != "__call__" or options or name not in _FUNCTIONS or ufunc is not getattr(np, name, None):
             self._refuse(f"np.{name}{'' if method == '__call__' else '.' + method}")
         return _FUNCTIONS[name](self.tracer, *values)
 
@@ -402,6 +399,12 @@ def _arguments(name: str, function: Callable[..., Any]) -> list[inspect.Paramete
         if argument.name not in entries():
             refuse(name, unknown("quantity", argument.name, entries()), UnknownName)
     return arguments
+
+
+def _name(choice: Traced) -> str:
+    """The name of a choice, which is always a quantity as it is."""
+    (name,) = choice.tracer.formula(choice.term).quantities
+    return name
 
 
 def _choices(value: Any) -> tuple[str, ...]:

@@ -164,8 +164,8 @@ def test_a_number_may_be_a_quantity():
     rs.define("gain", "1", lambda tariff, cost_per_token: tariff / cost_per_token, brief="x")
     assert rs.value("gain", cost_per_token=1e-6) == 3.0
     np.testing.assert_array_equal(rs.evaluate("gain", tariff=[1.0, 4.0], cost_per_token=2), [0.5, 2])
-    rs.define("negative_zero", "s", lambda: -0.0, brief="x")
-    assert math.copysign(1, rs.value("negative_zero")) == -1
+    rs.define("zeros", "1", lambda chips: 1 / rs.math.where(chips > 0.0, -0.0, 0.0), brief="both zeros")
+    assert rs.value("zeros", chips=1) == -math.inf
 
 
 def test_functions_of_all_kinds():
@@ -390,20 +390,22 @@ def computed(tree, values):
 @given(tree=trees(), seed=st.integers(0, 2**32 - 1))
 def test_what_is_defined_is_what_numpy_computes(tree, seed):
     rng = np.random.default_rng(seed)
-    values = {name: rng.uniform(0.25, 4, 40) for name in TIMES}
+    values = {name: np.concatenate([rng.uniform(0.25, 4, 30), rng.integers(1, 5, 30) / 2]) for name in TIMES}
     with np.errstate(all="ignore"):
         expected = computed(tree, values)
+
+    def formula(pass_time, compute_time, kv_fetch_time):
+        return computed(tree, {"pass_time": pass_time, "compute_time": compute_time, "kv_fetch_time": kv_fetch_time})
+
+    along = {name: xr.DataArray(x, dims="point") for name, x in values.items()}
     with rs.definitions():
-        rs.define(
-            "tried",
-            "s",
-            lambda pass_time, compute_time, kv_fetch_time: computed(
-                tree, dict(zip(TIMES, (pass_time, compute_time, kv_fetch_time), strict=True))
-            ),
-            brief="x",
-        )
-        found = rs.evaluate("tried", **{name: xr.DataArray(x, dims="point") for name, x in values.items()})
-    np.testing.assert_array_equal(found, expected)
+        rs.define("tried", "s", formula, brief="x")
+        found = rs.evaluate("tried", **along)
+        counts = [rs.count("tried <= 1 s", prune=prune, **along) for prune in (False, True)]
+        low, high = rs.bounds("tried", **{name: (x.min(), x.max()) for name, x in values.items()})
+    np.testing.assert_array_equal(found, np.broadcast_to(expected, 60))
+    assert counts == [(found <= 1).sum()] * 2
+    assert np.isnan(low) or (low <= found.min() and found.max() <= high)
 
 
 def test_functions_by_hand():
@@ -473,6 +475,18 @@ def test_the_chosen_alternative_alone_is_needed():
     assert rs.value("reads", total_parameters=7) == 7
     with pytest.raises(errors.MissingInput, match="experts"):
         rs.value("reads", expert_reads="expected", total_parameters=7)
+    rs.define(
+        "whole_time",
+        "s",
+        lambda overlap, compute_time, weight_fetch_time, kv_fetch_time, memory_time: rs.math.choose(
+            overlap,
+            serial_kv=kv_fetch_time + rs.math.maximum(weight_fetch_time, compute_time),
+            none=memory_time + compute_time,
+            board=rs.math.maximum(memory_time, compute_time),
+        ),
+        brief="x",
+    )
+    assert rs.quantity("whole_time").formula == rs.quantity("pass_time").formula.replace("pass_time", "whole_time")
     assert rs.quantity("reads").formula == rs.quantity("fetched_parameters").formula.replace(
         "fetched_parameters", "reads"
     )
@@ -765,7 +779,7 @@ def test_no_work_without_end():
     def wrong(pass_time, kv_bytes):
         return doubled(pass_time) + kv_bytes
 
-    assert "'a part of it' is in s, but 'kv_bytes' is in byte" in str(refused("x1", "s", wrong))
+    assert "a part of the formula is in s, but 'kv_bytes' is in byte" in str(refused("x1", "s", wrong))
     longest = rs.define("longest", "s", lambda pass_time: sum([pass_time] * 998, pass_time), brief="x")
     assert rs.value("longest", pass_time=1) == 999
     assert len(str(rs.explain("longest", pass_time=1))) > 900
@@ -849,13 +863,16 @@ def test_cycles_are_refused():
 def test_what_was_remembered_is_not_used_again():
     """Redefinition and scopes reach whatever the calls keep between them."""
     question = {"batch_size": 64, "context_length": "8k", "hardware": "GB200 NVL72", "model": "lecture"}
-    rs.define("looked_at", "s", lambda pass_time: pass_time, brief="x")
+    rs.define("looked_at", "1", lambda kv_heads: kv_heads, brief="x")
+    for _ in range(2):
+        assert rs.value("looked_at", kv_heads=7, **question) == 7
+    rs.define("looked_at", "s", lambda pass_time: pass_time, brief="x", replace=True)
     for _ in range(2):
         assert rs.value("looked_at", **question) == rs.value("pass_time", **question)
         with pytest.raises(errors.IneffectiveInput):
-            rs.value("looked_at", kv_heads=1, **question)
-    rs.define("looked_at", "1", lambda kv_heads: kv_heads, brief="x", replace=True)
-    for _ in range(2):
+            rs.value("looked_at", kv_heads=7, **question)
+    with rs.definitions():
+        rs.define("looked_at", "1", lambda kv_heads: kv_heads, brief="x")
         assert rs.value("looked_at", kv_heads=7, **question) == 7
 
 
@@ -921,6 +938,17 @@ def test_a_definition_hides_one_from_outside():
         assert "it takes 'profit', which rests on the 'margin' from outside that it would hide" in told
         rs.define("margin", "USD/token", "cost_per_token * 2", brief="the user's")
         assert "profit" in entries()
+
+
+def test_a_scope_asks_what_if():
+    rs.define("margin", "USD/token", "cost_per_token * 2", brief="x")
+    rs.define("profit", "USD", "margin * 1 Mtok", brief="x")
+    with rs.definitions():
+        rs.define("margin", "USD/token", "cost_per_token * 3", brief="x", replace=True)
+        assert rs.value("profit", cost_per_token=1) == 3e6
+        assert "it is defined already" in str(refused("margin", "1", lambda: 0.7))
+        assert "it was in USD/token and would be in 1" in str(refused("margin", "1", lambda: 0.7, replace=True))
+    assert rs.value("profit", cost_per_token=1) == 2e6
 
 
 def test_definitions_are_taken_into_a_scope(answer_cost):
@@ -991,8 +1019,8 @@ print(len(found), all(found), len(made), rs.value("longer", pass_time=1))
 
 @pytest.mark.usefixtures("answer_cost")
 def test_a_pickle_carries_its_definitions(run_python):
-    day_cost = rs.define("day_cost", "USD", "answer_cost * 3 seq", brief="x")
     rs.define("other", "s", double, brief="x")
+    day_cost = rs.define("day_cost", "USD", "answer_cost * 3 seq", brief="x")
     assert [d.name for d in day_cost.definitions] == ["answer_cost", "day_cost"]
     assert pickle.loads(pickle.dumps(day_cost)) == day_cost
     code = f"""
