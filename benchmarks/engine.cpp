@@ -43,7 +43,7 @@ namespace
         for (auto _ : state)
         {
             Graph graph(cell.shape);
-            Closure closure(graph, cell.supplied);
+            Closure closure(registry(), graph, cell.supplied);
             benchmark::DoNotOptimize(graph[closure.node(quantity)].value);
         }
     }
@@ -57,7 +57,7 @@ namespace
         for (auto _ : state)
         {
             Graph graph(cell.shape);
-            Closure closure(graph, cell.supplied);
+            Closure closure(registry(), graph, cell.supplied);
             Output output{closure.node(registry().at("cost_per_token")), static_cast<double*>(block.data), {}, true};
             output.stride = result_strides(graph, graph[output.node].axes);
             store(graph, {output}, {int(state.range(4)), {}, {}});

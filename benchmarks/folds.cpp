@@ -33,7 +33,7 @@ namespace
         int node(const char* name)
         {
             if (!closure)
-                closure = std::make_unique<Closure>(graph, supplied);
+                closure = std::make_unique<Closure>(registry(), graph, supplied);
             return closure->node(registry().at(name));
         }
         Question question(int objective, AxisSet folded) { return {graph, {objective}, {{node("pass_time"), graph.constant(0.05), false}, {node("hbm_used"), node("hbm_capacity"), false}}, folded}; }

@@ -6,40 +6,41 @@
 
 namespace roofslate::binding
 {
-    // A formula over quantities, step by step: ("quantity", name), ("constant", value), or (operation, position, ...) of earlier steps.
+    // A formula over quantities, step by step: ("quantity", name), ("constant", value), or (operation, position, ...) of earlier steps;
+    // an operation may be the name of a routine. The last step is the value.
     using Formula = std::vector<py::tuple>;
     using Condition = std::tuple<Formula, std::string, Formula>; // relation: < <= == !=
 
-    inline Op op_of(const std::string& name)
+    // Such a formula as operations; input k is the quantity needs[k].
+    struct Written
     {
-        static const std::pair<const char*, Op> ops[]{{"add", Op::add}, {"sub", Op::sub}, {"mul", Op::mul}, {"div", Op::div}, {"neg", Op::neg}, {"min", Op::min}, {"max", Op::max}, {"pow", Op::pow}, {"exp", Op::exp}, {"log", Op::log}, {"sqrt", Op::sqrt}, {"ceil", Op::ceil}, {"floor", Op::floor}, {"less", Op::less}, {"less_equal", Op::less_equal}, {"equal", Op::equal}, {"both", Op::both}, {"either", Op::either}, {"select", Op::select}};
-        for (const auto& [known, op] : ops)
-            if (name == known)
-                return op;
-        throw unknown_name("operation '" + name + "'");
-    }
+        Tape tape;
+        std::vector<std::string> needs;
+    };
+    Written written(const Registry& registry, const Formula& formula);
+    // The other way round, without operations that the root does not take.
+    Formula steps_of(const Registry& registry, const Entry& entry);
 
     // A question as Python asks it; lives as long as the arrays it was asked with.
     class Asked
     {
     public:
-        Asked(const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, bool differentiated = false) : graph_(check(shape)), supplied_(supplied_by(inputs, differentiated)), closure_(graph_, supplied_) {}
+        Asked(const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, bool differentiated = false) : graph_(check(shape)), supplied_(supplied_by(current_.registry, inputs, differentiated)), closure_(current_.registry, graph_, supplied_) {}
+        const Registry& registry() const { return current_.registry; }
         Graph& graph() { return graph_; }
         Closure& closure() { return closure_; }
         int node(const Formula& formula)
         {
+            const auto [tape, needs] = written(current_.registry, formula);
             std::vector<int> nodes;
-            for (const py::tuple& step : formula)
-            {
-                const std::string op = py::cast<std::string>(step[0]);
-                const auto at = [&](std::size_t k) { return k < step.size() ? nodes.at(py::cast<std::size_t>(step[k])) : -1; };
-                if (op == "quantity")
-                    nodes.push_back(closure_.node(registry().at(py::cast<std::string>(step[1]))));
-                else if (op == "constant")
-                    nodes.push_back(graph_.constant(py::cast<double>(step[1])));
+            const auto at = [&](int position) { return position < 0 ? -1 : nodes[std::size_t(position)]; };
+            for (const Operation& o : tape.operations)
+                if (o.op == Op::input)
+                    nodes.push_back(closure_.node(current_.registry.at(needs[std::size_t(o.argument[0])])));
+                else if (o.op == Op::constant)
+                    nodes.push_back(graph_.constant(o.value));
                 else
-                    nodes.push_back(graph_.operation(op_of(op), at(1), at(2), at(3)));
-            }
+                    nodes.push_back(graph_.operation(o.op, at(o.argument[0]), at(o.argument[1]), at(o.argument[2]), o.routine));
             return nodes.back();
         }
         std::vector<Requirement> requirements(const std::vector<Condition>& conditions)
@@ -82,6 +83,7 @@ namespace roofslate::binding
                 throw axis_error("a grid has at most 9e18 points");
             return shape;
         }
+        Current current_;
         Graph graph_;
         std::vector<Supplied> supplied_;
         Closure closure_;

@@ -17,6 +17,14 @@ namespace roofslate::binding
     using Array = py::array_t<double>;
     using Input = std::tuple<std::string, Array, std::vector<std::size_t>>; // quantity, values, axes of the grid
 
+    // The registry that the caller sees, kept alive: that of its context, otherwise that of the process.
+    struct Current
+    {
+        Current();
+        py::object object; // None: the built-in quantities
+        const Registry& registry;
+    };
+
     inline auto adapted(const Array& array) // as xtensor sees it, without a copy
     {
         std::vector<std::size_t> shape;
@@ -28,13 +36,13 @@ namespace roofslate::binding
         }
         return xt::adapt(array.data(), std::size_t(array.size()), xt::no_ownership(), shape, strides);
     }
-    inline std::vector<Supplied> supplied_by(const std::vector<Input>& inputs, bool differentiated = false)
+    inline std::vector<Supplied> supplied_by(const Registry& registry, const std::vector<Input>& inputs, bool differentiated = false)
     {
         std::vector<Supplied> supplied;
         for (const auto& [name, array, axes] : inputs)
         {
-            const int quantity = registry().at(name);
-            supplied.push_back({quantity, view_of(adapted(array), axes), differentiated && !registry()[quantity].spec->is_choice()});
+            const int quantity = registry.at(name);
+            supplied.push_back({quantity, view_of(adapted(array), axes), differentiated && !registry[quantity].spec->is_choice()});
         }
         return supplied;
     }
@@ -103,6 +111,7 @@ namespace roofslate::binding
                                            " are free; nothing was computed. Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time");
     }
 
+    void bind_definitions(py::module_& m);
     void bind_folds(py::module_& m);
     void bind_derivatives(py::module_& m);
 }

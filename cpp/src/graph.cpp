@@ -87,7 +87,7 @@ namespace roofslate
         return shared(n);
     }
 
-    Closure::Closure(Graph& graph, const std::vector<Supplied>& supplied) : graph_(graph), node_of_(std::size_t(registry().size()), -1), used_(std::size_t(registry().size()), 0)
+    Closure::Closure(const Registry& registry, Graph& graph, const std::vector<Supplied>& supplied) : registry_(registry), graph_(graph), node_of_(std::size_t(registry.size()), -1), used_(std::size_t(registry.size()), 0)
     {
         positions_.reserve(256), path_.reserve(32), visited_.reserve(64);
         for (const Supplied& s : supplied)
@@ -101,7 +101,7 @@ namespace roofslate
         used_[std::size_t(quantity)] = 1;
         if (const int known = node_of_[std::size_t(quantity)]; known >= 0)
             return known;
-        const Entry& e = registry()[quantity];
+        const Entry& e = registry_[quantity];
         for (const int q : path_)
             if (q == quantity)
                 throw std::logic_error("the quantity " + std::string(e.name) + " needs itself");
@@ -161,8 +161,8 @@ namespace roofslate
     {
         std::string chain;
         for (auto q = path_.rbegin(); q != path_.rend(); ++q)
-            chain += (chain.empty() ? "" : " <- ") + std::string(registry()[*q].name);
-        const Entry& e = registry()[quantity];
+            chain += (chain.empty() ? "" : " <- ") + std::string(registry_[*q].name);
+        const Entry& e = registry_[quantity];
         std::string text = "missing input '" + std::string(e.name) + "' (" + e.spec->brief;
         text += std::string(e.spec->unit) == "1" ? ")" : std::string(", in ") + e.spec->unit + ")";
         if (path_.size() > 1)

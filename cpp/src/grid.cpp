@@ -29,7 +29,7 @@ namespace roofslate
             supplied.push_back({registry().at(name), view_of(input.values, axes)});
         }
         Graph graph(shape);
-        Closure closure(graph, supplied);
+        Closure closure(registry(), graph, supplied);
         std::vector<Output> outputs;
         std::vector<Labelled> results(quantities.size());
         for (std::size_t k = 0; k < quantities.size(); ++k)
@@ -55,7 +55,7 @@ namespace roofslate
         std::vector<Supplied> supplied;
         for (const auto& [name, x] : inputs)
             supplied.push_back({registry().at(name), {&x, 0, {}}});
-        Closure closure(graph, supplied);
+        Closure closure(registry(), graph, supplied);
         return graph[closure.node(registry().at(quantity))].value;
     }
 }

@@ -12,33 +12,6 @@ using namespace roofslate::binding;
 
 namespace
 {
-    py::dict described(const Entry& e)
-    {
-        const auto name_or_none = [](int i) { return i < 0 ? py::object(py::none()) : py::object(py::str(registry()[i].name.data(), registry()[i].name.size())); };
-        py::list choices, needs;
-        for (const char* c : e.spec->choices)
-            if (c)
-                choices.append(c);
-        for (const int n : e.needs)
-            needs.append(name_or_none(n));
-        py::dict d;
-        d["name"] = std::string(e.name), d["theme"] = std::string(e.theme);
-        d["symbol"] = e.spec->symbol, d["unit"] = e.spec->unit, d["brief"] = e.spec->brief, d["source"] = e.spec->source;
-        d["computed"] = e.computed(), d["low"] = e.spec->low, d["high"] = e.spec->high, d["above_low"] = e.spec->above_low;
-        d["default"] = e.spec->has_default ? py::object(py::float_(e.spec->default_value)) : py::object(py::none());
-        d["choices"] = py::tuple(choices), d["needs"] = py::tuple(needs);
-        d["fallback"] = name_or_none(e.fallback), d["bound"] = name_or_none(e.bound);
-        d["formula"] = formula_of_entry(e, Notation::text), d["latex"] = formula_of_entry(e, Notation::latex);
-        return d;
-    }
-    py::list list_quantities()
-    {
-        py::list all;
-        for (int i = 0; i < registry().size(); ++i)
-            all.append(described(registry()[i]));
-        return all;
-    }
-
     // The node's value as Python shows it: a choice is its name.
     py::object shown(const Spec& spec, double x)
     {
@@ -49,7 +22,7 @@ namespace
     bool in_range(const Spec& s, double x) { return x >= s.low && x <= s.high && !(s.above_low && x == s.low); }
 
     // Plain numbers in range under known names, or nothing: whatever else there is to say, the Python side says.
-    std::optional<std::vector<Supplied>> plain_numbers(const py::dict& inputs, std::vector<double>& values)
+    std::optional<std::vector<Supplied>> plain_numbers(const Registry& registry, const py::dict& inputs, std::vector<double>& values)
     {
         std::vector<Supplied> supplied;
         supplied.reserve(inputs.size());
@@ -64,7 +37,7 @@ namespace
                 PyErr_Clear();
                 return {};
             }
-            const int quantity = registry().find({name, std::size_t(length)});
+            const int quantity = registry.find({name, std::size_t(length)});
             double& x = values[k++];
             if (PyFloat_CheckExact(given.ptr()))
                 x = PyFloat_AS_DOUBLE(given.ptr());
@@ -79,12 +52,12 @@ namespace
             }
             else
                 return {};
-            if (quantity < 0 || registry()[quantity].spec->is_choice() || !in_range(*registry()[quantity].spec, x))
+            if (quantity < 0 || registry[quantity].spec->is_choice() || !in_range(*registry[quantity].spec, x))
                 return {};
             supplied.push_back({quantity, {&x, 0, {}}});
         }
         for (const Supplied& s : supplied)
-            if (const int bound = registry()[s.quantity].bound; bound >= 0)
+            if (const int bound = registry[s.quantity].bound; bound >= 0)
                 for (const Supplied& other : supplied)
                     if (other.quantity == bound && *s.view.data > *other.view.data)
                         return {};
@@ -92,17 +65,21 @@ namespace
     }
     py::object plain_value(const std::string& name, const py::dict& inputs)
     {
+        const Current current;
+        const Registry& registry = current.registry;
         std::vector<double> values;
-        const int quantity = registry().find(name);
-        const auto supplied = plain_numbers(inputs, values);
+        const int quantity = registry.find(name);
+        const auto supplied = plain_numbers(registry, inputs, values);
         if (quantity < 0 || !supplied)
             return py::reinterpret_borrow<py::object>(Py_NotImplemented);
         Graph graph({});
-        Closure closure(graph, *supplied);
-        return shown(*registry()[quantity].spec, graph[closure.node(quantity)].value);
+        Closure closure(registry, graph, *supplied);
+        return shown(*registry[quantity].spec, graph[closure.node(quantity)].value);
     }
     double number(const std::string& name, const py::dict& inputs) // inputs have been checked; choices are positions
     {
+        const Current current;
+        const Registry& registry = current.registry;
         std::vector<double> values(inputs.size());
         std::vector<Supplied> supplied;
         supplied.reserve(inputs.size());
@@ -110,43 +87,47 @@ namespace
         {
             double& x = values[supplied.size()];
             x = py::cast<double>(given);
-            supplied.push_back({registry().at(py::cast<std::string_view>(key)), {&x, 0, {}}});
+            supplied.push_back({registry.at(py::cast<std::string_view>(key)), {&x, 0, {}}});
         }
         Graph graph({});
-        Closure closure(graph, supplied);
-        return graph[closure.node(registry().at(name))].value;
+        Closure closure(registry, graph, supplied);
+        return graph[closure.node(registry.at(name))].value;
     }
     // Every quantity that the answer takes, in order of computation, with its value.
     py::list chain(const std::string& name, const std::map<std::string, double>& inputs)
     {
+        const Current current;
+        const Registry& registry = current.registry;
         std::vector<Supplied> supplied;
         for (const auto& [input, x] : inputs)
-            supplied.push_back({registry().at(input), {&x, 0, {}}});
+            supplied.push_back({registry.at(input), {&x, 0, {}}});
         Graph graph({});
-        Closure closure(graph, supplied);
-        closure.node(registry().at(name));
+        Closure closure(registry, graph, supplied);
+        closure.node(registry.at(name));
         py::list steps;
         for (const int q : closure.visited())
-            steps.append(py::make_tuple(std::string(registry()[q].name), graph[closure.node(q)].value));
+            steps.append(py::make_tuple(std::string(registry[q].name), graph[closure.node(q)].value));
         return steps;
     }
     // Names of the supplied quantities that the wanted ones take. `arrays` are supplied, but not numbers.
     std::vector<std::string> used(const std::vector<std::string>& wanted, const std::map<std::string, double>& numbers, const std::vector<std::string>& arrays)
     {
         static const double anything[2] = {0, 1};
+        const Current current;
+        const Registry& registry = current.registry;
         std::vector<Supplied> supplied;
         for (const auto& [input, x] : numbers)
-            supplied.push_back({registry().at(input), {&x, 0, {}}});
+            supplied.push_back({registry.at(input), {&x, 0, {}}});
         for (const std::string& input : arrays)
-            supplied.push_back({registry().at(input), {anything, 1, {1}}});
+            supplied.push_back({registry.at(input), {anything, 1, {1}}});
         Graph graph({2});
-        Closure closure(graph, supplied);
+        Closure closure(registry, graph, supplied);
         for (const std::string& name : wanted)
-            closure.node(registry().at(name));
+            closure.node(registry.at(name));
         std::vector<std::string> names;
         for (const Supplied& s : supplied)
             if (closure.was_used(s.quantity))
-                names.emplace_back(registry()[s.quantity].name);
+                names.emplace_back(registry[s.quantity].name);
         return names;
     }
 
@@ -177,17 +158,19 @@ namespace
     // Which rows of a table hold a value outside of its range, or above its bound.
     py::array_t<bool> bad_rows(std::size_t rows, const std::vector<std::tuple<std::string, Array>>& columns)
     {
+        const Current current;
+        const Registry& registry = current.registry;
         py::array_t<bool> result{py::ssize_t(rows)};
         bool* const bad = result.mutable_data();
         std::fill(bad, bad + rows, false);
         for (const auto& [name, column] : columns)
         {
-            const Entry& e = registry()[registry().at(name)];
+            const Entry& e = registry[registry.at(name)];
             const auto x = column.unchecked<1>();
             for (std::size_t i = 0; i < rows; ++i)
                 bad[i] = bad[i] || !in_range(*e.spec, x(py::ssize_t(i)));
             for (const auto& [other, limits] : columns)
-                if (e.bound == registry().at(other))
+                if (e.bound == registry.at(other))
                 {
                     const auto limit = limits.unchecked<1>();
                     for (std::size_t i = 0; i < rows; ++i)
@@ -200,12 +183,14 @@ namespace
     // The engine's own call, over and over: what a C++ caller waits for, plan included.
     void repeat_engine(const std::string& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, Array& out, int calls)
     {
-        const std::vector<Supplied> supplied = supplied_by(inputs);
+        const Current current;
+        const Registry& registry = current.registry;
+        const std::vector<Supplied> supplied = supplied_by(registry, inputs);
         for (int call = 0; call < calls; ++call)
         {
             Graph graph(shape);
-            Closure closure(graph, supplied);
-            Output o{closure.node(registry().at(wanted)), out.mutable_data(), {}, true};
+            Closure closure(registry, graph, supplied);
+            Output o{closure.node(registry.at(wanted)), out.mutable_data(), {}, true};
             if (out.ndim() != py::ssize_t(shape.size()) || !std::equal(shape.begin(), shape.end(), out.shape()) || graph.points(graph[o.node].axes) != std::size_t(out.size()))
                 throw axis_error("out must have the shape of the grid, and the quantity must vary along all of it");
             for (std::size_t d = 0; d < shape.size(); ++d)
@@ -220,18 +205,20 @@ namespace
         const std::size_t size = single ? sizeof(float) : sizeof(double);
         if (shape.size() > most_axes)
             throw axis_error("a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size()) + " were given");
-        const std::vector<Supplied> supplied = supplied_by(inputs);
+        const Current current;
+        const Registry& registry = current.registry;
+        const std::vector<Supplied> supplied = supplied_by(registry, inputs);
         Inspector inspector;
         const auto view_of_column = [&](int quantity) -> const View* {
             for (const Supplied& s : supplied)
-                if (s.quantity == quantity && s.view.axes && std::find(columns.begin(), columns.end(), registry()[quantity].name) != columns.end())
+                if (s.quantity == quantity && s.view.axes && std::find(columns.begin(), columns.end(), registry[quantity].name) != columns.end())
                     return &s.view;
             return nullptr;
         };
         for (const std::string& column : columns)
         {
-            const Entry& e = registry()[registry().at(column)];
-            const View* const view = view_of_column(registry().at(column));
+            const Entry& e = registry[registry.at(column)];
+            const View* const view = view_of_column(registry.at(column));
             if (shape.size() != 1 || !view || (shape[0] > 1 && view->stride[0] != 1))
                 throw axis_error("column '" + column + "' is not one contiguous axis");
             inspector.add(*e.spec, *view);
@@ -239,12 +226,12 @@ namespace
                 inspector.add_bound(*view, *limit);
         }
         Graph graph(shape);
-        Closure closure(graph, supplied);
+        Closure closure(registry, graph, supplied);
         std::vector<Output> outputs;
         double bytes = 0; // of a grid beyond all memory they may not fit an integer
         for (const std::string& name : wanted)
         {
-            outputs.push_back({closure.node(registry().at(name)), nullptr, {}, true});
+            outputs.push_back({closure.node(registry.at(name)), nullptr, {}, true});
             double points = 1;
             for (std::size_t a = 0; a < shape.size(); ++a)
                 points *= graph[outputs.back().node].axes >> a & 1 ? double(shape[a]) : 1;
@@ -331,16 +318,8 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
     for (const std::string_view word : reserved_words)
         reserved.append(py::str(word.data(), word.size()));
     m.attr("RESERVED_WORDS") = py::frozenset(reserved);
-    m.def("quantities", &list_quantities, "Every quantity of the registry, described.");
     m.def("value", &plain_value, py::arg("quantity"), py::arg("inputs"), "One value from plain numbers; NotImplemented where the inputs are anything else.");
     m.def("number", &number, py::arg("quantity"), py::arg("inputs"), "One value from checked numbers.");
-    m.def("unit_of", [](const std::string& name) { return registry()[registry().at(name)].spec->unit; }, py::arg("quantity"), "A quantity's unit.");
-    m.def("choices_of", [](const std::string& name) {
-        py::list words;
-        for (const char* c : registry()[registry().at(name)].spec->choices)
-            if (c)
-                words.append(c);
-        return py::tuple(words); }, py::arg("quantity"), "The words that a choice takes.");
     m.def("chain", &chain, py::arg("quantity"), py::arg("inputs"), "The quantities that an answer takes, in order of computation, with their values.");
     m.def("used", &used, py::arg("quantities"), py::arg("numbers"), py::arg("arrays"), "The supplied quantities that the wanted ones take.");
     m.def(
@@ -354,10 +333,11 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
     m.def(
         "apply_formula",
         [](const std::string& name, const std::vector<double>& needs, const std::vector<std::string>& symbols, bool latex) {
-            const Entry& e = registry()[registry().at(name)];
+            const Current current;
+            const Entry& e = current.registry[current.registry.at(name)];
             if (!e.computed() || needs.size() != e.needs.size() || symbols.size() != e.needs.size())
                 throw py::value_error("apply_formula: a value and a symbol for each need of a computed quantity");
-            const Applied applied = apply_formula(e, needs, symbols, latex ? Notation::latex : Notation::text);
+            const Applied applied = apply_formula(current.registry, e, needs, symbols, latex ? Notation::latex : Notation::text);
             py::list decisions;
             for (const Decision& d : applied.decisions)
                 decisions.append(py::make_tuple(d.maximum, d.winner, d.winner_value, d.loser, d.loser_value));
@@ -366,6 +346,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
         py::arg("quantity"), py::arg("needs"), py::arg("symbols"), py::arg("latex"),
         "What choices leave of a formula, with given symbols; what its max and min chose: (maximum, winner, its value, loser, its value); conditions that hold.");
     m.def("count_outside", &count_outside, py::arg("values"), py::arg("low"), py::arg("high"), py::arg("above_low"), "How many values lie outside of a range.");
+    bind_definitions(m);
     bind_folds(m);
     bind_derivatives(m);
     m.def("instruction_set", [] { return instruction_set().name; }, "The instruction set in use.");

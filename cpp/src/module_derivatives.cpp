@@ -10,17 +10,18 @@ namespace roofslate::binding
         std::vector<std::string> numbers_taken(const Formula& formula, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs)
         {
             Asked asked(shape, inputs);
+            const Registry& registry = asked.registry();
             asked.node(formula);
             std::vector<std::string> names;
             const auto add = [&](int quantity) {
-                if (!registry()[quantity].spec->is_choice())
-                    names.emplace_back(registry()[quantity].name);
+                if (!registry[quantity].spec->is_choice())
+                    names.emplace_back(registry[quantity].name);
             };
             for (const auto& input : inputs)
-                if (const int quantity = registry().at(std::get<0>(input)); asked.closure().was_used(quantity))
+                if (const int quantity = registry.at(std::get<0>(input)); asked.closure().was_used(quantity))
                     add(quantity);
             for (const int quantity : asked.closure().visited())
-                if (!registry()[quantity].computed() && registry()[quantity].fallback < 0)
+                if (!registry[quantity].computed() && registry[quantity].fallback < 0)
                     add(quantity);
             return names;
         }
@@ -35,14 +36,14 @@ namespace roofslate::binding
             return Error("NoDerivative", "no derivative by " + names + ": the function " + refused.routine->name + " has none in its " + ordinal(refused.argument) + " argument; choose other inputs with to=");
         }
         // What is equal at a kink, and in which quantity.
-        py::tuple told(const KinkPoints& kink, const Closure& closure)
+        py::tuple told(const KinkPoints& kink, Asked& asked)
         {
-            for (const Closure::Turn& turn : closure.turns())
+            for (const Closure::Turn& turn : asked.closure().turns())
                 if (turn.node == kink.node)
                 {
                     std::vector<std::string> symbols;
                     for (const int need : turn.entry->needs)
-                        symbols.emplace_back(registry()[need].name);
+                        symbols.emplace_back(asked.registry()[need].name);
                     const Operation& o = turn.entry->tape.operations[std::size_t(turn.position)];
                     const auto side = [&](std::size_t k) { return print(turn.entry->tape, o.argument[k], symbols, Notation::text); };
                     return py::make_tuple(std::string(turn.entry->name), side(0), side(1), kink.points);
@@ -61,7 +62,7 @@ namespace roofslate::binding
             std::vector<int> nodes;
             for (const std::string& name : to)
             {
-                const int quantity = registry().at(name);
+                const int quantity = asked.registry().at(name);
                 nodes.push_back(asked.closure().was_used(quantity) ? asked.closure().node(quantity) : -1);
             }
             const AxisSet axes = graph[output].axes;
@@ -115,7 +116,7 @@ namespace roofslate::binding
             }
             py::list kinks;
             for (const KinkPoints& kink : found.kinks)
-                kinks.append(told(kink, asked.closure()));
+                kinks.append(told(kink, asked));
             return py::make_tuple(array, own, kinks);
         }
     }

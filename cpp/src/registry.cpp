@@ -9,13 +9,13 @@ namespace roofslate
 
     Registry::Registry()
     {
-#define ROOFSLATE_APPEND(theme) append_##theme(entries_);
+        const auto all = std::make_shared<std::vector<Entry>>();
+#define ROOFSLATE_APPEND(theme) append_##theme(*all);
         ROOFSLATE_THEMES(ROOFSLATE_APPEND)
 #undef ROOFSLATE_APPEND
-        for (int i = 0; i < size(); ++i)
-            if (!index_.emplace(entries_[std::size_t(i)].name, i).second)
-                throw std::logic_error("two quantities are called " + std::string(entries_[std::size_t(i)].name));
-        for (Entry& e : entries_)
+        for (const Entry& e : *all)
+            append({all, &e});
+        for (Entry& e : *all)
         {
             for (const std::string_view need : e.need_names)
                 e.needs.push_back(at(need));
@@ -24,6 +24,40 @@ namespace roofslate
             if (!e.spec->bound.empty())
                 e.bound = at(e.spec->bound);
         }
+    }
+    namespace
+    {
+        struct Defined // an entry and what it points to
+        {
+            explicit Defined(Definition d) : definition(std::move(d)), spec(definition.symbol.c_str(), definition.unit.c_str(), definition.brief.c_str(), definition.source.c_str())
+            {
+                entry.name = definition.name, entry.theme = "defined", entry.spec = &spec;
+                entry.need_names.assign(definition.needs.begin(), definition.needs.end());
+                entry.tape = std::move(definition.tape), entry.root = definition.root;
+            }
+            Definition definition;
+            Spec spec;
+            Entry entry;
+        };
+    }
+    Registry::Registry(const Registry& base, std::vector<Definition> definitions) : entries_(base.entries_), index_(base.index_), routines_(base.routines_)
+    {
+        for (Definition& d : definitions)
+        {
+            const auto defined = std::make_shared<Defined>(std::move(d));
+            for (const std::string_view need : defined->entry.need_names)
+                defined->entry.needs.push_back(at(need));
+            append({defined, &defined->entry});
+        }
+    }
+    void Registry::append(std::shared_ptr<const Entry> entry)
+    {
+        if (!index_.emplace(entry->name, size()).second)
+            throw std::logic_error("two quantities are called " + std::string(entry->name));
+        for (const Operation& o : entry->tape.operations)
+            if (o.routine)
+                routines_.emplace(o.routine->name, o.routine);
+        entries_.push_back(std::move(entry));
     }
     int Registry::find(std::string_view name) const
     {
@@ -37,6 +71,11 @@ namespace roofslate
             throw unknown_name("unknown quantity '" + std::string(name) + "'");
         return i;
     }
+    const Routine* Registry::routine(std::string_view name) const
+    {
+        const auto it = routines_.find(name);
+        return it == routines_.end() ? nullptr : it->second;
+    }
     const Registry& registry()
     {
         static const Registry r;
@@ -44,25 +83,25 @@ namespace roofslate
     }
     namespace
     {
-        Inscription inscribed(const Entry& entry, const std::vector<std::string>& symbols)
+        Inscription inscribed(const Registry& registry, const Entry& entry, const std::vector<std::string>& symbols)
         {
             Inscription inputs{symbols, {}};
             for (const int need : entry.needs)
             {
-                const Spec& spec = *registry()[need].spec;
+                const Spec& spec = *registry[need].spec;
                 inputs.words.push_back(spec.is_choice() ? spec.choices.data() : nullptr);
             }
             return inputs;
         }
     }
-    std::string formula_of_entry(const Entry& entry, Notation notation)
+    std::string formula_of_entry(const Registry& registry, const Entry& entry, Notation notation)
     {
         if (!entry.computed())
             return "";
         std::vector<std::string> symbols;
         for (const int need : entry.needs)
-            symbols.emplace_back(notation == Notation::latex ? registry()[need].spec->symbol : std::string(registry()[need].name));
-        const Inscription inputs = inscribed(entry, symbols);
+            symbols.emplace_back(notation == Notation::latex ? registry[need].spec->symbol : std::string(registry[need].name));
+        const Inscription inputs = inscribed(registry, entry, symbols);
         const std::string left = notation == Notation::latex ? entry.spec->symbol : std::string(entry.name);
         return left + " = " + print(entry.tape, entry.root, inputs, notation);
     }
@@ -73,7 +112,7 @@ namespace roofslate
         class Application
         {
         public:
-            Application(const Entry& entry, const std::vector<double>& needs) : entry_(entry), needs_(needs) {}
+            Application(const Registry& registry, const Entry& entry, const std::vector<double>& needs) : registry_(registry), entry_(entry), needs_(needs) {}
             const Tape& tape() const { return tape_; }
 
             struct Part
@@ -88,7 +127,7 @@ namespace roofslate
                 if (o.op == Op::input)
                 {
                     const std::size_t k = std::size_t(o.argument[0]);
-                    return {tape_.push(o), needs_[k], registry()[entry_.needs[k]].spec->is_choice()};
+                    return {tape_.push(o), needs_[k], registry_[entry_.needs[k]].spec->is_choice()};
                 }
                 if (o.op == Op::constant)
                     return {tape_.push(o), o.value, true};
@@ -140,6 +179,7 @@ namespace roofslate
                 int a, b;
                 double a_value, b_value;
             };
+            const Registry& registry_;
             const Entry& entry_;
             const std::vector<double>& needs_;
             Tape tape_;
@@ -147,11 +187,11 @@ namespace roofslate
             std::vector<std::pair<int, bool>> conditions_;
         };
     }
-    Applied apply_formula(const Entry& entry, const std::vector<double>& needs, const std::vector<std::string>& symbols, Notation notation)
+    Applied apply_formula(const Registry& registry, const Entry& entry, const std::vector<double>& needs, const std::vector<std::string>& symbols, Notation notation)
     {
-        Application application(entry, needs);
+        Application application(registry, entry, needs);
         const int root = application.copy(entry.root).position;
-        const Inscription inputs = inscribed(entry, symbols);
+        const Inscription inputs = inscribed(registry, entry, symbols);
         return {print(application.tape(), root, inputs, notation), application.decisions(inputs, notation), application.conditions(inputs, notation)};
     }
 }

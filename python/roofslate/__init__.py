@@ -1,7 +1,7 @@
 """Roofslate: how frontier LLMs are trained and served, and what that costs, from first principles.
 
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation.
-`quantities()` lists what there is; `hardware`, `models`, `prices`, `api_prices`, `storage` are
+`quantities()` lists what there is, `define` adds to it; `hardware`, `models`, `prices`, `api_prices`, `storage` are
 catalogs of sourced numbers.
 """
 
@@ -11,10 +11,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from roofslate import charts, ciphers, errors, scaling, schedules
+    from roofslate import charts, ciphers, errors, math, scaling, schedules
     from roofslate.cards import flashcards
     from roofslate.catalogs import Preset, api_prices, hardware, load_presets, models, prices, storage
     from roofslate.checklist import answers
+    from roofslate.definition import define, definitions
     from roofslate.derivatives import gradient, sensitivity
     from roofslate.errors import RoofslateError, RoofslateWarning
     from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
@@ -44,6 +45,8 @@ __all__ = [
     "claims",
     "clear_pool",
     "count",
+    "define",
+    "definitions",
     "errors",
     "evaluate",
     "explain",
@@ -57,6 +60,7 @@ __all__ = [
     "lecture",
     "linspace",
     "load_presets",
+    "math",
     "models",
     "pareto",
     "plot",
@@ -79,6 +83,7 @@ _HOMES = {
     "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "models", "prices", "storage"),
     "checklist": ("answers",),
     "derivatives": ("gradient", "sensitivity"),
+    "definition": ("define", "definitions"),
     "errors": ("RoofslateError", "RoofslateWarning"),
     "evaluation": ("clear_pool", "evaluate", "frame", "to_units", "value"),
     "explanation": ("Explanation", "explain"),
@@ -91,7 +96,7 @@ _HOMES = {
     "units": ("geomspace", "linspace"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("charts", "ciphers", "errors", "scaling", "schedules")
+_MODULES = ("charts", "ciphers", "errors", "math", "scaling", "schedules")
 
 
 def __getattr__(name: str) -> Any:

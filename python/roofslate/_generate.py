@@ -57,10 +57,12 @@ def _stub() -> str:
     return (
         "# Written by python -m roofslate._generate.\n"
         "from collections.abc import Mapping, Sequence\n"
+        "from contextvars import ContextVar\n"
         "from typing import Any, Literal, TypeAlias\n\n"
         "import numpy as np\n"
         "import numpy.typing as npt\n\n"
-        f"QuantityName: TypeAlias = Literal[\n{names}]\n\nRESERVED_WORDS: frozenset[str]\n\n" + "".join(functions)
+        f"QuantityName: TypeAlias = Literal[\n{names}]\n\nRESERVED_WORDS: frozenset[str]\nSCOPE: ContextVar[Any]\n\n"
+        + "".join(functions)
     )
 
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from roofslate.definition import within
 from roofslate.engine import compute, run, thread_count
 from roofslate.inputs import Grid, Input, check_bounds, check_effect, encoded_numbers
-from roofslate.registry import lookup
+from roofslate.registry import Definition, current, lookup
 
 __all__ = ["Chunks", "Part", "Task", "evaluate", "single"]
 
@@ -34,6 +35,7 @@ class Part:
     constants: dict[str, float]
     arrays: tuple[tuple[str, tuple[str, ...], dict[str, Any] | None], ...]  # name, axes, attributes of unread numbers
     idle: tuple[tuple[str, tuple[str, ...]], ...]  # arrays that the formulas name, but that change nothing
+    definitions: tuple[Definition, ...]  # that the quantities rest on
 
     def grid(self, chunks: Sequence[Any]) -> Grid:
         """The grid of one task, from a chunk of each array."""
@@ -65,6 +67,7 @@ class Chunks:
         import dask.array as da
 
         self.grid = grid
+        self.definitions = current().definitions_of([*wanted, *grid.inputs])
         used = check_effect(grid, wanted)
         bounds = {q.bound for q in map(lookup, used)}
         self.used = {n: i for n, i in grid.inputs.items() if n in used or n in bounds or i.quantity.bound in used}
@@ -100,7 +103,7 @@ class Chunks:
                 chunks += [self.arrays[name], i.dims]
             else:
                 idle.append((name, i.dims))
-        return Part(sizes, constants, tuple(arrays), tuple(idle)), chunks
+        return Part(sizes, constants, tuple(arrays), tuple(idle), self.definitions), chunks
 
 
 def single(grid: Grid) -> Grid:
@@ -124,7 +127,8 @@ class _Evaluate(Task):
     threads: int
 
     def __call__(self, *chunks: Any) -> Any:
-        return self.all(chunks)[0][0]
+        with within(self.part.definitions):
+            return self.all(chunks)[0][0]
 
     def all(self, chunks: Sequence[Any] = ()) -> Results:
         results = compute(

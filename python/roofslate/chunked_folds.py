@@ -16,6 +16,7 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.chunked import Chunks, Part, Task, single
+from roofslate.definition import within
 from roofslate.engine import run, thread_count
 from roofslate.inputs import Grid, Input, Values, spread
 
@@ -47,10 +48,11 @@ class _Fold(Task, abc.ABC):
     def __call__(self, *blocks: Any) -> Any:
         arrays, rest = blocks[: len(self.part.arrays)], blocks[len(self.part.arrays) :]
         question = copy.copy(self.question)
-        question.grid = self.part.grid(arrays)
         starts = {dim: int(positions[0]) for dim, positions in zip(self.split, rest, strict=False)}
-        shape = [1 if dim in question.folded else question.grid.sizes[dim] for dim in self.own]
-        return self.folded(question, starts, *rest[len(self.split) :]).reshape((*shape, -1))
+        with within(self.part.definitions):
+            question.grid = self.part.grid(arrays)
+            shape = [1 if dim in question.folded else question.grid.sizes[dim] for dim in self.own]
+            return self.folded(question, starts, *rest[len(self.split) :]).reshape((*shape, -1))
 
     @abc.abstractmethod
     def folded(self, question: Question, starts: Mapping[str, int]) -> Any:

@@ -18,16 +18,15 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, cast
 
 from roofslate import units
 from roofslate.errors import InputTypeError, RoofslateError, UnitError, UnknownName, shown, unknown
+from roofslate.expressions import Formula, Recorder, Term
 from roofslate.inputs import PRESETS
 from roofslate.registry import entries
 
-__all__ = ["Condition", "ConditionError", "Formula", "Step", "parse_conditions", "parse_formula"]
-
-Step = tuple[str, str] | tuple[str, float] | tuple[str, int] | tuple[str, int, int]
+__all__ = ["WORDS", "Condition", "ConditionError", "Formula", "parse_conditions", "parse_formula"]
 
 MOST_CHARACTERS = 10_000
 MOST_BRACKETS = 40
@@ -35,28 +34,6 @@ MOST_BRACKETS = 40
 
 class ConditionError(RoofslateError, ValueError):
     """A condition or a formula that cannot be read."""
-
-
-@dataclass(frozen=True)
-class Formula:
-    """A value computed from quantities, step by step.
-
-    Attributes
-    ----------
-    steps : tuple of tuple
-        In order of computation, each step once; the last is the value. A step is ``("quantity", name)``,
-        ``("constant", value)`` in base units, or an operation with the positions of the steps that it takes:
-        ``("neg", i)``, ``("sqrt", i)``, ``("exp", i)``, ``("log", i)``, ``("add", i, j)``, ``("sub", i, j)``,
-        ``("mul", i, j)``, ``("div", i, j)``, ``("min", i, j)``, ``("max", i, j)``.
-    unit : str
-        Unit of the value, made of base units, as `roofslate.units.spell` writes it.
-    quantities : tuple of str
-        The quantities that it needs, in the order in which they are first named.
-    """
-
-    steps: tuple[Step, ...]
-    unit: str
-    quantities: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -179,44 +156,50 @@ _RELATIONS = ("<", "<=", ">", ">=", "==", "!=")
 _ONE_ARGUMENT = ("sqrt", "exp", "log")
 _FUNCTIONS = ("min", "max", *_ONE_ARGUMENT)
 _INFINITY = ("inf", "infinity")
+_MISPLACED = ("and", "or", "not", "if", "else", "in", "is")
+WORDS = frozenset({*_FUNCTIONS, *_INFINITY, *_MISPLACED, "nan", "per"})  # that mean something of their own
 
 
 # ---------------------------------------------------------------------------------------------------------- values
 
 
-class _Steps:
-    """The steps of one formula; an equal step is kept once."""
-
-    def __init__(self) -> None:
-        self.positions: dict[Step, int] = {}
-
-    def add(self, step: Step) -> int:
-        return self.positions.setdefault(step, len(self.positions))
-
-
 @dataclass(frozen=True)
-class _Value:
-    """A part of an expression: the step that computes it, its place in the text, and its unit."""
+class _Value(Term):
+    """A part of an expression, and its place in the text."""
 
-    position: int
-    start: int
-    end: int
-    unit: str = "1"
-    written: bool = False  # numbers alone: what they count may be left out of the unit
-    everywhere: bool = False  # zero and infinity
+    start: int = 0
+    end: int = 0
     literal: str = ""  # the text of a number that stands alone
     plain: bool = False  # such a number without a unit
-    choices: tuple[str, ...] = ()
-    word: str = ""  # a quoted word, with its quotes
+    quoted: str = ""  # a quoted word, with its quotes
 
 
-def _common(a: _Value, b: _Value) -> str | None:
-    """The unit that two values share; None where they share none."""
-    if a.unit == b.unit or b.everywhere or (b.written and units.fits(b.unit, a.unit)):
-        return a.unit
-    if a.everywhere or (a.written and units.fits(a.unit, b.unit)):
-        return b.unit
-    return None
+class _Steps(Recorder):
+    """The steps of one formula, in the words of its text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    def told(self, term: Term) -> str:
+        value = cast("_Value", term)
+        text = self.text[value.start : value.end]
+        return repr(text if len(text) <= 40 else text[:37] + "...")
+
+    def hint(self, a: Term, b: Term) -> str:
+        one, other = cast("_Value", a), cast("_Value", b)
+        return "" if one.literal and other.literal else _unit_hint(one, b.unit) + _unit_hint(other, a.unit)
+
+
+def _unit_hint(value: _Value, unit: str) -> str:
+    """Why a number cannot stand for this unit, in the words of inputs."""
+    if not value.literal:
+        return ""
+    try:
+        units.parse(value.literal, unit)
+    except UnitError as error:
+        return f"; {error}"
+    return f"; a number without a unit stands for {unit} only as a whole side of a comparison"
 
 
 # ---------------------------------------------------------------------------------------------------------- parser
@@ -230,7 +213,7 @@ class _Parser:
         self.kind = kind
         self.tokens: list[_Token] = []
         self.at = 0
-        self.steps = _Steps()
+        self.steps = _Steps(self.text)
         self.brackets = 0
         self.calls = 0
         self.after_unit: int | None = None  # position of the token after the last number with a unit
@@ -245,25 +228,14 @@ class _Parser:
         where = "at the end" if place.kind == "end" else f"at {shown(place.text)}, character {place.start + 1}"
         raise (error or ConditionError)(f"{self.kind} {shown(self.text)}, {where}: {problem}") from None
 
-    def quoted(self, value: _Value) -> str:
-        text = self.text[value.start : value.end]
-        return repr(text if len(text) <= 40 else text[:37] + "...")
-
-    def unlike(self, a: _Value, b: _Value, token: _Token) -> NoReturn:
-        """Refuse two values of unlike units."""
-        told = [f"{self.quoted(v)} is {'a number (unit 1)' if v.unit == '1' else f'in {v.unit}'}" for v in (a, b)]
-        hint = "" if a.literal and b.literal else self.hint(a, b.unit) + self.hint(b, a.unit)
-        self.fail(f"{told[0]}, but {told[1]}{hint}", token, UnitError)
-
-    def hint(self, value: _Value, unit: str) -> str:
-        """Why a number cannot stand for this unit, in the words of inputs."""
-        if not value.literal:
-            return ""
+    def compute(self, operation: str, values: Sequence[_Value], token: _Token) -> _Value:
+        """What an operation at this place gives."""
         try:
-            units.parse(value.literal, unit)
+            term = self.steps.operation(operation, *map(self.number, values))
         except UnitError as error:
-            return f"; {error}"
-        return f"; a number without a unit stands for {unit} only as a whole side of a comparison"
+            self.fail(error, token, UnitError)
+        start, end = values[0].start, values[-1].end
+        return _Value(term.position, term.unit, term.written, term.everywhere, start=start, end=end)
 
     # ------------------------------------------------------------------------------------------------------ tokens
 
@@ -307,7 +279,7 @@ class _Parser:
 
     def formula(self, unit: str | None) -> Formula:
         value, formula = self.side()
-        if value.choices or value.word:
+        if value.choices or value.quoted:
             self.number(value)
         if self.peek().text in _RELATIONS:
             self.fail("a formula holds no comparison")
@@ -316,7 +288,7 @@ class _Parser:
             return formula
         wanted = units.spell(unit)
         if not (value.plain or value.unit == wanted or (value.written and units.fits(value.unit, wanted))):
-            problem = f"{self.quoted(value)} is in {value.unit}, but {unit} was expected{self.hint(value, unit)}"
+            problem = f"{self.steps.told(value)} is in {value.unit}, but {unit} was expected{_unit_hint(value, unit)}"
             self.fail(problem, self.tokens[0], UnitError)
         return replace(formula, unit=wanted)
 
@@ -359,7 +331,7 @@ class _Parser:
         for k, token in enumerate(relations):
             (a, left), (b, right) = sides[k], sides[k + 1]
             text = self.text[a.start : b.end]
-            if a.choices or b.choices or a.word or b.word:
+            if a.choices or b.choices or a.quoted or b.quoted:
                 left, right = self.compare_choices(sides[k], sides[k + 1], token)
             else:
                 unit = self.compare_numbers(a, b, token, allow_equality)
@@ -373,10 +345,12 @@ class _Parser:
         """The unit in which both sides are."""
         if token.text in ("==", "!=") and not allow_equality:
             self.fail(f"{token.text!r} compares choices; numbers compare by < <= > >=", token)
-        unit = _common(a, b)
-        if unit is None and (a.plain or b.plain):
-            unit = a.unit if b.plain else b.unit
-        return self.unlike(a, b, token) if unit is None else unit
+        if a.plain or b.plain:
+            return self.steps.shared(a, b) or (a.unit if b.plain else b.unit)
+        try:
+            return self.steps.common(a, b)
+        except UnitError as error:
+            self.fail(error, token, UnitError)
 
     def compare_choices(
         self, one: tuple[_Value, Formula], other: tuple[_Value, Formula], token: _Token
@@ -384,68 +358,50 @@ class _Parser:
         """Both sides as numbers of words."""
         (a, left), (b, right) = one, other
         for value, against in ((a, b), (b, a)):
-            if value.choices and not (against.choices or against.word):
+            if value.choices and not (against.choices or against.quoted):
                 listed = " | ".join(map(repr, value.choices))
-                self.fail(f"{self.quoted(value)} is one of {listed}: compare it with a quoted word", token)
-            if value.word and not against.choices:
-                self.fail(f"{self.quoted(against)} is no choice: a quoted word compares with a choice", token)
+                self.fail(f"{self.steps.told(value)} is one of {listed}: compare it with a quoted word", token)
+            if value.quoted and not against.choices:
+                self.fail(f"{self.steps.told(against)} is no choice: a quoted word compares with a choice", token)
         if token.text not in ("==", "!="):
             self.fail("the words of a choice have no order: compare by == or !=", token)
         if a.choices and b.choices and a.choices != b.choices:
-            self.fail(f"{self.quoted(a)} and {self.quoted(b)} are choices of other words", token)
+            self.fail(f"{self.steps.told(a)} and {self.steps.told(b)} are choices of other words", token)
         return self.number_of_word(a, left, b), self.number_of_word(b, right, a)
 
     def number_of_word(self, value: _Value, formula: Formula, choice: _Value) -> Formula:
-        if not value.word:
+        if not value.quoted:
             return formula
-        word = value.word[1:-1]
-        if word not in choice.choices:
+        steps = _Steps(self.text)
+        name = self.text[choice.start : choice.end].strip("() \t\n")
+        try:
+            return steps.formula(steps.word(name, value.quoted[1:-1], choice.choices))
+        except UnknownName as error:
             place = next(token for token in self.tokens if token.start == value.start)
-            name = self.text[choice.start : choice.end].strip("() \t\n")
-            self.fail(unknown(name, word, choice.choices), place, UnknownName)
-        return Formula((("constant", float(choice.choices.index(word))),), "1", ())
+            self.fail(error, place, UnknownName)
 
     # ----------------------------------------------------------------------------------------------------- numbers
 
     def side(self) -> tuple[_Value, Formula]:
         """One side of a comparison, with steps of its own."""
-        self.steps = _Steps()
+        self.steps = _Steps(self.text)
         value = self.sum()
-        steps = tuple(self.steps.positions)
-        names = tuple(str(step[1]) for step in steps if step[0] == "quantity")
-        return value, Formula(steps, value.unit, names)
+        return value, self.steps.formula(value)
 
     def sum(self) -> _Value:
         value = self.product()
         while token := self.takes("+", "-"):
-            value = self.joined("add" if token.text == "+" else "sub", value, self.product(), token)
+            value = self.compute("add" if token.text == "+" else "sub", [value, self.product()], token)
         return value
 
     def product(self) -> _Value:
         value = self.factor()
         while token := self.takes("*", "/"):
-            other = self.factor()
-            self.number(value)
-            self.number(other)
-            operation, unit_of = ("mul", units.multiply) if token.text == "*" else ("div", units.divide)
-            try:
-                unit = unit_of(value.unit, other.unit)
-            except UnitError as error:
-                self.fail(error, token, UnitError)
-            position = self.steps.add((operation, value.position, other.position))
-            value = _Value(position, value.start, other.end, unit, value.written and other.written)
+            value = self.compute("mul" if token.text == "*" else "div", [value, self.factor()], token)
         return value
 
-    def joined(self, operation: str, a: _Value, b: _Value, token: _Token) -> _Value:
-        """Two values in one unit, added, subtracted or the lesser or greater of them taken."""
-        unit = _common(self.number(a), self.number(b))
-        if unit is None:
-            self.unlike(a, b, token)
-        position = self.steps.add((operation, a.position, b.position))
-        return _Value(position, a.start, b.end, unit, a.written and b.written)
-
     def number(self, value: _Value) -> _Value:
-        if value.choices or value.word:
+        if value.choices or value.quoted:
             place = next(token for token in self.tokens if token.start >= value.start and token.text != "(")
             self.fail("a choice is no number: it compares by == or !=, with a quoted word", place)
         return value
@@ -457,7 +413,8 @@ class _Parser:
         value = self.atom()
         if signs:
             position = self.number(value).position
-            value = replace(value, position=self.steps.add(("neg", position)) if signs % 2 else position, start=start)
+            negative = self.steps.operation("neg", value).position if signs % 2 else position
+            value = replace(value, position=negative, start=start)
         if self.peek().text in _POWERS:
             self.finish()
         return value
@@ -470,7 +427,7 @@ class _Parser:
             return self.named()
         if token.kind == "string":
             self.take()
-            return _Value(self.steps.add(("constant", 0.0)), token.start, token.end, word=token.text)
+            return _Value(self.steps.constant(0.0).position, start=token.start, end=token.end, quoted=token.text)
         if token.text == "(":
             start = self.open()
             value = replace(self.sum(), start=start.start)
@@ -504,8 +461,8 @@ class _Parser:
         name = token.text
         q = entries().get(name)
         if q is not None:
-            position = self.steps.add(("quantity", name))
-            return _Value(position, token.start, token.end, units.spell(q.unit), choices=q.choices)
+            term = self.steps.quantity(q)
+            return _Value(term.position, term.unit, choices=q.choices, start=token.start, end=token.end)
         called = self.peek().text == "("
         if name in _FUNCTIONS and called:
             return self.call(token)
@@ -513,7 +470,7 @@ class _Parser:
             self.fail(f"{name!r} is a function: brackets must follow", token)
         if called:
             self.fail(unknown("function", name, _FUNCTIONS), token, UnknownName)
-        if name.casefold() in ("and", "or", "not", "if", "else", "in", "is"):
+        if name.casefold() in _MISPLACED:
             self.fail(f"{name!r} is out of place: a number, a quantity or an opening bracket is missing here", token)
         if name == "nan":
             self.fail("nothing compares with NaN", token)
@@ -539,24 +496,15 @@ class _Parser:
         end = self.close(start)
         value = self.number(arguments[0])
         name = function.text
-        if name not in _ONE_ARGUMENT:
-            if len(arguments) == 1:
-                self.fail(f"{name} takes two arguments or more", function)
-            for other in arguments[1:]:
-                value = self.joined(name, value, other, function)
-            return replace(value, start=function.start, end=end)
-        if len(arguments) > 1:
-            self.fail(f"{name} takes one argument, got {len(arguments)}", function)
-        try:
-            unit = units.root(value.unit) if name == "sqrt" else "1"
-        except UnitError as error:
-            self.fail(error, function, UnitError)
-        if name != "sqrt" and value.unit != "1" and not value.everywhere:
-            self.fail(
-                f"{name} takes a number (unit 1), but {self.quoted(value)} is in {value.unit}", function, UnitError
-            )
-        position = self.steps.add((name, value.position))
-        return _Value(position, function.start, end, unit, value.written)
+        if name in _ONE_ARGUMENT:
+            if len(arguments) > 1:
+                self.fail(f"{name} takes one argument, got {len(arguments)}", function)
+            value = self.compute(name, arguments, function)
+        elif len(arguments) == 1:
+            self.fail(f"{name} takes two arguments or more", function)
+        for other in arguments[1:]:
+            value = self.compute(name, [value, other], function)
+        return replace(value, start=function.start, end=end)
 
     # -------------------------------------------------------------------------------------- numbers and their units
 
@@ -586,9 +534,11 @@ class _Parser:
             self.fail(error, start, UnitError)
         plain = self.at == unit_begins and start.text != "$"
         everywhere = plain and (value == 0 or math.isinf(value))
-        position = self.steps.add(("constant", value))
-        written = not text.endswith("%")
-        return _Value(position, start.start, self.peek(-1).end, unit, written, everywhere, text, plain)
+        term = self.steps.constant(value, unit, written=not text.endswith("%"), everywhere=everywhere)
+        return _Value(
+            term.position, unit, term.written, everywhere,
+            start=start.start, end=self.peek(-1).end, literal=text, plain=plain,
+        )  # fmt: skip
 
     def unit_end(self) -> int:
         """Position of the token after the unit of a number that has just been taken."""

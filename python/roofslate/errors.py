@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AxisError",
+    "DefinitionError",
     "IneffectiveInput",
     "InputTypeError",
     "MissingInput",
@@ -75,6 +76,10 @@ class OutOfMemory(MemoryError, RoofslateError):  # noqa: N818
 
 class PresetError(RoofslateError, ValueError):
     """A preset file or definition that is not as it should be."""
+
+
+class DefinitionError(RoofslateError, ValueError):
+    """A quantity that cannot be defined so: a name that is taken, a formula that cannot be recorded."""
 
 
 class RoofslateWarning(UserWarning):

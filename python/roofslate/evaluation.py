@@ -43,7 +43,7 @@ from roofslate.inputs import (
     read_grid,
     wanted_names,
 )
-from roofslate.registry import bounded_pairs, entries, lookup
+from roofslate.registry import Definition, bounded_pairs, current, entries, lookup
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,12 +200,13 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
             explicit[name] = number(given, input_quantity(name))
         else:
             return _point_of_grid(output, inputs)
+    definitions = current().definitions_of((output, *explicit))
     overlap_of_presets = len(found) < sum(len(preset_numbers(p)) for p in presets)
     found |= explicit
     if (
         overlap_of_presets
         or _exceeds_bound(found)
-        or not _has_effect(output, tuple(explicit), tuple(presets), _choices(found))
+        or not _has_effect(output, tuple(explicit), tuple(presets), _choices(found), definitions)
     ):
         return _point_of_grid(output, inputs)
     return found
@@ -224,12 +225,17 @@ def _exceeds_bound(found: Mapping[str, float]) -> bool:
 
 
 def _choices(found: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    return tuple((name, x) for name, x in found.items() if lookup(name).choices)
+    known = entries()
+    return tuple((name, x) for name, x in found.items() if known[name].choices)
 
 
 @functools.lru_cache(maxsize=1024)
 def _has_effect(
-    output: str, explicit: tuple[str, ...], presets: tuple[Any, ...], choices: tuple[tuple[str, float], ...]
+    output: str,
+    explicit: tuple[str, ...],
+    presets: tuple[Any, ...],
+    choices: tuple[tuple[str, float], ...],
+    definitions: tuple[Definition, ...],  # noqa: ARG001 of these names
 ) -> bool:
     """Whether no explicit input is made ineffective by a preset. Depends on names and choices alone."""
     if not presets:

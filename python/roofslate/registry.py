@@ -1,11 +1,16 @@
-"""The registry of quantities, as Python sees it: read from the compiled core, never written twice."""
+"""The registry of quantities, as Python sees it: read from the compiled core, never written twice.
+
+Which registry that is depends on the caller: inside of ``with rs.definitions():`` it is that of the scope, elsewhere
+that of the process. A registry never changes; a definition makes another one.
+"""
 
 from __future__ import annotations
 
 import functools
 import html
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from roofslate import _core
@@ -14,7 +19,26 @@ from roofslate.errors import unknown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Quantity", "entries", "lookup", "quantities", "quantity"]
+__all__ = ["Definition", "Quantity", "Registry", "Scope", "Step", "entries", "lookup", "quantities", "quantity"]
+
+Step = tuple[str, str] | tuple[str, float] | tuple[str, int] | tuple[str, int, int] | tuple[str, int, int, int]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A quantity that was made by `define`: what it is, and its formula as `roofslate.expressions.Formula` has it."""
+
+    name: str
+    symbol: str
+    unit: str
+    brief: str
+    source: str
+    steps: tuple[Step, ...]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The quantities that it takes."""
+        return tuple(str(step[1]) for step in self.steps if step[0] == "quantity")
 
 
 @dataclass(frozen=True)
@@ -34,7 +58,7 @@ class Quantity:
     source : str
         Section of the specification of the lecture that it comes from.
     theme : str
-        The header under ``cpp/include/roofslate/quantities`` that holds it.
+        The header under ``cpp/include/roofslate/quantities`` that holds it; ``"defined"`` for one made by `define`.
     computed : bool
         Whether it has a formula; otherwise it is an input.
     formula, latex : str
@@ -51,6 +75,9 @@ class Quantity:
         Valid range. ``above_low``: the lower end itself is excluded.
     bound : str or None
         The input that this one must not exceed.
+    definitions : tuple of Definition
+        Of a quantity made by `define`: its definition, after those that it rests on. They travel with it, in a pickle
+        too; ``with rs.definitions(quantity):`` has them where they are not known.
     """
 
     name: str
@@ -70,11 +97,12 @@ class Quantity:
     bound: str | None
     formula: str
     latex: str
+    definitions: tuple[Definition, ...] = field(default=(), repr=False)
 
     @property
     def used_by(self) -> tuple[str, ...]:
         """Quantities whose formulas take this one."""
-        return _users().get(self.name, ())
+        return current().users.get(self.name, ())
 
     @property
     def range_text(self) -> str:
@@ -110,33 +138,108 @@ class Quantity:
         return f"<table><caption>{self.name}</caption>{rows}</table>"
 
 
-@functools.cache
+@dataclass(frozen=True)
+class Scope:
+    """Where definitions are local."""
+
+    enclosing: Registry | None  # what the context had before
+    inherited: frozenset[str]  # definitions that come from outside
+
+
+class Registry(_core.Registry):
+    """The built-in quantities and definitions on top of them. It never changes.
+
+    Parameters
+    ----------
+    base : Registry, optional
+        What it starts from; by default the built-in quantities.
+    added : sequence of Definition
+        Each may need those before it.
+    scope : Scope, optional
+        Where it is seen; by default in the whole process.
+    """
+
+    def __init__(
+        self, base: Registry | None = None, added: Sequence[Definition] = (), scope: Scope | None = None
+    ) -> None:
+        super().__init__(base, [(d.name, d.symbol, d.unit, d.brief, d.source, d.steps) for d in added])
+        self.definitions: tuple[Definition, ...] = (*(base.definitions if base else ()), *added)
+        self.scope = scope
+        self._ancestors: dict[str, frozenset[str]] = {}
+        if base:
+            self.__dict__["entries"] = self._described(base.entries)
+
+    @functools.cached_property
+    def entries(self) -> dict[str, Quantity]:
+        """All quantities by name."""
+        return self._described({})
+
+    def _described(self, known: Mapping[str, Quantity]) -> dict[str, Quantity]:
+        found = dict(known)
+        for described in _core.describe(self, len(known)):
+            name = described["name"]
+            definitions: tuple[Definition, ...] = ()
+            if self.definitions:
+                taken = {name}.union(d.name for need in described["needs"] for d in found[need].definitions)
+                definitions = tuple(d for d in self.definitions if d.name in taken)
+            found[name] = Quantity(**described, definitions=definitions)
+        return found
+
+    def definitions_of(self, names: Iterable[str]) -> tuple[Definition, ...]:
+        """The definitions that quantities rest on, in an order in which they can be made."""
+        if not self.definitions:
+            return ()
+        taken = {d.name for name in names for d in self.entries[name].definitions}
+        return tuple(d for d in self.definitions if d.name in taken)
+
+    @functools.cached_property
+    def users(self) -> dict[str, tuple[str, ...]]:
+        """By quantity: those whose formulas take it."""
+        users: dict[str, list[str]] = {}
+        for entry in self.entries.values():
+            for need in entry.needs:
+                users.setdefault(need, []).append(entry.name)
+        return {name: tuple(found) for name, found in users.items()}
+
+    @functools.cached_property
+    def bounded_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Quantities that may not exceed another one, each with that one."""
+        return tuple((q.name, q.bound) for q in self.entries.values() if q.bound)
+
+    def ancestors(self, name: str) -> frozenset[str]:
+        """Everything that a quantity may depend on, through formulas and fallbacks."""
+        found = self._ancestors.get(name)
+        if found is None:
+            entry = self.entries[name]
+            direct = set(entry.needs) | ({entry.fallback} if entry.fallback else set())
+            found = self._ancestors[name] = frozenset(direct.union(*map(self.ancestors, direct)))
+        return found
+
+
+BUILT_IN = Registry()
+_core.exchange_registry(None, BUILT_IN)
+
+
+def current() -> Registry:
+    """The registry that the caller sees."""
+    registry: Registry = _core.current_registry()
+    return registry
+
+
 def entries() -> dict[str, Quantity]:
     """All quantities by name."""
-    return {entry["name"]: Quantity(**entry) for entry in _core.quantities()}
+    registry: Registry = _core.current_registry()  # in place: this is called for every name
+    return registry.entries
 
 
-@functools.cache
-def _users() -> dict[str, tuple[str, ...]]:
-    users: dict[str, list[str]] = {}
-    for entry in entries().values():
-        for need in entry.needs:
-            users.setdefault(need, []).append(entry.name)
-    return {name: tuple(found) for name, found in users.items()}
-
-
-@functools.cache
 def ancestors(name: str) -> frozenset[str]:
     """Everything that a quantity may depend on, through formulas and fallbacks."""
-    entry = entries()[name]
-    direct = set(entry.needs) | ({entry.fallback} if entry.fallback else set())
-    return frozenset(direct.union(*(ancestors(need) for need in direct)))
+    return current().ancestors(name)
 
 
-@functools.cache
 def bounded_pairs() -> tuple[tuple[str, str], ...]:
     """Quantities that may not exceed another one, each with that one."""
-    return tuple((q.name, q.bound) for q in entries().values() if q.bound)
+    return current().bounded_pairs
 
 
 def lookup(name: str) -> Quantity:

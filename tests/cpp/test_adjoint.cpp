@@ -136,7 +136,7 @@ namespace
             std::vector<Supplied> given;
             for (const auto& [q, x] : supplied)
                 given.push_back({q, {&x, 0, {}}, !registry()[q].spec->is_choice()});
-            Closure closure(graph, given);
+            Closure closure(registry(), graph, given);
             output = closure.node(quantity);
             for (const auto& [q, x] : supplied)
                 if (closure.was_used(q) && !registry()[q].spec->is_choice())

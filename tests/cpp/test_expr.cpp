@@ -101,7 +101,7 @@ namespace
         const Entry& e = registry()[registry().at("pass_time")];
         ASSERT_EQ(e.need_names, (std::vector<std::string_view>{"overlap", "compute_time", "weight_fetch_time", "kv_fetch_time", "memory_time"}));
         const std::vector<std::string> symbols{"o", "t_c", "t_w", "t_k", "t_m"};
-        const Applied board = apply_formula(e, {0, 3, 1, 1, 2}, symbols, Notation::text);
+        const Applied board = apply_formula(registry(), e, {0, 3, 1, 1, 2}, symbols, Notation::text);
         EXPECT_EQ(board.formula, "max(t_m, t_c)");
         ASSERT_EQ(board.decisions.size(), 1u);
         EXPECT_TRUE(board.decisions[0].maximum);
@@ -109,8 +109,8 @@ namespace
         EXPECT_EQ(board.decisions[0].winner_value, 3);
         EXPECT_EQ(board.decisions[0].loser, "t_m");
         EXPECT_EQ(board.decisions[0].loser_value, 2);
-        EXPECT_EQ(apply_formula(e, {1, 3, 1, 1, 2}, symbols, Notation::text).formula, "t_k + max(t_w, t_c)");
-        const Applied serial = apply_formula(e, {2, 3, 1, 1, 2}, symbols, Notation::latex);
+        EXPECT_EQ(apply_formula(registry(), e, {1, 3, 1, 1, 2}, symbols, Notation::text).formula, "t_k + max(t_w, t_c)");
+        const Applied serial = apply_formula(registry(), e, {2, 3, 1, 1, 2}, symbols, Notation::latex);
         EXPECT_EQ(serial.formula, "t_m + t_c");
         EXPECT_TRUE(serial.decisions.empty());
     }

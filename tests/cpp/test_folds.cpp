@@ -28,7 +28,7 @@ namespace
         int node(const char* name)
         {
             if (!closure)
-                closure = std::make_unique<Closure>(graph, supplied);
+                closure = std::make_unique<Closure>(registry(), graph, supplied);
             return closure->node(registry().at(name));
         }
         std::vector<std::size_t> shape;

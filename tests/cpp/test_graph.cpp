@@ -67,7 +67,7 @@ namespace
     {
         const double one = 1;
         Graph g({});
-        Closure closure(g, numbers({{"batch_size", &one}, {"pass_length", &one}, {"active_parameters", &one}, {"peak_flops", &one}}));
+        Closure closure(registry(), g, numbers({{"batch_size", &one}, {"pass_length", &one}, {"active_parameters", &one}, {"peak_flops", &one}}));
         try
         {
             closure.node(registry().at("compute_utilization"));
@@ -86,7 +86,7 @@ namespace
     {
         const double t = 0.02, n = 3, unused = 5;
         Graph g({});
-        Closure closure(g, numbers({{"pass_time", &t}, {"pass_tokens", &n}, {"microbatches", &n}, {"pipeline_stages", &n}, {"context_length", &unused}}));
+        Closure closure(registry(), g, numbers({{"pass_time", &t}, {"pass_tokens", &n}, {"microbatches", &n}, {"pipeline_stages", &n}, {"context_length", &unused}}));
         const int node = closure.node(registry().at("cell_throughput"));
         EXPECT_EQ(g[node].value, 9 / 1.0 / 0.02);
         EXPECT_TRUE(closure.was_used(registry().at("pass_time")));
@@ -99,14 +99,14 @@ namespace
     {
         const double all = 0, weights = 7e9;
         Graph g({});
-        Closure closure(g, numbers({{"expert_reads", &all}, {"total_parameters", &weights}}));
+        Closure closure(registry(), g, numbers({{"expert_reads", &all}, {"total_parameters", &weights}}));
         EXPECT_EQ(g[closure.node(registry().at("fetched_parameters"))].value, 7e9); // no experts were asked for
     }
     TEST(Closure, FallbacksAndDefaults)
     {
         const double stages = 4, chips = 8;
         Graph g({});
-        Closure closure(g, numbers({{"pipeline_stages", &stages}, {"chips", &chips}}));
+        Closure closure(registry(), g, numbers({{"pipeline_stages", &stages}, {"chips", &chips}}));
         EXPECT_EQ(g[closure.node(registry().at("microbatches"))].value, 4);
         EXPECT_EQ(g[closure.node(registry().at("chips_per_stage"))].value, 2);
         EXPECT_EQ(g[closure.node(registry().at("compute_efficiency"))].value, 1);

@@ -81,16 +81,17 @@ def outputs(path):
 
 @contextlib.contextmanager
 def reader(folder):
-    """The place of a reader: an empty folder, tables of the usual width, no windows."""
+    """The place of a reader: an empty folder, tables of the usual width, no windows, no definitions but the page's."""
     import matplotlib as mpl
     import pandas as pd
+    import roofslate as rs
     from matplotlib import pyplot as plt
 
     mpl.use("Agg")
     before = Path.cwd()
     os.chdir(folder)
     try:
-        with pd.option_context("display.width", 110, "display.max_columns", 20):
+        with rs.definitions(), pd.option_context("display.width", 110, "display.max_columns", 20):
             yield
     finally:
         os.chdir(before)

@@ -9,6 +9,7 @@
 namespace roofslate
 {
     struct Entry;
+    class Registry;
 
     inline constexpr std::size_t most_axes = 16;
     using AxisSet = std::uint32_t; // bit k: varies along axis k of the grid
@@ -75,7 +76,7 @@ namespace roofslate
     class Closure
     {
     public:
-        Closure(Graph& graph, const std::vector<Supplied>& supplied);
+        Closure(const Registry& registry, Graph& graph, const std::vector<Supplied>& supplied);
         int node(int quantity);              // of a quantity, with all it needs; throws MissingInput
         bool was_used(int quantity) const { return used_[std::size_t(quantity)] != 0; }
         const std::vector<int>& visited() const { return visited_; } // quantities in order of computation
@@ -92,6 +93,7 @@ namespace roofslate
         int instantiate(const Entry& entry, std::size_t first, int position);
         [[noreturn]] void missing(int quantity) const;
 
+        const Registry& registry_;
         Graph& graph_;
         std::vector<int> node_of_;
         std::vector<char> used_;
