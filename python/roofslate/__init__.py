@@ -1,6 +1,7 @@
 """Roofslate: how frontier LLMs are trained and served, and what that costs, from first principles.
 
-`evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation.
+`evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
+`compare` why two scenarios differ.
 `quantities()` lists what there is; `hardware`, `models`, `prices`, `api_prices`, `storage` are
 catalogs of sourced numbers.
 """
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from roofslate.cards import flashcards
     from roofslate.catalogs import Preset, api_prices, hardware, load_presets, models, prices, storage
     from roofslate.checklist import answers
+    from roofslate.comparison import Comparison, compare
     from roofslate.errors import RoofslateError, RoofslateWarning
     from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
     from roofslate.explanation import Explanation, explain
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Comparison",
     "Explanation",
     "Preset",
     "Quantity",
@@ -42,6 +45,7 @@ __all__ = [
     "ciphers",
     "claims",
     "clear_pool",
+    "compare",
     "count",
     "errors",
     "evaluate",
@@ -75,6 +79,7 @@ _HOMES = {
     "cards": ("flashcards",),
     "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "models", "prices", "storage"),
     "checklist": ("answers",),
+    "comparison": ("Comparison", "compare"),
     "errors": ("RoofslateError", "RoofslateWarning"),
     "evaluation": ("clear_pool", "evaluate", "frame", "to_units", "value"),
     "explanation": ("Explanation", "explain"),
