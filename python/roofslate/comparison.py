@@ -154,8 +154,8 @@ class Comparison:
         from roofslate.charts import _draw
 
         name, unit, levels = self.quantity.name, self.quantity.unit, self._levels
-        labels = ["a", *("\n".join(_wrapped(text) for text in (row.name, row.change)) for row in self.rows), "b"]
-        height = 0.9 + 0.18 * sum(label.count("\n") + 1.6 for label in labels)
+        labels = ["a", *map(_label, self.rows), "b"]
+        height = 0.9 + len(labels) * (0.3 + 0.16 * max(label.count("\n") for label in labels))
         with _draw.house_style():
             ax = _draw.axes(ax, (6.4, height))
             ax.set_xscale("log")
@@ -180,8 +180,11 @@ class Comparison:
         return ax
 
 
-def _wrapped(text: str) -> str:
-    return textwrap.fill(text, _LABEL)
+def _label(row: Factor) -> str:
+    """What changes and how, in lines that leave room for the bars; of a group the names stand with the values."""
+    short = len(row.change) <= _LABEL
+    lines = [row.name] * (len(row.inputs) == 1) + ([row.change] if short else [f"{row.before} →", row.after])
+    return "\n".join(textwrap.fill(line, _LABEL) for line in lines)
 
 
 def _beside(ax: Axes, x: float, y: float, text: str) -> None:
@@ -209,7 +212,8 @@ def compare(a: Mapping[str, Any], b: Mapping[str, Any], output: str, /, **shared
     Returns
     -------
     Comparison
-        Its `ratio`, and its `factors` as a table, whose product is the ratio to within 1e-14 of it.
+        Its `ratio`, and its `factors` as a table. Their product is the ratio, to within 1e-14 of it where that lies
+        between 1e-20 and 1e20.
 
     Raises
     ------
@@ -342,18 +346,17 @@ def _shapley(logs: Values) -> list[float]:
     n = logs.ndim
     moved = np.indices((2,) * max(n - 1, 0)).sum(axis=0)  # how many of the others have changed before
     weight = np.array([1 / (n * math.comb(n - 1, k)) for k in range(n)])
-    shares = [math.fsum((weight[moved] * (logs.take(1, k) - logs.take(0, k))).ravel()) for k in range(n)]
-    size = math.fsum(map(abs, shares))
-    rest = float(logs[(1,) * n]) - math.fsum(shares)  # what rounding took, given back in proportion
-    return [share + rest * abs(share) / size if size else share for share in shares]
+    return [math.fsum((weight[moved] * (logs.take(1, k) - logs.take(0, k))).ravel()) for k in range(n)]
 
 
 def _said(group: Sequence[str], settings: Mapping[str, Any]) -> str:
-    """Some inputs of a scenario as a person reads them."""
+    """What a scenario has of some inputs as a person reads it, with their names where they are several."""
     texts = []
     for key in group:
-        setting = settings.get(key, "none")
-        if isinstance(setting, float):
-            setting = units.format(setting, lookup(key).unit)
-        texts.append(str(setting.name if isinstance(setting, Preset) else setting))
-    return ", ".join(texts)
+        if key in settings:
+            setting = settings[key]
+            if isinstance(setting, float):
+                setting = units.format(setting, lookup(key).unit)
+            text = setting.name if isinstance(setting, Preset) else setting
+            texts.append(text if len(group) == 1 else f"{key} {text}")
+    return ", ".join(texts) or "none"

@@ -125,13 +125,14 @@ def test_no_order_and_no_direction_is_preferred(
     assert rs.compare({**a, **shared}, {**b, **shared}, "cost_per_token") == there
 
 
-@given(st.floats(1e6, 1e15), st.floats(1e6, 1e15), st.floats(1e6, 1e15), st.floats(1e6, 1e15))
+@given(st.floats(1e3, 1e13), st.floats(1e3, 1e13), st.floats(1e3, 1e13), st.floats(1e3, 1e13))
 def test_a_quotient_falls_apart_into_its_terms(c: float, d: float, v: float, w: float) -> None:
     found = factors(
         rs.compare({"hbm_capacity": c, "hbm_bandwidth": v}, {"hbm_capacity": d, "hbm_bandwidth": w}, "hbm_drain_time")
     )
     assert found.get("hbm_capacity", 1.0) == pytest.approx(d / c, rel=1e-14)
     assert found.get("hbm_bandwidth", 1.0) == pytest.approx(v / w, rel=1e-14)
+    assert math.prod(found.values()) == pytest.approx(d / c * (v / w), rel=1e-14, abs=0)
 
 
 def test_twelve_inputs_that_all_matter() -> None:
@@ -200,6 +201,19 @@ def test_a_preset_against_its_numbers() -> None:
     assert forward["hbm_bandwidth"] == pytest.approx(1 / backward["hbm_bandwidth"], rel=1e-14)
 
 
+def test_what_a_preset_overrules_is_not_said_for_it() -> None:
+    """One model states its bytes of a token, the other its layers: they change together, and the batch apart."""
+    stated = {"model": "DeepSeek-V3 (lecture)", "batch_size": 4}
+    layered = {"layers": 80, "kv_heads": 8, "head_size": 128, "kv_format": "bf16", "batch_size": 8}
+    found = rs.compare(stated, layered, "kv_bytes", context_length=100)
+    assert factors(found)["batch_size"] == pytest.approx(2, rel=1e-14)
+    product_is_exact(found)
+    (group,) = [row for row in found.rows if len(row.inputs) > 1]
+    assert group.before == "model DeepSeek-V3 (lecture)"
+    assert group.after == "head_size 128, kv_format bf16, kv_heads 8, layers 80"
+    assert found.after == rs.value("kv_bytes", context_length=100, **layered)
+
+
 def test_what_can_only_change_together_shares_a_factor() -> None:
     """A measured pass in one scenario, a model of the pass in the other: no mixture lacks both."""
     whole = {"model": "DeepSeek-V3 (lecture)", "hardware": "BW72 (lecture)", "context_length": "10k"}
@@ -218,7 +232,8 @@ def test_a_mixture_out_of_range_is_none() -> None:
     found = rs.compare(a, b, "expert_coverage", batch_size=4)
     (row,) = found.rows
     assert row.inputs == ("experts", "experts_per_token")
-    assert (row.before, row.after) == ("8, 2", "256, 16")
+    assert row.before == "experts 8, experts_per_token 2"
+    assert row.after == "experts 256, experts_per_token 16"
     assert row.factor == pytest.approx(found.ratio, rel=1e-15)
     with pytest.raises(rs.errors.ValueRangeError, match="must not exceed experts"):
         rs.value("expert_coverage", batch_size=4, experts=8, experts_per_token=16)
@@ -236,6 +251,10 @@ def test_groups_are_as_small_as_can_be() -> None:
     assert ("batch_size",) in {row.inputs for row in found.rows}
     assert max(len(row.inputs) for row in found.rows) == 2
     product_is_exact(found)
+    turned = rs.compare(dict(reversed(a.items())), dict(reversed(b.items())), "touched_parameters")
+    assert turned == found
+    back = rs.compare(b, a, "touched_parameters")
+    assert {row.inputs for row in back.rows} == {row.inputs for row in found.rows}
 
 
 def test_what_does_not_matter_has_the_factor_one() -> None:
@@ -327,8 +346,14 @@ CASES = {
     "one group": (
         {"experts": 8, "experts_per_token": 2},
         {"experts": 256, "experts_per_token": 16},
-        "sparsity_ratio",
-        {},
+        "expert_coverage",
+        {"batch_size": 4},
+    ),
+    "a long group": (
+        {"model": "DeepSeek-V3 (lecture)", "batch_size": 4},
+        {"layers": 80, "kv_heads": 8, "head_size": 128, "kv_format": "bf16", "batch_size": 8},
+        "kv_bytes",
+        {"context_length": 100},
     ),
     "long names": (
         {"hardware": "H100", "prices": "H100 Google Cloud list"},
@@ -337,7 +362,6 @@ CASES = {
         {"model": "DeepSeek-V3 (lecture)", "chips": 8, "batch_size": 8, "context_length": "8k"},
     ),
 }
-CASES["one group"] = (*CASES["one group"][:2], "expert_coverage", {"batch_size": 4})
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -358,7 +382,8 @@ def test_the_picture_has_every_factor_and_no_two_words_meet(case: Any) -> None:
     points = [float(line.get_xdata()[0]) for line in ax.lines if line.get_marker() == "o"]
     assert points == [found.before, found.after]
     labels = [label.get_text().replace(r"\$", "$") for label in ax.get_yticklabels()]
-    assert [label.split("\n")[0] for label in labels] == ["a", *(row.name for row in found.rows), "b"]
+    told = [f"{row.name} " * (len(row.inputs) == 1) + row.change for row in found.rows]
+    assert [label.replace("\n", " ") for label in labels] == ["a", *told, "b"]
     assert ax.get_xscale() == "log"
     low, high = ax.get_xlim()
     ticks = [tick.label1 for tick in ax.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]

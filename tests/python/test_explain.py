@@ -109,6 +109,8 @@ def test_every_number_is_that_of_value(name: str, inputs: dict[str, Any], bits: 
     values = {part.quantity.name: rs.value(part.quantity.name, **inputs) for part in explanation._parts}
     assert explanation.steps[0].quantity.name == name
     assert explanation.value == values[name]
+    graph = explanation.graph()
+    assert graph.binding <= set(graph.edges)
     for part in explanation._parts:
         q, value = part.quantity, values[part.quantity.name]
         assert (q.choices[int(part.value)] == value) if q.choices else (bits(part.value) == bits(value))
@@ -243,6 +245,7 @@ def test_formulas_as_mathml() -> None:
     assert '<mi mathvariant="normal">3 GB/s</mi>' in fraction
     assert "<msubsup><mi>D</mi>" in mathml(r"D_\mathrm{PT}^=")
     assert "′" in mathml("G_u'")
+    assert "a &lt; b" in mathml(r"\text{a < b}")
     assert "ℒ" in mathml(r"\mathcal L")
     assert mathml(r"\begin{cases} a & b \\ c & d \end{cases}").count("<mtr>") == 2
     for wrong in (
