@@ -1,4 +1,5 @@
 #include <roofslate/expr.hpp>
+#include <algorithm>
 #include <cstdio>
 
 namespace roofslate
@@ -108,8 +109,19 @@ namespace roofslate
                 const char* const* const words = left.op == Op::input ? inputs_.words[std::size_t(left.argument[0])] : nullptr;
                 if (!words || right.op != Op::constant)
                     return at_level(o.argument[1], term);
-                const std::string word = words[std::size_t(right.value)];
-                return latex_ ? "\\text{" + word + "}" : "'" + word + "'";
+                return word(words[std::size_t(right.value)]);
+            }
+            std::string word(std::string choice) const
+            {
+                if (!latex_)
+                    return "'" + choice + "'";
+                std::replace(choice.begin(), choice.end(), '_', ' ');
+                return "\\text{" + choice + "}";
+            }
+            std::string outcome(int position) const
+            {
+                const Operation& o = operation(position);
+                return inputs_.outcomes && o.op == Op::constant ? word(inputs_.outcomes[std::size_t(o.value)]) : at_level(position, condition);
             }
             std::string base(int position) const // of a power: a fraction needs brackets too
             {
@@ -122,12 +134,12 @@ namespace roofslate
                 const Operation* s = &o;
                 for (;; s = &operation(s->argument[2]))
                 {
-                    const std::string value = at_level(s->argument[1], condition), when = at_level(s->argument[0], condition);
+                    const std::string value = outcome(s->argument[1]), when = at_level(s->argument[0], condition);
                     rows += latex_ ? value + " & " + when + " \\\\ " : value + " if " + when + " else ";
                     if (operation(s->argument[2]).op != Op::select)
                         break;
                 }
-                const std::string last = at_level(s->argument[2], condition);
+                const std::string last = outcome(s->argument[2]);
                 return latex_ ? "\\begin{cases} " + rows + last + " & \\text{otherwise} \\end{cases}" : "(" + rows + last + ")";
             }
             std::string at(int position) const
@@ -150,7 +162,7 @@ namespace roofslate
                         return "{" + base(o.argument[0]) + "}^{" + at_level(o.argument[1], condition) + "}";
                     return infix(o, " ^ ", atom, atom);
                 case Op::less: return infix(o, " < ", term, term);
-                case Op::less_equal: return infix(o, latex_ ? " \\le " : " <= ", term, term);
+                case Op::less_equal: return infix(o, latex_ ? " \\leq " : " <= ", term, term);
                 case Op::equal: return at_level(o.argument[0], term) + (latex_ ? " = " : " == ") + compared(o);
                 case Op::both: return infix(o, latex_ ? " \\wedge " : " and ", comparison, comparison);
                 case Op::either: return infix(o, latex_ ? " \\vee " : " or ", comparison, comparison);

@@ -85,7 +85,7 @@ namespace roofslate
     {
         Inscription inscribed(const Registry& registry, const Entry& entry, const std::vector<std::string>& symbols)
         {
-            Inscription inputs{symbols, {}};
+            Inscription inputs{symbols, {}, entry.spec->is_choice() ? entry.spec->choices.data() : nullptr};
             for (const int need : entry.needs)
             {
                 const Spec& spec = *registry[need].spec;

@@ -1,6 +1,7 @@
 """Roofslate: how frontier LLMs are trained and served, and what that costs, from first principles.
 
-`evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation.
+`evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
+`compare` why two scenarios differ.
 `quantities()` lists what there is, `define` adds to it; `hardware`, `models`, `prices`, `api_prices`, `storage` are
 catalogs of sourced numbers.
 """
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from roofslate.cards import flashcards
     from roofslate.catalogs import Preset, api_prices, hardware, load_presets, models, prices, storage
     from roofslate.checklist import answers
+    from roofslate.comparison import Comparison, compare
     from roofslate.definition import define, definitions
     from roofslate.derivatives import gradient, sensitivity
     from roofslate.errors import RoofslateError, RoofslateWarning
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Comparison",
     "Explanation",
     "Preset",
     "Quantity",
@@ -44,6 +47,7 @@ __all__ = [
     "ciphers",
     "claims",
     "clear_pool",
+    "compare",
     "count",
     "define",
     "definitions",
@@ -82,6 +86,7 @@ _HOMES = {
     "cards": ("flashcards",),
     "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "models", "prices", "storage"),
     "checklist": ("answers",),
+    "comparison": ("Comparison", "compare"),
     "derivatives": ("gradient", "sensitivity"),
     "definition": ("define", "definitions"),
     "errors": ("RoofslateError", "RoofslateWarning"),

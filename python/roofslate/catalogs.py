@@ -7,7 +7,6 @@ environment variable ``ROOFSLATE_PRESETS``. Nothing is read before a catalog is 
 from __future__ import annotations
 
 import datetime
-import html
 import math
 import os
 import re
@@ -99,6 +98,11 @@ class Fact:
             return f"{self.value:,.0f}"
         return units.format(self.value, self.unit)
 
+    @property
+    def origin(self) -> str:
+        """Source and date in words, and whether the number was read there or recalled."""
+        return f"{self.source}{', ' * bool(self.date)}{self.date} ({'read' if self.read else 'recalled'})"
+
 
 @dataclass(frozen=True, repr=False)
 class Preset:
@@ -181,10 +185,7 @@ class Preset:
         return pd.DataFrame(rows, index=index, columns=["value", "unit", "written", "source", "date", "read"])
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        def origin(fact: Fact) -> str:
-            return f"{fact.source}{', ' * bool(fact.date)}{fact.date} ({'read' if fact.read else 'recalled'})"
-
-        return [(name, str(fact), origin(fact)) for name, fact in self.facts.items()]
+        return [(name, str(fact), fact.origin) for name, fact in self.facts.items()]
 
     def __repr__(self) -> str:
         rows = self._rows()
@@ -193,10 +194,14 @@ class Preset:
         return "\n".join([f"{self.name} ({self.kind})", *([f"  {self.note}"] if self.note else []), *lines])
 
     def _repr_html_(self) -> str:
+        from markupsafe import Markup
+
+        from roofslate.typesetting import html_table
+
         rows = [*self._rows(), *((name, _plain(value), "attribute") for name, value in self.attributes.items())]
-        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
-        caption = f"<b>{html.escape(self.name)}</b> ({html.escape(self.kind)}){note}"
-        return _html_table(caption, ("quantity", "value", "source"), rows)
+        note = Markup("<p>{}</p>").format(self.note) if self.note else ""
+        caption = Markup("<b>{}</b> ({}){}").format(self.name, self.kind, note)
+        return html_table(caption, ("quantity", "value", "source"), rows)
 
 
 class Catalog(Mapping[str, Preset]):
@@ -299,10 +304,12 @@ class Catalog(Mapping[str, Preset]):
         return f"{len(self)} {self._kind} presets: {', '.join(self)}"
 
     def _repr_html_(self) -> str:
+        from roofslate.typesetting import html_table
+
         presets = _library.shelf(self._section).presets.values()
         columns = list(dict.fromkeys(name for preset in presets for name in preset.facts))
         rows = [(p.name, *(str(p.facts[c]) if c in p.facts else "" for c in columns)) for p in presets]
-        return _html_table(f"{len(rows)} {self._kind} presets", (self._kind, *columns), rows)
+        return html_table(f"{len(rows)} {self._kind} presets", (self._kind, *columns), rows)
 
 
 def load_presets(path: str | os.PathLike[str]) -> list[Preset]:
@@ -585,14 +592,6 @@ def _key_path(text: str) -> tuple[str, ...]:
 
 def _plain(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:,}"
-
-
-def _html_table(caption: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    def row(cells: Iterable[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-    body = "".join(row(cells, "td") for cells in rows)
-    return f"<table><caption>{caption}</caption><thead>{row(head, 'th')}</thead><tbody>{body}</tbody></table>"
 
 
 _library = _Library()

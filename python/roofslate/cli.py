@@ -516,12 +516,13 @@ def sweep(
     "--format",
     "-f",
     "form",
-    type=click.Choice(["text", "markdown", "latex"]),
+    type=click.Choice(["text", "markdown", "latex", "html", "dot"]),
     default="text",
     show_default=True,
-    help="How the derivation is written.",
+    help="How the derivation is written; dot is the graph of its quantities, for Graphviz.",
 )
-def explain(words: Sequence[str], scenario: Path | None, form: str) -> None:
+@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Levels below the quantity; by default all.")
+def explain(words: Sequence[str], scenario: Path | None, form: str, depth: int | None) -> None:
     """Derive one value as on the board: formula, numbers put in, result, and which term binds.
 
     \b
@@ -531,6 +532,7 @@ def explain(words: Sequence[str], scenario: Path | None, form: str) -> None:
     Examples
       roofslate explain pass_time model=DeepSeek-V3 hardware="GB200 NVL72" batch_size=2400 context_length=8k
       roofslate explain hbm_drain_time hardware=H100 --format markdown
+      roofslate explain pass_time hardware=H100 model=Llama-3.1-8B batch_size=64 context_length=8k chips=1 --depth 1
     """  # noqa: D301
     outputs, texts = _texts(words)
     if len(outputs) != 1:
@@ -539,8 +541,35 @@ def explain(words: Sequence[str], scenario: Path | None, form: str) -> None:
     inputs = _read_inputs(texts, scenario)
     from roofslate.explanation import explain as derive
 
-    derivation = derive(outputs[0], **inputs)
-    click.echo(str(derivation) if form == "text" else getattr(derivation, form))
+    derivation = derive(outputs[0], depth=depth, **inputs)
+    if form == "html":
+        click.echo(f'<!doctype html><meta charset="utf-8"><title>{outputs[0]}</title>\n{derivation.html}')
+    elif form in ("text", "dot"):
+        click.echo(str(derivation if form == "text" else derivation.graph()))
+    else:
+        click.echo(getattr(derivation, form))
+
+
+@main.command(short_help="Why a value differs between two scenarios.")
+@click.argument("words", nargs=-1, metavar="QUANTITY A.TOML B.TOML [NAME=VALUE]...")
+def compare(words: Sequence[str]) -> None:
+    """Explain the ratio of a quantity in two scenarios, factor by factor; the factors multiply to the ratio.
+
+    A scenario file is a flat table of inputs, name = value, as for `--scenario`; what both have is written NAME=VALUE.
+
+    \b
+    Example
+      roofslate compare cost_per_token today.toml tomorrow.toml model=DeepSeek-V3 context_length=32k
+    """  # noqa: D301
+    given, texts = _texts(words)
+    if len(given) != 3:
+        raise click.UsageError(f"compare takes a quantity and two scenario files, got {len(given)} words")
+    output, *files = given
+    _check_outputs([output])
+    a, b = (_scenario(Path(file), texts) for file in files)
+    from roofslate.comparison import compare as compute
+
+    click.echo(str(compute(a, b, output, **_read_inputs(texts, None))))
 
 
 @main.command(short_help="What can be asked for and given.")

@@ -1,4 +1,4 @@
-"""Words, numbers and formulas as the report's page has them."""
+"""Words, numbers, formulas and tables as HTML: those of the report's page, and those that a notebook shows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import html
 import io
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,20 @@ from roofslate import units
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-__all__ = ["Picture", "breakable", "embedded", "formula", "marked", "plain_number", "scaled", "word"]
+__all__ = [
+    "LITERAL",
+    "Picture",
+    "breakable",
+    "embedded",
+    "formula",
+    "html_table",
+    "marked",
+    "plain_number",
+    "scaled",
+    "word",
+]
+
+LITERAL = 'class="tex2jax_ignore mathjax_ignore"'  # between two dollars a notebook would see a formula, not prices
 
 _NEVER = "never"
 _LARGE = {"M": "million", "G": "billion", "T": "trillion"}  # weights, as people tell them
@@ -121,3 +135,21 @@ def formula(latex: str, alt: str) -> Picture:
 
 def embedded(svg: bytes) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(svg).decode()
+
+
+# -------------------------------------------------------------------------------------------------------------- tables
+
+
+def html_table(caption: str | Markup, head: Iterable[str], rows: Iterable[Iterable[str | Markup]]) -> str:
+    """Table as HTML, the first cell of each row its header; what is not Markup is escaped."""
+    from markupsafe import Markup, escape
+
+    top = Markup("").join(Markup('<th scope="col">{}</th>').format(name) for name in head)
+    body = Markup("").join(
+        Markup('<tr><th scope="row">{}</th>{}</tr>').format(
+            first, Markup("").join(Markup("<td>{}</td>").format(cell) for cell in rest)
+        )
+        for first, *rest in rows
+    )
+    inside = f"<caption>{escape(caption)}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
+    return f"<table {LITERAL}>{inside}</table>"

@@ -61,7 +61,15 @@ namespace
         EXPECT_EQ(latex(sqrt(a)), "\\sqrt{\\alpha}");
         EXPECT_EQ(latex(log(a)), "\\ln\\left(\\alpha\\right)");
         EXPECT_EQ(latex(ceil(a)), "\\lceil \\alpha \\rceil");
-        EXPECT_EQ(latex(select(a <= b, c, HUGE_VAL)), "\\begin{cases} c & \\alpha \\le b \\\\ \\infty & \\text{otherwise} \\end{cases}");
+        EXPECT_EQ(latex(select(a <= b, c, HUGE_VAL)), "\\begin{cases} c & \\alpha \\leq b \\\\ \\infty & \\text{otherwise} \\end{cases}");
+    }
+    TEST_F(Printed, ChoicesAsWords)
+    {
+        static constexpr const char* words[] = {"all", "not_one", nullptr};
+        const Expr chosen = select(a == 1.0, 0.0, 1.0);
+        const Inscription inputs{{"alpha", "beta", "c"}, {words, nullptr, nullptr}, words};
+        EXPECT_EQ(print(tape, chosen.on(tape), inputs, Notation::text), "('all' if alpha == 'not_one' else 'not_one')");
+        EXPECT_EQ(print(tape, chosen.on(tape), inputs, Notation::latex), "\\begin{cases} \\text{all} & alpha = \\text{not one} \\\\ \\text{not one} & \\text{otherwise} \\end{cases}");
     }
 
     TEST(Expr, LiteralsFoldUntilTheyMeetATape)

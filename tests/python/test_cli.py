@@ -18,7 +18,7 @@ import roofslate as rs
 from click.testing import CliRunner
 from roofslate.cli import main
 
-COMMANDS = ["evaluate", "explain", "quantities", "presets", "lecture", "bench"]
+COMMANDS = ["evaluate", "explain", "compare", "quantities", "presets", "lecture", "bench"]
 CELL = ["model=DeepSeek-V3", "hardware=GB200 NVL72"]
 
 
@@ -339,6 +339,10 @@ MISTAKES = {
     "explain nothing": ("explain", "one quantity"),
     "explain two": ("explain pass_time memory_time", "one quantity"),
     "explain an axis": ("explain pass_tokens batch_size=1,2", "axis"),
+    "explain to no depth": ("explain pass_tokens batch_size=1 --depth -1", "--depth"),
+    "compare one file": ("compare pass_tokens a.toml", "two scenario files"),
+    "compare no file": ("compare pass_tokens no-such.toml none.toml", "no-such.toml"),
+    "compare nothing known": ("compare pass_tokenz a.toml b.toml", "did you mean 'pass_tokens'"),
     "no such quantities": ("quantities zzzz", "unknown quantity 'zzzz'"),
     "no such preset": ("presets H1000", "did you mean 'H100'"),
     "no chapter": ("lecture --chapter 0", "--chapter"),
@@ -356,12 +360,37 @@ def test_a_mistake_is_one_line_and_code_2(line, message):
 # ------------------------------------------------------------------------------------------------ other commands
 
 
-def test_explain_in_three_notations():
+def test_explain_in_every_notation():
     words = ["explain", "hbm_drain_time", "hbm_capacity=192 GB", "hbm_bandwidth=8 TB/s"]
     derivation = rs.explain("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     assert output(*words) == f"{derivation}\n"
     assert output(*words, "-f", "markdown") == f"{derivation.markdown}\n"
     assert output(*words, "-f", "latex") == f"{derivation.latex}\n"
+    assert output(*words, "-f", "dot") == f"{derivation.graph()}\n"
+    page = output(*words, "-f", "html")
+    assert page.startswith('<!doctype html><meta charset="utf-8"><title>hbm_drain_time</title>')
+    assert page.endswith(f"{derivation.html}\n")
+
+
+def test_explain_to_a_depth():
+    words = ["pass_time", "batch_size=64", "context_length=8k", *CELL]
+    cell = {"batch_size": 64, "context_length": "8k", "model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
+    for depth in (0, 2):
+        assert output("explain", *words, "--depth", str(depth)) == f"{rs.explain('pass_time', depth=depth, **cell)}\n"
+
+
+def test_compare_takes_two_scenario_files(tmp_path):
+    files = []
+    for name, batch in (("today", 64), ("tomorrow", 4096)):
+        files.append(tmp_path / f"{name}.toml")
+        files[-1].write_text(f'batch_size = {batch}\nhardware = "GB200 NVL72"\ncontext_length = "8k"\n')
+    told = output("compare", "pass_time", *map(str, files), "model=DeepSeek-V3", "context_length=1k")
+    sides = [{"batch_size": batch, "hardware": "GB200 NVL72"} for batch in (64, 4096)]
+    assert told == f"{rs.compare(*sides, 'pass_time', model='DeepSeek-V3', context_length='1k')}\n"
+    files[1].write_text("batch_size = [1, 2]")
+    result = run("compare", "pass_tokens", *map(str, files))
+    one_line(result)
+    assert "scenario b: 'batch_size' is an axis" in result.stderr
 
 
 def test_quantities_lists_searches_and_shows():

@@ -49,7 +49,10 @@ values: dict[str, Any] = {}
 
 
 def tree_of(name: str) -> ast.expr:
-    return ast.parse(entries()[name].formula.partition(" = ")[2].replace("^", "**"), mode="eval").body
+    text = entries()[name].formula.partition(" = ")[2].replace("^", "**")
+    for position, word in enumerate(entries()[name].choices):  # an answer in words
+        text = text.replace(repr(word), str(position))
+    return ast.parse(text, mode="eval").body
 
 
 def value_of(name: str) -> Any:

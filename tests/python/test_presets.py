@@ -404,10 +404,10 @@ def test_showing():
     assert "hbm_bandwidth        3.35 TB/s" in text
     assert "(recalled)" in text
     page = catalogs.hardware._repr_html_()
-    assert "<td>GB200 NVL72</td>" in page
+    assert '<th scope="row">GB200 NVL72</th>' in page
     assert "<td>8 TB/s</td>" in page
     page = catalogs.models["DeepSeek-V3"]._repr_html_()
-    assert "<td>active_without_tables</td><td>35,698,924,544</td>" in page
+    assert '<th scope="row">active_without_tables</th><td>35,698,924,544</td>' in page
 
 
 def test_html_is_escaped():

@@ -139,6 +139,7 @@ namespace roofslate
     {
         std::vector<std::string> symbols;
         std::vector<const char* const*> words;
+        const char* const* outcomes = nullptr; // of a formula that is a choice itself
     };
     std::string print(const Tape& tape, int root, const Inscription& inputs, Notation notation);
     inline std::string print(const Tape& tape, int root, const std::vector<std::string>& symbols, Notation notation) { return print(tape, root, Inscription{symbols, std::vector<const char* const*>(symbols.size(), nullptr)}, notation); }
