@@ -423,7 +423,8 @@ def _fill_gaps(grid: Grid, wanted: Sequence[str]) -> None:
     matter = frozenset(wanted).union(*(ancestors(name) for name in wanted if name in entries()))
     constants = {name: float(i.values) for name, i in grid.inputs.items() if not i.dims}
     for name, why in list(grid.gaps.items()):
-        if name not in matter or not lookup(name).computed or name in grid.inputs:
+        q = lookup(name)
+        if name not in matter or not (q.computed or q.fallback) or name in grid.inputs:
             continue
         keyword = next(key for key, presets in grid.presets.items() if any(name in preset_numbers(p) for p in presets))
         presets = grid.presets[keyword]

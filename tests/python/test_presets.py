@@ -679,3 +679,12 @@ def test_a_preset_in_a_list_gives_what_it_gives_alone():
     assert alone[0] != alone[1]
     with pytest.raises(errors.PresetError, match=r"'DeepSeek-V3' supplies no weight_balance.*evaluate 'lecture' apart"):
         rs.evaluate("weight_balance", model=models, hardware=["GB200 NVL72", "HGX H100"])
+
+
+def test_a_list_does_not_hide_that_one_preset_states_what_follows_for_others():
+    """Alone the first preset refuses the utilization, since it states what would follow from it."""
+    given = {"decode_utilization": 0.1, "prefill_utilization": 0.4}
+    for model in ("lecture training", ["lecture training", "DeepSeek-V3"]):
+        with pytest.raises(errors.IneffectiveInput, match="'lecture training' supplies 'decode_inefficiency'"):
+            rs.evaluate("decode_inefficiency", model=model, **given)
+    assert rs.value("decode_inefficiency", model="DeepSeek-V3", **given) == pytest.approx(4)
