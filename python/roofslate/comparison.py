@@ -62,7 +62,7 @@ class Factor:
         return f"{self.before} → {self.after}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The ratio of a value in two scenarios, and the factors that make it up.
 
@@ -132,6 +132,8 @@ class Comparison:
             for (name, change, factor, reached), bar in zip(lines, bars, strict=True)
         ]
         return "\n".join([f"{self.quantity.name}: {self.quantity.brief}", *map(str.rstrip, text)])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from roofslate.typesetting import html_table

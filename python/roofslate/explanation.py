@@ -103,7 +103,7 @@ class Given(Part):
     origin: str  # "given", "default", the preset with its source, or the depth that derives it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The derivation of one value, top-down, with the inputs at its end.
 
@@ -167,6 +167,8 @@ class Explanation:
             for given in self.inputs
         ]
         return "\n\n".join([*blocks, "\n".join(["Inputs", *rows]), *self._legend])
+
+    __repr__ = __str__
 
     @property
     def markdown(self) -> str:

@@ -41,7 +41,7 @@ class Definition:
         return tuple(str(step[1]) for step in self.steps if step[0] == "quantity")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Quantity:
     """One quantity: what it is, and how it follows from others.
 
@@ -129,6 +129,9 @@ class Quantity:
             if self.fallback:
                 rows += [("otherwise", self.fallback)]
         return [*rows, ("used by", ", ".join(self.used_by) or "nothing")]
+
+    def __repr__(self) -> str:
+        return f"<Quantity {self.name} [{self.unit}]: {self.brief}>"
 
     def __str__(self) -> str:
         return "\n".join([self.name, *(f"  {key:<9} {text}" for key, text in self._rows())])
