@@ -5,7 +5,7 @@
 namespace roofslate
 {
     Derivation::Derivation(Graph& graph, int output, const std::vector<int>& inputs, Derivative kind)
-        : graph_(graph), output_(output), inputs_(inputs), kind_(kind), live_(std::size_t(output) + 1, 0), uses_(std::size_t(output) + 1), wanted_(std::size_t(output) + 1, {false, false}), adjoints_(std::size_t(output) + 1, {none, none}), activity_(std::size_t(output) + 1, -2)
+        : graph_(graph), output_(output), inputs_(inputs), kind_(kind), live_(std::size_t(output) + 1, 0), uses_(std::size_t(output) + 1), wanted_(std::size_t(output) + 1, {false, false}), adjoints_(std::size_t(output) + 1, {none, none}), activity_(std::size_t(output) + 1, unknown)
     {
         find_live();
         refuse_what_has_no_partial();
@@ -27,7 +27,7 @@ namespace roofslate
             if (!live_[std::size_t(i)] || (n.op != Op::max && n.op != Op::min) || n.argument[0] == n.argument[1] || taken(n) >= 0)
                 continue;
             const int equal = apply(Op::equal, n.argument[0], n.argument[1]), active = activity(i);
-            kinks_.push_back({i, active < 0 ? equal : apply(Op::both, active, equal)});
+            kinks_.push_back({i, active == none ? equal : apply(Op::both, active, equal)});
         }
     }
 
@@ -45,6 +45,11 @@ namespace roofslate
         const bool first_is_larger = a.low > b.high, second_is_larger = b.low > a.high;
         return !first_is_larger && !second_is_larger ? -1 : first_is_larger == (n.op == Op::max) ? 0
                                                                                                  : 1;
+    }
+    int Derivation::first_is_taken(const Node& n)
+    {
+        const auto [a, b, c] = n.argument;
+        return n.op == Op::max ? apply(Op::less, b, a) : apply(Op::less, a, b);
     }
     bool Derivation::passes(const Node& n, int place)
     {
@@ -90,7 +95,7 @@ namespace roofslate
                 }
         }
     }
-    void Derivation::refuse_what_has_no_partial() const
+    void Derivation::refuse_what_has_no_partial()
     {
         for (int i = 0; i <= output_; ++i)
             for (const Use& use : uses_[std::size_t(i)])
@@ -99,22 +104,15 @@ namespace roofslate
                 if (!routine || routine->partials[std::size_t(use.place)])
                     continue;
                 NoPartial refused{routine, use.place, {}};
+                std::vector<char> reaches(std::size_t(i) + 1, 0);
+                reaches.back() = 1;
+                for (int j = i; j >= 0; --j)
+                    for (int k = 0; k < graph_[j].arity() && reaches[std::size_t(j)]; ++k)
+                        if (passes(graph_[j], k))
+                            reaches[std::size_t(graph_[j].argument[std::size_t(k)])] = 1;
                 for (std::size_t k = 0; k < inputs_.size(); ++k)
-                {
-                    std::vector<int> open;
-                    if (is_live(inputs_[k]))
-                        open.push_back(inputs_[k]);
-                    bool met = false;
-                    for (std::size_t done = 0; done < open.size() && !met; ++done)
-                    {
-                        met = open[done] == i;
-                        for (const Use& next : uses_[std::size_t(open[done])])
-                            if (std::find(open.begin(), open.end(), next.user) == open.end())
-                                open.push_back(next.user);
-                    }
-                    if (met)
+                    if (inputs_[k] >= 0 && inputs_[k] <= i && reaches[std::size_t(inputs_[k])])
                         refused.inputs.push_back(k);
-                }
                 throw refused;
             }
     }
@@ -171,10 +169,8 @@ namespace roofslate
     int Derivation::product_in(int user, int adjoint, int factor) { return guarded(user, product(adjoint, factor), factor == none || finite(factor)); }
     int Derivation::quotient_in(int user, int adjoint, int divisor) { return guarded(user, quotient(adjoint, divisor), finite(divisor) && not_zero(divisor)); }
 
-    // Not 0 where the output depends on the node; none: everywhere.
     int Derivation::activity(int i)
     {
-        constexpr int unknown = -2;
         if (const int known = activity_[std::size_t(i)]; known != unknown)
             return known;
         int active = i == output_ ? none : unknown;
@@ -192,10 +188,7 @@ namespace roofslate
         const auto [a, b, c] = n.argument;
         int passed = none;
         if ((n.op == Op::max || n.op == Op::min) && taken(n) < 0 && a != b)
-        {
-            const int first = n.op == Op::max ? apply(Op::less, b, a) : apply(Op::less, a, b);
-            passed = use.place == 0 ? first : apply(Op::equal, first, number(0));
-        }
+            passed = use.place == 0 ? first_is_taken(n) : apply(Op::equal, first_is_taken(n), number(0));
         else if (n.op == Op::select)
             passed = use.place == 1 ? a : apply(Op::equal, a, number(0));
         const int user = activity(use.user);
@@ -254,12 +247,9 @@ namespace roofslate
             return negated(form == relative ? own : quotient_in(u, product_in(u, own, u), x));
         case Op::max:
         case Op::min:
-        {
             if (taken(n) >= 0 || x == other)
                 return own;
-            const int first = n.op == Op::max ? apply(Op::less, n.argument[1], n.argument[0]) : apply(Op::less, n.argument[0], n.argument[1]);
-            return use.place == 0 ? chosen(first, own, none) : chosen(first, none, own);
-        }
+            return use.place == 0 ? chosen(first_is_taken(n), own, none) : chosen(first_is_taken(n), none, own);
         case Op::select: return use.place == 1 ? chosen(n.argument[0], own, none) : chosen(n.argument[0], none, own);
         case Op::exp: return form == absolute ? own : product_in(u, own, x);
         case Op::log: return form == relative ? own : quotient_in(u, own, x);
@@ -298,8 +288,7 @@ namespace roofslate
         const int zero = number(0), left = a == none ? zero : a, right = b == none ? zero : b;
         const bool largest = (n.op == Op::max) == (side == Side::above);
         const int beside = apply(largest ? Op::max : Op::min, left, right);
-        const int first = n.op == Op::max ? apply(Op::less, n.argument[1], n.argument[0]) : apply(Op::less, n.argument[0], n.argument[1]);
-        return apply(Op::select, first, left, apply(Op::select, apply(Op::equal, n.argument[0], n.argument[1]), beside, right));
+        return apply(Op::select, first_is_taken(n), left, apply(Op::select, apply(Op::equal, n.argument[0], n.argument[1]), beside, right));
     }
     int Derivation::tangent(int i, const std::vector<int>& of, Side side)
     {
@@ -393,7 +382,9 @@ namespace roofslate
                 return graph[kink.where].value != 0;
             const Node n = graph[kink.node];
             const int a = n.argument[0], b = n.argument[1];
-            const Question question{graph, {graph.constant(0)}, {{a, b, false}, {b, a, false}, holds(graph, kink.where)}, AxisSet(-1)};
+            Question question{graph, {graph.constant(0)}, {{a, b, false}, {b, a, false}}, AxisSet(-1)};
+            if (graph[kink.where].op == Op::both) // the output does not depend on it everywhere
+                question.requirements.push_back(holds(graph, kink.where));
             return best(question, options, false).front() != nowhere;
         }
     }

@@ -56,19 +56,21 @@ namespace roofslate
         {
             int user, place; // which argument of it
         };
-        static constexpr int none = -1; // a derivative that is 0 everywhere
+        static constexpr int none = -1;    // instead of a node: a derivative that is 0 everywhere, a condition that holds everywhere
+        static constexpr int unknown = -2; // not made yet
 
         bool passes(const Node& n, int place);
         int taken(const Node& n); // by a max or min at all points: the argument's place, or -1
+        int first_is_taken(const Node& n);
         void find_live();
         bool is_live(int i) const { return i >= 0 && i <= output_ && live_[std::size_t(i)]; }
         void find_wanted();
-        void refuse_what_has_no_partial() const;
+        void refuse_what_has_no_partial();
         static Form asked_of(Op user, int place, Form form); // to give an argument its adjoint in a form, a user needs its own in this one
         int adjoint(int i, Form form) const { return adjoints_[std::size_t(i)][form]; }
         int root(Form form);
         int contribution(const Use& use, Form form);
-        int activity(int i);
+        int activity(int i); // a node that is not 0 where the output depends on this one
         int active_if(const Use& use);
         int tangent(int i, const std::vector<int>& of, Side side);
         int tangent_of_turn(const Node& n, int a, int b, Side side);
