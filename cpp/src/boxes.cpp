@@ -202,6 +202,7 @@ namespace roofslate
                 std::fill_n(leaf.high, LaneProgram::capacity, leaf.all.high);
             }
     }
+    constexpr std::size_t most_table_entries = 65536; // of the ranges along an axis that is not sorted
     void Boxes::read_leaf(const Graph& graph, const Node& node, Leaf& leaf) const
     {
         leaf.view = graph.view(node);
@@ -220,9 +221,13 @@ namespace roofslate
             rises = rises && at(i - 1) <= at(i), falls = falls && at(i - 1) >= at(i);
         if (rises || falls || !leaf.all.known())
             return;
+        leaf.grain = (leaf.length + most_table_entries - 1) / most_table_entries;
         std::vector<Range> level;
         for (std::size_t i = 0; i < leaf.length; ++i)
-            level.push_back({at(i), at(i)});
+            if (i % leaf.grain == 0)
+                level.push_back({at(i), at(i)});
+            else
+                level.back() = {std::min(level.back().low, at(i)), std::max(level.back().high, at(i))};
         for (std::size_t step_of_level = 1; !level.empty(); step_of_level *= 2)
         {
             leaf.table.push_back(level);
@@ -242,10 +247,11 @@ namespace roofslate
             const double a = view.data[std::ptrdiff_t(first) * step], b = view.data[std::ptrdiff_t(last - 1) * step];
             return {std::min(a, b), std::max(a, b)};
         }
+        const std::size_t from = first / grain, to = (last - 1) / grain + 1;
         std::size_t level = 0;
-        while ((std::size_t(2) << level) <= last - first)
+        while ((std::size_t(2) << level) <= to - from)
             ++level;
-        const Range &a = table[level][first], &b = table[level][last - (std::size_t(1) << level)];
+        const Range &a = table[level][from], &b = table[level][to - (std::size_t(1) << level)];
         return {std::min(a.low, b.low), std::max(a.high, b.high)};
     }
 

@@ -165,6 +165,19 @@ namespace
             EXPECT_EQ(best({grid.graph, {b}, {{b, grid.graph.constant(5), true}}, 2}, {}, prune), std::vector<std::int64_t>{nowhere});
         }
     }
+    TEST_P(Folds, ALongAxisInNoOrderIsSearchedByItsRanges)
+    {
+        Random random(5);
+        std::vector<double> x(200000);
+        for (double& value : x)
+            value = uniform(random, 1, 2);
+        x[123457] = 0.5, x[199999] = 0.5;
+        Grid grid({x.size(), 3});
+        grid.axis("batch_size", 0, x), grid.axis("pass_length", 1, {3, 1, 2});
+        const Question q{grid.graph, {grid.node("pass_tokens")}, {}, 3};
+        EXPECT_EQ(best(q, {}, true), std::vector<std::int64_t>{3 * 123457 + 1});
+        EXPECT_EQ(count({grid.graph, {}, {{grid.node("pass_tokens"), grid.graph.constant(1.0), true}}, 3}, {}, true), count({grid.graph, {}, {{grid.node("pass_tokens"), grid.graph.constant(1.0), true}}, 3}, {}, false));
+    }
     TEST_P(Folds, BoundsHoldAllValuesOfRandomBoxes)
     {
         Random random(21);

@@ -64,7 +64,8 @@ namespace roofslate
             View view;
             std::vector<int> axes;
             std::size_t length = 0;               // of its axis, where it has one
-            std::vector<std::vector<Range>> table; // of stretches of 2^k values, where they neither rise nor fall throughout
+            std::size_t grain = 1;                // values of an entry of the table
+            std::vector<std::vector<Range>> table; // of stretches of 2^k entries, where the values neither rise nor fall throughout
             Range all;
             double *low = nullptr, *high = nullptr, *points = nullptr;
 
