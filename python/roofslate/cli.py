@@ -714,8 +714,8 @@ def bench(
     All ratios are taken within one run, from medians of interleaved repetitions. Tools that are not installed are
     left out and named.
 
-    Parts: limits, four-outputs, one-output, one-operation, fresh-memory, short-axes, table, points, import, memory,
-    best, optimum, pruning, distributions, stores, long-table, point-cost, growth, calculators.
+    Parts: limits, four-outputs, one-output, one-operation, elasticities, fresh-memory, short-axes, table, points,
+    import, memory, best, optimum, pruning, distributions, stores, long-table, point-cost, growth, calculators.
     """
     from roofslate.bench import measure
 

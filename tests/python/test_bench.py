@@ -33,7 +33,7 @@ def test_every_section_is_measured(trial):
     text, data, markdown = trial
     titles = [section["title"] for section in data["sections"]]
     begin = ["Machine", "Four", "cost_per_token", "One operation", "Elasticities", "Four", "Short", "Table", "Single"]
-    begin += ["Import", "Peak", "Best", "One optimum", "One optimum and a frontier", "Histogram", "cost_per_token"]
+    begin += ["Import", "Peak", "Best", "One optimum", "One optimum and a frontier", "Histogram", "Four"]
     begin += ["Long table", "Cost of a point", "Time against points", "Public calculators"]
     assert [title.startswith(word) for title, word in zip(titles, begin, strict=True)] == [True] * len(begin)
     assert len(PARTS) == len(titles)
@@ -105,12 +105,17 @@ def test_fill_takes_no_copy():
         _core.fill_seconds(np.zeros(8)[::2], 1, False)
 
 
-def test_contenders_take_turns():
+@pytest.mark.parametrize(("short", "repeated"), [(math.inf, 2), (0, 1)])
+def test_contenders_take_turns(short, repeated, monkeypatch):
+    """What is short runs twice, what is long once."""
+    from roofslate.bench import timing
+
+    monkeypatch.setattr(timing, "_SHORT", short)
     order = []
     a = Contender("a", lambda: order.append("a"))
     b = Contender("b", lambda x: order.append(x), before=lambda: "b", calls=2)
     take_turns([a, b], 2)
-    assert order == ["a", "b", "b"] * 3
+    assert order == (["a"] * repeated + ["b", "b"] * repeated) * 3
     assert len(a.seconds) == len(b.seconds) == 2
     a.seconds, b.seconds = [1.0, 4.0, 9.0], [1.0, 2.0, 3.0]
     assert ratio(a, b) == 2.0
