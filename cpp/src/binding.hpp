@@ -63,4 +63,5 @@ namespace roofslate::binding
     };
 
     void bind_folds(py::module_& m);
+    void bind_roots(py::module_& m);
 }

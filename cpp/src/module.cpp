@@ -404,6 +404,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
         "What choices leave of a formula, with given symbols; what its max and min chose: (maximum, winner, its value, loser, its value); conditions that hold.");
     m.def("count_outside", &count_outside, py::arg("values"), py::arg("low"), py::arg("high"), py::arg("above_low"), "How many values lie outside of a range.");
     bind_folds(m);
+    bind_roots(m);
     m.def("instruction_set", [] { return instruction_set().name; }, "The instruction set in use.");
     m.def("use_instruction_set", [](const std::string& name) {
         const InstructionSet* const set = find_instruction_set(name.c_str());

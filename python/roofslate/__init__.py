@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from roofslate.register import claims, inconsistencies
     from roofslate.registry import Quantity, quantities, quantity
     from roofslate.report import lecture
+    from roofslate.solving import solve
     from roofslate.sweeping import sweep
     from roofslate.units import geomspace, linspace
 
@@ -64,6 +65,7 @@ __all__ = [
     "quantity",
     "scaling",
     "schedules",
+    "solve",
     "storage",
     "sweep",
     "to_units",
@@ -83,6 +85,7 @@ _HOMES = {
     "register": ("claims", "inconsistencies"),
     "registry": ("Quantity", "quantities", "quantity"),
     "report": ("lecture",),
+    "solving": ("solve",),
     "sweeping": ("sweep",),
     "units": ("geomspace", "linspace"),
 }

@@ -1,0 +1,112 @@
+// Where a comparison turns on one side of zero, for many points at once.
+#pragma once
+#include <roofslate/givens.hpp>
+#include <roofslate/parallel.hpp>
+#include <roofslate/roots.hpp>
+
+namespace roofslate
+{
+    using Point = std::uint16_t; // of a block
+    // What is known at values of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater, of an inequality -1
+    // where it holds and 1 where it does not, NaN where a side is undefined; Newton's next value; the gap between the sides.
+    struct End
+    {
+        double state, guess, gap;
+    };
+    struct Ends // of the points of a block
+    {
+        std::array<double, LaneGraph::capacity> state, guess, gap;
+        End operator[](std::size_t i) const { return {state[i], guess[i], gap[i]}; }
+    };
+    struct Crossing // a root, or a stretch of them; magnitudes of the unknown
+    {
+        Point point;
+        double from, to;
+    };
+
+    // The unknown is y or -y with y > 0; or zero, whatever y is.
+    class HalfLine
+    {
+    public:
+        static constexpr std::size_t block = LaneGraph::capacity;
+        using Numbers = std::array<double, block>;
+
+        HalfLine(const Comparison& comparison, const Givens& givens, double sign, const Range& y, const InstructionSet& set);
+
+        // Starts with some points of a block, each with its stretch of y.
+        void begin(const Givens::Reader& given, const std::vector<Point>& points, const Numbers& low, const Numbers& high);
+        double low(std::size_t point) const { return low_[point]; }
+        double high(std::size_t point) const { return high_[point]; }
+        double state_at_low(std::size_t point) const { return low_ends_.state[point]; }
+        double state_at_high(std::size_t point) const { return high_ends_.state[point]; }
+        bool was_defined(std::size_t point) const { return defined_[point]; } // somewhere
+        bool did_hold(std::size_t point) const { return held_[point]; }
+        // For those of the points that are still open; of the smallest or largest y one a point, at most.
+        const std::vector<Crossing>& find(const std::vector<Point>& points, Which which, Progress& progress);
+
+    private:
+        struct Stretch
+        {
+            Point point;
+            double a, b;
+            End at_a, at_b;
+        };
+        struct Brackets // of turns
+        {
+            std::size_t size = 0;
+            std::array<Point, block> point;
+            Numbers a, b;
+            Numbers start; // between
+            Numbers mark;  // the state that ends or begins ...
+            Numbers want;  // ... here: 1 if it begins
+            Numbers far;   // the lesser gap of its ends
+            Numbers whole; // where the stretch ends
+            Numbers equal; // an end of it that is a root; NaN: none
+            std::array<End, block> end;
+        };
+        enum class Verdict
+        {
+            none,    // nothing turns inside
+            settled, // the ends tell
+            split,
+        };
+        void build(const Comparison& comparison, const Givens& givens, double sign, const Range& y);
+        void load(const Point* points, std::size_t n);
+        void evaluate(const Point* points, std::size_t n); // at y_
+        End result(std::size_t lane) const { return {values_[0][lane], values_[1][lane], values_[2][lane]}; }
+        Verdict judge(const Stretch& s, std::size_t lane) const;
+        double state(const End& end) const { return equal_ || end.state == end.state ? end.state : 1; }
+        void conclude(const Stretch& s);
+        void add_crossing(Point point, double from, double to)
+        {
+            Crossing& c = crossings_.emplace_back(); // filled in place: a copy would wait for its parts
+            c.point = point, c.from = from, c.to = to;
+        }
+        void add_bracket(const Stretch& s, bool last);
+        void split(const std::vector<Stretch>& stretches);
+        void narrow();
+        void settle();
+
+        const InstructionSet& set_;
+        bool equal_;
+        bool one_way_ = false; // all stretches are
+        LaneGraph lanes_;
+        std::vector<double*> given_lanes_;
+        double *y_ = nullptr, *a_ = nullptr, *b_ = nullptr, *mark_ = nullptr, *want_ = nullptr, *newton_ = nullptr, *open_ = nullptr;
+        LaneProgram values_, step_, bounds_;
+
+        const Givens::Reader* given_ = nullptr;
+        std::array<Point, block> loaded_; // points of lanes
+        std::size_t loaded_lanes_ = 0;
+        // by point
+        Numbers low_, high_;
+        Ends low_ends_, high_ends_;
+        std::array<bool, block> defined_, held_;
+        std::array<std::size_t, block> stretches_;   // looked at
+        std::vector<std::vector<Stretch>> stack_;    // the next one last
+
+        Which which_ = Which::smallest;
+        std::unique_ptr<Brackets> brackets_ = std::make_unique<Brackets>(), narrowed_ = std::make_unique<Brackets>(); // to come, and being narrowed
+        std::vector<Crossing> crossings_;
+    };
+}

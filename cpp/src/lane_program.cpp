@@ -1,0 +1,39 @@
+#include <roofslate/lane_program.hpp>
+
+namespace roofslate
+{
+    int LaneGraph::leaf(const Range& range, double*& data)
+    {
+        leaves_.push_back(aligned_doubles(capacity + widest_strip));
+        data = leaves_.back().get();
+        std::fill_n(data, capacity + widest_strip, range.high); // the plan may rely on what it finds
+        data[0] = range.low;
+        View view;
+        view.data = data, view.axes = 1, view.stride[0] = 1;
+        return graph_.leaf(view);
+    }
+
+    void LaneProgram::compile(const LaneGraph& lanes, const std::vector<int>& nodes, const InstructionSet& set)
+    {
+        const Graph& graph = lanes.graph();
+        std::vector<Output> outputs;
+        for (const int node : nodes)
+        {
+            results_.push_back(aligned_doubles(capacity + widest_strip));
+            outputs.push_back({node, results_.back().get(), {1}, true});
+        }
+        plan_ = make_plan(graph, outputs, set);
+        for (const Output& o : plan_.constants)
+            std::fill_n(o.data, capacity, graph[o.node].value);
+        for (Pass& pass : plan_.passes)
+        {
+            lay_out_arrays(pass, graph, set);
+            workers_.emplace_back(pass, graph, set, false, std::size_t(0)).go_to(0);
+        }
+    }
+    void LaneProgram::run(std::size_t n)
+    {
+        for (Worker& worker : workers_)
+            worker.run_points(0, n);
+    }
+}
