@@ -17,17 +17,17 @@ namespace roofslate
     {
         return {least(a.low, b.low), most(a.high, b.high), roofslate::hull(a.range.low, b.range.low, a.range.high, b.range.high), a.exact && b.exact && a.low == b.low};
     }
-    int Bounder::at_least_zero(const Bounds& a)
+    int Bounder::at_least(const Bounds& a, double limit)
     {
-        if (a.range.low >= 0 || a.range.high < 0)
-            return number(a.range.low >= 0);
-        return op(Op::less_equal, number(0), a.low);
+        if (a.range.low >= limit || a.range.high < limit)
+            return number(a.range.low >= limit);
+        return op(Op::less_equal, number(limit), a.low);
     }
-    int Bounder::at_most_zero(const Bounds& a)
+    int Bounder::at_most(const Bounds& a, double limit)
     {
-        if (a.range.high <= 0 || a.range.low > 0)
-            return number(a.range.high <= 0);
-        return op(Op::less_equal, a.high, number(0));
+        if (a.range.high <= limit || a.range.low > limit)
+            return number(a.range.high <= limit);
+        return op(Op::less_equal, a.high, number(limit));
     }
     Bounds Bounder::apply(Op o, const Bounds& a, const Bounds& b, const Bounds& c)
     {
@@ -53,10 +53,11 @@ namespace roofslate
         const auto by = [&](int x) { return op(Op::add, op(Op::mul, op(Op::max, x, op(Op::neg, x)), number(widening_share)), number(widening_least)); };
         return {op(Op::sub, e.low, by(e.low)), op(Op::add, e.high, by(e.high))};
     }
-    Bounder::Ends Bounder::widened_positive(const Ends& e)
+    Bounder::Ends Bounder::widened_power(const Ends& e, int at_least_one, int at_most_one)
     {
         const int little = number(widening_least);
-        return {op(Op::sub, op(Op::mul, e.low, number(1 - widening_share)), little), op(Op::add, op(Op::mul, e.high, number(1 + widening_share)), little)};
+        const int low = op(Op::sub, op(Op::mul, e.low, number(1 - widening_share)), little), high = op(Op::add, op(Op::mul, e.high, number(1 + widening_share)), little);
+        return {op(Op::max, low, at_least_one), op(Op::select, at_most_one, op(Op::min, high, number(1)), high)};
     }
     // Infinities of both signs may meet.
     Bounder::Ends Bounder::sum(Op o, int a_low, int b_low, int a_high, int b_high, bool proved)
@@ -105,9 +106,10 @@ namespace roofslate
         case Op::sqrt:
         case Op::ceil:
         case Op::floor: return {op(o, a.low), op(o, a.high)};
-        case Op::exp: return widened_positive({op(o, a.low), op(o, a.high)});
+        case Op::exp: return widened_power({op(o, a.low), op(o, a.high)}, at_least(a, 0), at_most(a, 0));
         case Op::log: return widened({op(o, a.low), op(o, a.high)});
-        case Op::pow: return widened_positive(corners(o, a, b));
+        case Op::pow:
+            return widened_power(corners(o, a, b), either(both(at_least(a, 1), at_least(b, 0)), both(at_most(a, 1), at_most(b, 0))), either(both(at_most(a, 1), at_least(b, 0)), both(at_least(a, 1), at_most(b, 0))));
         case Op::less: return {op(o, a.high, b.low), numbers ? op(o, a.low, b.high) : possible(op(Op::less_equal, b.high, a.low))};
         case Op::less_equal: return {op(o, a.high, b.low), numbers ? op(o, a.low, b.high) : possible(op(Op::less, b.high, a.low))};
         case Op::equal:

@@ -17,7 +17,26 @@ namespace roofslate
         constexpr std::size_t most_stretches = 4096;      // of a point, that are split
         constexpr int newton_steps = 8, most_steps = 160; // then every second one halves
 
-        int depends_on(Graph& to, const Graph& from, std::vector<int>& copies, int i)
+        // Between values by point and by lane; as a rule all points are there, in their order.
+        bool are_all(const Point* points, std::size_t n) { return n == 0 || points[n - 1] + std::size_t(1) == n; }
+        void gather(const double* from, const Point* points, std::size_t n, double* to)
+        {
+            if (are_all(points, n))
+                std::copy_n(from, n, to);
+            else
+                for (std::size_t i = 0; i < n; ++i)
+                    to[i] = from[points[i]];
+        }
+        void scatter(const double* from, const Point* points, std::size_t n, double* to)
+        {
+            if (are_all(points, n))
+                std::copy_n(from, n, to);
+            else
+                for (std::size_t i = 0; i < n; ++i)
+                    to[points[i]] = from[i];
+        }
+
+        int copied(Graph& to, const Graph& from, std::vector<int>& copies, int i)
         {
             int& known = copies[std::size_t(i)];
             if (known >= 0)
@@ -27,7 +46,7 @@ namespace roofslate
                 return known = to.constant(n.value);
             std::array<int, 3> a{-1, -1, -1};
             for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
-                a[k] = depends_on(to, from, copies, n.argument[k]);
+                a[k] = copied(to, from, copies, n.argument[k]);
             return copies[std::size_t(i)] = to.operation(n.op, a[0], a[1], a[2], n.routine);
         }
     }
@@ -57,7 +76,7 @@ namespace roofslate
             copies[std::size_t(givens.node(k))] = leaf;
             inputs.emplace_back(leaf, givens.range(k));
         }
-        const int left = depends_on(g, comparison.graph, copies, comparison.left), right = depends_on(g, comparison.graph, copies, comparison.right);
+        const int left = copied(g, comparison.graph, copies, comparison.left), right = copied(g, comparison.graph, copies, comparison.right);
 
         const auto of_leaf = [&](int i) {
             if (i == y)
@@ -131,11 +150,7 @@ namespace roofslate
         std::copy_n(points, n, loaded_.begin());
         loaded_lanes_ = n;
         for (std::size_t k = 0; k < given_lanes_.size(); ++k)
-        {
-            const double* const from = (*given_)[k];
-            for (std::size_t i = 0; i < n; ++i)
-                given_lanes_[k][i] = from[points[i]];
-        }
+            gather((*given_)[k], points, n, given_lanes_[k]);
     }
     void HalfLine::evaluate(const Point* points, std::size_t n)
     {
@@ -154,11 +169,11 @@ namespace roofslate
         low_ = low, high_ = high;
         defined_.fill(false), held_.fill(false), stretches_.fill(0);
         const auto look = [&](const Numbers& at, Ends& ends) {
-            for (std::size_t i = 0; i < points.size(); ++i)
-                y_[i] = at[points[i]];
+            gather(at.data(), points.data(), points.size(), y_);
             evaluate(points.data(), points.size());
-            for (std::size_t i = 0; i < points.size(); ++i)
-                ends.state[points[i]] = values_[0][i], ends.guess[points[i]] = values_[1][i], ends.gap[points[i]] = values_[2][i];
+            scatter(values_[0], points.data(), points.size(), ends.state.data());
+            scatter(values_[1], points.data(), points.size(), ends.guess.data());
+            scatter(values_[2], points.data(), points.size(), ends.gap.data());
         };
         look(low, low_ends_), look(high, high_ends_);
     }

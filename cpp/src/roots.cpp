@@ -122,14 +122,17 @@ namespace roofslate
             {
                 if (!part.line)
                     return;
-                part.points.clear();
+                part.points.resize(n);
+                std::size_t points = 0;
                 for (std::size_t i = 0; i < n; ++i)
                 {
                     const Range r = range_of(i);
+                    from_[i] = r.low, to_[i] = r.high;
                     part.has[i] = r.low <= r.high;
-                    if (part.has[i])
-                        part.points.push_back(Point(i)), from_[i] = r.low, to_[i] = r.high;
+                    part.points[points] = Point(i);
+                    points += part.has[i];
                 }
+                part.points.resize(points);
                 part.line->begin(given_, part.points, from_, to_);
             }
             // Points at which both sides agree all over the range.

@@ -72,6 +72,14 @@ namespace roofslate
         default: return bounder_.anything();
         }
     }
+    Bounds Trend::chosen(int condition, const Bounds& a, const Bounds& b)
+    {
+        if (bounder_.is(condition, 1))
+            return a;
+        if (bounder_.is(condition, 0))
+            return b;
+        return {op(Op::select, condition, a.low, b.low), op(Op::select, condition, a.high, b.high), hull(a.range.low, a.range.high, b.range.low, b.range.high), false};
+    }
     // Between those of the terms, or what the terms change over the sum where they have unlike signs.
     Bounds Trend::of_sum(const Node& n, int i)
     {
@@ -79,21 +87,24 @@ namespace roofslate
         std::array<Bounds, 2> v{value(n.argument[0]), value(n.argument[1])};
         if (n.op == Op::sub)
             v[1] = bounder_.apply(Op::neg, v[1]);
+        const auto is_zero = [&](const Bounds& x) { return bounder_.both(bounder_.at_least_zero(x), bounder_.at_most_zero(x)); };
+        const bool unlike = (v[0].range.low >= 0 && v[1].range.high <= 0) || (v[0].range.high <= 0 && v[1].range.low >= 0);
         const int up = bounder_.both(bounder_.at_least_zero(v[0]), bounder_.at_least_zero(v[1]));
         const int down = bounder_.both(bounder_.at_most_zero(v[0]), bounder_.at_most_zero(v[1]));
-        const int alike = bounder_.either(up, down);
-        const Bounds between = bounder_.hull(e[0], e[1]);
-        if (bounder_.is(alike, 1))
-            return between;
-        Bounds change;
-        for (std::size_t k = 0; k < 2; ++k)
-            if (depends(n.argument[k]))
-            {
-                const Bounds part = bounder_.apply(Op::mul, v[k], e[k]);
-                change = change.low < 0 ? part : bounder_.apply(Op::add, change, part);
-            }
-        const Bounds over = ratio(change, value(i));
-        return {op(Op::select, alike, between.low, over.low), op(Op::select, alike, between.high, over.high), hull(between.range.low, between.range.high, over.range.low, over.range.high), false};
+        const int alike = unlike ? number(0) : bounder_.either(up, down);
+        Bounds found = bounder_.hull(e[0], e[1]);
+        if (!bounder_.is(alike, 1))
+        {
+            Bounds change;
+            for (std::size_t k = 0; k < 2; ++k)
+                if (depends(n.argument[k]))
+                {
+                    const Bounds part = bounder_.apply(Op::mul, v[k], e[k]);
+                    change = change.low < 0 ? part : bounder_.apply(Op::add, change, part);
+                }
+            found = chosen(alike, found, ratio(change, value(i)));
+        }
+        return chosen(is_zero(v[1]), e[0], chosen(is_zero(v[0]), e[1], found));
     }
     // The change of a value over the value, which may begin or end at zero.
     Bounds Trend::ratio(const Bounds& change, const Bounds& value)

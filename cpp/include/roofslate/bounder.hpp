@@ -51,8 +51,8 @@ namespace roofslate
         Bounds anything();
         Bounds hull(const Bounds& a, const Bounds& b);
         // Truths, 1 or 0: does the value of a lane stay on this side of zero?
-        int at_least_zero(const Bounds& a);
-        int at_most_zero(const Bounds& a);
+        int at_least_zero(const Bounds& a) { return at_least(a, 0); }
+        int at_most_zero(const Bounds& a) { return at_most(a, 0); }
         int both(int a, int b) { return is(a, 0) || is(b, 1) ? a : is(b, 0) || is(a, 1) ? b
                                                                                         : op(Op::mul, a, b); }
         int either(int a, int b) { return is(a, 1) || is(b, 0) ? a : is(b, 1) || is(a, 0) ? b
@@ -62,6 +62,8 @@ namespace roofslate
         Graph& graph() { return g_; }
 
     private:
+        int at_least(const Bounds& a, double limit);
+        int at_most(const Bounds& a, double limit);
         struct Ends
         {
             int low, high;
@@ -72,7 +74,7 @@ namespace roofslate
         Ends quotient(const Bounds& a, const Bounds& b, bool proved);
         Ends corners(Op o, const Bounds& a, const Bounds& b);
         Ends widened(const Ends& e);
-        Ends widened_positive(const Ends& e);
+        Ends widened_power(const Ends& e, int at_least_one, int at_most_one);
         int least(int a, int b) { return a == b ? a : op(Op::min, a, b); }
         int most(int a, int b) { return a == b ? a : op(Op::max, a, b); }
         int number(double x) { return g_.constant(x); }
