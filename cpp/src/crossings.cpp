@@ -2,6 +2,7 @@
 #include <roofslate/tangent.hpp>
 #include <roofslate/trend.hpp>
 #include <cfloat>
+#include <numeric>
 
 namespace roofslate
 {
@@ -12,10 +13,13 @@ namespace roofslate
         constexpr double level_slope = 0x1p-20;           // what hardly moves: elasticities apart by less
         constexpr double agreed_share = 1e-12;            // of sides that agree at a root
         constexpr double near_step = 1e-9;                // at a root, the tangent's zero is nearer, though rounding shakes the sides
+        constexpr double close_share = 0x1p-30;           // sides that Newton's step brings together
         constexpr double narrow_share = 0x1p-26;          // stretches that are not split
         constexpr double scanned_share = 0.2589254117941673; // ... if nothing is known of them: a tenth of a decade
         constexpr std::size_t most_stretches = 4096;      // of a point, that are split
-        constexpr int newton_steps = 8, most_steps = 160; // then every second one halves
+        constexpr int far_steps = 3;                      // of the whole logarithm
+        constexpr int newton_steps = 10, most_steps = 250; // then every fourth one halves
+        constexpr std::size_t fewest_lanes = 32;          // that are worth sorting out
 
         // Between values by point and by lane; as a rule all points are there, in their order.
         bool are_all(const Point* points, std::size_t n) { return n == 0 || points[n - 1] + std::size_t(1) == n; }
@@ -64,7 +68,7 @@ namespace roofslate
         const auto size = [&](int x) { return op(Op::max, x, op(Op::neg, x)); };
         const Range truth{0, 1};
         const int y = lanes_.leaf(range, y_), a = lanes_.leaf(range, a_), b = lanes_.leaf(range, b_), mark = lanes_.leaf({-1, 1}, mark_);
-        const int want = lanes_.leaf(truth, want_), newton = lanes_.leaf(truth, newton_), open = lanes_.leaf(truth, open_);
+        const int want = lanes_.leaf(truth, want_), quick = lanes_.leaf(truth, quick_), open = lanes_.leaf(truth, open_);
         std::vector<int> copies(std::size_t(comparison.graph.size()), -1);
         std::vector<std::pair<int, Range>> inputs;
         copies[std::size_t(comparison.unknown.leaf)] = sign < 0 ? op(Op::neg, y) : sign > 0 ? y
@@ -88,46 +92,13 @@ namespace roofslate
         const Bounds l = trend.value(left), r = trend.value(right);
         const bool positive = l.range.low > 0 && r.range.low > 0, numbers = l.range.known() && r.range.known();
 
-        // Newton's step in the logarithms of the unknown and, where they have one sign, of the sides.
         Tangents tangent(g, y);
         const int left_slope = tangent(left), right_slope = tangent(right);
         const auto difference = [&](int x, int z) { return x < 0 && z < 0 ? number(0) : x < 0 ? op(Op::neg, z)
                                                                                    : z < 0     ? x
                                                                                                : op(Op::sub, x, z); };
         const auto times = [&](int x, int factor) { return x < 0 ? x : op(Op::mul, x, factor); };
-        const int slope = difference(left_slope, right_slope), cross = difference(times(left_slope, right), times(right_slope, left));
-        const int apart = op(Op::sub, left, right), ratio = op(Op::div, left, right);
-        const bool proved = positive && l.range.low / r.range.high > 0 && l.range.high / r.range.low < HUGE_VAL;
-        const int one_sign = proved ? number(1) : op(Op::mul, op(Op::less, number(0), ratio), op(Op::less, ratio, number(HUGE_VAL)));
-        const int per_change = op(Op::div, op(Op::select, one_sign, op(Op::mul, left, right), number(1)), op(Op::mul, y, op(Op::select, one_sign, cross, slope)));
-        const int change = op(Op::select, one_sign, op(Op::log, ratio), apart);
-        const int guess = op(Op::mul, y, op(Op::exp, op(Op::neg, op(Op::mul, change, per_change))));
-
-        const int gap = size(apart), scale = positive ? op(Op::max, left, right) : op(Op::max, size(left), size(right));
-        const auto within = [&](double share) { return op(Op::mul, op(Op::less_equal, gap, op(Op::mul, scale, number(share))), op(Op::less, gap, number(HUGE_VAL))); };
-        const int weakness = op(Op::select, one_sign, size(per_change), number(0)); // how far the root goes where the sides go by a share
-        const int less = op(Op::less, left, right), greater = op(Op::less, right, left);
-        const int defined = numbers ? number(1) : op(Op::max, op(Op::max, less, greater), op(Op::equal, left, right));
-        int state;
-        if (equal_)
-        {
-            const int near = op(Op::select, one_sign, op(Op::less_equal, size(change), number(equal_share)), within(equal_share));
-            const int level = op(Op::select, one_sign, op(Op::less, number(1 / level_slope), weakness), op(Op::less_equal, size(op(Op::mul, y, slope)), op(Op::mul, scale, number(level_slope))));
-            state = op(Op::select, op(Op::mul, near, level), number(0), op(Op::select, defined, op(Op::sub, greater, less), number(NAN)));
-        }
-        else
-            state = op(Op::select, comparison.relation == Relation::less ? less : op(Op::less_equal, left, right), number(-1), number(1));
-        values_.compile(lanes_, {equal_ ? state : op(Op::select, defined, state, number(NAN)), guess, op(Op::select, within(agreed_share), number(0), gap), op(Op::less, gap, op(Op::mul, size(op(Op::mul, y, slope)), number(near_step)))}, set_);
-
-        // The bracket closes around the turn. Each step goes a little too far, so that both of its sides come near.
-        const int after = op(Op::equal, op(Op::equal, state, mark), want);
-        const int new_a = op(Op::select, after, a, y), new_b = op(Op::select, after, y, b);
-        const int room = op(Op::mul, op(Op::select, op(Op::less, weakness, number(64)), op(Op::add, number(1), weakness), number(1)), number(4 * rounding));
-        const int beyond = op(Op::mul, guess, op(Op::select, after, op(Op::sub, number(1), room), op(Op::add, number(1), room)));
-        const int inside = op(Op::mul, newton, op(Op::mul, op(Op::less, new_a, beyond), op(Op::less, beyond, new_b)));
-        const int next = op(Op::select, inside, beyond, op(Op::sqrt, op(Op::mul, new_a, new_b)));
-        const int wide = op(Op::less, op(Op::mul, y, op(Op::mul, room, number(4))), op(Op::sub, new_b, new_a));
-        step_.compile(lanes_, {op(Op::select, open, new_a, a), op(Op::select, open, new_b, b), op(Op::select, open, next, y), op(Op::mul, open, wide)}, set_);
+        const int slope = difference(left_slope, right_slope), apart = op(Op::sub, left, right);
 
         // Does the comparison turn once at most while the unknown runs from a to b?
         const Bounds elasticity = bounder.apply(Op::sub, trend.elasticity(left), trend.elasticity(right)), drift = trend.value(slope);
@@ -135,12 +106,64 @@ namespace roofslate
         const int alike = bounder.either(bounder.both(bounder.at_least_zero(l), bounder.at_least_zero(r)), bounder.both(bounder.at_most_zero(l), bounder.at_most_zero(r)));
         const int smooth = bounder.both(trend.smooth(left), trend.smooth(right));
         const int monotone = bounder.either(bounder.both(alike, one_way(elasticity)), bounder.both(smooth, one_way(drift)));
-        one_way_ = bounder.is(monotone, 1);
-        if (one_way_)
-            return;
-        const int separate = bounder.either(op(Op::less, l.high, r.low), op(Op::less, r.high, l.low));
-        const int known = bounder.both(op(Op::equal, l.low, l.low), op(Op::equal, r.low, r.low));
-        bounds_.compile(lanes_, {separate, monotone, known}, set_);
+        plain_ = bounder.is(monotone, 1) && bounder.is(smooth, 1) && numbers;
+
+        const int gap = size(apart), scale = positive ? op(Op::max, left, right) : op(Op::max, size(left), size(right)), drift_here = size(op(Op::mul, y, slope));
+        const auto within = [&](double share) { return op(Op::mul, op(Op::less_equal, gap, op(Op::mul, scale, number(share))), op(Op::less, gap, number(HUGE_VAL))); };
+        const int less = op(Op::less, left, right), greater = op(Op::less, right, left);
+        const int defined = numbers ? number(1) : op(Op::max, op(Op::max, less, greater), op(Op::equal, left, right));
+        int state;
+        if (equal_)
+        {
+            const int level = op(Op::less_equal, drift_here, op(Op::mul, scale, number(level_slope)));
+            state = op(Op::select, op(Op::mul, within(equal_share), level), number(0), op(Op::select, defined, op(Op::sub, greater, less), number(NAN)));
+        }
+        else
+            state = op(Op::select, comparison.relation == Relation::less ? less : op(Op::less_equal, left, right), number(-1), number(1));
+        const int shown = equal_ ? state : op(Op::select, defined, state, number(NAN));
+        if (plain_)
+            states_.compile(lanes_, {shown}, set_);
+        else
+        {
+            const int separate = bounder.either(op(Op::less, l.high, r.low), op(Op::less, r.high, l.low));
+            const int known = bounder.both(op(Op::equal, l.low, l.low), op(Op::equal, r.low, r.low));
+            bounds_.compile(lanes_, {separate, monotone, known, bounder.both(known, bounder.both(smooth, monotone))}, set_);
+            values_.compile(lanes_, {shown, op(Op::select, within(agreed_share), number(0), gap), op(Op::less, gap, op(Op::mul, drift_here, number(near_step)))}, set_);
+        }
+
+        // Newton's step, in the logarithms of the unknown and, where they have one sign, of the sides. The bracket closes around the turn;
+        // each step goes a little too far, so that both of its sides come near.
+        const int product = op(Op::mul, left, right), cross = difference(times(left_slope, right), times(right_slope, left));
+        const bool proved = positive && l.range.low * r.range.low > 0 && l.range.high * r.range.high < HUGE_VAL;
+        const int one_sign = proved ? number(1) : op(Op::mul, op(Op::less, number(0), product), op(Op::less, product, number(HUGE_VAL)));
+        const int per_change = op(Op::div, number(1), op(Op::mul, y, op(Op::select, one_sign, cross, slope)));
+        const int weakness = op(Op::select, one_sign, size(op(Op::mul, product, per_change)), number(0)); // how far the root goes where the sides go by a share
+        const int room = op(Op::mul, op(Op::select, op(Op::less, weakness, number(64)), op(Op::add, number(1), weakness), number(1)), number(4 * rounding));
+        const int after = op(Op::equal, op(Op::equal, state, mark), want);
+        const int new_a = op(Op::select, after, a, y), new_b = op(Op::select, after, y, b);
+        const int reach = op(Op::mul, room, number(4)), wide = op(Op::less, op(Op::mul, y, reach), op(Op::sub, new_b, new_a));
+        const int close = op(Op::less_equal, gap, op(Op::mul, scale, number(close_share))); // an inequality's root is also where it holds
+        const int middle = op(Op::sqrt, op(Op::mul, new_a, new_b)), other_end = op(Op::select, after, new_a, new_b);
+        const auto compile_step = [&](Step kind, int change, const auto& exponential) {
+            const int step = op(Op::mul, change, per_change), guess = op(Op::mul, y, exponential(op(Op::neg, step)));
+            const int arrived = op(Op::mul, op(Op::mul, close, equal_ ? quick : op(Op::less, state, number(0))), op(Op::less_equal, size(step), reach));
+            const int beyond = op(Op::mul, guess, op(Op::select, after, op(Op::sub, number(1), room), op(Op::add, number(1), room)));
+            const int newton = op(Op::select, op(Op::mul, op(Op::less, new_a, beyond), op(Op::less, beyond, new_b)), beyond, middle);
+            const int next = kind == halving ? middle : kind == returning ? other_end
+                                                                          : newton;
+            const int inside = op(Op::mul, op(Op::less_equal, new_a, guess), op(Op::less_equal, guess, new_b));
+            const int last = op(Op::select, inside, guess, op(Op::select, arrived, y, op(Op::select, want, new_a, new_b)));
+            const int on = op(Op::mul, wide, op(Op::sub, number(1), arrived));
+            steps_[kind].compile(lanes_, {op(Op::select, open, new_a, a), op(Op::select, open, new_b, b), op(Op::select, open, op(Op::select, on, next, last), y), op(Op::mul, open, on)}, set_);
+        };
+        const int logarithm = op(Op::select, one_sign, op(Op::mul, op(Op::log, op(Op::div, left, right)), product), apart);
+        for (const Step kind : {far, halving, returning})
+            compile_step(kind, logarithm, [&](int x) { return op(Op::exp, x); });
+        // Near the turn a few terms do for both: (q - 1/q) / 2 for ln q, and those of e^x.
+        compile_step(near, op(Op::select, one_sign, op(Op::mul, op(Op::mul, apart, op(Op::add, left, right)), number(0.5)), apart), [&](int x) {
+            const int third = op(Op::add, number(0.5), op(Op::mul, x, number(1.0 / 6)));
+            return op(Op::add, number(1), op(Op::mul, x, op(Op::add, number(1), op(Op::mul, x, third))));
+        });
     }
 
     void HalfLine::load(const Point* points, std::size_t n)
@@ -155,12 +178,11 @@ namespace roofslate
     void HalfLine::evaluate(const Point* points, std::size_t n)
     {
         load(points, n);
-        values_.run(n);
-        const double* const states = values_[0];
+        (plain_ ? states_ : values_).run(n);
         for (std::size_t i = 0; i < n; ++i)
         {
-            defined_[points[i]] |= states[i] == states[i];
-            held_[points[i]] |= states[i] == -1;
+            defined_[points[i]] |= states()[i] == states()[i];
+            held_[points[i]] |= states()[i] == -1;
         }
     }
     void HalfLine::begin(const Givens::Reader& given, const std::vector<Point>& points, const Numbers& low, const Numbers& high)
@@ -171,9 +193,8 @@ namespace roofslate
         const auto look = [&](const Numbers& at, Ends& ends) {
             gather(at.data(), points.data(), points.size(), y_);
             evaluate(points.data(), points.size());
-            scatter(values_[0], points.data(), points.size(), ends.state.data());
-            scatter(values_[1], points.data(), points.size(), ends.guess.data());
-            scatter(values_[2], points.data(), points.size(), ends.gap.data());
+            scatter(states(), points.data(), points.size(), ends.state.data());
+            scatter(gaps(), points.data(), points.size(), ends.gap.data());
         };
         look(low, low_ends_), look(high, high_ends_);
     }
@@ -186,8 +207,8 @@ namespace roofslate
         for (const Point p : points)
         {
             const Stretch whole{p, low_[p], high_[p], low_ends_[p], high_ends_[p]};
-            if (one_way_ && judge(whole, 0) == Verdict::settled)
-                conclude(whole);
+            if (plain_)
+                conclude(whole, true);
             else
                 batch.push_back(whole);
         }
@@ -195,19 +216,16 @@ namespace roofslate
         while (!batch.empty() && !progress.stopped())
         {
             undecided.clear();
-            if (!one_way_)
-            {
-                std::array<Point, block> of;
-                for (std::size_t i = 0; i < batch.size(); ++i)
-                    of[i] = batch[i].point, a_[i] = batch[i].a, b_[i] = batch[i].b;
-                load(of.data(), batch.size());
-                bounds_.run(batch.size());
-            }
+            std::array<Point, block> of;
+            for (std::size_t i = 0; i < batch.size(); ++i)
+                of[i] = batch[i].point, a_[i] = batch[i].a, b_[i] = batch[i].b;
+            load(of.data(), batch.size());
+            bounds_.run(batch.size());
             for (std::size_t i = 0; i < batch.size(); ++i)
             {
                 const Verdict verdict = judge(batch[i], i);
                 if (verdict == Verdict::settled)
-                    conclude(batch[i]);
+                    conclude(batch[i], is_sure(i));
                 else if (verdict == Verdict::split)
                     undecided.push_back(batch[i]);
             }
@@ -234,9 +252,7 @@ namespace roofslate
         if (equal_ && which_ != Which::all && (which_ == Which::smallest ? s.at_a : s.at_b).state == 0 && (s.at_a.state != 0 || s.at_b.state != 0))
             return Verdict::settled;
         const bool half_defined = (s.at_a.state == s.at_a.state) != (s.at_b.state == s.at_b.state);
-        if (one_way_ && !half_defined)
-            return Verdict::settled;
-        const bool separate = !one_way_ && bounds_[0][lane] != 0, monotone = one_way_ || bounds_[1][lane] != 0, known = one_way_ || bounds_[2][lane] != 0;
+        const bool separate = bounds_[0][lane] != 0, monotone = bounds_[1][lane] != 0, known = bounds_[2][lane] != 0;
         if (separate)
             return Verdict::none;
         const double share = s.b / s.a - 1;
@@ -253,10 +269,10 @@ namespace roofslate
         for (std::size_t i = 0; i < stretches.size(); ++i)
         {
             const Stretch& s = stretches[i];
-            const End end = result(i);
+            const End end{states()[i], gaps()[i]};
             if (s.at_a.state == 0 && s.at_b.state == 0 && end.state == 0) // as far as one sees, all of it
             {
-                conclude(s);
+                conclude(s, false);
                 continue;
             }
             const Stretch lower{s.point, s.a, y_[i], s.at_a, end}, upper{s.point, y_[i], s.b, end, s.at_b};
@@ -265,7 +281,7 @@ namespace roofslate
         }
     }
     // What the states at its ends say of a stretch.
-    void HalfLine::conclude(const Stretch& s)
+    void HalfLine::conclude(const Stretch& s, bool sure)
     {
         const double a = state(s.at_a), b = state(s.at_b);
         const bool starts = equal_ && a == 0, ends = equal_ && b == 0;
@@ -276,24 +292,20 @@ namespace roofslate
         else if (ends && which_ == Which::largest)
             add_crossing(s.point, s.b, s.b);
         else if (starts)
-            add_bracket(s, true);
+            add_bracket(s, sure, true);
         else if (equal_ ? a * b <= 0 : a != b)
-            add_bracket(s, equal_ && which_ == Which::largest);
+            add_bracket(s, sure, equal_ && which_ == Which::largest);
     }
-    void HalfLine::add_bracket(const Stretch& s, bool last)
+    void HalfLine::add_bracket(const Stretch& s, bool sure, bool last)
     {
-        const auto within = [&](double x) { return x > s.a && x < s.b; };
         Brackets& k = *brackets_;
         const std::size_t i = k.size++;
         k.point[i] = s.point, k.a[i] = s.a, k.b[i] = s.b;
-        k.start[i] = within(s.at_b.guess) ? s.at_b.guess : within(s.at_a.guess) ? s.at_a.guess
-                                                                                  : std::sqrt(s.a * s.b);
         k.mark[i] = state(last ? s.at_b : s.at_a), k.want[i] = last;
-        k.far[i] = std::min(s.at_a.gap, s.at_b.gap);
-        k.whole[i] = last ? s.a : s.b;
-        k.equal[i] = equal_ && s.at_a.state == 0 ? s.a : equal_ && s.at_b.state == 0 ? s.b
-                                                                                     : NAN;
-        k.end[i] = s.at_b;
+        k.quick[i] = state(last ? s.at_a : s.at_b) != 0;
+        k.sure[i] = sure;
+        if (!sure || which_ == Which::all)
+            k.whole[i] = s;
     }
     void HalfLine::narrow()
     {
@@ -304,25 +316,46 @@ namespace roofslate
             Brackets& k = *narrowed_;
             const std::size_t n = k.size;
             load(k.point.data(), n);
-            std::copy_n(k.a.begin(), n, a_), std::copy_n(k.b.begin(), n, b_), std::copy_n(k.start.begin(), n, y_), std::copy_n(k.mark.begin(), n, mark_), std::copy_n(k.want.begin(), n, want_);
-            std::fill_n(newton_, n, 1.0), std::fill_n(open_, n, 1.0);
-            for (int step = 0; step < most_steps; ++step)
+            std::copy_n(k.a.begin(), n, a_), std::copy_n(k.b.begin(), n, b_), std::copy_n(k.b.begin(), n, y_), std::copy_n(k.mark.begin(), n, mark_), std::copy_n(k.want.begin(), n, want_), std::copy_n(k.quick.begin(), n, quick_);
+            std::fill_n(open_, n, 1.0);
+            std::array<Point, block> of = k.point, bracket; // of lanes
+            std::iota(bracket.begin(), bracket.end(), Point(0));
+            std::size_t lanes = n;
+            for (int step = 0; step < most_steps && lanes; ++step)
             {
-                if (step >= newton_steps)
-                    std::fill_n(newton_, n, double(step % 2));
-                step_.run(n);
-                std::copy_n(step_[0], n, a_), std::copy_n(step_[1], n, b_), std::copy_n(step_[2], n, y_), std::copy_n(step_[3], n, open_);
-                if (set_.below(open_, n, 0.5) == n)
-                    break;
+                const LaneProgram& program = run_step(step, lanes);
+                const std::size_t shut = set_.below(program[3], lanes, 0.5);
+                std::copy_n(program[0], lanes, a_), std::copy_n(program[1], lanes, b_), std::copy_n(program[2], lanes, y_), std::copy_n(program[3], lanes, open_);
+                if (shut < lanes && (shut < lanes / 2 || lanes < fewest_lanes) && step + 1 < most_steps)
+                    continue;
+                std::size_t still = 0; // what is done makes way
+                for (std::size_t i = 0; i < lanes; ++i)
+                {
+                    const Point j = bracket[i];
+                    k.a[j] = a_[i], k.b[j] = b_[i], k.root[j] = y_[i];
+                    if (open_[i] == 0)
+                        continue;
+                    bracket[still] = j, of[still] = of[i];
+                    a_[still] = a_[i], b_[still] = b_[i], y_[still] = y_[i], mark_[still] = mark_[i], want_[still] = want_[i], quick_[still] = quick_[i], open_[still] = 1;
+                    ++still;
+                }
+                lanes = still;
+                load(of.data(), lanes);
             }
-            std::copy_n(a_, n, k.a.begin()), std::copy_n(b_, n, k.b.begin());
             settle();
         }
+    }
+    const LaneProgram& HalfLine::run_step(int step, std::size_t lanes)
+    {
+        constexpr Step later[]{halving, far, returning, far};
+        LaneProgram& program = steps_[step < far_steps ? far : step < newton_steps ? near : later[(step - newton_steps) % 4]];
+        program.run(lanes);
+        return program;
     }
     // Of an inequality the side on which it holds. Of an equality Newton's last word, if the sides agree there: else they jump past one another.
     void HalfLine::settle()
     {
-        const Brackets& k = *narrowed_;
+        Brackets& k = *narrowed_;
         if (!equal_)
         {
             for (std::size_t i = 0; i < k.size; ++i)
@@ -332,31 +365,37 @@ namespace roofslate
             }
             return;
         }
+        const auto root_of = [&](std::size_t i) { return k.quick[i] != 0 ? k.root[i] : k.want[i] != 0 ? k.a[i]
+                                                                                                       : k.b[i]; };
+        if (plain_ && which_ != Which::all)
+        {
+            for (std::size_t i = 0; i < k.size; ++i)
+                add_crossing(k.point[i], root_of(i), root_of(i));
+            return;
+        }
         for (std::size_t i = 0; i < k.size; ++i)
-            y_[i] = k.want[i] ? k.a[i] : k.b[i];
-        values_.run(k.size);
+            y_[i] = root_of(i);
+        load(k.point.data(), k.size);
+        (plain_ ? states_ : values_).run(k.size);
         for (std::size_t i = 0; i < k.size; ++i)
         {
-            const End end = result(i);
-            const double x = y_[i];
-            const bool steady = values_[3][i] != 0;
-            if (end.state != 0 && end.gap != 0 && !(steady && end.gap <= k.far[i]))
-            {
-                if (k.equal[i] == k.equal[i])
-                    add_crossing(k.point[i], k.equal[i], k.equal[i]);
+            const Stretch& whole = k.whole[i];
+            const bool flat = states()[i] == 0, steady = !plain_ && values_[2][i] != 0;
+            const bool agreed = k.sure[i] || flat || gaps()[i] == 0 || (steady && gaps()[i] <= std::min(whole.at_a.gap, whole.at_b.gap));
+            if (!agreed && whole.at_a.state != 0 && whole.at_b.state != 0)
                 continue;
-            }
-            const double root = steady && end.state != 0 ? std::min(std::max(end.guess, k.a[i]), k.b[i]) : x;
+            const double root = agreed ? y_[i] : whole.at_a.state == 0 ? whole.a
+                                                                       : whole.b;
             if (which_ != Which::all)
                 add_crossing(k.point[i], root, root);
             else if (k.want[i]) // where the stretch of roots begins is known
-                add_crossing(k.point[i], k.whole[i], root);
-            else if (k.end[i].state == 0)
-                add_crossing(k.point[i], root, k.whole[i]);
-            else if (end.state != 0 || steady)
-                add_crossing(k.point[i], root, root);
+                add_crossing(k.point[i], whole.a, root);
+            else if (whole.at_b.state == 0)
+                add_crossing(k.point[i], root, whole.b);
+            else if (flat && !steady)
+                add_bracket({k.point[i], root, whole.b, {states()[i], gaps()[i]}, whole.at_b}, k.sure[i], true);
             else
-                add_bracket({k.point[i], x, k.whole[i], end, k.end[i]}, true);
+                add_crossing(k.point[i], root, root);
         }
     }
 }

@@ -7,16 +7,16 @@
 namespace roofslate
 {
     using Point = std::uint16_t; // of a block
-    // What is known at values of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater, of an inequality -1
-    // where it holds and 1 where it does not, NaN where a side is undefined; Newton's next value; the gap between the sides.
+    // What is known at a value of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater, of an inequality -1
+    // where it holds and 1 where it does not, NaN where a side is undefined; and the gap between the sides.
     struct End
     {
-        double state, guess, gap;
+        double state, gap;
     };
     struct Ends // of the points of a block
     {
-        std::array<double, LaneGraph::capacity> state, guess, gap;
-        End operator[](std::size_t i) const { return {state[i], guess[i], gap[i]}; }
+        std::array<double, LaneGraph::capacity> state, gap;
+        End operator[](std::size_t i) const { return {state[i], gap[i]}; }
     };
     struct Crossing // a root, or a stretch of them; magnitudes of the unknown
     {
@@ -55,14 +55,19 @@ namespace roofslate
         {
             std::size_t size = 0;
             std::array<Point, block> point;
-            Numbers a, b;
-            Numbers start; // between
-            Numbers mark;  // the state that ends or begins ...
-            Numbers want;  // ... here: 1 if it begins
-            Numbers far;   // the lesser gap of its ends
-            Numbers whole; // where the stretch ends
-            Numbers equal; // an end of it that is a root; NaN: none
-            std::array<End, block> end;
+            Numbers a, b, root;
+            Numbers mark; // the state that ends or begins ...
+            Numbers want; // ... here: 1 if it begins
+            Numbers quick; // 0: it is the end of a stretch of roots, which Newton's step does not see
+            std::array<bool, block> sure;
+            std::array<Stretch, block> whole; // where it is not sure, or all roots are wanted
+        };
+        enum Step
+        {
+            far, // by the whole logarithm
+            near,
+            halving,
+            returning, // to the other end of the bracket
         };
         enum class Verdict
         {
@@ -70,30 +75,34 @@ namespace roofslate
             settled, // the ends tell
             split,
         };
+        bool is_sure(std::size_t lane) const { return bounds_[3][lane] != 0; }
         void build(const Comparison& comparison, const Givens& givens, double sign, const Range& y);
         void load(const Point* points, std::size_t n);
         void evaluate(const Point* points, std::size_t n); // at y_
-        End result(std::size_t lane) const { return {values_[0][lane], values_[1][lane], values_[2][lane]}; }
+        const double* states() const { return plain_ ? states_[0] : values_[0]; }
+        const double* gaps() const { return plain_ ? states_[0] : values_[1]; } // of a plain line nobody asks for them
         Verdict judge(const Stretch& s, std::size_t lane) const;
         double state(const End& end) const { return equal_ || end.state == end.state ? end.state : 1; }
-        void conclude(const Stretch& s);
+        void conclude(const Stretch& s, bool sure);
         void add_crossing(Point point, double from, double to)
         {
             Crossing& c = crossings_.emplace_back(); // filled in place: a copy would wait for its parts
             c.point = point, c.from = from, c.to = to;
         }
-        void add_bracket(const Stretch& s, bool last);
+        void add_bracket(const Stretch& s, bool sure, bool last);
         void split(const std::vector<Stretch>& stretches);
         void narrow();
+        const LaneProgram& run_step(int step, std::size_t lanes);
         void settle();
 
         const InstructionSet& set_;
         bool equal_;
-        bool one_way_ = false; // all stretches are
+        bool plain_ = false; // all of it is a stretch in which the comparison turns once at most, without a jump
         LaneGraph lanes_;
         std::vector<double*> given_lanes_;
-        double *y_ = nullptr, *a_ = nullptr, *b_ = nullptr, *mark_ = nullptr, *want_ = nullptr, *newton_ = nullptr, *open_ = nullptr;
-        LaneProgram values_, step_, bounds_;
+        double *y_ = nullptr, *a_ = nullptr, *b_ = nullptr, *mark_ = nullptr, *want_ = nullptr, *quick_ = nullptr, *open_ = nullptr;
+        LaneProgram states_, values_, bounds_;
+        std::array<LaneProgram, 4> steps_;
 
         const Givens::Reader* given_ = nullptr;
         std::array<Point, block> loaded_; // points of lanes
