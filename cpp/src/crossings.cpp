@@ -9,7 +9,8 @@ namespace roofslate
     namespace
     {
         constexpr double rounding = DBL_EPSILON;
-        constexpr double equal_share = 4 * rounding;      // sides that differ by less, and hardly move, are equal
+        constexpr double equal_share = 8 * rounding;      // sides that differ by less are equal
+        constexpr double closed_share = 16 * rounding;    // a bracket as narrow tells its root
         constexpr double level_slope = 0x1p-20;           // what hardly moves: elasticities apart by less
         constexpr double agreed_share = 1e-12;            // of sides that agree at a root
         constexpr double near_step = 1e-9;                // at a root, the tangent's zero is nearer, though rounding shakes the sides
@@ -17,7 +18,7 @@ namespace roofslate
         constexpr double narrow_share = 0x1p-26;          // stretches that are not split
         constexpr double scanned_share = 0.2589254117941673; // ... if nothing is known of them: a tenth of a decade
         constexpr std::size_t most_stretches = 4096;      // of a point, that are split
-        constexpr int far_steps = 3;                      // of the whole logarithm
+        constexpr int far_steps = 2;                      // by the whole logarithm
         constexpr int newton_steps = 10, most_steps = 250; // then every fourth one halves
         constexpr std::size_t fewest_lanes = 32;          // that are worth sorting out
 
@@ -68,7 +69,7 @@ namespace roofslate
         const auto size = [&](int x) { return op(Op::max, x, op(Op::neg, x)); };
         const Range truth{0, 1};
         const int y = lanes_.leaf(range, y_), a = lanes_.leaf(range, a_), b = lanes_.leaf(range, b_), mark = lanes_.leaf({-1, 1}, mark_);
-        const int want = lanes_.leaf(truth, want_), quick = lanes_.leaf(truth, quick_), open = lanes_.leaf(truth, open_);
+        const int want = lanes_.leaf(truth, want_), open = lanes_.leaf(truth, open_);
         std::vector<int> copies(std::size_t(comparison.graph.size()), -1);
         std::vector<std::pair<int, Range>> inputs;
         copies[std::size_t(comparison.unknown.leaf)] = sign < 0 ? op(Op::neg, y) : sign > 0 ? y
@@ -137,33 +138,34 @@ namespace roofslate
         const bool proved = positive && l.range.low * r.range.low > 0 && l.range.high * r.range.high < HUGE_VAL;
         const int one_sign = proved ? number(1) : op(Op::mul, op(Op::less, number(0), product), op(Op::less, product, number(HUGE_VAL)));
         const int per_change = op(Op::div, number(1), op(Op::mul, y, op(Op::select, one_sign, cross, slope)));
-        const int weakness = op(Op::select, one_sign, size(op(Op::mul, product, per_change)), number(0)); // how far the root goes where the sides go by a share
-        const int room = op(Op::mul, op(Op::select, op(Op::less, weakness, number(64)), op(Op::add, number(1), weakness), number(1)), number(4 * rounding));
-        const int after = op(Op::equal, op(Op::equal, state, mark), want);
-        const int new_a = op(Op::select, after, a, y), new_b = op(Op::select, after, y, b);
-        const int reach = op(Op::mul, room, number(4)), wide = op(Op::less, op(Op::mul, y, reach), op(Op::sub, new_b, new_a));
-        const int close = op(Op::less_equal, gap, op(Op::mul, scale, number(close_share))); // an inequality's root is also where it holds
-        const int middle = op(Op::sqrt, op(Op::mul, new_a, new_b)), other_end = op(Op::select, after, new_a, new_b);
-        const auto compile_step = [&](Step kind, int change, const auto& exponential) {
-            const int step = op(Op::mul, change, per_change), guess = op(Op::mul, y, exponential(op(Op::neg, step)));
-            const int arrived = op(Op::mul, op(Op::mul, close, equal_ ? quick : op(Op::less, state, number(0))), op(Op::less_equal, size(step), reach));
-            const int beyond = op(Op::mul, guess, op(Op::select, after, op(Op::sub, number(1), room), op(Op::add, number(1), room)));
-            const int newton = op(Op::select, op(Op::mul, op(Op::less, new_a, beyond), op(Op::less, beyond, new_b)), beyond, middle);
-            const int next = kind == halving ? middle : kind == returning ? other_end
-                                                                          : newton;
-            const int inside = op(Op::mul, op(Op::less_equal, new_a, guess), op(Op::less_equal, guess, new_b));
-            const int last = op(Op::select, inside, guess, op(Op::select, arrived, y, op(Op::select, want, new_a, new_b)));
-            const int on = op(Op::mul, wide, op(Op::sub, number(1), arrived));
-            steps_[kind].compile(lanes_, {op(Op::select, open, new_a, a), op(Op::select, open, new_b, b), op(Op::select, open, op(Op::select, on, next, last), y), op(Op::mul, open, on)}, set_);
+        const int right_size = r.range.low >= 0 ? right : size(right);
+        const auto agree = [&](double share) { return op(Op::less, gap, op(Op::mul, right_size, number(share))); };
+        const auto add_step = [&](Narrowing& narrowing, Step kind, int at_y, int change, const auto& exponential) {
+            const bool turns = &narrowing == &turns_;
+            const int step_size = op(Op::mul, change, per_change), guess = op(Op::mul, y, exponential(op(Op::neg, step_size)));
+            const int after = op(Op::equal, op(Op::equal, at_y, mark), want);
+            const int new_a = op(Op::select, after, a, y), new_b = op(Op::select, after, y, b);
+            const int wide = op(Op::less, op(Op::mul, y, number(closed_share)), op(Op::sub, new_b, new_a));
+            const auto within_step = [&](double share) { return op(Op::less_equal, size(step_size), number(share)); };
+            const int tiny = within_step(closed_share), there = op(Op::max, op(Op::mul, tiny, agree(close_share)), op(Op::mul, within_step(agreed_share), agree(equal_share)));
+            const int arrived = !turns ? number(0) : equal_ ? there
+                                                            : op(Op::mul, there, op(Op::less, at_y, number(0))); // where it holds
+            const int on = turns ? op(Op::mul, wide, op(Op::sub, number(1), arrived)) : wide;
+            const int middle = kind == near ? op(Op::mul, op(Op::add, new_a, new_b), number(0.5)) : op(Op::sqrt, op(Op::mul, new_a, new_b));
+            const int beyond = op(Op::mul, guess, op(Op::select, after, number(1 - 4 * rounding), number(1 + 4 * rounding)));
+            const int next = kind == halving ? middle : kind == returning ? op(Op::select, after, new_a, new_b)
+                                                                          : op(Op::select, op(Op::mul, op(Op::less, new_a, beyond), op(Op::less, beyond, new_b)), beyond, middle);
+            const int end = op(Op::select, want, new_a, new_b), last = turns ? op(Op::select, tiny, guess, op(Op::select, arrived, y, end)) : end;
+            narrowing.nodes[kind] = {op(Op::select, open, new_a, a), op(Op::select, open, new_b, b), op(Op::select, open, op(Op::select, on, next, last), y), op(Op::mul, open, on)};
         };
+        const auto exponential = [&](int x) { return op(Op::exp, x); };
         const int logarithm = op(Op::select, one_sign, op(Op::mul, op(Op::log, op(Op::div, left, right)), product), apart);
+        const int sign_here = equal_ ? op(Op::select, defined, op(Op::sub, greater, less), number(NAN)) : state;
         for (const Step kind : {far, halving, returning})
-            compile_step(kind, logarithm, [&](int x) { return op(Op::exp, x); });
+            add_step(turns_, kind, sign_here, logarithm, exponential), add_step(edges_, kind, state, logarithm, exponential);
+        edges_.nodes[near] = edges_.nodes[far];
         // Near the turn a few terms do for both: (q - 1/q) / 2 for ln q, and those of e^x.
-        compile_step(near, op(Op::select, one_sign, op(Op::mul, op(Op::mul, apart, op(Op::add, left, right)), number(0.5)), apart), [&](int x) {
-            const int third = op(Op::add, number(0.5), op(Op::mul, x, number(1.0 / 6)));
-            return op(Op::add, number(1), op(Op::mul, x, op(Op::add, number(1), op(Op::mul, x, third))));
-        });
+        add_step(turns_, near, sign_here, op(Op::select, one_sign, op(Op::mul, op(Op::mul, apart, op(Op::add, left, right)), number(0.5)), apart), [&](int x) { return op(Op::add, number(1), op(Op::mul, x, op(Op::add, number(1), op(Op::mul, x, number(0.5))))); });
     }
 
     void HalfLine::load(const Point* points, std::size_t n)
@@ -298,64 +300,74 @@ namespace roofslate
     }
     void HalfLine::add_bracket(const Stretch& s, bool sure, bool last)
     {
-        Brackets& k = *brackets_;
+        const bool edge = state(last ? s.at_a : s.at_b) == 0;
+        Brackets& k = *(edge ? edges_ : turns_).to_come;
         const std::size_t i = k.size++;
         k.point[i] = s.point, k.a[i] = s.a, k.b[i] = s.b;
         k.mark[i] = state(last ? s.at_b : s.at_a), k.want[i] = last;
-        k.quick[i] = state(last ? s.at_a : s.at_b) != 0;
         k.sure[i] = sure;
         if (!sure || which_ == Which::all)
             k.whole[i] = s;
     }
     void HalfLine::narrow()
     {
-        while (brackets_->size)
+        while (turns_.to_come->size || edges_.to_come->size)
         {
-            std::swap(brackets_, narrowed_);
-            brackets_->size = 0;
-            Brackets& k = *narrowed_;
-            const std::size_t n = k.size;
-            load(k.point.data(), n);
-            std::copy_n(k.a.begin(), n, a_), std::copy_n(k.b.begin(), n, b_), std::copy_n(k.b.begin(), n, y_), std::copy_n(k.mark.begin(), n, mark_), std::copy_n(k.want.begin(), n, want_), std::copy_n(k.quick.begin(), n, quick_);
-            std::fill_n(open_, n, 1.0);
-            std::array<Point, block> of = k.point, bracket; // of lanes
-            std::iota(bracket.begin(), bracket.end(), Point(0));
-            std::size_t lanes = n;
-            for (int step = 0; step < most_steps && lanes; ++step)
-            {
-                const LaneProgram& program = run_step(step, lanes);
-                const std::size_t shut = set_.below(program[3], lanes, 0.5);
-                std::copy_n(program[0], lanes, a_), std::copy_n(program[1], lanes, b_), std::copy_n(program[2], lanes, y_), std::copy_n(program[3], lanes, open_);
-                if (shut < lanes && (shut < lanes / 2 || lanes < fewest_lanes) && step + 1 < most_steps)
-                    continue;
-                std::size_t still = 0; // what is done makes way
-                for (std::size_t i = 0; i < lanes; ++i)
-                {
-                    const Point j = bracket[i];
-                    k.a[j] = a_[i], k.b[j] = b_[i], k.root[j] = y_[i];
-                    if (open_[i] == 0)
-                        continue;
-                    bracket[still] = j, of[still] = of[i];
-                    a_[still] = a_[i], b_[still] = b_[i], y_[still] = y_[i], mark_[still] = mark_[i], want_[still] = want_[i], quick_[still] = quick_[i], open_[still] = 1;
-                    ++still;
-                }
-                lanes = still;
-                load(of.data(), lanes);
-            }
-            settle();
+            narrow(turns_);
+            narrow(edges_);
         }
     }
-    const LaneProgram& HalfLine::run_step(int step, std::size_t lanes)
+    void HalfLine::narrow(Narrowing& narrowing)
+    {
+        std::swap(narrowing.brackets, narrowing.to_come);
+        narrowing.to_come->size = 0;
+        Brackets& k = *narrowing.brackets;
+        const std::size_t n = k.size;
+        if (n == 0)
+            return;
+        load(k.point.data(), n);
+        std::copy_n(k.a.begin(), n, a_), std::copy_n(k.b.begin(), n, b_), std::copy_n(k.b.begin(), n, y_), std::copy_n(k.mark.begin(), n, mark_), std::copy_n(k.want.begin(), n, want_);
+        std::fill_n(open_, n, 1.0);
+        std::array<Point, block> of = k.point, bracket; // of lanes
+        std::iota(bracket.begin(), bracket.end(), Point(0));
+        std::size_t lanes = n;
+        for (int step = 0; step < most_steps && lanes; ++step)
+        {
+            LaneProgram& program = step_of(narrowing, step);
+            program.run(lanes);
+            const std::size_t shut = set_.below(program[3], lanes, 0.5);
+            std::copy_n(program[0], lanes, a_), std::copy_n(program[1], lanes, b_), std::copy_n(program[2], lanes, y_), std::copy_n(program[3], lanes, open_);
+            if (shut < lanes && (shut < lanes / 2 || lanes < fewest_lanes) && step + 1 < most_steps)
+                continue;
+            std::size_t still = 0; // what is done makes way
+            for (std::size_t i = 0; i < lanes; ++i)
+            {
+                const Point j = bracket[i];
+                k.a[j] = a_[i], k.b[j] = b_[i], k.root[j] = y_[i];
+                if (open_[i] == 0)
+                    continue;
+                bracket[still] = j, of[still] = of[i];
+                a_[still] = a_[i], b_[still] = b_[i], y_[still] = y_[i], mark_[still] = mark_[i], want_[still] = want_[i], open_[still] = 1;
+                ++still;
+            }
+            lanes = still;
+            load(of.data(), lanes);
+        }
+        settle(k);
+    }
+    LaneProgram& HalfLine::step_of(Narrowing& narrowing, int number)
     {
         constexpr Step later[]{halving, far, returning, far};
-        LaneProgram& program = steps_[step < far_steps ? far : step < newton_steps ? near : later[(step - newton_steps) % 4]];
-        program.run(lanes);
+        const Step kind = number < far_steps ? far : number < newton_steps ? near
+                                                                           : later[(number - newton_steps) % 4];
+        LaneProgram& program = narrowing.steps[kind];
+        if (!program.compiled())
+            program.compile(lanes_, narrowing.nodes[kind], set_);
         return program;
     }
     // Of an inequality the side on which it holds. Of an equality Newton's last word, if the sides agree there: else they jump past one another.
-    void HalfLine::settle()
+    void HalfLine::settle(Brackets& k)
     {
-        Brackets& k = *narrowed_;
         if (!equal_)
         {
             for (std::size_t i = 0; i < k.size; ++i)
@@ -365,16 +377,14 @@ namespace roofslate
             }
             return;
         }
-        const auto root_of = [&](std::size_t i) { return k.quick[i] != 0 ? k.root[i] : k.want[i] != 0 ? k.a[i]
-                                                                                                       : k.b[i]; };
         if (plain_ && which_ != Which::all)
         {
             for (std::size_t i = 0; i < k.size; ++i)
-                add_crossing(k.point[i], root_of(i), root_of(i));
+                add_crossing(k.point[i], k.root[i], k.root[i]);
             return;
         }
         for (std::size_t i = 0; i < k.size; ++i)
-            y_[i] = root_of(i);
+            y_[i] = k.root[i];
         load(k.point.data(), k.size);
         (plain_ ? states_ : values_).run(k.size);
         for (std::size_t i = 0; i < k.size; ++i)

@@ -58,7 +58,6 @@ namespace roofslate
             Numbers a, b, root;
             Numbers mark; // the state that ends or begins ...
             Numbers want; // ... here: 1 if it begins
-            Numbers quick; // 0: it is the end of a stretch of roots, which Newton's step does not see
             std::array<bool, block> sure;
             std::array<Stretch, block> whole; // where it is not sure, or all roots are wanted
         };
@@ -68,6 +67,13 @@ namespace roofslate
             near,
             halving,
             returning, // to the other end of the bracket
+        };
+        static constexpr std::size_t kinds = 4;
+        struct Narrowing // where a comparison turns, or where a stretch of roots ends: Newton's step does not see that one
+        {
+            std::array<std::vector<int>, kinds> nodes;
+            std::array<LaneProgram, kinds> steps;
+            std::unique_ptr<Brackets> to_come = std::make_unique<Brackets>(), brackets = std::make_unique<Brackets>();
         };
         enum class Verdict
         {
@@ -92,17 +98,18 @@ namespace roofslate
         void add_bracket(const Stretch& s, bool sure, bool last);
         void split(const std::vector<Stretch>& stretches);
         void narrow();
-        const LaneProgram& run_step(int step, std::size_t lanes);
-        void settle();
+        void narrow(Narrowing& narrowing);
+        LaneProgram& step_of(Narrowing& narrowing, int number);
+        void settle(Brackets& k);
 
         const InstructionSet& set_;
         bool equal_;
         bool plain_ = false; // all of it is a stretch in which the comparison turns once at most, without a jump
         LaneGraph lanes_;
         std::vector<double*> given_lanes_;
-        double *y_ = nullptr, *a_ = nullptr, *b_ = nullptr, *mark_ = nullptr, *want_ = nullptr, *quick_ = nullptr, *open_ = nullptr;
+        double *y_ = nullptr, *a_ = nullptr, *b_ = nullptr, *mark_ = nullptr, *want_ = nullptr, *open_ = nullptr;
         LaneProgram states_, values_, bounds_;
-        std::array<LaneProgram, 4> steps_;
+        Narrowing turns_, edges_;
 
         const Givens::Reader* given_ = nullptr;
         std::array<Point, block> loaded_; // points of lanes
@@ -115,7 +122,6 @@ namespace roofslate
         std::vector<std::vector<Stretch>> stack_;    // the next one last
 
         Which which_ = Which::smallest;
-        std::unique_ptr<Brackets> brackets_ = std::make_unique<Brackets>(), narrowed_ = std::make_unique<Brackets>(); // to come, and being narrowed
         std::vector<Crossing> crossings_;
     };
 }

@@ -17,12 +17,18 @@ namespace roofslate
         LaneGraph& operator=(const LaneGraph&) = delete;
         Graph& graph() { return graph_; }
         const Graph& graph() const { return graph_; }
-        // An input whose values will stay within the range. Programs are compiled before they change.
+        // An input whose values will stay within the range.
         int leaf(const Range& range, double*& data);
 
     private:
+        friend class LaneProgram;
+        struct Leaf
+        {
+            Range range;
+            Doubles data;
+        };
         Graph graph_;
-        std::list<Doubles> leaves_;
+        std::list<Leaf> leaves_;
     };
 
     // Nodes of such a graph, computed together.
@@ -34,7 +40,8 @@ namespace roofslate
         LaneProgram() = default;
         LaneProgram(const LaneProgram&) = delete;
         LaneProgram& operator=(const LaneProgram&) = delete;
-        void compile(const LaneGraph& lanes, const std::vector<int>& nodes, const InstructionSet& set);
+        void compile(LaneGraph& lanes, const std::vector<int>& nodes, const InstructionSet& set);
+        bool compiled() const { return !results_.empty(); }
         void run(std::size_t n);
         const double* operator[](std::size_t k) const { return results_[k].get(); } // of the k-th node
 
