@@ -1,5 +1,4 @@
 #include "crossings.hpp"
-#include <roofslate/tangent.hpp>
 #include <roofslate/trend.hpp>
 #include <cfloat>
 #include <numeric>
@@ -56,13 +55,14 @@ namespace roofslate
         }
     }
 
-    HalfLine::HalfLine(const Comparison& comparison, const Givens& givens, double sign, const Range& y, const InstructionSet& set)
-        : set_(set), equal_(comparison.relation == Relation::equal), stack_(block)
+    HalfLine::HalfLine(const Equation& equation, const Givens& givens, double sign, const Range& y, const InstructionSet& set)
+        : set_(set), equal_(equation.comparison.relation == Relation::equal), stack_(block)
     {
-        build(comparison, givens, sign, y);
+        build(equation, givens, sign, y);
     }
-    void HalfLine::build(const Comparison& comparison, const Givens& givens, double sign, const Range& range)
+    void HalfLine::build(const Equation& equation, const Givens& givens, double sign, const Range& range)
     {
+        const Comparison& comparison = equation.comparison;
         Graph& g = lanes_.graph();
         const auto op = [&](Op o, int a, int b = -1, int c = -1) { return g.operation(o, a, b, c); };
         const auto number = [&](double x) { return g.constant(x); };
@@ -81,7 +81,9 @@ namespace roofslate
             copies[std::size_t(givens.node(k))] = leaf;
             inputs.emplace_back(leaf, givens.range(k));
         }
-        const int left = copied(g, comparison.graph, copies, comparison.left), right = copied(g, comparison.graph, copies, comparison.right);
+        const auto copy = [&](int node) { return node < 0 ? node : copied(g, comparison.graph, copies, node); };
+        const auto by_y = [&](int tangent) { return tangent >= 0 && sign < 0 ? op(Op::neg, tangent) : tangent; };
+        const int left = copy(comparison.left), right = copy(comparison.right), left_slope = by_y(copy(equation.left_slope)), right_slope = by_y(copy(equation.right_slope));
 
         const auto of_leaf = [&](int i) {
             if (i == y)
@@ -93,8 +95,6 @@ namespace roofslate
         const Bounds l = trend.value(left), r = trend.value(right);
         const bool positive = l.range.low > 0 && r.range.low > 0, numbers = l.range.known() && r.range.known();
 
-        Tangents tangent(g, y);
-        const int left_slope = tangent(left), right_slope = tangent(right);
         const auto difference = [&](int x, int z) { return x < 0 && z < 0 ? number(0) : x < 0 ? op(Op::neg, z)
                                                                                    : z < 0     ? x
                                                                                                : op(Op::sub, x, z); };
@@ -181,7 +181,7 @@ namespace roofslate
     {
         load(points, n);
         (plain_ ? states_ : values_).run(n);
-        for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t i = 0; i < n && !plain_; ++i)
         {
             defined_[points[i]] |= states()[i] == states()[i];
             held_[points[i]] |= states()[i] == -1;
@@ -191,7 +191,7 @@ namespace roofslate
     {
         given_ = &given, loaded_lanes_ = 0;
         low_ = low, high_ = high;
-        defined_.fill(false), held_.fill(false), stretches_.fill(0);
+        defined_.fill(plain_), held_.fill(false), stretches_.fill(0);
         const auto look = [&](const Numbers& at, Ends& ends) {
             gather(at.data(), points.data(), points.size(), y_);
             evaluate(points.data(), points.size());

@@ -3,9 +3,19 @@
 #include <roofslate/givens.hpp>
 #include <roofslate/parallel.hpp>
 #include <roofslate/roots.hpp>
+#include <roofslate/tangent.hpp>
 
 namespace roofslate
 {
+    // A comparison and what its sides change by where the unknown does; -1: nothing.
+    struct Equation
+    {
+        explicit Equation(const Comparison& c) : comparison(c), tangent(c.graph, c.unknown.leaf), left_slope(tangent(c.left)), right_slope(tangent(c.right)) {}
+        const Comparison& comparison;
+        Tangents tangent;
+        int left_slope, right_slope;
+    };
+
     using Point = std::uint16_t; // of a block
     // What is known at a value of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater, of an inequality -1
     // where it holds and 1 where it does not, NaN where a side is undefined; and the gap between the sides.
@@ -31,7 +41,7 @@ namespace roofslate
         static constexpr std::size_t block = LaneGraph::capacity;
         using Numbers = std::array<double, block>;
 
-        HalfLine(const Comparison& comparison, const Givens& givens, double sign, const Range& y, const InstructionSet& set);
+        HalfLine(const Equation& equation, const Givens& givens, double sign, const Range& y, const InstructionSet& set);
 
         // Starts with some points of a block, each with its stretch of y.
         void begin(const Givens::Reader& given, const std::vector<Point>& points, const Numbers& low, const Numbers& high);
@@ -40,7 +50,7 @@ namespace roofslate
         double state_at_low(std::size_t point) const { return low_ends_.state[point]; }
         double state_at_high(std::size_t point) const { return high_ends_.state[point]; }
         bool was_defined(std::size_t point) const { return defined_[point]; } // somewhere
-        bool did_hold(std::size_t point) const { return held_[point]; }
+        bool did_hold(std::size_t point) const { return held_[point] || state_at_low(point) == -1 || state_at_high(point) == -1; }
         // For those of the points that are still open; of the smallest or largest y one a point, at most.
         const std::vector<Crossing>& find(const std::vector<Point>& points, Which which, Progress& progress);
 
@@ -82,7 +92,7 @@ namespace roofslate
             split,
         };
         bool is_sure(std::size_t lane) const { return bounds_[3][lane] != 0; }
-        void build(const Comparison& comparison, const Givens& givens, double sign, const Range& y);
+        void build(const Equation& equation, const Givens& givens, double sign, const Range& y);
         void load(const Point* points, std::size_t n);
         void evaluate(const Point* points, std::size_t n); // at y_
         const double* states() const { return plain_ ? states_[0] : values_[0]; }

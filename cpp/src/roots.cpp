@@ -20,12 +20,20 @@ namespace roofslate
             nodes.insert(nodes.end(), c.unknown.below.begin(), c.unknown.below.end());
             return nodes;
         }
+        std::vector<int> nodes_of(const Equation& e)
+        {
+            std::vector<int> nodes = nodes_of(e.comparison);
+            for (const int slope : {e.left_slope, e.right_slope})
+                if (slope >= 0)
+                    nodes.push_back(slope);
+            return nodes;
+        }
 
         // What all threads read, and where each writes its own points.
         struct Shared
         {
             Shared(const Comparison& c, Which w, const Options& options)
-                : comparison(c), which(w), set(instruction_set()), givens(c.graph, nodes_of(c), c.graph[c.unknown.leaf].axes, set, options.threads), outcomes(givens.points(), Outcome::found)
+                : comparison(c), equation(c), which(w), set(instruction_set()), givens(c.graph, nodes_of(equation), c.graph[c.unknown.leaf].axes, set, options.threads), outcomes(givens.points(), Outcome::found)
             {
                 const Unknown& u = c.unknown;
                 zero = u.low <= 0 && u.high >= 0 && !(u.low == 0 && u.above_low);
@@ -37,6 +45,7 @@ namespace roofslate
                     values.resize(givens.points(), NAN);
             }
             const Comparison& comparison;
+            Equation equation;
             Which which;
             const InstructionSet& set;
             Givens givens;
@@ -60,18 +69,18 @@ namespace roofslate
             Solver(Shared& shared, Progress& progress) : shared_(shared), progress_(progress), given_(shared.givens), found_(shared.which == Which::all ? block : 0)
             {
                 if (shared.upper.low <= shared.upper.high)
-                    upper_.line.emplace(shared.comparison, shared.givens, 1, shared.upper, shared.set);
+                    upper_.line.emplace(shared.equation, shared.givens, 1, shared.upper, shared.set);
                 if (shared.lower.low <= shared.lower.high)
-                    lower_.line.emplace(shared.comparison, shared.givens, -1, shared.lower, shared.set);
+                    lower_.line.emplace(shared.equation, shared.givens, -1, shared.lower, shared.set);
                 if (shared.zero)
-                    zero_.line.emplace(shared.comparison, shared.givens, 0, Range{1, 1}, shared.set);
+                    zero_.line.emplace(shared.equation, shared.givens, 0, Range{1, 1}, shared.set);
             }
             std::size_t solve(std::size_t number)
             {
                 first_ = number * block;
                 const std::size_t n = std::min(block, shared_.givens.points() - first_);
                 given_.read(first_, n);
-                open_.fill(true);
+                open_.fill(true), any_closed_ = false;
                 find_ranges(n);
                 start(upper_, n, [&](std::size_t i) { return Range{std::max(low_[i], shared_.upper.low), std::min(high_[i], shared_.upper.high)}; });
                 start(lower_, n, [&](std::size_t i) { return Range{std::max(-high_[i], shared_.lower.low), std::min(-low_[i], shared_.lower.high)}; });
@@ -166,12 +175,14 @@ namespace roofslate
                                 points_.push_back(p);
                         for (const Crossing& c : part->line->find(points_, Which::all, progress_))
                             if (c.from == part->line->low(c.point) && c.to == part->line->high(c.point) && --missing[c.point] == 0)
-                                shared_.outcomes[first_ + c.point] = Outcome::always, open_[c.point] = false;
+                                shared_.outcomes[first_ + c.point] = Outcome::always, open_[c.point] = false, any_closed_ = true;
                     }
             }
             // Those of the part's points that need more roots.
             const std::vector<Point>& open_points(const Part& part)
             {
+                if (!any_closed_)
+                    return part.points;
                 points_.clear();
                 for (const Point p : part.points)
                     if (open_[p] || (shared_.which == Which::all && shared_.outcomes[first_ + p] != Outcome::always))
@@ -180,7 +191,7 @@ namespace roofslate
             }
             void add(std::size_t i, double from, double to)
             {
-                open_[i] = false;
+                open_[i] = false, any_closed_ = true;
                 if (shared_.which == Which::all)
                     found_[i].push_back({from, to});
                 else
@@ -248,6 +259,7 @@ namespace roofslate
             std::vector<Point> points_;
             HalfLine::Numbers low_, high_, from_, to_;
             std::array<bool, block> open_; // nothing has been found yet
+            bool any_closed_ = false;
             std::vector<std::vector<Interval>> found_;
         };
     }
