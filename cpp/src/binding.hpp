@@ -62,6 +62,9 @@ namespace roofslate::binding
         std::exception_ptr thrown_;
     };
 
+    // Refuses what would take more memory than is free; says what to do otherwise.
+    void promise_memory(double bytes, const char* otherwise);
+
     void bind_folds(py::module_& m);
     void bind_roots(py::module_& m);
 }

@@ -14,6 +14,30 @@ using namespace roofslate::binding;
 
 namespace
 {
+    std::string in_gigabytes(double bytes)
+    {
+        char text[64];
+        std::snprintf(text, sizeof text, "%.4g GB (%.17g bytes)", bytes / 1e9, bytes);
+        return text;
+    }
+}
+
+namespace roofslate::binding
+{
+    void promise_memory(double bytes, const char* otherwise)
+    {
+        constexpr double never_too_much = 64 << 20;
+        if (bytes <= never_too_much)
+            return;
+        const double free = double(available_memory());
+        if (bytes > free)
+            throw Error("OutOfMemory", "the results would take " + in_gigabytes(bytes) + " and " + in_gigabytes(free) +
+                                           " are free; nothing was computed. " + otherwise);
+    }
+}
+
+namespace
+{
     py::dict described(const Entry& e)
     {
         const auto name_or_none = [](int i) { return i < 0 ? py::object(py::none()) : py::object(py::str(registry()[i].name.data(), registry()[i].name.size())); };
@@ -170,23 +194,6 @@ namespace
         return {py::array_t<T>(shape, strides, static_cast<T*>(block->data), owner), block->used_before};
     }
 
-    std::string in_gigabytes(double bytes)
-    {
-        char text[64];
-        std::snprintf(text, sizeof text, "%.4g GB (%.17g bytes)", bytes / 1e9, bytes);
-        return text;
-    }
-    void promise_memory(double bytes)
-    {
-        constexpr double never_too_much = 64 << 20;
-        if (bytes <= never_too_much)
-            return;
-        const double free = double(available_memory());
-        if (bytes > free)
-            throw Error("OutOfMemory", "the results would take " + in_gigabytes(bytes) + " and " + in_gigabytes(free) +
-                                           " are free; nothing was computed. Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time");
-    }
-
     // Counts what lies outside of the valid ranges in the columns of a table, stretch by stretch.
     class Inspector
     {
@@ -287,7 +294,7 @@ namespace
                 points *= graph[outputs.back().node].axes >> a & 1 ? double(shape[a]) : 1;
             bytes += out.empty() ? points * double(size) : 0;
         }
-        promise_memory(bytes);
+        promise_memory(bytes, "Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time");
         py::list results;
         for (std::size_t k = 0; k < outputs.size(); ++k)
         {

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from roofslate.cards import flashcards
     from roofslate.catalogs import Preset, api_prices, hardware, load_presets, models, prices, storage
     from roofslate.checklist import answers
+    from roofslate.crossings import crossovers
     from roofslate.errors import RoofslateError, RoofslateWarning
     from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
     from roofslate.explanation import Explanation, explain
@@ -44,6 +45,7 @@ __all__ = [
     "claims",
     "clear_pool",
     "count",
+    "crossovers",
     "errors",
     "evaluate",
     "explain",
@@ -77,6 +79,7 @@ _HOMES = {
     "cards": ("flashcards",),
     "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "models", "prices", "storage"),
     "checklist": ("answers",),
+    "crossings": ("crossovers",),
     "errors": ("RoofslateError", "RoofslateWarning"),
     "evaluation": ("clear_pool", "evaluate", "frame", "to_units", "value"),
     "explanation": ("Explanation", "explain"),

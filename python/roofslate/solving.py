@@ -41,8 +41,8 @@ def solve(
 ) -> xr.DataArray:
     """The value of one input that makes a condition true, in base units unless `units` says otherwise.
 
-    Of an equality the value at which both sides agree. Of an inequality the boundary of where it holds: the value next
-    to it at which the condition still does.
+    Of an equality the value at which both sides agree. Of an inequality the boundary of where it holds: of the values
+    next to it the one at which the condition still does.
 
     Parameters
     ----------
@@ -64,42 +64,42 @@ def solve(
     Returns
     -------
     xarray.DataArray
-        Named after the unknown, on the axes that the answer depends on; with ``at="all"`` and one more axis ``root``, as
-        long as the most solutions of a point. NaN where there is none: the coordinate ``reason`` then tells why,
+        Named after the unknown, on the axes that the answer depends on; with ``at="all"`` and a last axis ``root``, as
+        long as the most solutions of a point. NaN where there is none: the coordinate ``reason`` tells why,
         ``"never"``, ``"always"`` or ``"undefined"``, and is empty elsewhere.
 
     Raises
     ------
-    ConditionError, AxisError, MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError, IneffectiveInput, \
-OutOfMemory
-        Before any work is done.
+    ConditionError, AxisError, MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError, IneffectiveInput
+        Before any work is done; `OutOfMemory` too.
 
     Notes
     -----
-    The whole valid range of the unknown is searched; an end that is open or infinite stands for magnitudes of 1e-75
-    and 1e75, and zero is looked at if the range has it. Guaranteed bounds and trends divide the range into stretches
-    in which the condition turns once at most, and steps of Newton's method, kept inside a bracket that halves when they
-    fail, close in on each turn to a few units in the last place. A point alone gives the same bits as within a grid, on
-    any number of threads.
+    The whole valid range of the unknown is searched, and no more than inputs leave that bound it; an end that is open
+    or infinite stands for a magnitude of 1e-75 or 1e75, and zero is looked at if the range has it. Guaranteed bounds,
+    and trends, divide the range into stretches in which the condition turns once at most. Steps of Newton's method,
+    inside a bracket that halves where they fail, close in on each turn to a few units in the last place. A point alone
+    gives the same bits as within a grid, on any number of threads.
 
     Both sides are equal where they agree within rounding. Where they do on a whole stretch, as ``pass_time`` and
     ``compute_time`` on all large batches, ``"smallest"`` gives its lower end, ``"largest"`` its upper end, ``"all"``
-    both; of a stretch that reaches an open end of the range that is 0 or infinity. Where they jump past one another, an
-    equality has no solution, and an inequality its boundary.
+    both; of a stretch that reaches an open end of the range that is 0 or infinity. Where sides jump past one another,
+    an equality has no solution, and an inequality its boundary.
 
-    Two solutions may be missed that are nearer to one another than a part in 10^7, or where several thousand stretches
-    do not suffice to tell them apart. A quantity that is no closed form, such as ``waiting_probability``, tells
-    nothing of a stretch: then the range is looked at ten times a decade, and a bracket is halved.
+    Solutions may be missed where sides touch and do not cross, where two of them are nearer to one another than a part
+    in 10^7, or where 4,096 stretches do not suffice to tell solutions apart. What is no closed form, such as
+    ``waiting_probability``, tells nothing of a stretch: then the range is looked at ten times a decade, and brackets
+    are halved.
 
     Examples
     --------
     >>> import roofslate as rs
-    >>> cell = dict(model="lecture", hardware="B200 (lecture)", chips=72)
+    >>> cell = dict(model="DeepSeek-V3", hardware="GB200 NVL72")
     >>> batch = rs.solve("batch_size", "weight_fetch_time == compute_time", **cell)
-    >>> round(batch.item())
-    4500
-    >>> limits = rs.solve("context_length", "pass_time <= 20 ms", batch_size=[1, 1000, 100_000], **cell)
-    >>> limits["reason"].values.tolist()
+    >>> round(batch.item(), 3), round(rs.value("balance_batch", **cell), 3)
+    (5725.387, 5725.387)
+    >>> longest = rs.solve("context_length", "pass_time <= 20 ms", units="ktoken", batch_size=[1, 1000, 10**6], **cell)
+    >>> longest["reason"].values.tolist()
     ['', '', 'never']
     """
     if at not in _PLACES:
@@ -152,14 +152,18 @@ def _one_comparison(condition: str) -> Condition:
     if choices:
         raise ConditionError(f"condition {shown(condition)}: {choices[0]} is a choice; solve compares numbers")
     if c.relation == "!=":
-        raise ConditionError(f"condition {shown(condition)}: what is unequal has no boundary; ask by ==, <, <=, > or >=")
+        raise ConditionError(
+            f"condition {shown(condition)}: what is unequal has no boundary; ask by ==, <, <=, > or >="
+        )
     return c
 
 
 def _grid(q: Quantity, c: Condition, inputs: Mapping[str, Any], at: str) -> Grid:
     """All inputs, the unknown as the last axis with a value that stands for all."""
     for name, given in inputs.items():
-        if q.name in map(str, getattr(given, "dims", ())) or q.name == getattr(getattr(given, "index", None), "name", None):
+        if q.name in map(str, getattr(given, "dims", ())) or q.name == getattr(
+            getattr(given, "index", None), "name", None
+        ):
             raise AxisError(f"{name}: its axis {q.name!r} is called like the unknown; give the axis another name")
     bounding = any(other.bound == q.name for other in entries().values())  # no value of it is too large for others
     stand_in = _LARGE if bounding else _SMALL if q.above_low else q.low

@@ -55,7 +55,7 @@ namespace roofslate
     {
         std::size_t each = 1;
         std::vector<double> values;
-        std::vector<Outcome> outcomes; // of each point
+        std::vector<Outcome> outcomes;
     };
     Roots solve(const Comparison& comparison, Which which, const Options& options);
 }
