@@ -100,7 +100,8 @@ namespace roofslate::binding
         std::snprintf(text, sizeof text, "%.4g GB (%.17g bytes)", bytes / 1e9, bytes);
         return text;
     }
-    inline void promise_memory(double bytes)
+    // Refuses what would take more memory than is free; says what to do otherwise.
+    inline void promise_memory(double bytes, const char* otherwise = "Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time")
     {
         constexpr double never_too_much = 64 << 20;
         if (bytes <= never_too_much)
@@ -108,10 +109,11 @@ namespace roofslate::binding
         const double free = double(available_memory());
         if (bytes > free)
             throw Error("OutOfMemory", "the results would take " + in_gigabytes(bytes) + " and " + in_gigabytes(free) +
-                                           " are free; nothing was computed. Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time");
+                                           " are free; nothing was computed. " + otherwise);
     }
 
     void bind_definitions(py::module_& m);
     void bind_folds(py::module_& m);
     void bind_derivatives(py::module_& m);
+    void bind_roots(py::module_& m);
 }

@@ -635,6 +635,13 @@ namespace roofslate
                     else
                         refer(Field::second, Source::reciprocal, value_of(other), of(other).toward);
                     return;
+                case Op::less: return binary(place == 0 ? Code::less : Code::more);
+                case Op::less_equal: return binary(place == 0 ? Code::at_most : Code::at_least);
+                case Op::equal: return binary(Code::equal);
+                case Op::neg: push(Code::negate); return;
+                case Op::sqrt: push(Code::square_root); return;
+                case Op::exp: push(Code::exponential); return;
+                case Op::log: push(Code::logarithm); return;
                 case Op::select:
                     push(Code::choose);
                     operand(n.argument[1]);

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from roofslate.catalogs import Preset, api_prices, hardware, load_presets, models, prices, storage
     from roofslate.checklist import answers
     from roofslate.comparison import Comparison, compare
+    from roofslate.crossings import crossovers
     from roofslate.definition import define, definitions
     from roofslate.derivatives import gradient, sensitivity
     from roofslate.errors import RoofslateError, RoofslateWarning
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from roofslate.register import claims, inconsistencies
     from roofslate.registry import Quantity, quantities, quantity
     from roofslate.report import lecture
+    from roofslate.solving import solve
     from roofslate.sweeping import sweep
     from roofslate.units import geomspace, linspace
 
@@ -49,6 +51,7 @@ __all__ = [
     "clear_pool",
     "compare",
     "count",
+    "crossovers",
     "define",
     "definitions",
     "errors",
@@ -75,6 +78,7 @@ __all__ = [
     "scaling",
     "schedules",
     "sensitivity",
+    "solve",
     "storage",
     "sweep",
     "to_units",
@@ -89,6 +93,7 @@ _HOMES = {
     "comparison": ("Comparison", "compare"),
     "derivatives": ("gradient", "sensitivity"),
     "definition": ("define", "definitions"),
+    "crossings": ("crossovers",),
     "errors": ("RoofslateError", "RoofslateWarning"),
     "evaluation": ("clear_pool", "evaluate", "frame", "to_units", "value"),
     "explanation": ("Explanation", "explain"),
@@ -97,6 +102,7 @@ _HOMES = {
     "register": ("claims", "inconsistencies"),
     "registry": ("Quantity", "quantities", "quantity"),
     "report": ("lecture",),
+    "solving": ("solve",),
     "sweeping": ("sweep",),
     "units": ("geomspace", "linspace"),
 }

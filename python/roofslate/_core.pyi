@@ -245,6 +245,7 @@ QuantityName: TypeAlias = Literal[
     "kv_format",
     "kv_heads",
     "kv_latent_size",
+    "kv_overtaking_context",
     "kv_read_bytes",
     "kv_read_factor",
     "kv_read_gain",
@@ -484,6 +485,7 @@ QuantityName: TypeAlias = Literal[
     "tier_switch_time",
     "total_parameters",
     "touched_parameters",
+    "train_batch",
     "train_load",
     "train_mean_time",
     "train_mean_wait",
@@ -618,6 +620,15 @@ def repeat_engine(
     out: npt.NDArray[np.float64],
     calls: int,
 ) -> None: ...
+def solve(
+    unknown: str,
+    condition: tuple[Sequence[tuple[Any, ...]], str, Sequence[tuple[Any, ...]]],
+    at: str,
+    shape: Sequence[int],
+    inputs: Sequence[tuple[str, npt.ArrayLike, Sequence[int]]],
+    threads: int,
+    progress: object,
+) -> tuple[Any, ...]: ...
 def steps(quantity: str) -> list[tuple[Any, ...]]: ...
 def use_instruction_set(name: str) -> None: ...
 def used(quantities: Sequence[str], numbers: Mapping[str, float], arrays: Sequence[str]) -> list[str]: ...

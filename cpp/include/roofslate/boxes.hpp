@@ -1,38 +1,12 @@
 // Many boxes of a grid at once: bounds of the values in them, and the values at their points, both by the ordinary operations.
 #pragma once
-#include <roofslate/interval.hpp>
-#include <roofslate/worker.hpp>
-#include <list>
+#include <roofslate/lane_program.hpp>
 
 namespace roofslate
 {
     struct Box // from `low` to before `high`, axis by axis
     {
         std::array<std::uint32_t, most_axes> low{}, high{};
-    };
-
-    // A graph over lanes that are filled anew for each run.
-    class LaneProgram
-    {
-    public:
-        static constexpr std::size_t capacity = 512;
-
-        LaneProgram() : graph_({capacity}) {}
-        LaneProgram(const LaneProgram&) = delete;
-        LaneProgram& operator=(const LaneProgram&) = delete;
-        Graph& graph() { return graph_; }
-        // An input whose values will stay within the range.
-        int leaf(const Range& range, double*& data);
-        void compile(const std::vector<int>& nodes, const InstructionSet& set);
-        void run(std::size_t n);
-        const double* operator[](std::size_t k) const { return results_[k].get(); } // of the k-th node
-
-    private:
-        Graph graph_;
-        std::list<Doubles> leaves_;
-        std::vector<Doubles> results_;
-        Plan plan_{std::pmr::get_default_resource()};
-        std::list<Worker> workers_;
     };
 
     class Boxes
@@ -76,6 +50,7 @@ namespace roofslate
         std::vector<std::size_t> shape_;
         std::vector<int> axes_;
         std::vector<Leaf> leaves_;
+        LaneGraph bound_lanes_, point_lanes_;
         LaneProgram bounds_, points_;
         std::size_t pending_ = 0;
     };

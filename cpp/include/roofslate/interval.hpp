@@ -25,6 +25,11 @@ namespace roofslate
     // Our own exp, log and pow are good to little more than a unit in the last place, and do not rise with every step of their arguments.
     inline constexpr double widening_share = 1e-15, widening_least = 1e-307;
     inline double widened(double x, int direction) { return x + direction * (std::fabs(x) * widening_share + widening_least); }
+    // ... of exp and pow, which are never negative, and stay on their side of one: that is where their arguments tell them to be.
+    inline Range widened_power(const Range& r, bool at_least_one, bool at_most_one)
+    {
+        return {std::max(widened(r.low, -1), at_least_one ? 1.0 : 0.0), at_most_one ? std::min(widened(r.high, 1), 1.0) : widened(r.high, 1)};
+    }
     // Infinities of both signs can meet: their sum is NaN, though no sum of ends shows it.
     inline bool opposite(const Range& a, const Range& b) { return (a.low == -HUGE_VAL && b.high == HUGE_VAL) || (a.high == HUGE_VAL && b.low == -HUGE_VAL); }
     inline Range range_of(Op op, const Range& a, const Range& b, const Range& c)
@@ -68,14 +73,14 @@ namespace roofslate
         case Op::either: return {0, 1};
         case Op::select: return hull(b.low, b.high, c.low, c.high);
         case Op::exp: // not monotone in its last place: widened
-            return a.known() ? Range{widened(math::exp(a.low), -1), widened(math::exp(a.high), 1)} : Range{};
+            return a.known() ? widened_power({math::exp(a.low), math::exp(a.high)}, a.low >= 0, a.high <= 0) : Range{};
         case Op::log: return a.low > 0 && a.known() ? Range{widened(math::log(a.low), -1), widened(math::log(a.high), 1)} : Range{};
         case Op::pow:
         {
             if (!(a.low > 0) || !a.known() || !b.known() || a.infinite() || b.infinite())
                 return {};
             const Range corners = hull(math::pow(a.low, b.low), math::pow(a.low, b.high), math::pow(a.high, b.low), math::pow(a.high, b.high));
-            return corners.known() ? Range{widened(corners.low, -1), widened(corners.high, 1)} : Range{};
+            return corners.known() ? widened_power(corners, (a.low >= 1 && b.low >= 0) || (a.high <= 1 && b.high <= 0), (a.high <= 1 && b.low >= 0) || (a.low >= 1 && b.high <= 0)) : Range{};
         }
         default: return {}; // routines promise nothing
         }

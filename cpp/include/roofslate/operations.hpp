@@ -58,18 +58,8 @@ namespace roofslate::ROOFSLATE_SET
                 return a / d;
         }
 
-        Value call_one(Op op, const Value& a)
-        {
-            switch (op)
-            {
-            case Op::neg: return -a;
-            case Op::exp: return math::portable::exp(a);
-            case Op::log: return math::portable::log(a);
-            case Op::sqrt: return sqrt(a);
-            case Op::ceil: return ceil(a);
-            default: return floor(a);
-            }
-        }
+        [[gnu::noinline]] Value exponential(Value a) { return math::portable::exp(a); }
+        [[gnu::noinline]] Value logarithm(Value a) { return math::portable::log(a); }
         inline void require(const Instruction* q, std::size_t j, const Value::Mask& met)
         {
             double* const strip = q->result + j * width;
@@ -104,9 +94,6 @@ namespace roofslate::ROOFSLATE_SET
             switch (op)
             {
             case Op::pow: return math::portable::pow(a, b);
-            case Op::less: return truth(a < b);
-            case Op::less_equal: return truth(a <= b);
-            case Op::equal: return truth(a == b);
             case Op::both: return select(a == zero, zero, select(b == zero, zero, Value(1.0)));
             default: return select(a == zero, select(b == zero, zero, Value(1.0)), Value(1.0));
             }
@@ -130,7 +117,7 @@ namespace roofslate::ROOFSLATE_SET
             const Value a = Value::load(value);
             const Op op = Op(q.op);
             if (!second)
-                call_one(op, a).store(value);
+                (op == Op::ceil ? ceil(a) : floor(a)).store(value);
             else if (q.place == 0)
                 call_two(op, a, Value::load(second)).store(value);
             else
@@ -176,6 +163,15 @@ namespace roofslate::ROOFSLATE_SET
                     case Code::minimum: ROOFSLATE_EACH(a[j] = min(a[j], s))
                     case Code::minimum_of: ROOFSLATE_EACH(a[j] = min(s, a[j]))
                     case Code::minimum_proved: ROOFSLATE_EACH(a[j] = plain_min(a[j], s))
+                    case Code::less: ROOFSLATE_EACH(a[j] = truth(a[j] < s))
+                    case Code::at_most: ROOFSLATE_EACH(a[j] = truth(a[j] <= s))
+                    case Code::more: ROOFSLATE_EACH(a[j] = truth(a[j] > s))
+                    case Code::at_least: ROOFSLATE_EACH(a[j] = truth(s <= a[j]))
+                    case Code::equal: ROOFSLATE_EACH(a[j] = truth(a[j] == s))
+                    case Code::negate: ROOFSLATE_EACH(a[j] = -a[j])
+                    case Code::square_root: ROOFSLATE_EACH(a[j] = sqrt(a[j]))
+                    case Code::exponential: ROOFSLATE_EACH(a[j] = exponential(a[j]))
+                    case Code::logarithm: ROOFSLATE_EACH(a[j] = logarithm(a[j]))
                     case Code::save: ROOFSLATE_EACH(a[j].store(q->result + j * width))
                     case Code::write:
                     {
@@ -263,6 +259,11 @@ namespace roofslate::ROOFSLATE_SET
                 case Code::minimum: ROOFSLATE_EACH(a[j] = min(a[j], Value::load(p + j * width)))
                 case Code::minimum_of: ROOFSLATE_EACH(a[j] = min(Value::load(p + j * width), a[j]))
                 case Code::minimum_proved: ROOFSLATE_EACH(a[j] = plain_min(a[j], Value::load(p + j * width)))
+                case Code::less: ROOFSLATE_EACH(a[j] = truth(a[j] < Value::load(p + j * width)))
+                case Code::at_most: ROOFSLATE_EACH(a[j] = truth(a[j] <= Value::load(p + j * width)))
+                case Code::more: ROOFSLATE_EACH(a[j] = truth(a[j] > Value::load(p + j * width)))
+                case Code::at_least: ROOFSLATE_EACH(a[j] = truth(Value::load(p + j * width) <= a[j]))
+                case Code::equal: ROOFSLATE_EACH(a[j] = truth(a[j] == Value::load(p + j * width)))
                 case Code::require_less: ROOFSLATE_EACH(require(q, j, a[j] < Value::load(p + j * width)))
                 case Code::require_at_most: ROOFSLATE_EACH(require(q, j, a[j] <= Value::load(p + j * width)))
                 case Code::require_more: ROOFSLATE_EACH(require(q, j, a[j] > Value::load(p + j * width)))
@@ -279,8 +280,7 @@ namespace roofslate::ROOFSLATE_SET
                     _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j].store(value + j * width);
                     const double* const p2 = q->second.memory ? memory_at<Partial>(q->second, point, points, padded_second) : nullptr;
                     Value(o.scalar).store(first), Value(q->second.scalar).store(other);
-                    const bool one = !q->routine && Op(q->op) >= Op::exp && Op(q->op) <= Op::floor;
-                    const bool unary = one || Op(q->op) == Op::neg;
+                    const bool unary = !q->routine && (Op(q->op) == Op::ceil || Op(q->op) == Op::floor);
                     for (std::size_t j = 0; j < K; ++j)
                         call(*q, value + j * width, unary ? nullptr : p ? p + j * width
                                                                         : first,

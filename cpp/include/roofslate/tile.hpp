@@ -30,6 +30,15 @@ namespace roofslate
         minimum_of,
         minimum_proved,
         choose, // value != 0 ? operand : second operand
+        less, // 1 where value < operand, else 0; and so on
+        at_most,
+        more,
+        at_least,
+        equal,
+        negate,
+        square_root,
+        exponential,
+        logarithm,
         // scratch = scratch and (value ? operand), as 1 or 0; `op` is 0 for the first of them, which finds nothing in the scratch
         require_less,
         require_at_most,

@@ -193,6 +193,12 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("B_T", "sequence", "batch whose arithmetic takes a whole period", "R1.15");
         template <class T> static constexpr T formula(in<train_period, T> T_p, in<compute_time_per_sequence, T> k_c) { return T_p / k_c; }
     };
+    struct train_batch
+    {
+        static constexpr Spec spec = Spec("B_\\mathrm{train}", "sequence", "largest batch whose pass is over within a period; 0: fetching the weights alone takes longer", "R1.13");
+        template <class T> static constexpr T formula(in<overlap, T> o, in<train_period, T> T_p, in<fixed_pass_time, T> W, in<kv_fetch_time_per_sequence, T> k_kv, in<compute_time_per_sequence, T> k_c, in<compute_bound_batch, T> B_T)
+        { return choose(o, min(max(T_p - W, 0.0) / k_kv, B_T), min(max(T_p - W, 0.0) / k_kv, T_p / (k_kv + k_c)), max(T_p - W, 0.0) / (k_kv + k_c)); }
+    };
     struct full_memory_kv_bytes
     {
         static constexpr Spec spec = Spec("K_\\mathrm{full}", "byte/sequence", "cache of a sequence that fills the memory beside the weights", "R1.15");
@@ -210,5 +216,5 @@ namespace roofslate::quantities
     };
 
     using scheduling = list<train_period, train_mean_wait, train_mean_time, train_worst_time, arrival_rate, seats, train_load, idle_dispatch_period, idle_dispatch_batch, idle_dispatch_time, response_length, seat_time,
-        seat_rate, seat_load_from_arrivals, seat_load, waiting_probability, seat_mean_wait, compute_bound_batch, full_memory_kv_bytes, full_memory_context, full_memory_utilization>;
+        seat_rate, seat_load_from_arrivals, seat_load, waiting_probability, seat_mean_wait, compute_bound_batch, train_batch, full_memory_kv_bytes, full_memory_context, full_memory_utilization>;
 }

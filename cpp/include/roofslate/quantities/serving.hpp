@@ -136,6 +136,11 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("B^*", "sequence", "batch at which compute takes as long as the fetch of weights and cache; inf: never", "R1.9");
         template <class T> static constexpr T formula(in<balance_batch, T> B_0, in<context_length, T> L, in<balance_context, T> L_0) { return select(L < L_0, B_0 / (1.0 - L / L_0), T(infinite)); }
     };
+    struct kv_overtaking_context
+    {
+        static constexpr Spec spec = Spec("L_w", "token/sequence", "context from which on a pass fetches more cache than weights; inf: never", "R1.10");
+        template <class T> static constexpr T formula(in<fetched_parameters, T> N_f, in<weight_bytes, T> w, in<batch_size, T> B, in<kv_bytes_per_token, T> q) { return N_f * (w / (B * q)); }
+    };
     struct large_batch_utilization
     {
         static constexpr Spec spec = Spec("u_\\infty", "1", "share of the pass in which the arithmetic is busy when the batch is large", "R1.11");
@@ -150,5 +155,5 @@ namespace roofslate::quantities
 
     using serving = list<batch_size, context_length, pass_length, overlap, expert_reads, pass_tokens, flops_per_token, compute_time, expert_coverage, touched_parameters, fetched_parameters, weight_fetch_time,
         kv_bytes, kv_fetch_time, memory_time, pass_time, binding_term, latency_floor, compute_utilization, model_flops_utilization, hbm_used, kv_room, weight_balance, balance_batch, hidden_kv_bytes, balance_context_from_model, balance_context,
-        balance_batch_at_context, large_batch_utilization, practical_margin, practical_batch>;
+        balance_batch_at_context, kv_overtaking_context, large_batch_utilization, practical_margin, practical_batch>;
 }

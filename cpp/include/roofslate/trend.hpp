@@ -1,0 +1,42 @@
+// Whether a value goes one way while an input runs over a stretch of positive numbers: bounds of its elasticity, d ln y / d ln x.
+// A sum of terms of one sign has an elasticity between theirs, however wide the stretch; so a term of each sort need not be told apart.
+#pragma once
+#include <roofslate/bounder.hpp>
+#include <functional>
+
+namespace roofslate
+{
+    class Trend
+    {
+    public:
+        // Values of inputs lie in of_leaf(i); the input alone varies in a stretch.
+        Trend(Bounder& bounder, int input, std::function<Bounds(int)> of_leaf) : bounder_(bounder), g_(bounder.graph()), input_(input), of_leaf_(std::move(of_leaf)) {}
+
+        Bounds value(int node) { return bounder_(node, of_leaf_); }
+        // Where the value keeps its sign; NaN where nothing can be said, as where it jumps. What goes in steps goes all of a sudden.
+        Bounds elasticity(int node);
+        // Truth: neither steps nor jumps.
+        int smooth(int node);
+
+    private:
+        bool depends(int node);
+        Bounds derive(const Node& n, int i);
+        Bounds of_sum(const Node& n, int i);
+        Bounds of_power(const Node& n);
+        Bounds of_extreme(const Node& n);
+        Bounds of_steps(const Node& n, int i);
+        Bounds of_choice(const Node& n);
+        Bounds chosen(int condition, const Bounds& a, const Bounds& b);
+        Bounds ratio(const Bounds& change, const Bounds& value);
+        int op(Op o, int a, int b = -1, int c = -1) { return g_.operation(o, a, b, c); }
+        int number(double x) { return g_.constant(x); }
+        int same(const Bounds& a) { return op(Op::equal, a.low, a.high); }
+
+        Bounder& bounder_;
+        Graph& g_;
+        int input_;
+        std::function<Bounds(int)> of_leaf_;
+        std::vector<signed char> depends_; // by node; -1: not known yet
+        std::vector<Bounds> known_;
+    };
+}

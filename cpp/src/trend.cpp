@@ -1,0 +1,176 @@
+#include <roofslate/trend.hpp>
+
+namespace roofslate
+{
+    bool Trend::depends(int i)
+    {
+        if (std::size_t(i) >= depends_.size())
+            depends_.resize(std::size_t(g_.size()), -1);
+        if (const signed char known = depends_[std::size_t(i)]; known >= 0)
+            return known != 0;
+        const Node n = g_[i];
+        bool found = i == input_;
+        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+            found = depends(n.argument[k]) || found;
+        depends_[std::size_t(i)] = found;
+        return found;
+    }
+    Bounds Trend::elasticity(int i)
+    {
+        if (i == input_)
+            return bounder_.constant(1);
+        if (!depends(i))
+            return bounder_.constant(0);
+        if (std::size_t(i) >= known_.size())
+            known_.resize(std::size_t(g_.size()));
+        if (known_[std::size_t(i)].low >= 0)
+            return known_[std::size_t(i)];
+        const Bounds found = derive(Node(g_[i]), i);
+        return known_[std::size_t(i)] = found;
+    }
+    int Trend::smooth(int i)
+    {
+        if (!depends(i))
+            return number(1);
+        const Node n = g_[i];
+        int all = number(1);
+        if (n.op == Op::ceil || n.op == Op::floor)
+            all = same(value(i));
+        else if (n.op == Op::select && depends(n.argument[0]))
+            all = same(value(n.argument[0]));
+        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+            all = bounder_.both(all, smooth(n.argument[k]));
+        return all;
+    }
+
+    Bounds Trend::derive(const Node& n, int i)
+    {
+        switch (n.op)
+        {
+        case Op::neg: return elasticity(n.argument[0]);
+        case Op::add:
+        case Op::sub: return of_sum(n, i);
+        case Op::mul:
+        case Op::div:
+        {
+            const int a = n.argument[0], b = n.argument[1];
+            if (!depends(b))
+                return elasticity(a);
+            if (n.op == Op::mul && !depends(a))
+                return elasticity(b);
+            return bounder_.apply(n.op == Op::mul ? Op::add : Op::sub, elasticity(a), elasticity(b));
+        }
+        case Op::min:
+        case Op::max: return of_extreme(n);
+        case Op::sqrt: return bounder_.apply(Op::mul, elasticity(n.argument[0]), bounder_.constant(0.5));
+        case Op::exp: return bounder_.apply(Op::mul, value(n.argument[0]), elasticity(n.argument[0]));
+        case Op::log: return ratio(elasticity(n.argument[0]), value(i));
+        case Op::pow: return of_power(n);
+        case Op::ceil:
+        case Op::floor: return of_steps(n, i);
+        case Op::select: return of_choice(n);
+        default: return bounder_.anything();
+        }
+    }
+    Bounds Trend::chosen(int condition, const Bounds& a, const Bounds& b)
+    {
+        if (bounder_.is(condition, 1))
+            return a;
+        if (bounder_.is(condition, 0))
+            return b;
+        return {op(Op::select, condition, a.low, b.low), op(Op::select, condition, a.high, b.high), hull(a.range.low, a.range.high, b.range.low, b.range.high), false};
+    }
+    // Between those of the terms, or what the terms change over the sum where they have unlike signs.
+    Bounds Trend::of_sum(const Node& n, int i)
+    {
+        const std::array<Bounds, 2> e{elasticity(n.argument[0]), elasticity(n.argument[1])};
+        std::array<Bounds, 2> v{value(n.argument[0]), value(n.argument[1])};
+        if (n.op == Op::sub)
+            v[1] = bounder_.apply(Op::neg, v[1]);
+        const auto is_zero = [&](const Bounds& x) { return bounder_.both(bounder_.at_least_zero(x), bounder_.at_most_zero(x)); };
+        const bool unlike = (v[0].range.low >= 0 && v[1].range.high <= 0) || (v[0].range.high <= 0 && v[1].range.low >= 0);
+        const int up = bounder_.both(bounder_.at_least_zero(v[0]), bounder_.at_least_zero(v[1]));
+        const int down = bounder_.both(bounder_.at_most_zero(v[0]), bounder_.at_most_zero(v[1]));
+        const int alike = unlike ? number(0) : bounder_.either(up, down);
+        Bounds found = bounder_.hull(e[0], e[1]);
+        if (!bounder_.is(alike, 1))
+        {
+            Bounds change;
+            for (std::size_t k = 0; k < 2; ++k)
+                if (depends(n.argument[k]))
+                {
+                    const Bounds part = bounder_.apply(Op::mul, v[k], e[k]);
+                    change = change.low < 0 ? part : bounder_.apply(Op::add, change, part);
+                }
+            found = chosen(alike, found, ratio(change, value(i)));
+        }
+        return chosen(is_zero(v[1]), e[0], chosen(is_zero(v[0]), e[1], found));
+    }
+    // The change of a value over the value, which may begin or end at zero.
+    Bounds Trend::ratio(const Bounds& change, const Bounds& value)
+    {
+        const Bounds quotient = bounder_.apply(Op::div, change, value);
+        if (!value.range.holds_zero())
+            return quotient;
+        const int up = bounder_.at_least_zero(value), down = bounder_.at_most_zero(value);
+        const int rises = bounder_.at_least_zero(change), falls = bounder_.at_most_zero(change);
+        const auto by_sign = [&](int if_up, int if_down, double otherwise) {
+            const auto one_way = [&](int proved) { return op(Op::select, proved, number(0), number(otherwise)); };
+            return op(Op::select, up, one_way(if_up), op(Op::select, down, one_way(if_down), number(NAN)));
+        };
+        const int holds_zero = bounder_.both(op(Op::less_equal, value.low, number(0)), op(Op::less_equal, number(0), value.high));
+        Bounds found{-1, -1, {}, false};
+        found.low = op(Op::select, holds_zero, by_sign(rises, falls, -HUGE_VAL), quotient.low);
+        found.high = op(Op::select, holds_zero, by_sign(falls, rises, HUGE_VAL), quotient.high);
+        const bool all_up = value.range.low >= 0, all_down = value.range.high <= 0;
+        if (all_up || all_down)
+        {
+            const bool all_rise = all_up ? change.range.low >= 0 : change.range.high <= 0, all_fall = all_up ? change.range.high <= 0 : change.range.low >= 0;
+            found.range = {all_rise ? 0 : -HUGE_VAL, all_fall ? 0 : HUGE_VAL};
+        }
+        return found;
+    }
+    Bounds Trend::of_power(const Node& n)
+    {
+        const int a = n.argument[0], b = n.argument[1];
+        Bounds found;
+        if (depends(a))
+            found = bounder_.apply(Op::mul, value(b), elasticity(a));
+        if (depends(b))
+        {
+            const Bounds part = bounder_.apply(Op::mul, bounder_.apply(Op::log, value(a)), bounder_.apply(Op::mul, value(b), elasticity(b)));
+            found = found.low < 0 ? part : bounder_.apply(Op::add, found, part);
+        }
+        return found;
+    }
+    // That of the one which is taken, or between both.
+    Bounds Trend::of_extreme(const Node& n)
+    {
+        const Bounds a = elasticity(n.argument[0]), b = elasticity(n.argument[1]), u = value(n.argument[0]), v = value(n.argument[1]);
+        const bool largest = n.op == Op::max;
+        const int first = largest ? op(Op::less_equal, v.high, u.low) : op(Op::less_equal, u.high, v.low), second = largest ? op(Op::less_equal, u.high, v.low) : op(Op::less_equal, v.high, u.low);
+        const Bounds between = bounder_.hull(a, b);
+        const auto taken = [&](int x, int y, int both) { return op(Op::select, first, x, op(Op::select, second, y, both)); };
+        return {taken(a.low, b.low, between.low), taken(a.high, b.high, between.high), between.range, false};
+    }
+    Bounds Trend::of_steps(const Node& n, int i)
+    {
+        const Bounds e = elasticity(n.argument[0]);
+        const int none = same(value(i)), rises = bounder_.at_least_zero(e), falls = bounder_.at_most_zero(e);
+        const auto end = [&](int zero, int other, double far) { return op(Op::select, none, number(0), op(Op::select, zero, number(0), op(Op::select, other, number(far), number(NAN)))); };
+        Bounds found{end(rises, falls, -HUGE_VAL), end(falls, rises, HUGE_VAL), {}, false};
+        if (e.range.low >= 0)
+            found.range = {0, HUGE_VAL};
+        else if (e.range.high <= 0)
+            found.range = {-HUGE_VAL, 0};
+        return found;
+    }
+    Bounds Trend::of_choice(const Node& n)
+    {
+        const Bounds condition = value(n.argument[0]), a = elasticity(n.argument[1]), b = elasticity(n.argument[2]);
+        if (!depends(n.argument[0]))
+            return bounder_.apply(Op::select, condition, a, b);
+        const auto decided = [&](int x, int y) { return op(Op::select, condition.low, x, op(Op::select, condition.high, number(NAN), y)); };
+        return {decided(a.low, b.low), decided(a.high, b.high), {}, false};
+    }
+}
