@@ -1,0 +1,675 @@
+"""solve: against closed forms, put back into the condition, at every boundary; the same bits wherever it is asked."""
+
+import contextlib
+import itertools
+import math
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+import xarray as xr
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from roofslate import _core, errors
+from roofslate.conditions import ConditionError
+from roofslate.inputs import number
+from roofslate.registry import ancestors, entries
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+REFERENCE = Path(__file__).parents[1] / "reference"
+CLOSE = 1e-12  # what is promised; formulas of ten operations round to 1e-15
+SMALLEST, LARGEST = 1e-75, 1e75  # where open ranges are searched
+
+
+def logarithmic(low, high):
+    return st.floats(math.log(low), math.log(high)).map(math.exp)
+
+
+def solve(unknown, condition, /, **more):
+    return rs.solve(unknown, condition, progress=False, **more)
+
+
+def solutions(unknown, condition, /, **more):
+    """All solutions of a scalar question, and why there are none."""
+    found = solve(unknown, condition, at="all", **more)
+    assert found.dims == ("root",)
+    values = found.to_numpy()
+    return values[~np.isnan(values)].tolist(), found["reason"].item()
+
+
+# ------------------------------------------------------------------------------------------------------- closed forms
+
+
+@st.composite
+def cells(draw):
+    total = draw(logarithmic(1e9, 1e13))
+    return {
+        "total_parameters": total,
+        "active_parameters": total * draw(st.floats(0.01, 1)),
+        "weight_bytes": draw(st.sampled_from([0.5, 1.0, 2.0])),
+        "kv_bytes_per_token": draw(logarithmic(100, 1e6)),
+        "peak_flops": draw(logarithmic(1e13, 1e17)),
+        "hbm_bandwidth": draw(logarithmic(1e11, 1e14)),
+        "hbm_capacity": draw(logarithmic(1e10, 1e12)),
+        "compute_efficiency": draw(st.floats(0.1, 1)),
+        "bandwidth_efficiency": draw(st.floats(0.1, 1)),
+        "chips": float(draw(st.integers(1, 1000))),
+        "chip_price": draw(logarithmic(1e-5, 1e-2)),
+        "batch_size": draw(logarithmic(1, 1e5)),
+        "context_length": draw(logarithmic(1, 1e7)),
+        "pass_length": draw(st.sampled_from([1.0, 1.0, 4.0, 512.0])),
+        "hold_time": 1.0,
+        "overlap": draw(st.sampled_from(["board", "serial_kv", "none"])),
+    }
+
+
+TIERS = {
+    "tier_capacity": 7e12,
+    "tier_bandwidth": 1.4e10,
+    "tier_price": 250 / 3.156e7,
+    "slower_tier_capacity": 3e13,
+    "slower_tier_bandwidth": 2.8e8,
+    "slower_tier_price": 100 / 3.156e7,
+}
+CLOSED = {
+    "balance_batch": ("batch_size", "compute_time == weight_fetch_time"),
+    "balance_batch_at_context": ("batch_size", "compute_time == memory_time"),
+    "balance_context": ("context_length", "kv_fetch_time == compute_time"),
+    "kink_context": ("context_length", "memory_time == compute_time"),
+    "kv_overtaking_context": ("context_length", "kv_fetch_time == weight_fetch_time"),
+    "capacity_batch": ("batch_size", "hbm_used <= hbm_capacity"),
+    "full_memory_context": ("context_length", "hbm_used <= hbm_capacity"),
+    "train_batch": ("batch_size", "pass_time <= train_period"),
+    "balance_pass_length": ("pass_length", "compute_time == memory_time"),
+    "break_even_stages": ("pipeline_stages", "kv_bytes_per_chip == weight_bytes_per_chip"),
+    "recompute_hold_time": ("hold_time", "hbm_hold_cost == recompute_cost"),
+    "tier_recompute_hold_time": ("hold_time", "tier_cost == recompute_cost"),
+    "tier_drain_time": ("hold_time", "tier_hold_cost == tier_retrieve_cost"),
+    "tier_switch_time": (
+        "hold_time",
+        "tier_retrieve_price + hold_time * tier_rent == slower_tier_retrieve_price + hold_time * slower_tier_rent",
+    ),
+}
+
+
+@pytest.mark.parametrize("closed", CLOSED)
+@settings(max_examples=25)
+@given(cell=cells())
+def test_closed_forms(closed, cell):
+    unknown, condition = CLOSED[closed]
+    scenario = {**cell, **TIERS}
+    expected = rs.value(closed, **scenario)
+    low = entries()[unknown].low
+    found = solve(unknown, condition, **{n: x for n, x in scenario.items() if n != unknown})
+    # near its own pole the closed form says as little as the condition: one digit of L/L0 is a thousand of B*
+    assume(not 0.99 < scenario["context_length"] / rs.value("balance_context", **cell) < 1.01)
+    if math.isinf(expected) or expected < low or expected == 0:
+        assert found["reason"] in ("never", "always")
+        assert math.isnan(found)
+    else:
+        assert found["reason"] == ""
+        assert found.item() == pytest.approx(expected, rel=CLOSE)
+
+
+def test_closed_form_on_a_grid():
+    cell = {
+        "model": "DeepSeek-V3",
+        "hardware": "GB200 NVL72",
+        "hbm_bandwidth": rs.geomspace("2 TB/s", "20 TB/s", 100),
+        "chips": np.geomspace(8, 1024, 20),
+        "context_length": np.geomspace(100, 1e4, 100),
+    }
+    found = solve("batch_size", "compute_time == memory_time", **cell)
+    closed = rs.evaluate("balance_batch_at_context", **cell)
+    expected = closed.expand_dims(chips=cell["chips"]).transpose(*found.dims).to_numpy()
+    assert found.dims == ("hbm_bandwidth", "chips", "context_length")  # chips cancel, but in rounding
+    never = np.isinf(expected)
+    assert 0.1 < never.mean() < 0.9
+    assert np.array_equal(found["reason"], np.where(never, "never", ""))
+    clear = ~never & (cell["context_length"] < 0.99 * rs.evaluate("balance_context", **cell).to_numpy()[:, None, None])
+    assert clear.sum() > 1e4
+    assert found.to_numpy()[clear] == pytest.approx(expected[clear], rel=CLOSE)
+
+
+# --------------------------------------------------------------------------------------------- solved, then evaluated
+
+
+def reference_cases():
+    """Quantities with all inputs of their values by hand."""
+    for path in sorted(REFERENCE.glob("*.toml")):
+        for quantity, cases in tomllib.loads(path.read_text(encoding="utf-8")).items():
+            if not entries()[quantity].choices:
+                yield quantity, [case["inputs"] for case in cases]
+
+
+STEPS = {name for name, q in entries().items() if "ceil(" in q.formula or "floor(" in q.formula}
+
+
+# The quantity is the same for all values of the input, but in rounding.
+CONSTANT = {("least_cost_ratio", "rising_coefficient"), ("least_cost_ratio", "falling_coefficient")}
+
+
+def is_smooth(quantity):
+    return not ({quantity} | ancestors(quantity)) & STEPS
+
+
+def put_back(quantity, value, unknown, rest, start):
+    """Solve for an input that is known to give this value: every solution does, and the known one is among them."""
+    found = solve(unknown, f"{quantity} == {value!r}", at="all", **rest)
+    roots = [x for x in found.to_numpy().ravel().tolist() if not math.isnan(x)]
+    for x in roots:
+        if not math.isfinite(x) or x == 0:
+            continue  # the end of a stretch that the range does not have
+        near = [rs.value(quantity, **rest, **{unknown: x})]
+        for y in (math.nextafter(x, 0), math.nextafter(x, 2 * x)):
+            with contextlib.suppress(errors.ValueRangeError):  # beyond the end of the range
+                near.append(rs.value(quantity, **rest, **{unknown: y}))
+        # one step of the input may change more than that: no number between is nearer
+        tolerance = max(CLOSE * abs(value), 4 * max(near) - 4 * min(near))
+        assert abs(near[0] - value) <= tolerance, (quantity, unknown, x, near, value)
+    if found["reason"].item() == "always":
+        return
+    between = any(a <= start <= b for a, b in itertools.pairwise(roots))
+    assert between or any(math.isclose(x, start, rel_tol=1e-9) for x in roots), (quantity, unknown, start, roots, rest)
+
+
+@pytest.mark.parametrize(("quantity", "cases"), [pytest.param(*case, id=case[0]) for case in reference_cases()])
+def test_solutions_put_back(quantity, cases):
+    if not is_smooth(quantity):
+        return
+    rng = np.random.default_rng(len(quantity))
+    for inputs, (unknown, given_value) in ((i, pair) for i in cases for pair in i.items()):
+        if unknown in ("model", "hardware", "prices") or entries()[unknown].choices:
+            continue
+        rest = {n: x for n, x in inputs.items() if n != unknown}
+        if (quantity, unknown) in CONSTANT:
+            continue
+        start = number(given_value, entries()[unknown]) * float(rng.choice([1.0, 0.83, 1.17]))
+        try:
+            value = rs.value(quantity, **rest, **{unknown: start})
+        except errors.ValueRangeError:  # beyond a range: leave it where it was
+            start = number(given_value, entries()[unknown])
+            value = rs.value(quantity, **inputs)
+        if not math.isfinite(value):
+            continue
+        with contextlib.suppress(errors.IneffectiveInput):  # the quantity may do without it
+            put_back(quantity, value, unknown, rest, start)
+
+
+LECTURE = {
+    "model": "lecture",
+    "hardware": "B200 (lecture)",
+    "prices": "lecture",
+    "chips": 72.0,
+    "batch_size": 2400.0,
+    "context_length": 1e5,
+    "pass_length": 1.0,
+    "hold_time": 60.0,
+    "pipeline_stages": 1.0,
+    "microbatches": 2.0,
+    "hop_latency": 1e-5,
+    "train_period": 0.02,
+}
+SOUGHT = ("batch_size", "context_length", "chips", "pipeline_stages", "hold_time", "train_period", "hop_latency")
+SOUGHT += ("peak_flops", "hbm_bandwidth", "hbm_capacity", "chip_price", "total_parameters", "active_parameters")
+SOUGHT += ("weight_bytes", "kv_bytes_per_token", "compute_efficiency", "bandwidth_efficiency")
+
+
+@pytest.mark.parametrize("unknown", SOUGHT)
+def test_solutions_put_back_for_the_lecture(unknown):
+    known = LECTURE[unknown] if unknown in LECTURE else rs.value(unknown, **LECTURE)
+    rest = {n: x for n, x in LECTURE.items() if n != unknown}
+    solved = 0
+    for quantity in entries():
+        if unknown not in ancestors(quantity) or not is_smooth(quantity) or entries()[quantity].choices:
+            continue
+        try:
+            value = rs.value(quantity, **rest, **{unknown: known})
+            if math.isfinite(value):
+                put_back(quantity, value, unknown, rest, known)
+                solved += 1
+        except (errors.MissingInput, errors.IneffectiveInput):
+            continue
+    assert solved
+
+
+# --------------------------------------------------------------------------------------------------------- boundaries
+
+# What is asked, and whether it holds by the values of its quantities.
+BOUNDARIES = [
+    ("batch_size", "pass_time <= {x!r} s", lambda v, x: v("pass_time") <= x),
+    ("batch_size", "cost_per_token < {x!r} USD/token", lambda v, x: v("cost_per_token") < x),
+    ("batch_size", "cost_per_token >= {x!r} USD/token", lambda v, x: v("cost_per_token") >= x),
+    ("batch_size", "touched_parameters > {x!r}", lambda v, x: v("touched_parameters") > x),
+    ("context_length", "kv_fetch_time > weight_fetch_time", lambda v, _: v("kv_fetch_time") > v("weight_fetch_time")),
+    ("context_length", "balance_batch_at_context <= {x!r}", lambda v, x: v("balance_batch_at_context") <= x),
+    ("chips", "hbm_used < 0.9 * hbm_capacity", lambda v, _: v("hbm_used") < 0.9 * v("hbm_capacity")),
+    ("chips", "kv_room > kv_bytes", lambda v, _: v("kv_room") > v("kv_bytes")),
+    ("hbm_bandwidth", "compute_utilization >= 0.5", lambda v, _: v("compute_utilization") >= 0.5),
+    (
+        "batch_size",
+        "batch_size * batch_size + {x!r} seq * {x!r} seq / 2 < 2 * {x!r} seq * batch_size",
+        lambda v, x: v("batch_size") ** 2 + x * x / 2 < 2 * x * v("batch_size"),
+    ),
+    (
+        "scale_up_domain",
+        "minimum_stages_for_weights <= {x!r}",
+        lambda v, x: v("minimum_stages_for_weights") <= x,
+    ),
+    ("batch_size", "min(batch_size, {x!r} seq * {x!r} seq / batch_size) > 9 seq",
+     lambda v, x: min(v("batch_size"), x * x / v("batch_size")) > 9),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("unknown", "text", "meaning"), BOUNDARIES, ids=[text for _, text, _ in BOUNDARIES])
+@settings(max_examples=20)
+@given(cell=cells(), data=st.data())
+def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
+    more = {"experts": 256.0, "experts_per_token": 8.0, "dense_parameters": cell["total_parameters"] * 0.1}
+    rest = {n: x for n, x in {**cell, **more, "scale_up_domain": 72.0}.items() if n != unknown}
+    at = data.draw(logarithmic(1, 1e6), label="where the limit is met")
+    name = text.split(" ")[0]
+    limit = rs.value(name, **{**rest, unknown: at}) if name in entries() and name != unknown else at
+    assume(math.isfinite(limit) and limit > 0)
+    if name == "cost_per_token":  # on its plateau rounding decides point by point
+        assume(all(abs(rs.value(name, **{**rest, unknown: at * k}) / limit - 1) > 1e-9 for k in (0.9, 1.1)))
+    roots, reason = solutions(unknown, text.format(x=limit), **rest)
+
+    def holds(y):
+        return meaning(lambda n: y if n == unknown else rs.value(n, **rest, **{unknown: y}), limit)
+
+    assert roots == sorted(roots)
+    assert all(holds(x) for x in roots)
+    q = entries()[unknown]
+    points = data.draw(st.lists(logarithmic(max(q.low, 1e-3), 1e12), min_size=8, max_size=8), label="points")
+    sides = {}
+    for y in points:
+        if all(abs(y - x) > 1e-9 * x for x in roots):  # nearer, rounding may tell two values of a side alike
+            sides.setdefault(sum(x < y for x in roots), set()).add(holds(y))
+    assert all(len(side) == 1 for side in sides.values())
+    for below, above in itertools.pairwise(sorted(sides)):
+        assert (sides[below] == sides[above]) == ((above - below) % 2 == 0)
+    if not roots:
+        assert (reason == "always") == sides[0].pop()
+    smallest, largest = (solve(unknown, text.format(x=limit), at=at, **rest).item() for at in ("smallest", "largest"))
+    assert [smallest, largest] == ([roots[0], roots[-1]] if roots else pytest.approx([math.nan] * 2, nan_ok=True))
+
+
+# ----------------------------------------------------------------------------------- stretches, jumps, ends, reasons
+
+CELL = {
+    "total_parameters": 671e9,
+    "active_parameters": 37e9,
+    "kv_bytes_per_token": 70272.0,
+    "weight_bytes": 1.0,
+    "peak_flops": 2e15,
+    "hbm_bandwidth": 4.8e12,
+    "hbm_capacity": 141e9,
+    "chips": 8.0,
+    "context_length": 100.0,
+}
+PRICED = {n: x for n, x in {**CELL, "batch_size": 8.0, "chip_price": 0.01}.items() if n != "chips"}
+BALANCE = rs.value("balance_batch_at_context", **CELL)
+ONE = "(1 seq)"
+
+
+def near(x):
+    return pytest.approx(x, rel=CLOSE)
+
+
+@pytest.mark.parametrize(
+    ("unknown", "condition", "inputs", "roots", "reason"),
+    [
+        # a stretch on which both sides agree: its ends
+        ("batch_size", "pass_time == compute_time", CELL, [near(BALANCE), math.inf], ""),
+        ("batch_size", "pass_time == memory_time", CELL, [0.0, near(BALANCE)], ""),
+        ("batch_size", "cell_throughput == compute_bound_throughput", CELL, [near(BALANCE), math.inf], ""),
+        ("chips", "kv_room == 0", {n: x for n, x in CELL.items() if n != "chips"}, [1.0, near(671 / 141)], ""),
+        ("seat_load", "max(seat_load, 0.25) == min(seat_load, 0.75)", {}, [0.25, 0.75], ""),
+        ("compute_time", "max(compute_time, -3 s) == -3 s", {}, [-math.inf, -3.0], ""),
+        # all of the range, or nothing of it
+        ("batch_size", "pass_time == pass_time", CELL, [], "always"),
+        ("batch_size", "pass_time <= pass_time", CELL, [], "always"),
+        ("batch_size", "pass_time < pass_time", CELL, [], "never"),
+        ("batch_size", "pass_time > 0", CELL, [], "always"),
+        ("batch_size", "pass_time <= 1 us", CELL, [], "never"),
+        ("batch_size", "pass_time == 1 us", CELL, [], "never"),
+        ("chips", "cost_per_token == 1 USD/Mtoken", PRICED, [], "never"),
+        ("batch_size", f"sqrt(-1 - batch_size / {ONE}) == 2", {}, [], "undefined"),
+        ("batch_size", f"sqrt(-1 - batch_size / {ONE}) <= 2", {}, [], "undefined"),
+        # several
+        ("batch_size", f"batch_size * batch_size + 6 * {ONE} * {ONE} == 5 * {ONE} * batch_size", {}, [2, 3], ""),
+        ("batch_size", f"batch_size * batch_size + 6 * {ONE} * {ONE} <= 5 * {ONE} * batch_size", {}, [2, 3], ""),
+        ("batch_size", f"min(batch_size / {ONE} / 100, 200 * {ONE} / batch_size) == 0.5", {}, [50, 400], ""),
+        ("compute_time", "compute_time * compute_time == 4 s * (1 s)", {}, [-2, 2], ""),
+        ("compute_time", "compute_time * compute_time * compute_time == 4 s * 1 s * compute_time", {}, [-2, 0, 2], ""),
+        ("compute_time", "compute_time * compute_time <= 4 s * (1 s)", {}, [-2, 2], ""),
+        # zero
+        ("context_length", "kv_bytes == 0", {"batch_size": 3, "kv_bytes_per_token": 9}, [0], ""),
+        ("context_length", "kv_bytes > 0", {"batch_size": 3, "kv_bytes_per_token": 9}, [0], ""),
+        ("context_length", "kv_bytes >= 0", {"batch_size": 3, "kv_bytes_per_token": 9}, [], "always"),
+        ("compute_time", "1 / compute_time >= 4 /s", {}, [0, 0.25], ""),
+        # jumps and poles are no roots, but boundaries
+        ("batch_size", f"1 / (batch_size / {ONE} - 3) == 0", {}, [], "never"),
+        ("batch_size", f"1 / (batch_size / {ONE} - 3) == 2", {}, [3.5], ""),
+        ("scale_up_domain", "minimum_stages_for_weights == 2.5", {"model_bytes": 9, "hbm_capacity": 1}, [], "never"),
+        ("scale_up_domain", "minimum_stages_for_weights <= 2.5", {"model_bytes": 9, "hbm_capacity": 1}, [4.5], ""),
+        ("scale_up_domain", "minimum_stages_for_weights == 3", {"model_bytes": 9, "hbm_capacity": 1}, [3, 4.5], ""),
+        # where a side is undefined
+        ("batch_size", f"sqrt(batch_size / {ONE} - 3) == 0.1", {}, [3.01], ""),
+        ("batch_size", f"sqrt(batch_size / {ONE} - 3) <= 2", {}, [3, 7], ""),
+        ("batch_size", f"log(batch_size / {ONE}) == 1", {}, [math.e], ""),
+        ("batch_size", f"exp(batch_size / {ONE} / 7) == 20", {}, [7 * math.log(20)], ""),
+        # ends of the range
+        ("compute_efficiency", "ridge_point == 100", {"peak_flops": 1e15, "hbm_bandwidth": 1e13}, [1], ""),
+        ("compute_efficiency", "ridge_point == 101", {"peak_flops": 1e15, "hbm_bandwidth": 1e13}, [], "never"),
+        ("chips", "cell_capacity == 1 GB", {"hbm_capacity": 1e9}, [1], ""),
+        ("kv_heads", "kv_heads == 9", {"attention_heads": 8}, [], "never"),
+        ("kv_heads", "kv_heads >= 3", {"attention_heads": 8}, [3], ""),
+        ("total_parameters", "sparsity <= 4", {"active_parameters": 3e9}, [12e9], ""),
+        ("total_parameters", "sparsity < 1", {"active_parameters": 3e9}, [], "never"),
+        # no closed form
+        ("seat_load", "waiting_probability == 0.1", {"seats": 1.0}, [0.1], ""),
+    ],
+)  # fmt: skip
+def test_solutions(unknown, condition, inputs, roots, reason):
+    expected = [x if not isinstance(x, (int, float)) or math.isinf(x) else near(x) for x in roots]
+    found, why = solutions(unknown, condition, **inputs)
+    assert found == expected
+    assert why == reason
+    for at, k in (("smallest", 0), ("largest", -1)):
+        one = solve(unknown, condition, at=at, **inputs)
+        assert one.dims == ()
+        assert one["reason"] == reason
+        assert (one.item() == expected[k]) if roots else math.isnan(one)
+
+
+def test_the_boundary_itself_meets_the_condition():
+    for relation in ("<", "<=", ">", ">="):
+        limit = solve("batch_size", f"pass_time {relation} 0.5 s", **CELL).item()
+        assert rs.count(f"pass_time {relation} 0.5 s", batch_size=[limit], **CELL) == 1
+        assert (
+            rs.count(f"pass_time {relation} 0.5 s", batch_size=[limit * (1 - 1e-13), limit * (1 + 1e-13)], **CELL) == 1
+        )
+
+
+def test_a_routine_is_searched_on_a_grid():
+    seats = np.array([1.0, 4.0, 32.0, 500.5])
+    found = solve("seat_load", "waiting_probability == 0.1", seats=seats)
+    assert rs.evaluate("waiting_probability", seats=seats, seat_load=found.drop_vars("reason")).to_numpy() == near(0.1)
+
+
+# --------------------------------------------------------------------------------------------------------------- bits
+
+GRID = {
+    "total_parameters": 671e9,
+    "active_parameters": 37e9,
+    "dense_parameters": 1.7e10,
+    "experts": 256.0,
+    "kv_bytes_per_token": 70272.0,
+    "experts_per_token": [1.0, 8.0, 256.0],
+    "weight_bytes": 1.0,
+    "peak_flops": 5e15,
+    "hbm_bandwidth": [8e12],
+    "hbm_capacity": 192e9,
+    "chip_price": 1e-3,
+    "context_length": [1.0, 1e3, 1e5, 1e6],
+    "chips": [1.0, 8.0, 300.0],
+    "pipeline_stages": [1.0, 4.0],
+    "overlap": ["board", "serial_kv", "none"],
+    "expert_reads": ["all", "expected"],
+}
+SOME = [1.0, 100.0, 1e4]
+ASKED = [
+    ("batch_size", "pass_time == 0.05 s", {}),
+    ("batch_size", "cost_per_token <= 0.5 USD/Mtoken", {}),
+    ("batch_size", "pass_time == compute_time", {}),
+    ("context_length", "balance_batch_at_context == 50000", {"balance_context": [math.inf, 1e3, 1e5]}),
+    ("context_length", "cell_throughput >= 0.5 * compute_bound_throughput", {"batch_size": SOME}),
+    ("chips", "kv_room >= kv_bytes", {"batch_size": SOME}),
+    ("chips", "kv_room == kv_bytes", {"batch_size": SOME}),
+    ("scale_up_domain", "minimum_stages_for_weights <= 3", {}),
+    ("seats", "waiting_probability == 0.1", {"seat_load": [0.0, 0.3, 0.9, 1.0]}),
+    ("peak_flops", "pass_time == 0.05 s", {"batch_size": SOME}),
+    ("pipeline_stages", "kv_bytes_per_chip == weight_bytes_per_chip", {"batch_size": SOME}),
+    ("compute_time", "compute_time * compute_time == memory_time * memory_time", {"batch_size": SOME}),
+]
+
+
+@pytest.mark.parametrize("at", ["smallest", "largest", "all"])
+@pytest.mark.parametrize(("unknown", "condition", "more"), ASKED, ids=[condition for _, condition, _ in ASKED])
+def test_same_bits_wherever_it_is_asked(instruction_sets, bits, unknown, condition, more, at):
+    inputs = {n: x for n, x in {**GRID, **more}.items() if n != unknown}
+    expected = solve(unknown, condition, at=at, threads=1, **inputs)
+    before = _core.instruction_set()
+    try:
+        for name in instruction_sets:
+            _core.use_instruction_set(name)
+            found = solve(unknown, condition, at=at, threads=3, **inputs)
+            assert np.array_equal(bits(found), bits(expected))
+            assert np.array_equal(found["reason"], expected["reason"])
+    finally:
+        _core.use_instruction_set(before)
+    dims = [dim for dim in expected.dims if dim != "root"]
+    places = list(np.ndindex(*(expected.sizes[dim] for dim in dims)))
+    for k in np.random.default_rng(7).permutation(len(places))[:12]:
+        place = dict(zip(dims, places[k], strict=True))
+        point = {n: x[place.get(n, 0)] if isinstance(x, list) else x for n, x in inputs.items()}
+        alone, here = solve(unknown, condition, at=at, **point), expected.isel(place)
+        assert alone["reason"].item() == here["reason"].item()
+        a, b = (np.atleast_1d(x.to_numpy()) for x in (alone, here))
+        assert np.array_equal(bits(a[~np.isnan(a)]), bits(b[~np.isnan(b)])), point
+
+
+def test_a_long_grid_has_the_bits_of_its_parts(bits):
+    """Blocks of the engine begin anywhere."""
+    contexts = np.geomspace(1, 1e6, 1537)
+    cell = {n: x for n, x in CELL.items() if n != "context_length"}
+    whole = solve("batch_size", "pass_time == 0.5 s", context_length=contexts, **cell)
+    part = solve("batch_size", "pass_time == 0.5 s", context_length=contexts[100:900], **cell)
+    assert np.array_equal(bits(whole[100:900]), bits(part))
+
+
+# ------------------------------------------------------------------------------------------------------------- results
+
+
+def test_result_has_the_axes_that_it_depends_on():
+    found = solve(
+        "batch_size", "pass_time <= 20 ms", model=["DeepSeek-V3", "Kimi-K2"], hardware="GB200 NVL72",
+        context_length=rs.geomspace("1k", "128k", 5), chip_price=[1e-3, 2e-3], units="Mseq",
+    )  # fmt: skip
+    assert found.dims == ("model", "context_length")
+    assert found.name == "batch_size"
+    assert found["model"].values.tolist() == ["DeepSeek-V3", "Kimi-K2"]
+    assert found.attrs["units"] == "Mseq"
+    assert found.attrs["long_name"] == rs.quantity("batch_size").brief
+    assert found.attrs["condition"] == "pass_time <= 20 ms"
+    assert "roofslate_version" in found.attrs
+    assert found["reason"].dims == found.dims
+    plain = solve("batch_size", "pass_time <= 20 ms", model="Kimi-K2", hardware="GB200 NVL72", context_length=128_000)
+    assert found.sel(model="Kimi-K2").to_numpy()[-1] == pytest.approx(plain.item() / 1e6, rel=1e-15)
+
+
+def test_inputs_of_all_kinds():
+    sites = xr.DataArray([10.0, 20.0], dims="site", coords={"site": ["a", "b"]})
+    table = pd.Series([1.0, 2.0, 3.0], index=pd.Index([7, 8, 9], name="row_number"))
+    found = solve("kv_bytes_per_token", "kv_bytes == 6000", batch_size=sites, context_length=table)
+    assert found.dims == ("site", "row_number")
+    assert found["site"].values.tolist() == ["a", "b"]
+    assert found.to_numpy() == near(6000 / np.outer([10, 20], [1, 2, 3]))
+    zipped = solve("kv_bytes_per_token", "kv_bytes == 6000", batch_size=sites, context_length=sites)
+    assert zipped.to_numpy() == near([60, 15])
+
+
+def test_arrays_of_dask_are_loaded():
+    dask = pytest.importorskip("dask.array")
+    contexts = xr.DataArray(dask.arange(1, 9, chunks=3), dims="context_length")
+    found = solve("batch_size", "kv_bytes == 840", context_length=contexts, kv_bytes_per_token=1)
+    assert found.to_numpy() == near(840 / np.arange(1, 9))
+
+
+def test_missing_solutions_pad_the_axis_of_roots():
+    found = solve(
+        "batch_size", "min(batch_size, 100 seq * (1 seq) / batch_size) == arrival_rate * (1 s)", at="all",
+        arrival_rate=[4.0, 20.0, 5.0],
+    )  # fmt: skip
+    assert found.dims == ("arrival_rate", "root")
+    assert found.to_numpy() == pytest.approx(np.array([[4, 25], [math.nan] * 2, [5, 20]]), rel=CLOSE, nan_ok=True)
+    assert found["reason"].values.tolist() == ["", "never", ""]
+
+
+def test_an_explicit_unknown_beats_a_preset():
+    cell = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "batch_size": 1000, "context_length": "8k"}
+    wanted = solve("hbm_bandwidth", "pass_time == 5 ms", **cell).item()
+    assert rs.value("pass_time", hbm_bandwidth=wanted, **cell) == near(0.005)
+    assert wanted != rs.value("hbm_bandwidth", hardware="GB200 NVL72")
+
+
+def test_quantities_that_are_computed_can_be_sought():
+    found = solve("pass_time", "cost_per_token == 1 USD/Mtoken", batch_size=64, chips=8, chip_price="3 USD/h")
+    assert found.item() == near(64e-6 / (8 * 3 / 3600))
+
+
+def test_a_result_can_be_an_input():
+    batch = solve("batch_size", "pass_time == 0.5 s", **{**CELL, "context_length": [10.0, 1e4]})
+    t = rs.evaluate("pass_time", **{**CELL, "context_length": [10.0, 1e4], "batch_size": batch})
+    assert t.to_numpy() == near(0.5)
+
+
+# --------------------------------------------------------------------------------------------------------------- calls
+
+
+def test_progress_is_told():
+    seen = []
+    rs.solve(
+        "batch_size",
+        "pass_tokens == 99",
+        pass_length=np.linspace(1, 9, 5000),
+        threads=1,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen
+    assert all(0 <= done <= total == 5000 for done, total in seen)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal to itself")
+def test_ctrl_c_stops_it(run_python):
+    told = run_python("""
+import os, signal, threading, time
+import numpy as np
+import roofslate as rs
+question = dict(progress=False, threads=2)
+rs.solve("seat_load", "waiting_probability == 0.1", seats=3.0, **question)
+started = time.monotonic()
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    rs.solve("seat_load", "waiting_probability == 0.1", seats=np.linspace(1, 500, 200_000), **question)
+except KeyboardInterrupt:
+    print("stopped", time.monotonic() - started - 0.3 < 1)
+print(rs.solve("batch_size", "pass_tokens == 99", pass_length=3).item())
+""")
+    assert told.split() == ["stopped", "True", "33.0"]
+
+
+def test_memory_is_promised_before_it_is_taken():
+    many = np.linspace(1, 2, 100_000)
+    with pytest.raises(errors.OutOfMemory, match="Solve for a part of the longest axis at a time"):
+        solve("batch_size", "kv_bytes == 1e9", context_length=many, pass_length=many, kv_bytes_per_token=many,
+              weight_bytes=1)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------------------ mistakes
+
+HOSTILE = [
+    '__import__("os").system("touch hostile")',
+    "batch_size == 1 seq; import os",
+    "(" * 10_000 + "batch_size" + ")" * 10_000 + " == 1",
+    "-" * 200_000 + "batch_size == 1",
+    "batch_size == " + "9" * 1_000_000,
+    "batch_size" + " + batch_size" * 80_000 + " == 1",
+    "exec('1') == 1",
+    "batch_size.__class__ == 1",
+    "batch_size == 1 or 1 == 1",
+    "lambda: 0 == 1",
+    "\x00batch_size == 1",
+]
+
+
+@pytest.mark.parametrize("condition", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_conditions_are_refused_at_once(condition, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    started = time.monotonic()
+    with pytest.raises((ConditionError, errors.UnknownName, errors.UnitError)) as caught:
+        solve("batch_size", condition)
+    assert time.monotonic() - started < 1
+    assert len(str(caught.value)) < 1000
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "unknown", "condition", "inputs"),
+    [
+        (ConditionError, "is empty", "batch_size", "", {}),
+        (ConditionError, "is empty", "batch_size", "   ", {}),
+        (errors.UnknownName, "unknown input ''", "", "pass_time == 1 s", {}),
+        (errors.UnknownName, "did you mean 'batch_size'", "bach_size", "pass_time == 1 s", {}),
+        (errors.UnknownName, "names a preset", "model", "pass_time == 1 s", {}),
+        (errors.InputTypeError, "one quantity that is sought", ["batch_size", "chips"], "pass_time == 1 s", {}),
+        (errors.InputTypeError, "one quantity that is sought", None, "pass_time == 1 s", {}),
+        (errors.InputTypeError, "solve looks for a number", "overlap", "pass_time == 1 s", CELL),
+        (errors.InputTypeError, "can't be given too", "batch_size", "pass_time == 1 s", {**CELL, "batch_size": 3}),
+        (errors.InputTypeError, "can't be given too", "batch_size", "pass_time == 1 s", {**CELL, "batch_size": [3, 4]}),
+        (errors.InputTypeError, "one condition", "batch_size", ["pass_time == 1 s"], CELL),
+        (errors.InputTypeError, "one condition", "batch_size", 3, CELL),
+        (errors.InputTypeError, "one condition", "batch_size", b"pass_time == 1 s", CELL),
+        (ConditionError, "one comparison, got 2", "batch_size", "pass_time <= 1 s and hbm_used <= 9 GB", CELL),
+        (ConditionError, "one comparison, got 2", "batch_size", "1 ms <= pass_time <= 1 s", CELL),
+        (ConditionError, "no boundary", "batch_size", "pass_time != 1 s", CELL),
+        (ConditionError, "is a choice", "batch_size", "binding_term == 'compute'", CELL),
+        (ConditionError, "comparison is missing", "batch_size", "pass_time", CELL),
+        (ConditionError, "'=='", "batch_size", "pass_time = 1 s", CELL),
+        (errors.UnitError, "in s", "batch_size", "pass_time == 1 GB", CELL),
+        (errors.UnitError, "in s", "batch_size", "pass_time == hbm_used", CELL),
+        (errors.UnknownName, "did you mean 'pass_time'", "batch_size", "pas_time == 1 s", CELL),
+        (errors.MissingInput, "'batch_size'", "chips", "pass_time == 1 s", {n: CELL[n] for n in CELL if n != "chips"}),
+        (errors.MissingInput, "needed by", "batch_size", "pass_time == 1 s", {}),
+        (errors.IneffectiveInput, "does not depend on 'chip_price'", "chip_price", "pass_time == 1 s",
+         {**CELL, "batch_size": 1}),
+        (errors.IneffectiveInput, "supplies 'kv_bytes_per_token'", "layers", "kv_bytes == 1 GB",
+         {"model": "lecture", "batch_size": 1, "context_length": 1}),
+        (errors.UnknownName, "unknown input", "batch_size", "pass_time == 1 s", {**CELL, "chipz": 3}),
+        (errors.ValueRangeError, "must be", "batch_size", "pass_time == 1 s", {**CELL, "hbm_bandwidth": -1}),
+        (errors.InputTypeError, "a tuple means a range", "batch_size", "pass_time == 1 s", {**CELL, "chips": (1, 9)}),
+        (errors.AxisError, "called like the unknown", "batch_size", "pass_time == 1 s",
+         {**CELL, "chips": xr.DataArray([1.0], dims="batch_size")}),
+        (errors.AxisError, "called like the unknown", "batch_size", "pass_time == 1 s",
+         {**CELL, "chips": pd.Series([1.0, 2.0], index=pd.Index([1, 2], name="batch_size"))}),
+        (errors.AxisError, "'reason'", "batch_size", "pass_time == 1 s",
+         {**CELL, "chips": xr.DataArray([1.0, 2.0], dims="reason")}),
+        (errors.AxisError, "'root'", "batch_size", "pass_time == 1 s",
+         {**CELL, "at": "all", "chips": xr.DataArray([1.0, 2.0], dims="root")}),
+        (errors.UnitError, r"units\['batch_size'\]", "batch_size", "pass_time == 1 s", {**CELL, "units": "ms"}),
+        (errors.InputTypeError, "units", "batch_size", "pass_time == 1 s", {**CELL, "units": {"batch_size": "seq"}}),
+        (errors.InputTypeError, "at must be", "batch_size", "pass_time == 1 s", {**CELL, "at": "best"}),
+        (errors.InputTypeError, "threads", "batch_size", "pass_time == 1 s", {**CELL, "threads": 0}),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named_before_any_work(error, words, unknown, condition, inputs):
+    with pytest.raises(error, match=words):
+        solve(unknown, condition, **inputs)
+
+
+def test_a_grid_has_an_axis_less_than_the_engine():
+    axes = {f"axis_{k}": xr.DataArray([1.0, 2.0], dims=f"axis_{k}") for k in range(16)}
+    names = [n for n, q in entries().items() if not q.computed and not q.choices and q.high > 3 and n != "batch_size"]
+    with pytest.raises(errors.AxisError, match="16 axes"):
+        solve("batch_size", "batch_size == 3", **dict(zip(names, axes.values(), strict=False)))
