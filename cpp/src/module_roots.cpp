@@ -19,7 +19,8 @@ namespace roofslate::binding
             const Spec& spec = *registry()[quantity].spec;
             const auto& [left, relation, right] = condition;
             Comparison comparison{asked.graph(), asked.node(left), asked.node(right), relation == "==" ? Relation::equal : relation == "<" ? Relation::less
-                                                                                                                                           : Relation::less_equal, {}};
+                                                                                                                                           : Relation::less_equal,
+                {}};
             Unknown& u = comparison.unknown;
             const auto node_of = [&](int q) { return asked.node({py::make_tuple("quantity", std::string(registry()[q].name))}); };
             u.leaf = node_of(quantity), u.low = spec.low, u.high = spec.high, u.above_low = spec.above_low;
