@@ -1,4 +1,5 @@
 #include <roofslate/bounder.hpp>
+#include <cfloat>
 
 namespace roofslate
 {
@@ -50,7 +51,7 @@ namespace roofslate
     }
     Bounder::Ends Bounder::widened(const Ends& e)
     {
-        const auto by = [&](int x) { return op(Op::add, op(Op::mul, op(Op::max, x, op(Op::neg, x)), number(widening_share)), number(widening_least)); };
+        const auto by = [&](int x) { return op(Op::add, op(Op::mul, op(Op::min, op(Op::max, x, op(Op::neg, x)), number(DBL_MAX)), number(widening_share)), number(widening_least)); };
         return {op(Op::sub, e.low, by(e.low)), op(Op::add, e.high, by(e.high))};
     }
     Bounder::Ends Bounder::widened_power(const Ends& e, int at_least_one, int at_most_one)

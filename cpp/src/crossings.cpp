@@ -40,18 +40,16 @@ namespace roofslate
                     to[points[i]] = from[i];
         }
 
-        int copied(Graph& to, const Graph& from, std::vector<int>& copies, int i)
+        // Copies a node into another graph, from what has been copied.
+        int copied(Graph& to, const Graph& from, std::vector<int>& copies, int node)
         {
-            int& known = copies[std::size_t(i)];
-            if (known >= 0)
-                return known;
-            const Node& n = from[i];
-            if (n.is_constant())
-                return known = to.constant(n.value);
-            std::array<int, 3> a{-1, -1, -1};
-            for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
-                a[k] = copied(to, from, copies, n.argument[k]);
-            return copies[std::size_t(i)] = to.operation(n.op, a[0], a[1], a[2], n.routine);
+            for (const int i : in_order(from, {node}, [&](int k) { return copies[std::size_t(k)] >= 0; }))
+            {
+                const Node& n = from[i];
+                const auto at = [&](std::size_t k) { return n.argument[k] >= 0 ? copies[std::size_t(n.argument[k])] : -1; };
+                copies[std::size_t(i)] = n.is_constant() ? to.constant(n.value) : to.operation(n.op, at(0), at(1), at(2), n.routine);
+            }
+            return copies[std::size_t(node)];
         }
     }
 
@@ -122,6 +120,7 @@ namespace roofslate
         else
             state = op(Op::select, comparison.relation == Relation::less ? less : op(Op::less_equal, left, right), number(-1), number(1));
         const int shown = equal_ ? state : op(Op::select, defined, state, number(NAN));
+        scans_ = trend.has_routine(left) || trend.has_routine(right);
         if (plain_)
             states_.compile(lanes_, {shown}, set_);
         else
@@ -257,8 +256,9 @@ namespace roofslate
         const bool separate = bounds_[0][lane] != 0, monotone = bounds_[1][lane] != 0, known = bounds_[2][lane] != 0;
         if (separate)
             return Verdict::none;
+        const bool defined = s.at_a.state == s.at_a.state || s.at_b.state == s.at_b.state, telling = known || half_defined || (defined && !scans_);
         const double share = s.b / s.a - 1;
-        if ((monotone && !half_defined) || share <= (known || half_defined ? narrow_share : scanned_share) || stretches_[s.point] > most_stretches)
+        if ((monotone && !half_defined) || share <= (telling ? narrow_share : scanned_share) || stretches_[s.point] > most_stretches)
             return Verdict::settled;
         return Verdict::split;
     }

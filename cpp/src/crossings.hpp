@@ -115,6 +115,7 @@ namespace roofslate
         const InstructionSet& set_;
         bool equal_;
         bool plain_ = false; // all of it is a stretch in which the comparison turns once at most, without a jump
+        bool scans_ = false; // nothing is known of stretches: a side has a routine
         LaneGraph lanes_;
         std::vector<double*> given_lanes_;
         double *y_ = nullptr, *a_ = nullptr, *b_ = nullptr, *mark_ = nullptr, *want_ = nullptr, *open_ = nullptr;

@@ -9,12 +9,29 @@ namespace roofslate
     }
 
     Givens::Givens(const Graph& graph, const std::vector<int>& nodes, AxisSet axis, const InstructionSet& set, int threads)
-        : graph_(graph), set_(set), seen_(std::size_t(graph.size()), 0), views_(std::size_t(graph.size())), ranges_(ranges(graph, std::pmr::get_default_resource(), std::size_t(-1)))
+        : graph_(graph), set_(set), views_(std::size_t(graph.size())), ranges_(ranges(graph, std::pmr::get_default_resource(), std::size_t(-1)))
     {
+        const auto is_given = [&](int i) { return !(graph_[i].axes & axis); };
+        std::vector<char> seen(std::size_t(graph.size()), 0);
+        const auto add = [&](int i) {
+            if (is_given(i) && !graph_[i].is_constant() && !seen[std::size_t(i)])
+                nodes_.push_back(i), axes_ |= graph_[i].axes, seen[std::size_t(i)] = 1;
+        };
         for (const int node : nodes)
-            find(node, axis);
+            add(node);
+        for (const int i : in_order(graph_, nodes, is_given))
+            for (std::size_t k = 0; k < std::size_t(graph_[i].arity()); ++k)
+                add(graph_[i].argument[k]);
+        const auto is_read = [&](int i) { return graph_[i].is_constant() || graph_[i].is_leaf() || graph_.points(graph_[i].axes) <= most_kept_values; };
+        const auto read = [&](int i) {
+            if (!graph_[i].is_constant() && is_read(i))
+                views_[std::size_t(i)] = graph_[i].is_leaf() ? graph_.view(graph_[i]) : View{nullptr, graph_[i].axes, {}};
+        };
         for (const int node : nodes_)
-            axes_ |= graph_[node].axes;
+            read(node);
+        for (const int i : in_order(graph_, nodes_, is_read))
+            for (std::size_t k = 0; k < std::size_t(graph_[i].arity()); ++k)
+                read(graph_[i].argument[k]);
         std::vector<Output> outputs;
         for (int i = 0; i < graph_.size(); ++i)
             if (views_[std::size_t(i)].axes && !graph_[i].is_leaf())
@@ -26,34 +43,6 @@ namespace roofslate
             }
         if (!outputs.empty())
             store(graph_, outputs, {threads, {}, {}});
-    }
-    void Givens::find(int i, AxisSet axis)
-    {
-        const Node& n = graph_[i];
-        if (n.is_constant() || seen_[std::size_t(i)])
-            return;
-        seen_[std::size_t(i)] = 1;
-        if (!(n.axes & axis))
-        {
-            nodes_.push_back(i);
-            return find_sources(i);
-        }
-        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
-            find(n.argument[k], axis);
-    }
-    void Givens::find_sources(int i)
-    {
-        const Node& n = graph_[i];
-        View& view = views_[std::size_t(i)];
-        if (n.is_constant() || view.axes)
-            return;
-        if (n.is_leaf())
-            view = graph_.view(n);
-        else if (graph_.points(n.axes) <= most_kept_values)
-            view.axes = n.axes;
-        else
-            for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
-                find_sources(n.argument[k]);
     }
     void Givens::gather(const View& view, std::size_t first, std::size_t n, double* to) const
     {
@@ -96,39 +85,33 @@ namespace roofslate
         }
     }
 
-    Givens::Reader::Reader(const Givens& givens) : givens_(givens), node_of_(std::size_t(givens.graph_.size()), -1)
+    Givens::Reader::Reader(const Givens& givens) : givens_(givens)
     {
-        std::vector<int> wanted;
+        std::vector<int> copies(std::size_t(givens.graph_.size()), -1), computed;
+        const auto view = [&](int i) -> const View& { return givens.views_[std::size_t(i)]; };
+        const auto read = [&](int i) {
+            if (copies[std::size_t(i)] >= 0 || !view(i).data)
+                return;
+            double* data;
+            copies[std::size_t(i)] = lanes_.leaf(givens.ranges_[std::size_t(i)], data);
+            sources_.emplace_back(&view(i), data);
+        };
+        for (int i = 0; i < givens.graph_.size(); ++i)
+            read(i);
+        for (const int i : in_order(givens.graph_, givens.nodes_, [&](int k) { return copies[std::size_t(k)] >= 0; }))
+        {
+            const Node& n = givens.graph_[i];
+            const auto at = [&](std::size_t k) { return n.argument[k] >= 0 ? copies[std::size_t(n.argument[k])] : -1; };
+            copies[std::size_t(i)] = n.is_constant() ? lanes_.graph().constant(n.value) : lanes_.graph().operation(n.op, at(0), at(1), at(2), n.routine);
+        }
+        const auto node = [&](int i) -> const Node& { return lanes_.graph()[copies[std::size_t(i)]]; };
         for (const int i : givens.nodes_)
-            wanted.push_back(node(i));
-        std::vector<int> computed;
-        for (const int i : wanted)
-            if (!lanes_.graph()[i].is_leaf())
-                computed.push_back(i);
+            if (!node(i).is_leaf())
+                computed.push_back(copies[std::size_t(i)]);
         program_.compile(lanes_, computed, givens.set_);
         std::size_t next = 0;
-        for (std::size_t k = 0; k < wanted.size(); ++k)
-            columns_.push_back(lanes_.graph()[wanted[k]].is_leaf() ? lanes_.graph().view(lanes_.graph()[wanted[k]]).data : program_[next++]);
-    }
-    int Givens::Reader::node(int i)
-    {
-        int& known = node_of_[std::size_t(i)];
-        if (known >= 0)
-            return known;
-        const Node& n = givens_.graph_[i];
-        if (n.is_constant())
-            return known = lanes_.graph().constant(n.value);
-        if (const View& view = givens_.views_[std::size_t(i)]; view.data)
-        {
-            double* data;
-            const int leaf = lanes_.leaf(givens_.ranges_[std::size_t(i)], data);
-            sources_.emplace_back(&view, data);
-            return known = leaf;
-        }
-        std::array<int, 3> a{-1, -1, -1};
-        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
-            a[k] = node(n.argument[k]);
-        return node_of_[std::size_t(i)] = lanes_.graph().operation(n.op, a[0], a[1], a[2], n.routine);
+        for (const int i : givens.nodes_)
+            columns_.push_back(node(i).is_leaf() ? lanes_.graph().view(node(i)).data : program_[next++]);
     }
     void Givens::Reader::read(std::size_t first, std::size_t n)
     {

@@ -3,16 +3,16 @@
 
 namespace roofslate
 {
-    int Tangents::operator()(int i)
+    int Tangents::operator()(int node)
     {
-        if (std::size_t(i) >= known_.size())
-            known_.resize(std::size_t(g_.size()), -2);
-        if (known_[std::size_t(i)] != -2)
-            return known_[std::size_t(i)];
-        const Node n = g_[i]; // a copy: the graph grows
-        const int found = i == input_ ? g_.constant(1) : n.is_constant() || n.is_leaf() ? -1
-                                                                                        : derive(n, i);
-        return known_[std::size_t(i)] = found;
+        known_.resize(std::size_t(g_.size()), not_yet);
+        for (const int i : in_order(g_, {node}, [&](int k) { return known_[std::size_t(k)] != not_yet; }))
+        {
+            const Node n = g_[i]; // a copy: the graph grows
+            known_[std::size_t(i)] = i == input_ ? g_.constant(1) : n.is_constant() || n.is_leaf() ? -1
+                                                                                                   : derive(n, i);
+        }
+        return known_[std::size_t(node)];
     }
     int Tangents::chosen(int condition, int a, int b)
     {
@@ -24,7 +24,7 @@ namespace roofslate
     {
         std::array<int, 3> d{-1, -1, -1};
         for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
-            d[k] = (*this)(n.argument[k]);
+            d[k] = known_[std::size_t(n.argument[k])];
         const auto& [a, b, c] = n.argument;
         switch (n.op)
         {

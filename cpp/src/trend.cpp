@@ -2,52 +2,55 @@
 
 namespace roofslate
 {
-    bool Trend::depends(int i)
+    // All that a node is computed from, after it is known what of that depends on the input.
+    std::vector<int> Trend::ask(int node)
     {
-        if (std::size_t(i) >= depends_.size())
-            depends_.resize(std::size_t(g_.size()), -1);
-        if (const signed char known = depends_[std::size_t(i)]; known >= 0)
-            return known != 0;
-        const Node n = g_[i];
-        bool found = i == input_;
-        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
-            found = depends(n.argument[k]) || found;
-        depends_[std::size_t(i)] = found;
-        return found;
-    }
-    Bounds Trend::elasticity(int i)
-    {
-        if (i == input_)
-            return bounder_.constant(1);
-        if (!depends(i))
-            return bounder_.constant(0);
-        if (std::size_t(i) >= known_.size())
-            known_.resize(std::size_t(g_.size()));
-        if (known_[std::size_t(i)].low >= 0)
-            return known_[std::size_t(i)];
-        const Bounds found = derive(Node(g_[i]), i);
-        return known_[std::size_t(i)] = found;
-    }
-    int Trend::smooth(int i)
-    {
-        if (!depends(i))
-            return number(1);
-        const Node n = g_[i];
-        int all = number(1);
-        if (n.op == Op::ceil || n.op == Op::floor)
-            all = same(value(i));
-        else if (n.op == Op::select && depends(n.argument[0]))
-            all = same(value(n.argument[0]));
-        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
-            all = bounder_.both(all, smooth(n.argument[k]));
+        depends_.resize(std::size_t(g_.size()), -1), known_.resize(std::size_t(g_.size()));
+        std::vector<int> all = in_order(g_, {node}, [](int) { return false; });
+        for (const int i : all)
+        {
+            bool found = i == input_;
+            for (std::size_t k = 0; k < std::size_t(g_[i].arity()); ++k)
+                found = found || depends(g_[i].argument[k]);
+            depends_[std::size_t(i)] = found;
+        }
         return all;
+    }
+    Bounds Trend::elasticity(int node)
+    {
+        for (const int i : ask(node))
+            if (known_[std::size_t(i)].low < 0)
+            {
+                const Node n = g_[i];
+                known_[std::size_t(i)] = i == input_ ? bounder_.constant(1) : depends(i) ? derive(n, i)
+                                                                                         : bounder_.constant(0);
+            }
+        return known(node);
+    }
+    int Trend::smooth(int node)
+    {
+        int all = number(1);
+        for (const int i : ask(node))
+        {
+            const Node n = g_[i];
+            if (depends(i) && (n.op == Op::ceil || n.op == Op::floor))
+                all = bounder_.both(all, same(value(i)));
+            else if (n.op == Op::select && depends(n.argument[0]))
+                all = bounder_.both(all, same(value(n.argument[0])));
+        }
+        return all;
+    }
+    bool Trend::has_routine(int node)
+    {
+        const std::vector<int> all = ask(node);
+        return std::any_of(all.begin(), all.end(), [&](int i) { return depends(i) && g_[i].op == Op::routine; });
     }
 
     Bounds Trend::derive(const Node& n, int i)
     {
         switch (n.op)
         {
-        case Op::neg: return elasticity(n.argument[0]);
+        case Op::neg: return known(n.argument[0]);
         case Op::add:
         case Op::sub: return of_sum(n, i);
         case Op::mul:
@@ -55,16 +58,16 @@ namespace roofslate
         {
             const int a = n.argument[0], b = n.argument[1];
             if (!depends(b))
-                return elasticity(a);
+                return known(a);
             if (n.op == Op::mul && !depends(a))
-                return elasticity(b);
-            return bounder_.apply(n.op == Op::mul ? Op::add : Op::sub, elasticity(a), elasticity(b));
+                return known(b);
+            return bounder_.apply(n.op == Op::mul ? Op::add : Op::sub, known(a), known(b));
         }
         case Op::min:
         case Op::max: return of_extreme(n);
-        case Op::sqrt: return bounder_.apply(Op::mul, elasticity(n.argument[0]), bounder_.constant(0.5));
-        case Op::exp: return bounder_.apply(Op::mul, value(n.argument[0]), elasticity(n.argument[0]));
-        case Op::log: return ratio(elasticity(n.argument[0]), value(i));
+        case Op::sqrt: return bounder_.apply(Op::mul, known(n.argument[0]), bounder_.constant(0.5));
+        case Op::exp: return bounder_.apply(Op::mul, value(n.argument[0]), known(n.argument[0]));
+        case Op::log: return ratio(known(n.argument[0]), value(i));
         case Op::pow: return of_power(n);
         case Op::ceil:
         case Op::floor: return of_steps(n, i);
@@ -83,7 +86,7 @@ namespace roofslate
     // Between those of the terms, or what the terms change over the sum where they have unlike signs.
     Bounds Trend::of_sum(const Node& n, int i)
     {
-        const std::array<Bounds, 2> e{elasticity(n.argument[0]), elasticity(n.argument[1])};
+        const std::array<Bounds, 2> e{known(n.argument[0]), known(n.argument[1])};
         std::array<Bounds, 2> v{value(n.argument[0]), value(n.argument[1])};
         if (n.op == Op::sub)
             v[1] = bounder_.apply(Op::neg, v[1]);
@@ -135,10 +138,10 @@ namespace roofslate
         const int a = n.argument[0], b = n.argument[1];
         Bounds found;
         if (depends(a))
-            found = bounder_.apply(Op::mul, value(b), elasticity(a));
+            found = bounder_.apply(Op::mul, value(b), known(a));
         if (depends(b))
         {
-            const Bounds part = bounder_.apply(Op::mul, bounder_.apply(Op::log, value(a)), bounder_.apply(Op::mul, value(b), elasticity(b)));
+            const Bounds part = bounder_.apply(Op::mul, bounder_.apply(Op::log, value(a)), bounder_.apply(Op::mul, value(b), known(b)));
             found = found.low < 0 ? part : bounder_.apply(Op::add, found, part);
         }
         return found;
@@ -146,7 +149,7 @@ namespace roofslate
     // That of the one which is taken, or between both.
     Bounds Trend::of_extreme(const Node& n)
     {
-        const Bounds a = elasticity(n.argument[0]), b = elasticity(n.argument[1]), u = value(n.argument[0]), v = value(n.argument[1]);
+        const Bounds a = known(n.argument[0]), b = known(n.argument[1]), u = value(n.argument[0]), v = value(n.argument[1]);
         const bool largest = n.op == Op::max;
         const int first = largest ? op(Op::less_equal, v.high, u.low) : op(Op::less_equal, u.high, v.low), second = largest ? op(Op::less_equal, u.high, v.low) : op(Op::less_equal, v.high, u.low);
         const Bounds between = bounder_.hull(a, b);
@@ -155,7 +158,7 @@ namespace roofslate
     }
     Bounds Trend::of_steps(const Node& n, int i)
     {
-        const Bounds e = elasticity(n.argument[0]);
+        const Bounds e = known(n.argument[0]);
         const int none = same(value(i)), rises = bounder_.at_least_zero(e), falls = bounder_.at_most_zero(e);
         const auto end = [&](int zero, int other, double far) { return op(Op::select, none, number(0), op(Op::select, zero, number(0), op(Op::select, other, number(far), number(NAN)))); };
         Bounds found{end(rises, falls, -HUGE_VAL), end(falls, rises, HUGE_VAL), {}, false};
@@ -167,7 +170,7 @@ namespace roofslate
     }
     Bounds Trend::of_choice(const Node& n)
     {
-        const Bounds condition = value(n.argument[0]), a = elasticity(n.argument[1]), b = elasticity(n.argument[2]);
+        const Bounds condition = value(n.argument[0]), a = known(n.argument[1]), b = known(n.argument[2]);
         if (!depends(n.argument[0]))
             return bounder_.apply(Op::select, condition, a, b);
         const auto decided = [&](int x, int y) { return op(Op::select, condition.low, x, op(Op::select, condition.high, number(NAN), y)); };

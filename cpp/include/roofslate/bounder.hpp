@@ -22,28 +22,20 @@ namespace roofslate
         Bounder(const Graph& from, Graph& to) : from_(from), g_(to) {}
 
         // Of a node; of_leaf(i) gives those of inputs.
-        template <class OfLeaf> const Bounds& operator()(int i, const OfLeaf& of_leaf)
+        template <class OfLeaf> Bounds operator()(int node, const OfLeaf& of_leaf)
         {
-            if (std::size_t(i) >= known_.size())
-                known_.resize(std::size_t(i) + 1);
-            if (known_[std::size_t(i)].low >= 0)
-                return known_[std::size_t(i)];
-            const Node n = from_[i]; // a copy: the graph may be the one that grows
-            Bounds found;
-            if (n.is_constant())
-                found = constant(n.value);
-            else if (n.is_leaf())
-                found = of_leaf(i);
-            else if (n.op == Op::routine)
-                found = anything();
-            else
+            known_.resize(std::size_t(from_.size()));
+            for (const int i : in_order(from_, {node}, [&](int k) { return known_[std::size_t(k)].low >= 0; }))
             {
+                const Node n = from_[i]; // a copy: the graph may be the one that grows
                 std::array<Bounds, 3> x;
                 for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
-                    x[k] = (*this)(n.argument[k], of_leaf);
-                found = apply(n.op, x[0], x[1], x[2]);
+                    x[k] = known_[std::size_t(n.argument[k])];
+                known_[std::size_t(i)] = n.is_constant() ? constant(n.value) : n.is_leaf()       ? of_leaf(i)
+                                                                           : n.op == Op::routine ? anything()
+                                                                                                 : apply(n.op, x[0], x[1], x[2]);
             }
-            return known_[std::size_t(i)] = found;
+            return known_[std::size_t(node)];
         }
         Bounds apply(Op op, const Bounds& a, const Bounds& b = {}, const Bounds& c = {});
 

@@ -23,25 +23,20 @@ namespace roofslate
             const double* operator[](std::size_t k) const { return columns_[k]; }
 
         private:
-            int node(int i);
             const Givens& givens_;
             LaneGraph lanes_;
-            std::vector<int> node_of_;
             std::vector<std::pair<const View*, double*>> sources_;
             LaneProgram program_;
             std::vector<const double*> columns_;
         };
 
     private:
-        void find(int i, AxisSet axis);
-        void find_sources(int i);
         void gather(const View& view, std::size_t first, std::size_t n, double* to) const;
 
         const Graph& graph_;
         const InstructionSet& set_;
         AxisSet axes_ = 0;
         std::vector<int> nodes_;
-        std::vector<char> seen_;
         std::vector<View> views_; // by node, of what is read: inputs, and what is computed for all points beforehand because there are few
         std::vector<Doubles> kept_;
         std::pmr::vector<Range> ranges_;

@@ -72,6 +72,24 @@ namespace roofslate
         std::array<int, 256> chains_;
     };
 
+    // The nodes that these are computed from, themselves among them, in order of computation; of one that `known` holds for no more is asked.
+    // Long formulas are chains: what goes through a graph goes through such a list, not from node to argument.
+    template <class Known> std::vector<int> in_order(const Graph& graph, const std::vector<int>& roots, const Known& known)
+    {
+        std::vector<char> needed(std::size_t(graph.size()), 0);
+        for (const int root : roots)
+            needed[std::size_t(root)] = 1;
+        std::vector<int> found;
+        for (int i = graph.size(); i-- > 0;)
+            if (needed[std::size_t(i)] && !known(i))
+            {
+                found.push_back(i);
+                for (std::size_t k = 0; k < std::size_t(graph[i].arity()); ++k)
+                    needed[std::size_t(graph[i].argument[k])] = 1;
+            }
+        return {found.rbegin(), found.rend()};
+    }
+
     // Builds graphs from quantities. A supplied quantity cuts the graph; one that is missing is named with the chain that needs it.
     class Closure
     {

@@ -21,8 +21,9 @@ namespace roofslate
         int minus(int a) { return a < 0 ? a : op(Op::neg, a); }
         int chosen(int condition, int a, int b);
 
+        static constexpr int not_yet = -2;
         Graph& g_;
         int input_;
-        std::vector<int> known_; // by node; -2: not known yet
+        std::vector<int> known_; // by node
     };
 }

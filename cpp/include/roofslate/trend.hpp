@@ -17,9 +17,12 @@ namespace roofslate
         Bounds elasticity(int node);
         // Truth: neither steps nor jumps.
         int smooth(int node);
+        bool has_routine(int node); // that depends on the input
 
     private:
-        bool depends(int node);
+        bool depends(int node) const { return depends_[std::size_t(node)] > 0; } // of those that have been asked for
+        std::vector<int> ask(int node);
+        Bounds known(int node) const { return known_[std::size_t(node)]; }
         Bounds derive(const Node& n, int i);
         Bounds of_sum(const Node& n, int i);
         Bounds of_power(const Node& n);
@@ -36,7 +39,7 @@ namespace roofslate
         Graph& g_;
         int input_;
         std::function<Bounds(int)> of_leaf_;
-        std::vector<signed char> depends_; // by node; -1: not known yet
-        std::vector<Bounds> known_;
+        std::vector<signed char> depends_; // by node; -1: has not been asked for
+        std::vector<Bounds> known_;        // elasticities
     };
 }

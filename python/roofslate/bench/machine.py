@@ -54,6 +54,7 @@ class Size:
     long_table: int  # rows
     slope: int  # points of the grids on which the cost of a point is told
     decades: int  # of the largest grid
+    solves: int  # each of three axes
 
 
 SIZES = {
@@ -72,6 +73,7 @@ SIZES = {
         long_table=5_000_000,
         slope=1 << 24,
         decades=12,
+        solves=100,
     ),
     "small": Size(
         rounds=3,
@@ -88,6 +90,7 @@ SIZES = {
         long_table=1000,
         slope=1 << 12,
         decades=4,
+        solves=6,
     ),
 }
 
