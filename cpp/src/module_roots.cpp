@@ -6,12 +6,6 @@ namespace roofslate::binding
 {
     namespace
     {
-        // A vector as an array that owns it.
-        template <class T> py::array_t<T> array_with(std::vector<T>&& values)
-        {
-            auto* const kept = new std::vector<T>(std::move(values));
-            return py::array_t<T>(py::ssize_t(kept->size()), kept->data(), py::capsule(kept, [](void* p) { delete static_cast<std::vector<T>*>(p); }));
-        }
         py::tuple solve_for(const std::string& name, const Condition& condition, const std::string& at, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, int threads, const py::object& progress)
         {
             Asked asked(shape, inputs);
@@ -40,7 +34,9 @@ namespace roofslate::binding
             promise_memory(double(asked.graph().points(comparison.axes())) * (bytes_of_point + sizeof(Outcome)), "Solve for a part of the longest axis at a time");
             Roots roots = running(progress, threads, [&](const Options& options) { return solve(comparison, which, options); });
             const auto* const outcomes = reinterpret_cast<const std::uint8_t*>(roots.outcomes.data());
-            return py::make_tuple(array_with(std::move(roots.values)), array_of(std::vector<std::uint8_t>(outcomes, outcomes + roots.outcomes.size())), asked.axes(comparison.axes()));
+            auto* const values = new Doubles(std::move(roots.values));
+            const py::capsule owner(values, [](void* p) { delete static_cast<Doubles*>(p); });
+            return py::make_tuple(py::array_t<double>(py::ssize_t(roots.size), values->get(), owner), array_of(std::vector<std::uint8_t>(outcomes, outcomes + roots.outcomes.size())), asked.axes(comparison.axes()));
         }
     }
 
