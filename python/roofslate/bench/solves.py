@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from roofslate.bench.folds import CELL
-from roofslate.bench.machine import Size, Values
 from roofslate.bench.report import Line, Section, line_of, time_text
 from roofslate.bench.timing import Contender, ratio, take_turns
+
+if TYPE_CHECKING:
+    from roofslate.bench.machine import Size, Values
 
 __all__ = ["measure_solve"]
 
@@ -66,16 +68,15 @@ def measure_solve(how: Size, threads: int) -> Section:
             return find_root(lambda batch, *at: _pass_time(batch, *at) - _LONGEST, (_LEAST, _MOST), args=tuple(grid)).x
 
         chosen = np.unravel_index(np.linspace(0, solves - 1, min(_POINTS, solves)).astype(int), found.shape)
-        places = [dict(zip(axes, point, strict=True)) for point in zip(*(x[chosen] for x in grid), strict=True)]
-        points = [{**CELL, "peak_flops": _FLOPS, **{name: float(x) for name, x in place.items()}} for place in places]
+        places = np.stack([x[chosen] for x in grid], axis=1).tolist()
+        points: list[dict[str, Any]] = [{**inputs, **dict(zip(axes, place, strict=True))} for place in places]
 
         def one_by_one() -> Any:
-            def solved(point: dict[str, float]) -> float:
-                return float(
-                    optimize.brentq(
-                        lambda batch: value("pass_time", batch_size=batch, **point) - _LONGEST, _LEAST, _MOST
-                    )
-                )
+            def solved(point: dict[str, Any]) -> Any:
+                def excess(batch: float) -> float:
+                    return float(value("pass_time", batch_size=batch, **point)) - _LONGEST
+
+                return optimize.brentq(excess, _LEAST, _MOST)
 
             return [solved(point) for point in points]
 
@@ -98,7 +99,7 @@ def measure_solve(how: Size, threads: int) -> Section:
         lines.append(
             Line("", figure=ratio(c, alone) * times, figure_text=f"on one thread {ratio(c, alone) * times:,.0f} x")
         )
-    return Section(f"{solves:,} solves: the batch whose pass takes {_LONGEST} s", lines, notes)
+    return Section(f"Solve, {solves:,} times: the batch whose pass takes {_LONGEST} s", lines, notes)
 
 
 def _same_batches(name: str, theirs: Values, ours: Values) -> None:
