@@ -76,7 +76,7 @@ class _Fold(Task, abc.ABC):
 
     def values(self, grid: Grid, formula: Any, dims: Sequence[str], maximize: bool) -> Values:
         """A quantity on all of some axes; what is to be large has its sign turned."""
-        ((_, name, _),) = formula
+        ((_, name),) = formula
         ((values, own),), _ = run(grid, [name], threads=self.threads, progress=False)
         values = np.broadcast_to(along(Input(lookup(name), values, own), dims), [grid.sizes[dim] for dim in dims])
         return -values if maximize else values

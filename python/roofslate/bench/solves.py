@@ -99,7 +99,7 @@ def measure_solve(how: Size, threads: int) -> Section:
         lines.append(
             Line("", figure=ratio(c, alone) * times, figure_text=f"on one thread {ratio(c, alone) * times:,.0f} x")
         )
-    return Section(f"Solve, {solves:,} times: the batch whose pass takes {_LONGEST} s", lines, notes)
+    return Section(f"Solving {solves:,} times: the batch whose pass takes {_LONGEST} s", lines, notes)
 
 
 def _same_batches(name: str, theirs: Values, ours: Values) -> None:
