@@ -17,7 +17,8 @@ namespace roofslate
         constexpr double narrow_share = 0x1p-26;          // stretches that are not split
         constexpr double scanned_share = 0.2589254117941673; // ... if nothing is known of them: a tenth of a decade
         constexpr std::size_t most_stretches = 4096;      // of a point, that are split
-        constexpr int far_steps = 2;                      // by the whole logarithm
+        constexpr int arrivals = 2;                    // without a bracket
+        constexpr int far_steps = 2;                      // in one: by the whole logarithm
         constexpr int newton_steps = 10, most_steps = 250; // then every fourth one halves
         constexpr std::size_t fewest_lanes = 32;          // that are worth sorting out
 
@@ -107,19 +108,16 @@ namespace roofslate
         const int monotone = bounder.either(bounder.both(alike, one_way(elasticity)), bounder.both(smooth, one_way(drift)));
         plain_ = bounder.is(monotone, 1) && bounder.is(smooth, 1) && numbers;
 
-        const int gap = size(apart), scale = positive ? op(Op::max, left, right) : op(Op::max, size(left), size(right)), drift_here = size(op(Op::mul, y, slope));
-        const auto within = [&](double share) { return op(Op::mul, op(Op::less_equal, gap, op(Op::mul, scale, number(share))), op(Op::less, gap, number(HUGE_VAL))); };
+        const int gap = size(apart), right_size = r.range.low >= 0 ? right : size(right), moved = op(Op::mul, y, slope), drift_here = size(moved);
+        const auto share_of = [&](int x, double share) { return op(Op::mul, x, number(share)); };
+        const bool finite = l.range.high < HUGE_VAL && l.range.low > -HUGE_VAL && r.range.high < HUGE_VAL && r.range.low > -HUGE_VAL;
+        const auto of_numbers = [&](int so) { return finite ? so : op(Op::mul, so, op(Op::less, gap, number(HUGE_VAL))); };
         const int less = op(Op::less, left, right), greater = op(Op::less, right, left);
         const int defined = numbers ? number(1) : op(Op::max, op(Op::max, less, greater), op(Op::equal, left, right));
-        int state;
-        if (equal_)
-        {
-            const int level = op(Op::less_equal, drift_here, op(Op::mul, scale, number(level_slope)));
-            state = op(Op::select, op(Op::mul, within(equal_share), level), number(0), op(Op::select, defined, op(Op::sub, greater, less), number(NAN)));
-        }
-        else
-            state = op(Op::select, comparison.relation == Relation::less ? less : op(Op::less_equal, left, right), number(-1), number(1));
-        const int shown = equal_ ? state : op(Op::select, defined, state, number(NAN));
+        const int sign_here = equal_ ? op(Op::select, defined, op(Op::sub, greater, less), number(NAN)) : op(Op::select, comparison.relation == Relation::less ? less : op(Op::less_equal, left, right), number(-1), number(1));
+        // Sides agree if they hardly differ and hardly move: else there is a better place nearby.
+        const int level = of_numbers(op(Op::less_equal, op(Op::max, gap, share_of(drift_here, equal_share / level_slope)), share_of(right_size, equal_share)));
+        const int state = equal_ ? op(Op::select, level, number(0), sign_here) : sign_here, shown = equal_ ? state : op(Op::select, defined, state, number(NAN));
         scans_ = trend.has_routine(left) || trend.has_routine(right);
         if (plain_)
             states_.compile(lanes_, {shown}, set_);
@@ -128,43 +126,44 @@ namespace roofslate
             const int separate = bounder.either(op(Op::less, l.high, r.low), op(Op::less, r.high, l.low));
             const int known = bounder.both(op(Op::equal, l.low, l.low), op(Op::equal, r.low, r.low));
             bounds_.compile(lanes_, {separate, monotone, known, bounder.both(known, bounder.both(smooth, monotone))}, set_);
-            values_.compile(lanes_, {shown, op(Op::select, within(agreed_share), number(0), gap), op(Op::less, gap, op(Op::mul, drift_here, number(near_step)))}, set_);
+            const int agreed = of_numbers(op(Op::less_equal, gap, share_of(right_size, agreed_share)));
+            values_.compile(lanes_, {shown, op(Op::select, agreed, number(0), gap), op(Op::less, gap, op(Op::mul, drift_here, number(near_step)))}, set_);
         }
 
-        // Newton's step, in the logarithms of the unknown and, where they have one sign, of the sides. The bracket closes around the turn;
-        // each step goes a little too far, so that both of its sides come near.
+        // Newton's step, in the logarithms of the unknown and, where they have one sign, of the sides.
         const int product = op(Op::mul, left, right), cross = difference(times(left_slope, right), times(right_slope, left));
         const bool proved = positive && l.range.low * r.range.low > 0 && l.range.high * r.range.high < HUGE_VAL;
         const int one_sign = proved ? number(1) : op(Op::mul, op(Op::less, number(0), product), op(Op::less, product, number(HUGE_VAL)));
-        const int per_change = op(Op::div, number(1), op(Op::mul, y, op(Op::select, one_sign, cross, slope)));
-        const int right_size = r.range.low >= 0 ? right : size(right);
-        const auto agree = [&](double share) { return op(Op::less, gap, op(Op::mul, right_size, number(share))); };
-        const auto add_step = [&](Narrowing& narrowing, Step kind, int at_y, int change, const auto& exponential) {
+        const int logarithm = op(Op::select, one_sign, op(Op::mul, op(Op::log, op(Op::div, left, right)), product), apart);
+        const int far_guess = op(Op::mul, y, op(Op::exp, op(Op::neg, op(Op::div, logarithm, op(Op::mul, y, op(Op::select, one_sign, cross, slope))))));
+        // Near the turn, or where the sides are straight in the unknown or its reciprocal, the tangent in that one does.
+        const int rising = op(Op::less, number(0), moved);
+        const int near_guess = op(Op::mul, y, op(Op::div, op(Op::select, rising, op(Op::sub, moved, apart), moved), op(Op::select, rising, moved, op(Op::add, moved, apart))));
+        const int resolved = op(Op::max, share_of(drift_here, closed_share), share_of(right_size, equal_share)), trusted = op(Op::min, share_of(drift_here, agreed_share), share_of(right_size, close_share));
+        const int there = op(Op::less, gap, op(Op::min, resolved, trusted)), arrived = equal_ ? there : op(Op::mul, there, op(Op::less, sign_here, number(0))); // where it holds
+        const auto inside = [&](int x, int from, int to) { return op(Op::mul, op(Op::less, from, x), op(Op::less, x, to)); };
+        const int onto = equal_ ? near_guess : op(Op::mul, near_guess, op(Op::add, number(1), op(Op::mul, mark, number(4 * rounding))));
+        const int nearer = op(Op::select, inside(onto, a, b), onto, y), final = equal_ ? op(Op::max, a, op(Op::min, near_guess, b)) : y;
+        leap_.nodes = {op(Op::select, inside(far_guess, a, b), far_guess, op(Op::sqrt, op(Op::mul, a, b)))};
+        step_.nodes = {nearer};
+        arrival_.nodes = {op(Op::select, arrived, final, nearer), op(Op::sub, number(1), arrived)};
+        // Where that fails a bracket closes around the turn; each step goes a little too far, so that both of its sides come near.
+        const auto add_step = [&](Narrowing& narrowing, Kind kind, int at_y) {
             const bool turns = &narrowing == &turns_;
-            const int step_size = op(Op::mul, change, per_change), guess = op(Op::mul, y, exponential(op(Op::neg, step_size)));
+            const int guess = turns && kind == near ? near_guess : far_guess;
             const int after = op(Op::equal, op(Op::equal, at_y, mark), want);
             const int new_a = op(Op::select, after, a, y), new_b = op(Op::select, after, y, b);
-            const int wide = op(Op::less, op(Op::mul, y, number(closed_share)), op(Op::sub, new_b, new_a));
-            const auto within_step = [&](double share) { return op(Op::less_equal, size(step_size), number(share)); };
-            const int tiny = within_step(closed_share), there = op(Op::max, op(Op::mul, tiny, agree(close_share)), op(Op::mul, within_step(agreed_share), agree(equal_share)));
-            const int arrived = !turns ? number(0) : equal_ ? there
-                                                            : op(Op::mul, there, op(Op::less, at_y, number(0))); // where it holds
-            const int on = turns ? op(Op::mul, wide, op(Op::sub, number(1), arrived)) : wide;
-            const int middle = kind == near ? op(Op::mul, op(Op::add, new_a, new_b), number(0.5)) : op(Op::sqrt, op(Op::mul, new_a, new_b));
+            const int wide = op(Op::less, share_of(y, closed_share), op(Op::sub, new_b, new_a)), done = turns ? arrived : number(0);
+            const int middle = op(Op::sqrt, op(Op::mul, new_a, new_b));
             const int beyond = op(Op::mul, guess, op(Op::select, after, number(1 - 4 * rounding), number(1 + 4 * rounding)));
             const int next = kind == halving ? middle : kind == returning ? op(Op::select, after, new_a, new_b)
-                                                                          : op(Op::select, op(Op::mul, op(Op::less, new_a, beyond), op(Op::less, beyond, new_b)), beyond, middle);
-            const int end = op(Op::select, want, new_a, new_b), last = turns ? op(Op::select, tiny, guess, op(Op::select, arrived, y, end)) : end;
-            narrowing.nodes[kind] = {op(Op::select, open, new_a, a), op(Op::select, open, new_b, b), op(Op::select, open, op(Op::select, on, next, last), y), op(Op::mul, open, on)};
+                                                                          : op(Op::select, inside(beyond, new_a, new_b), beyond, middle);
+            const int closed = equal_ ? op(Op::select, want, new_a, new_b) : op(Op::select, op(Op::less, mark, number(0)), new_a, new_b);
+            const int on = op(Op::mul, wide, op(Op::sub, number(1), done)), last = op(Op::select, done, final, closed);
+            narrowing.steps[kind].nodes = {op(Op::select, open, op(Op::select, on, next, last), y), op(Op::mul, open, on), op(Op::select, open, new_a, a), op(Op::select, open, new_b, b)};
         };
-        const auto exponential = [&](int x) { return op(Op::exp, x); };
-        const int logarithm = op(Op::select, one_sign, op(Op::mul, op(Op::log, op(Op::div, left, right)), product), apart);
-        const int sign_here = equal_ ? op(Op::select, defined, op(Op::sub, greater, less), number(NAN)) : state;
-        for (const Step kind : {far, halving, returning})
-            add_step(turns_, kind, sign_here, logarithm, exponential), add_step(edges_, kind, state, logarithm, exponential);
-        edges_.nodes[near] = edges_.nodes[far];
-        // Near the turn a few terms do for both: (q - 1/q) / 2 for ln q, and those of e^x.
-        add_step(turns_, near, sign_here, op(Op::select, one_sign, op(Op::mul, op(Op::mul, apart, op(Op::add, left, right)), number(0.5)), apart), [&](int x) { return op(Op::add, number(1), op(Op::mul, x, op(Op::add, number(1), op(Op::mul, x, number(0.5))))); });
+        for (const Kind kind : {near, far, halving, returning})
+            add_step(turns_, kind, sign_here), add_step(edges_, kind, state);
     }
 
     void HalfLine::load(const Point* points, std::size_t n)
@@ -189,30 +188,28 @@ namespace roofslate
     void HalfLine::begin(const Givens::Reader& given, const std::vector<Point>& points, const Numbers& low, const Numbers& high)
     {
         given_ = &given, loaded_lanes_ = 0;
-        low_ = low, high_ = high;
+        low_ = &low, high_ = &high;
         defined_.fill(plain_), held_.fill(false), stretches_.fill(0);
         const auto look = [&](const Numbers& at, Ends& ends) {
             gather(at.data(), points.data(), points.size(), y_);
             evaluate(points.data(), points.size());
             scatter(states(), points.data(), points.size(), ends.state.data());
-            scatter(gaps(), points.data(), points.size(), ends.gap.data());
+            if (!plain_)
+                scatter(values_[1], points.data(), points.size(), ends.gap.data());
         };
         look(low, low_ends_), look(high, high_ends_);
     }
 
-    const std::vector<Crossing>& HalfLine::find(const std::vector<Point>& points, Which which, Progress& progress)
+    const Crossings& HalfLine::find(const std::vector<Point>& points, Which which, Progress& progress)
     {
         which_ = which;
         crossings_.clear();
         std::vector<Stretch> batch, undecided;
-        for (const Point p : points)
-        {
-            const Stretch whole{p, low_[p], high_[p], low_ends_[p], high_ends_[p]};
-            if (plain_)
-                conclude(whole, true);
-            else
-                batch.push_back(whole);
-        }
+        if (plain_)
+            conclude_plain(points);
+        else
+            for (const Point p : points)
+                batch.push_back(whole(p));
         narrow();
         while (!batch.empty() && !progress.stopped())
         {
@@ -235,7 +232,7 @@ namespace roofslate
             narrow();
             if (which_ != Which::all)
                 for (std::size_t k = before; k < crossings_.size(); ++k)
-                    stack_[crossings_[k].point].clear();
+                    stack_[crossings_.point[k]].clear();
             batch.clear();
             for (const Point p : points)
                 if (!stack_[p].empty())
@@ -271,7 +268,7 @@ namespace roofslate
         for (std::size_t i = 0; i < stretches.size(); ++i)
         {
             const Stretch& s = stretches[i];
-            const End end{states()[i], gaps()[i]};
+            const End end{states()[i], gap(i)};
             if (s.at_a.state == 0 && s.at_b.state == 0 && end.state == 0) // as far as one sees, all of it
             {
                 conclude(s, false);
@@ -282,17 +279,50 @@ namespace roofslate
             stack_[s.point].push_back(which_ == Which::largest ? upper : lower);
         }
     }
+    // All at once, but for those that have an end at which both sides agree.
+    void HalfLine::conclude_plain(const std::vector<Point>& points)
+    {
+        Brackets& k = *turns_.to_come;
+        const double *const low = low_ends_.state.data(), *const high = high_ends_.state.data();
+        const bool last = equal_ && which_ == Which::largest;
+        std::size_t turning = 0, n = points.size();
+        if (are_all(points.data(), n)) // at once, as a rule
+            for (std::size_t i = 0; i < n; ++i)
+                turning += low[i] * high[i] < 0;
+        if (turning == n)
+        {
+            std::copy_n(points.begin(), n, k.point.begin());
+            std::copy_n(low_->begin(), n, k.a.begin()), std::copy_n(high_->begin(), n, k.b.begin()), std::copy_n(last ? high : low, n, k.mark.begin());
+        }
+        else
+        {
+            turning = 0;
+            for (const Point p : points)
+            {
+                k.point[turning] = p, k.a[turning] = (*low_)[p], k.b[turning] = (*high_)[p], k.mark[turning] = last ? high[p] : low[p];
+                turning += low[p] * high[p] < 0;
+            }
+        }
+        std::fill_n(k.want.begin(), turning, last), std::fill_n(k.sure.begin(), turning, true);
+        k.size = turning;
+        if (which_ == Which::all)
+            for (std::size_t i = 0; i < turning; ++i)
+                k.whole[i] = whole(k.point[i]);
+        for (const Point p : points)
+            if (equal_ && turning < n && low[p] * high[p] == 0)
+                conclude(whole(p), true);
+    }
     // What the states at its ends say of a stretch.
     void HalfLine::conclude(const Stretch& s, bool sure)
     {
         const double a = state(s.at_a), b = state(s.at_b);
         const bool starts = equal_ && a == 0, ends = equal_ && b == 0;
         if (starts && ends)
-            add_crossing(s.point, s.a, s.b);
+            crossings_.add(s.point, s.a, s.b);
         else if (starts && which_ == Which::smallest)
-            add_crossing(s.point, s.a, s.a);
+            crossings_.add(s.point, s.a, s.a);
         else if (ends && which_ == Which::largest)
-            add_crossing(s.point, s.b, s.b);
+            crossings_.add(s.point, s.b, s.b);
         else if (starts)
             add_bracket(s, sure, true);
         else if (equal_ ? a * b <= 0 : a != b)
@@ -327,60 +357,71 @@ namespace roofslate
             return;
         load(k.point.data(), n);
         std::copy_n(k.a.begin(), n, a_), std::copy_n(k.b.begin(), n, b_), std::copy_n(k.b.begin(), n, y_), std::copy_n(k.mark.begin(), n, mark_), std::copy_n(k.want.begin(), n, want_);
-        std::fill_n(open_, n, 1.0);
         std::array<Point, block> of = k.point, bracket; // of lanes
         std::iota(bracket.begin(), bracket.end(), Point(0));
         std::size_t lanes = n;
-        for (int step = 0; step < most_steps && lanes; ++step)
-        {
-            LaneProgram& program = step_of(narrowing, step);
-            program.run(lanes);
-            const std::size_t shut = set_.below(program[3], lanes, 0.5);
-            std::copy_n(program[0], lanes, a_), std::copy_n(program[1], lanes, b_), std::copy_n(program[2], lanes, y_), std::copy_n(program[3], lanes, open_);
-            if (shut < lanes && (shut < lanes / 2 || lanes < fewest_lanes) && step + 1 < most_steps)
-                continue;
-            std::size_t still = 0; // what is done makes way
+        const auto let_go = [&](const double* open) { // what is done makes way
+            const bool all_shut = set_.below(open, lanes, 0.5) == lanes;
+            if (lanes == n)
+                std::copy_n(y_, n, k.root.begin());
+            if (lanes == n && all_shut)
+            {
+                lanes = 0;
+                return;
+            }
+            std::size_t still = 0;
             for (std::size_t i = 0; i < lanes; ++i)
             {
                 const Point j = bracket[i];
-                k.a[j] = a_[i], k.b[j] = b_[i], k.root[j] = y_[i];
-                if (open_[i] == 0)
-                    continue;
+                k.root[j] = y_[i];
                 bracket[still] = j, of[still] = of[i];
-                a_[still] = a_[i], b_[still] = b_[i], y_[still] = y_[i], mark_[still] = mark_[i], want_[still] = want_[i], open_[still] = 1;
-                ++still;
+                a_[still] = a_[i], b_[still] = b_[i], y_[still] = y_[i], mark_[still] = mark_[i], want_[still] = want_[i];
+                still += open[i] != 0;
             }
             lanes = still;
             load(of.data(), lanes);
+        };
+        const auto run = [&](Step& step) -> LaneProgram& {
+            LaneProgram& program = program_of(step);
+            program.run(lanes);
+            std::copy_n(program[0], lanes, y_);
+            return program;
+        };
+        if (&narrowing == &turns_)
+        {
+            run(leap_), run(step_);
+            for (int step = 0; step < arrivals && lanes; ++step)
+                let_go(run(arrival_)[1]);
+        }
+        constexpr Kind later[]{halving, far, returning, far};
+        std::fill_n(open_, lanes, 1.0);
+        for (int step = 0; step < most_steps && lanes; ++step)
+        {
+            const Kind kind = step < far_steps ? far : step < newton_steps ? near
+                                                                           : later[(step - newton_steps) % 4];
+            LaneProgram& program = run(narrowing.steps[kind]);
+            std::copy_n(program[1], lanes, open_), std::copy_n(program[2], lanes, a_), std::copy_n(program[3], lanes, b_);
+            const std::size_t shut = set_.below(open_, lanes, 0.5);
+            if (shut == lanes || (shut >= lanes / 2 && lanes >= fewest_lanes) || step + 1 == most_steps)
+            {
+                let_go(program[1]);
+                std::fill_n(open_, lanes, 1.0);
+            }
         }
         settle(k);
     }
-    LaneProgram& HalfLine::step_of(Narrowing& narrowing, int number)
+    LaneProgram& HalfLine::program_of(Step& step)
     {
-        constexpr Step later[]{halving, far, returning, far};
-        const Step kind = number < far_steps ? far : number < newton_steps ? near
-                                                                           : later[(number - newton_steps) % 4];
-        LaneProgram& program = narrowing.steps[kind];
-        if (!program.compiled())
-            program.compile(lanes_, narrowing.nodes[kind], set_);
-        return program;
+        if (!step.program.compiled())
+            step.program.compile(lanes_, step.nodes, set_);
+        return step.program;
     }
     // Of an inequality the side on which it holds. Of an equality Newton's last word, if the sides agree there: else they jump past one another.
     void HalfLine::settle(Brackets& k)
     {
-        if (!equal_)
+        if (!equal_ || (plain_ && which_ != Which::all))
         {
-            for (std::size_t i = 0; i < k.size; ++i)
-            {
-                const double x = k.mark[i] == -1 ? k.a[i] : k.b[i];
-                add_crossing(k.point[i], x, x);
-            }
-            return;
-        }
-        if (plain_ && which_ != Which::all)
-        {
-            for (std::size_t i = 0; i < k.size; ++i)
-                add_crossing(k.point[i], k.root[i], k.root[i]);
+            crossings_.add(k.point.data(), k.root.data(), k.size);
             return;
         }
         for (std::size_t i = 0; i < k.size; ++i)
@@ -391,21 +432,21 @@ namespace roofslate
         {
             const Stretch& whole = k.whole[i];
             const bool flat = states()[i] == 0, steady = !plain_ && values_[2][i] != 0;
-            const bool agreed = k.sure[i] || flat || gaps()[i] == 0 || (steady && gaps()[i] <= std::min(whole.at_a.gap, whole.at_b.gap));
+            const bool agreed = k.sure[i] || flat || gap(i) == 0 || (steady && gap(i) <= std::min(whole.at_a.gap, whole.at_b.gap));
             if (!agreed && whole.at_a.state != 0 && whole.at_b.state != 0)
                 continue;
             const double root = agreed ? y_[i] : whole.at_a.state == 0 ? whole.a
                                                                        : whole.b;
             if (which_ != Which::all)
-                add_crossing(k.point[i], root, root);
+                crossings_.add(k.point[i], root, root);
             else if (k.want[i]) // where the stretch of roots begins is known
-                add_crossing(k.point[i], whole.a, root);
+                crossings_.add(k.point[i], whole.a, root);
             else if (whole.at_b.state == 0)
-                add_crossing(k.point[i], root, whole.b);
+                crossings_.add(k.point[i], root, whole.b);
             else if (flat && !steady)
-                add_bracket({k.point[i], root, whole.b, {states()[i], gaps()[i]}, whole.at_b}, k.sure[i], true);
+                add_bracket({k.point[i], root, whole.b, {states()[i], gap(i)}, whole.at_b}, k.sure[i], true);
             else
-                add_crossing(k.point[i], root, root);
+                crossings_.add(k.point[i], root, root);
         }
     }
 }

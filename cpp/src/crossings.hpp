@@ -25,13 +25,18 @@ namespace roofslate
     };
     struct Ends // of the points of a block
     {
-        std::array<double, LaneGraph::capacity> state, gap;
+        std::array<double, LaneGraph::capacity> state{}, gap{};
         End operator[](std::size_t i) const { return {state[i], gap[i]}; }
     };
-    struct Crossing // a root, or a stretch of them; magnitudes of the unknown
+    struct Crossings // roots, or stretches of them, in columns; magnitudes of the unknown
     {
-        Point point;
-        double from, to;
+        std::vector<Point> point;
+        std::vector<double> from, to;
+
+        std::size_t size() const { return point.size(); }
+        void clear() { point.clear(), from.clear(), to.clear(); }
+        void add(const Point* p, const double* x, std::size_t n) { point.insert(point.end(), p, p + n), from.insert(from.end(), x, x + n), to.insert(to.end(), x, x + n); }
+        void add(Point p, double x, double z) { point.push_back(p), from.push_back(x), to.push_back(z); }
     };
 
     // The unknown is y or -y with y > 0; or zero, whatever y is.
@@ -43,16 +48,16 @@ namespace roofslate
 
         HalfLine(const Equation& equation, const Givens& givens, double sign, const Range& y, const InstructionSet& set);
 
-        // Starts with some points of a block, each with its stretch of y.
+        // Starts with some points of a block, each with its stretch of y; what is passed stays where it is.
         void begin(const Givens::Reader& given, const std::vector<Point>& points, const Numbers& low, const Numbers& high);
-        double low(std::size_t point) const { return low_[point]; }
-        double high(std::size_t point) const { return high_[point]; }
+        double low(std::size_t point) const { return (*low_)[point]; }
+        double high(std::size_t point) const { return (*high_)[point]; }
         double state_at_low(std::size_t point) const { return low_ends_.state[point]; }
         double state_at_high(std::size_t point) const { return high_ends_.state[point]; }
         bool was_defined(std::size_t point) const { return defined_[point]; } // somewhere
         bool did_hold(std::size_t point) const { return held_[point] || state_at_low(point) == -1 || state_at_high(point) == -1; }
         // For those of the points that are still open; of the smallest or largest y one a point, at most.
-        const std::vector<Crossing>& find(const std::vector<Point>& points, Which which, Progress& progress);
+        const Crossings& find(const std::vector<Point>& points, Which which, Progress& progress);
 
     private:
         struct Stretch
@@ -71,18 +76,21 @@ namespace roofslate
             std::array<bool, block> sure;
             std::array<Stretch, block> whole; // where it is not sure, or all roots are wanted
         };
-        enum Step
+        struct Step // a program that is made when it is needed
         {
-            far, // by the whole logarithm
+            std::vector<int> nodes;
+            LaneProgram program;
+        };
+        enum Kind
+        {
             near,
+            far,
             halving,
             returning, // to the other end of the bracket
         };
-        static constexpr std::size_t kinds = 4;
         struct Narrowing // where a comparison turns, or where a stretch of roots ends: Newton's step does not see that one
         {
-            std::array<std::vector<int>, kinds> nodes;
-            std::array<LaneProgram, kinds> steps;
+            std::array<Step, 4> steps; // by kind
             std::unique_ptr<Brackets> to_come = std::make_unique<Brackets>(), brackets = std::make_unique<Brackets>();
         };
         enum class Verdict
@@ -91,25 +99,22 @@ namespace roofslate
             settled, // the ends tell
             split,
         };
+        Stretch whole(Point p) const { return {p, low(p), high(p), low_ends_[p], high_ends_[p]}; }
         bool is_sure(std::size_t lane) const { return bounds_[3][lane] != 0; }
         void build(const Equation& equation, const Givens& givens, double sign, const Range& y);
         void load(const Point* points, std::size_t n);
         void evaluate(const Point* points, std::size_t n); // at y_
         const double* states() const { return plain_ ? states_[0] : values_[0]; }
-        const double* gaps() const { return plain_ ? states_[0] : values_[1]; } // of a plain line nobody asks for them
+        double gap(std::size_t lane) const { return plain_ ? NAN : values_[1][lane]; } // of a plain line nobody asks for it
         Verdict judge(const Stretch& s, std::size_t lane) const;
         double state(const End& end) const { return equal_ || end.state == end.state ? end.state : 1; }
+        void conclude_plain(const std::vector<Point>& points);
         void conclude(const Stretch& s, bool sure);
-        void add_crossing(Point point, double from, double to)
-        {
-            Crossing& c = crossings_.emplace_back(); // filled in place: a copy would wait for its parts
-            c.point = point, c.from = from, c.to = to;
-        }
         void add_bracket(const Stretch& s, bool sure, bool last);
         void split(const std::vector<Stretch>& stretches);
         void narrow();
         void narrow(Narrowing& narrowing);
-        LaneProgram& step_of(Narrowing& narrowing, int number);
+        LaneProgram& program_of(Step& step);
         void settle(Brackets& k);
 
         const InstructionSet& set_;
@@ -120,19 +125,20 @@ namespace roofslate
         std::vector<double*> given_lanes_;
         double *y_ = nullptr, *a_ = nullptr, *b_ = nullptr, *mark_ = nullptr, *want_ = nullptr, *open_ = nullptr;
         LaneProgram states_, values_, bounds_;
+        Step leap_, step_, arrival_; // towards a turn, without a bracket: from its far end; nearer; and if it is there
         Narrowing turns_, edges_;
 
         const Givens::Reader* given_ = nullptr;
         std::array<Point, block> loaded_; // points of lanes
         std::size_t loaded_lanes_ = 0;
         // by point
-        Numbers low_, high_;
+        const Numbers *low_ = nullptr, *high_ = nullptr;
         Ends low_ends_, high_ends_;
         std::array<bool, block> defined_, held_;
         std::array<std::size_t, block> stretches_;   // looked at
         std::vector<std::vector<Stretch>> stack_;    // the next one last
 
         Which which_ = Which::smallest;
-        std::vector<Crossing> crossings_;
+        Crossings crossings_;
     };
 }

@@ -69,6 +69,8 @@ namespace roofslate
             const double* const from = view.data + offset;
             if (step == 0)
                 std::fill_n(to, run, *from);
+            else if (step == 1)
+                std::copy_n(from, run, to);
             else
                 for (std::size_t i = 0; i < run; ++i)
                     to[i] = from[std::ptrdiff_t(i) * step];

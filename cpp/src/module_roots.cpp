@@ -35,7 +35,9 @@ namespace roofslate::binding
             promise_memory(double(asked.graph().points(comparison.axes())) * (bytes_of_point + sizeof(Outcome)), "Solve for a part of the longest axis at a time");
             Roots roots = running(progress, threads, [&](const Options& options) { return solve(comparison, which, options); });
             const auto* const outcomes = reinterpret_cast<const std::uint8_t*>(roots.outcomes.data());
-            return py::make_tuple(array_of(std::move(roots.values)), array_of(std::vector<std::uint8_t>(outcomes, outcomes + roots.outcomes.size())), asked.axes(comparison.axes()));
+            auto* const values = new Doubles(std::move(roots.values));
+            const py::capsule owner(values, [](void* p) { delete static_cast<Doubles*>(p); });
+            return py::make_tuple(py::array_t<double>(py::ssize_t(roots.size), values->get(), owner), array_of(std::vector<std::uint8_t>(outcomes, outcomes + roots.outcomes.size())), asked.axes(comparison.axes()));
         }
     }
 

@@ -42,7 +42,7 @@ namespace roofslate
                 if (which == Which::all)
                     roots.resize(givens.points());
                 else
-                    values.resize(givens.points(), NAN);
+                    values = aligned_doubles(givens.points());
             }
             const Comparison& comparison;
             Equation equation;
@@ -52,7 +52,7 @@ namespace roofslate
             bool zero;          // is in the range
             Range upper, lower; // magnitudes of positive and of negative numbers of the range
             std::vector<Outcome> outcomes;
-            std::vector<double> values;
+            Doubles values;
             std::vector<std::vector<double>> roots;
         };
         Which mirrored(Which which) { return which == Which::smallest ? Which::largest : which == Which::largest ? Which::smallest
@@ -66,14 +66,9 @@ namespace roofslate
         class Solver // of one thread
         {
         public:
-            Solver(Shared& shared, Progress& progress) : shared_(shared), progress_(progress), given_(shared.givens), found_(shared.which == Which::all ? block : 0)
+            Solver(Shared& shared, Progress& progress)
+                : shared_(shared), progress_(progress), given_(shared.givens), upper_(shared, 1, shared.upper), lower_(shared, -1, shared.lower), zero_(shared, 0, {1, shared.zero ? 1.0 : 0.0}), found_(shared.which == Which::all ? block : 0)
             {
-                if (shared.upper.low <= shared.upper.high)
-                    upper_.line.emplace(shared.equation, shared.givens, 1, shared.upper, shared.set);
-                if (shared.lower.low <= shared.lower.high)
-                    lower_.line.emplace(shared.equation, shared.givens, -1, shared.lower, shared.set);
-                if (shared.zero)
-                    zero_.line.emplace(shared.equation, shared.givens, 0, Range{1, 1}, shared.set);
             }
             std::size_t solve(std::size_t number)
             {
@@ -81,10 +76,12 @@ namespace roofslate
                 const std::size_t n = std::min(block, shared_.givens.points() - first_);
                 given_.read(first_, n);
                 open_.fill(true), any_closed_ = false;
-                find_ranges(n);
-                start(upper_, n, [&](std::size_t i) { return Range{std::max(low_[i], shared_.upper.low), std::min(high_[i], shared_.upper.high)}; });
-                start(lower_, n, [&](std::size_t i) { return Range{std::max(-high_[i], shared_.lower.low), std::min(-low_[i], shared_.lower.high)}; });
-                start(zero_, n, [&](std::size_t i) { return low_[i] <= 0 && high_[i] >= 0 ? Range{1, 1} : Range{1, 0}; });
+                const Unknown& u = shared_.comparison.unknown;
+                if (n != divided_ || !u.above.empty() || !u.below.empty())
+                    divide(n);
+                for (Part* part : {&upper_, &lower_, &zero_})
+                    if (part->line)
+                        part->line->begin(given_, part->points, part->from, part->to);
                 if (shared_.comparison.relation == Relation::equal)
                     find_always(n);
                 const bool largest = shared_.which == Which::largest;
@@ -92,31 +89,40 @@ namespace roofslate
                 find_zero();
                 largest ? find_lower() : find_upper();
                 for (std::size_t i = 0; i < n; ++i)
-                    if (shared_.which == Which::all && !found_[i].empty())
+                    if (open_[i])
+                        close(i, outcome(i));
+                    else if (shared_.which == Which::all && !found_[i].empty())
                         list(found_[i], shared_.roots[first_ + i]);
-                    else if (open_[i])
-                        shared_.outcomes[first_ + i] = outcome(i);
                 return n;
             }
 
         private:
             struct Part // of the unknown's range
             {
+                Part(const Shared& shared, double sign, const Range& y)
+                {
+                    if (y.low <= y.high)
+                        line.emplace(shared.equation, shared.givens, sign, y, shared.set);
+                }
                 std::optional<HalfLine> line;
-                std::vector<Point> points; // of the block, which have it
+                HalfLine::Numbers from, to; // by point
                 std::array<bool, block> has;
+                std::vector<Point> points; // which have it
             };
-            void find_ranges(std::size_t n)
+            void divide(std::size_t n)
             {
+                divided_ = n;
                 const Unknown& u = shared_.comparison.unknown;
                 std::fill_n(low_.begin(), n, u.low), std::fill_n(high_.begin(), n, u.high);
-                for (std::size_t i = 0; i < n; ++i)
-                {
-                    for (const int node : u.above)
+                for (const int node : u.above)
+                    for (std::size_t i = 0; i < n; ++i)
                         low_[i] = std::max(low_[i], value_of(node, i));
-                    for (const int node : u.below)
+                for (const int node : u.below)
+                    for (std::size_t i = 0; i < n; ++i)
                         high_[i] = std::min(high_[i], value_of(node, i));
-                }
+                start(upper_, n, [&](std::size_t i) { return Range{std::max(low_[i], shared_.upper.low), std::min(high_[i], shared_.upper.high)}; });
+                start(lower_, n, [&](std::size_t i) { return Range{std::max(-high_[i], shared_.lower.low), std::min(-low_[i], shared_.lower.high)}; });
+                start(zero_, n, [&](std::size_t i) { return low_[i] <= 0 && high_[i] >= 0 ? Range{1, 1} : Range{1, 0}; });
             }
             double value_of(int node, std::size_t i) const
             {
@@ -129,40 +135,34 @@ namespace roofslate
             }
             template <class RangeOf> void start(Part& part, std::size_t n, const RangeOf& range_of)
             {
-                if (!part.line)
-                    return;
-                part.points.resize(n);
-                std::size_t points = 0;
-                for (std::size_t i = 0; i < n; ++i)
+                part.points.clear();
+                for (std::size_t i = 0; i < n && part.line; ++i)
                 {
                     const Range r = range_of(i);
-                    from_[i] = r.low, to_[i] = r.high;
-                    part.has[i] = r.low <= r.high;
-                    part.points[points] = Point(i);
-                    points += part.has[i];
+                    part.from[i] = r.low, part.to[i] = r.high, part.has[i] = r.low <= r.high;
+                    if (part.has[i])
+                        part.points.push_back(Point(i));
                 }
-                part.points.resize(points);
-                part.line->begin(given_, part.points, from_, to_);
             }
             // Points at which both sides agree all over the range.
             void find_always(std::size_t n)
             {
-                const std::array<const Part*, 3> parts{&upper_, &lower_, &zero_};
-                std::array<int, block> missing{};
                 bool any = false;
+                for (const Part* part : {&upper_, &lower_, &zero_})
+                    for (std::size_t i = 0; i < n && part->line; ++i)
+                        any = any || part->line->state_at_low(i) == 0;
+                if (!any)
+                    return;
+                any = false;
+                std::array<int, block> missing{};
                 for (std::size_t i = 0; i < n; ++i)
                 {
-                    bool all = false;
-                    for (const Part* part : parts)
-                        if (part->line && part->has[i])
-                        {
-                            all = part->line->state_at_low(i) == 0 && part->line->state_at_high(i) == 0;
-                            if (!all)
-                                break;
-                            ++missing[i];
-                        }
+                    bool all = true;
+                    for (const Part* part : {&upper_, &lower_, &zero_})
+                        if (all && part->line && part->has[i])
+                            all = part->line->state_at_low(i) == 0 && part->line->state_at_high(i) == 0, ++missing[i];
                     missing[i] = all ? missing[i] : 0;
-                    any = any || all;
+                    any = any || missing[i];
                 }
                 if (!any)
                     return;
@@ -173,9 +173,10 @@ namespace roofslate
                         for (const Point p : part->points)
                             if (missing[p])
                                 points_.push_back(p);
-                        for (const Crossing& c : part->line->find(points_, Which::all, progress_))
-                            if (c.from == part->line->low(c.point) && c.to == part->line->high(c.point) && --missing[c.point] == 0)
-                                shared_.outcomes[first_ + c.point] = Outcome::always, open_[c.point] = false, any_closed_ = true;
+                        const Crossings& found = part->line->find(points_, Which::all, progress_);
+                        for (std::size_t k = 0; k < found.size(); ++k)
+                            if (const Point p = found.point[k]; found.from[k] == part->from[p] && found.to[k] == part->to[p] && --missing[p] == 0)
+                                close(p, Outcome::always);
                     }
             }
             // Those of the part's points that need more roots.
@@ -189,9 +190,16 @@ namespace roofslate
                         points_.push_back(p);
                 return points_;
             }
-            void add(std::size_t i, double from, double to)
+            void close(std::size_t i, Outcome without)
             {
                 open_[i] = false, any_closed_ = true;
+                shared_.outcomes[first_ + i] = without;
+                if (shared_.which != Which::all)
+                    shared_.values[first_ + i] = NAN;
+            }
+            void add(std::size_t i, double from, double to)
+            {
+                open_[i] = false;
                 if (shared_.which == Which::all)
                     found_[i].push_back({from, to});
                 else
@@ -199,15 +207,21 @@ namespace roofslate
             }
             void find_upper()
             {
-                if (upper_.line)
-                    for (const Crossing& c : upper_.line->find(open_points(upper_), shared_.which, progress_))
-                        add(c.point, c.from <= least_magnitude ? 0 : c.from, c.to >= greatest_magnitude ? HUGE_VAL : c.to);
+                if (!upper_.line)
+                    return;
+                const Crossings& found = upper_.line->find(open_points(upper_), shared_.which, progress_);
+                for (std::size_t k = 0; k < found.size(); ++k)
+                    add(found.point[k], found.from[k] <= least_magnitude ? 0 : found.from[k], found.to[k] >= greatest_magnitude ? HUGE_VAL : found.to[k]);
+                any_closed_ = any_closed_ || found.size();
             }
             void find_lower()
             {
-                if (lower_.line)
-                    for (const Crossing& c : lower_.line->find(open_points(lower_), mirrored(shared_.which), progress_))
-                        add(c.point, c.to >= greatest_magnitude ? -HUGE_VAL : -c.to, c.from <= least_magnitude ? 0 : -c.from);
+                if (!lower_.line)
+                    return;
+                const Crossings& found = lower_.line->find(open_points(lower_), mirrored(shared_.which), progress_);
+                for (std::size_t k = 0; k < found.size(); ++k)
+                    add(found.point[k], found.to[k] >= greatest_magnitude ? -HUGE_VAL : -found.to[k], found.from[k] <= least_magnitude ? 0 : -found.from[k]);
+                any_closed_ = any_closed_ || found.size();
             }
             // Zero itself, and what turns between it and the smallest magnitudes.
             void find_zero()
@@ -219,7 +233,7 @@ namespace roofslate
                     const double here = zero_.line->state_at_low(p);
                     const auto turns = [&](const Part& part) { return part.line && part.has[p] && (part.line->state_at_low(p) == -1) != (here == -1); };
                     if (shared_.comparison.relation == Relation::equal ? here == 0 : turns(upper_) || turns(lower_))
-                        add(p, 0, 0);
+                        add(p, 0, 0), any_closed_ = true;
                 }
             }
             Outcome outcome(std::size_t i) const // where nothing was found
@@ -255,9 +269,9 @@ namespace roofslate
             Progress& progress_;
             Givens::Reader given_;
             Part upper_, lower_, zero_; // of `zero_` the line is a single value
-            std::size_t first_ = 0;
+            std::size_t first_ = 0, divided_ = 0;
             std::vector<Point> points_;
-            HalfLine::Numbers low_, high_, from_, to_;
+            HalfLine::Numbers low_, high_;
             std::array<bool, block> open_; // nothing has been found yet
             bool any_closed_ = false;
             std::vector<std::vector<Interval>> found_;
@@ -278,18 +292,15 @@ namespace roofslate
         Progress progress(options, points);
         const int threads = int(std::min<std::size_t>(std::size_t(std::max(options.threads, 1)), 1 + blocks / fewest_blocks_of_thread));
         in_parallel(threads, blocks, progress, [&] { return std::make_unique<Solver>(shared, progress); }, [](std::unique_ptr<Solver>& solver, std::size_t number) { return solver->solve(number); });
-        Roots roots;
-        roots.outcomes = std::move(shared.outcomes);
         if (which != Which::all)
-        {
-            roots.values = std::move(shared.values);
-            return roots;
-        }
+            return {1, points, std::move(shared.values), std::move(shared.outcomes)};
+        std::size_t each = 0;
         for (const std::vector<double>& of_point : shared.roots)
-            roots.each = std::max(roots.each, of_point.size());
-        roots.values.assign(points * roots.each, NAN);
+            each = std::max(each, of_point.size());
+        Roots roots{each, points * each, aligned_doubles(points * each), std::move(shared.outcomes)};
+        std::fill_n(roots.values.get(), roots.size, NAN);
         for (std::size_t p = 0; p < points; ++p)
-            std::copy(shared.roots[p].begin(), shared.roots[p].end(), roots.values.begin() + std::ptrdiff_t(p * roots.each));
+            std::copy(shared.roots[p].begin(), shared.roots[p].end(), roots.values.get() + p * each);
         return roots;
     }
 }

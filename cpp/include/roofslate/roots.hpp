@@ -53,8 +53,8 @@ namespace roofslate
     // where telling stretches apart takes more than some thousand of them.
     struct Roots
     {
-        std::size_t each = 1;
-        std::vector<double> values;
+        std::size_t each, size;
+        Doubles values;
         std::vector<Outcome> outcomes;
     };
     Roots solve(const Comparison& comparison, Which which, const Options& options);
