@@ -14,6 +14,7 @@ A number reaches as far as its unit does: ``0.5 USD/Mtoken * response_length`` i
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ from roofslate import units
 from roofslate.errors import InputTypeError, RoofslateError, UnitError, UnknownName, shown, unknown
 from roofslate.expressions import Formula, Recorder, Term
 from roofslate.inputs import PRESETS
-from roofslate.registry import entries
+from roofslate.registry import Registry, current, entries
 
 __all__ = ["WORDS", "Condition", "ConditionError", "Formula", "parse_conditions", "parse_formula"]
 
@@ -85,13 +86,19 @@ def parse_conditions(where: str | Sequence[str], *, allow_equality: bool = False
         Where a quantity, function or word of a choice does not exist.
     """
     if isinstance(where, str):
-        return _Parser(where, "condition").conditions(allow_equality)
+        return _conditions(where, allow_equality, current())
     if isinstance(where, (bytes, bytearray, memoryview)) or not isinstance(where, Sequence):
         raise InputTypeError(f"expected a condition such as 'pass_time <= 50 ms' or a list of them, got {shown(where)}")
     for item in where:
         if not isinstance(item, str):
             raise InputTypeError(f"expected a condition such as 'pass_time <= 50 ms', got {shown(item)}")
-    return tuple(c for item in where for c in _Parser(item, "condition").conditions(allow_equality))
+    return tuple(c for item in where for c in _conditions(item, allow_equality, current()))
+
+
+@functools.lru_cache(maxsize=256)  # loops ask the same question again and again
+def _conditions(text: str, allow_equality: bool, _: Registry) -> tuple[Condition, ...]:
+    """What a text means while the caller sees that registry."""
+    return _Parser(text, "condition").conditions(allow_equality)
 
 
 def parse_formula(text: str, unit: str | None = None) -> Formula:

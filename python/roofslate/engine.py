@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -210,39 +210,50 @@ def variable(name: str, values: Any, dims: Sequence[str], unit: str, *, keep: bo
     return xr.Variable(dims, values, attrs)
 
 
-def coordinates(grid: Grid, dims: Sequence[str]) -> dict[str, xr.Variable]:
-    """What stands on axes of a grid, where something does."""
-    import pandas as pd
-    import xarray as xr
-
-    coords = {}
-    for dim in dims:
-        if dim in grid.coords:
-            coord, owner = grid.coords[dim]
-            described = {}
-            if owner is not None and not lookup(owner).choices:
-                described = {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
-            coords[dim] = xr.Variable(dim, pd.Index(coord, copy=False), described)
-    return coords
-
-
-def data_array(name: str, values: xr.Variable, grid: Grid) -> xr.DataArray:
-    """A variable by itself with the axes of its grid."""
-    import xarray as xr
-
-    coords = coordinates(grid, [str(dim) for dim in values.dims])
-    if not coords or name in coords:
-        return xr.DataArray(values, coords=coords, name=name)
-    return xr.Dataset({name: values}, coords=coords)[name]  # which takes axes as they are; a DataArray would copy them
+def data_array(
+    name: str,
+    values: xr.Variable,
+    grid: Grid,
+    *,
+    beside: Mapping[str, xr.Variable] | None = None,
+    attrs: Mapping[str, Any] | None = None,
+) -> xr.DataArray:
+    """A variable by itself with the axes of its grid, and with what stands beside its values."""
+    array = _assembled({name: values}, [str(dim) for dim in values.dims], grid, beside or {}, {})[name]
+    array.attrs |= attrs or {}
+    return array
 
 
 def dataset(variables: Mapping[str, xr.Variable], grid: Grid, asked: Grid | None = None) -> xr.Dataset:
     """Variables with the axes of their grid; their provenance is that of the grid that was asked about."""
+    varying = list(dict.fromkeys(str(dim) for v in variables.values() for dim in v.dims))
+    return _assembled(variables, varying, grid, {}, provenance(asked or grid))
+
+
+def _assembled(
+    variables: Mapping[str, xr.Variable],
+    dims: Sequence[str],
+    grid: Grid,
+    beside: Mapping[str, xr.Variable],
+    attrs: Mapping[str, Any],
+) -> xr.Dataset:
+    """A Dataset without the search for conflicts, which takes longer than evaluating a million points."""
+    import pandas as pd
     import xarray as xr
 
-    varying = dict.fromkeys(str(dim) for v in variables.values() for dim in v.dims)
-    coords = coordinates(grid, [dim for dim in varying if dim not in variables])
-    return xr.Dataset(variables, coords=coords, attrs=provenance(asked or grid))
+    axes: dict[Hashable, xr.Variable] = {}
+    indexes: dict[Hashable, xr.Index] = {}
+    for dim in dims:
+        if dim in grid.coords or dim in variables:
+            coord, owner = grid.coords.get(dim, (None, None))
+            q = lookup(owner) if owner is not None else None
+            described = {"units": q.unit, "long_name": q.brief} if q is not None and not q.choices else {}
+            values = variables[dim] if dim in variables else xr.Variable(dim, pd.Index(coord, copy=False), described)
+            indexes[dim] = index = xr.indexes.PandasIndex.from_variables({dim: values}, options={})
+            axes |= index.create_variables({dim: values})
+    coords = {**beside, **axes}
+    sizes = {dim: size for v in variables.values() for dim, size in v.sizes.items()}
+    return xr.Dataset._construct_direct({**variables, **coords}, set(coords), sizes, dict(attrs), indexes)
 
 
 def provenance(grid: Grid) -> dict[str, str]:

@@ -102,6 +102,8 @@ def solve(
     >>> longest["reason"].values.tolist()
     ['', '', 'never']
     """
+    import xarray as xr
+
     if at not in _PLACES:
         raise InputTypeError(f"at must be 'smallest', 'largest' or 'all', got {shown(at)}")
     q = _unknown(unknown, inputs)
@@ -121,9 +123,9 @@ def solve(
     values = values.reshape((*shape, -1) if at == "all" else shape)
     if factor != 1.0:
         values = values / factor
-    found = data_array(q.name, variable(q.name, values, (*dims, _ROOT) if at == "all" else dims, unit), grid)
-    found.attrs |= {"condition": c.text, **provenance(grid)}
-    return found.assign_coords(reason=(dims, _words(reasons).reshape(shape)))
+    solved = variable(q.name, values, (*dims, _ROOT) if at == "all" else dims, unit)
+    reason = xr.Variable(dims, _words(reasons.reshape(shape)))
+    return data_array(q.name, solved, grid, beside={"reason": reason}, attrs={"condition": c.text, **provenance(grid)})
 
 
 def _unknown(name: str, inputs: Mapping[str, Any]) -> Quantity:
@@ -176,4 +178,4 @@ def _grid(q: Quantity, c: Condition, inputs: Mapping[str, Any], at: str) -> Grid
 
 def _words(reasons: npt.NDArray[np.uint8]) -> npt.NDArray[np.str_]:
     words = np.array(REASONS)
-    return words[reasons] if reasons.any() else np.zeros(reasons.shape, words.dtype)
+    return words[reasons] if reasons.any() else np.broadcast_to(words[0], reasons.shape)  # which takes no memory
