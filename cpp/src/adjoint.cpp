@@ -385,7 +385,7 @@ namespace roofslate
             Question question{graph, {graph.constant(0)}, {{a, b, false}, {b, a, false}}, AxisSet(-1)};
             if (graph[kink.where].op == Op::both) // the output does not depend on it everywhere
                 question.requirements.push_back(holds(graph, kink.where));
-            return best(question, options, false).front() != nowhere;
+            return best(question, options, false).where.front() != nowhere;
         }
     }
     Derivatives differentiate(Graph& graph, int output, const std::vector<int>& inputs, Derivative kind, Side side, const Options& options)

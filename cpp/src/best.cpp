@@ -57,7 +57,7 @@ namespace roofslate
                     if (question.folded >> k & 1)
                         index_[std::size_t(k)] = index, index *= std::ptrdiff_t(length(k));
                 }
-                where_.assign(std::size_t(place), nowhere);
+                optima_ = {std::vector<double>(std::size_t(place), NAN), std::vector<std::int64_t>(std::size_t(place), nowhere)};
                 for (const bool folded : {false, true}) // folded axes are the inner loops
                     for (int k = 0; k < int(shape_.size()); ++k)
                         if ((all >> k & 1) && k != row_ && bool(kept_ >> k & 1) != folded)
@@ -70,7 +70,7 @@ namespace roofslate
                     fold_.block_axis = folded_axes_.back();
             }
 
-            std::vector<std::int64_t> run()
+            Optima run()
             {
                 const InstructionSet& set = instruction_set();
                 Plan plan = make_plan(question_.graph, fold_, set);
@@ -85,7 +85,7 @@ namespace roofslate
                     folded_chunk_ = std::max<std::size_t>(1, folded_chunk_ / 256);
                 folded_chunks_ = (folded_points_ + folded_chunk_ - 1) / folded_chunk_;
                 if (folded_chunks_ > 1 || !(kept_ >> row_ & 1))
-                    found_.resize(where_.size());
+                    found_.resize(optima_.where.size());
                 const std::size_t units = kept_points_ * segments_ * folded_chunks_, points = kept_points_ * folded_points_ * pass.row;
                 const std::size_t per_chunk = std::max<std::size_t>(1, fewest_threaded_points / std::max<std::size_t>(1, folded_chunk_ * std::min(pass.row, lanes)));
                 const std::size_t chunks = (units + per_chunk - 1) / per_chunk;
@@ -98,7 +98,7 @@ namespace roofslate
                             done += run_unit(pass, tile, unit);
                         return done;
                     });
-                return std::move(where_);
+                return std::move(optima_);
             }
 
         private:
@@ -219,13 +219,14 @@ namespace roofslate
                         if (const double at = tile.where[std::ptrdiff_t(i)]; at != double(nowhere))
                             take(place + (begin + i) * std::size_t(place_step), tile.best[std::ptrdiff_t(i)], index_of(std::size_t(at)) + std::ptrdiff_t(begin + i) * index_step);
                 };
+                const auto put = [&](std::size_t to, double value, std::int64_t where) { optima_.values[to] = value, optima_.where[to] = where; };
                 if (!found_.empty())
                 {
                     const std::lock_guard<std::mutex> lock(mutex_);
-                    each_found([&](std::size_t to, double value, std::int64_t where) { found_[to].take(value, where), where_[to] = found_[to].where; });
+                    each_found([&](std::size_t to, double value, std::int64_t where) { found_[to].take(value, where), put(to, found_[to].value, found_[to].where); });
                 }
                 else
-                    each_found([&](std::size_t to, double, std::int64_t where) { where_[to] = where; });
+                    each_found(put);
                 return n * (last - first);
             }
 
@@ -239,7 +240,7 @@ namespace roofslate
             std::vector<int> kept_axes_, folded_axes_; // loops around the row
             std::size_t kept_points_ = 1, folded_points_ = 1, segments_ = 1, folded_chunk_ = 1, folded_chunks_ = 1;
             std::array<std::ptrdiff_t, most_axes> place_{}, index_{};
-            std::vector<std::int64_t> where_;
+            Optima optima_;
             std::vector<Found> found_; // where several units fold into one place
             std::mutex mutex_;
         };
@@ -281,34 +282,40 @@ namespace roofslate
         return all;
     }
 
-    std::vector<std::int64_t> best(const Question& question, const Options& options, bool prune)
+    Optima best(const Question& question, const Options& options, bool prune)
     {
         if (!question.axes())
         {
-            bool ok = !std::isnan(question.graph[question.values.front()].value);
+            const double value = question.graph[question.values.front()].value;
+            bool ok = !std::isnan(value);
             for (const Requirement& r : question.requirements)
                 ok = ok && (r.strict ? question.graph[r.left].value < question.graph[r.right].value : question.graph[r.left].value <= question.graph[r.right].value);
-            return {ok ? 0 : nowhere};
+            return {{ok ? value : NAN}, {ok ? 0 : nowhere}};
         }
         const double folded_points = double(question.graph.points(question.axes() & question.folded));
         if (prune && (!question.kept() || folded_points >= fewest_searched_points))
         {
-            std::vector<std::int64_t> where(question.graph.points(question.kept()));
-            search_kept_points(question, options, [&] { return BestGoal(question); }, [&](std::size_t kept, const BestGoal& goal) { where[kept] = goal.found.where; });
-            return where;
+            const std::size_t kept_points = question.graph.points(question.kept());
+            Optima optima{std::vector<double>(kept_points), std::vector<std::int64_t>(kept_points)};
+            const auto put = [&](std::size_t kept, const BestGoal& goal) {
+                optima.values[kept] = goal.found.where == nowhere ? NAN : goal.found.value, optima.where[kept] = goal.found.where;
+            };
+            search_kept_points(question, options, [&] { return BestGoal(question); }, put);
+            return optima;
         }
-        std::vector<std::int64_t> where = LaneFold(question, options, prune).run();
+        Optima optima = LaneFold(question, options, prune).run();
         // Infinity is a value, but no value is smaller than the infinity that lanes start with.
         const Range range = ranges(question.graph)[std::size_t(question.values.front())];
-        if (!(range.high < HUGE_VAL) && std::count(where.begin(), where.end(), nowhere))
+        if (!(range.high < HUGE_VAL) && std::count(optima.where.begin(), optima.where.end(), nowhere))
         {
             Graph& graph = question.graph;
             Question infinite = question;
             infinite.values = {graph.operation(Op::select, graph.operation(Op::equal, question.values.front(), graph.constant(HUGE_VAL)), graph.constant(0), graph.constant(NAN))};
-            const std::vector<std::int64_t> first = LaneFold(infinite, options, prune).run();
-            for (std::size_t k = 0; k < where.size(); ++k)
-                where[k] = where[k] == nowhere ? first[k] : where[k];
+            const std::vector<std::int64_t> first = LaneFold(infinite, options, prune).run().where;
+            for (std::size_t k = 0; k < first.size(); ++k)
+                if (optima.where[k] == nowhere && first[k] != nowhere)
+                    optima.where[k] = first[k], optima.values[k] = HUGE_VAL;
         }
-        return where;
+        return optima;
     }
 }

@@ -33,8 +33,11 @@ namespace roofslate::binding
             if (maximize)
                 node = asked.graph().operation(Op::neg, node);
             const Question question{asked.graph(), {node}, asked.requirements(conditions), set_of(call.folded)};
-            auto where = running(call.progress, call.threads, [&](const Options& options) { return best(question, options, call.prune); });
-            return py::make_tuple(array_of(std::move(where)), asked.axes(question.kept()));
+            Optima optima = running(call.progress, call.threads, [&](const Options& options) { return best(question, options, call.prune); });
+            if (maximize)
+                for (double& value : optima.values)
+                    value = -value;
+            return py::make_tuple(array_of(std::move(optima.values)), array_of(std::move(optima.where)), asked.axes(question.kept()));
         }
         py::array pareto_of(const std::vector<Formula>& objectives, const std::vector<bool>& maximize, const std::vector<Condition>& conditions, const CallTuple& fold)
         {
@@ -93,7 +96,7 @@ namespace roofslate::binding
 
     void bind_folds(py::module_& m)
     {
-        m.def("best", &best_of, py::arg("objective"), py::arg("maximize"), py::arg("conditions"), py::arg("fold"), "Where a formula is smallest or largest: indices over the folded axes, -1 for nowhere, and the axes they vary along.");
+        m.def("best", &best_of, py::arg("objective"), py::arg("maximize"), py::arg("conditions"), py::arg("fold"), "The smallest or largest of a formula, where it is: indices over the folded axes, -1 for nowhere, and the axes they vary along.");
         m.def("pareto", &pareto_of, py::arg("objectives"), py::arg("maximize"), py::arg("conditions"), py::arg("fold"), "Indices of the points that no other point beats.");
         m.def("count", &count_of, py::arg("conditions"), py::arg("fold"), "How many points meet conditions, and the axes that this varies along.");
         m.def("histogram", &histogram_of, py::arg("value"), py::arg("edges"), py::arg("fold"), "Counts below, in each bin, above, and of NaN, and the axes that they vary along.");

@@ -117,14 +117,12 @@ class _Best(_Fold):
     dtype: ClassVar[np.dtype[Any]] = np.dtype([("value", np.float64), ("where", np.int64)])
 
     def folded(self, question: Question, starts: Mapping[str, int]) -> Any:
-        objective, maximize, _ = self.what
-        where, axes = self.ask(question, _core.best, *self.what)
-        dims = question.dims(axes)
-        where = where.reshape(question.shape(dims))
+        _, maximize, _ = self.what
+        values, where, axes = self.ask(question, _core.best, *self.what)
         found = np.empty(where.shape, self.dtype)
-        found["value"] = self.values(question.at_places(question.places(where), dims), objective, dims, maximize)
+        found["value"] = -values if maximize else values
         found["where"] = self.places(question, where, starts)
-        return found
+        return found.reshape(question.shape(question.dims(axes)))
 
     @staticmethod
     def merge(x: Any, axis: tuple[int, ...], keepdims: bool = True) -> Any:  # noqa: ARG004
@@ -304,7 +302,9 @@ def fold(question: Question, call: Any, what: Sequence[Any], threads: int | None
     if name == "pareto":
         return folding.ask(_Pareto, *what)[0].where
     if name == "best":
-        found = folding.ask(_Best, *what)["where"]
+        found = folding.ask(_Best, *what).reshape(-1)
+        values = -found["value"] if what[1] else found["value"]
+        return values, found["where"], [question.axes.index(dim) for dim in folding.kept]
     elif name == "count":
         found = folding.ask(_Count, *what)
     elif name == "histogram":

@@ -105,20 +105,22 @@ class Question:
     def places(self, where: Positions) -> dict[str, Positions]:
         """Positions along the folded axes of flat indices."""
         shape = self.shape(self.folded)
-        at = np.maximum(where, 0)
+        at = np.maximum(where, 0) if np.any(where < 0) else where
         along = np.unravel_index(at, shape) if len(shape) > 1 else [at][: len(shape)]
         return dict(zip(self.folded, along, strict=True))
 
-    def coordinate(self, dim: str, at: Positions, found: Any) -> npt.NDArray[Any]:
+    def coordinate(self, dim: str, at: Positions, found: Any = None) -> npt.NDArray[Any]:
         """What stands on an axis at these positions; NaN or an empty text where nothing was found."""
         coord = self.grid.coords.get(dim)
         values = np.arange(self.grid.sizes[dim]) if coord is None else np.asarray(coord[0])
+        if values.dtype.kind in "biuf":
+            values = values.astype(float)
         there = values[at]
         if there.dtype.kind in "OUST":
-            return np.where(found, there.astype(object), "")
+            return there.astype(object) if found is None else np.where(found, there.astype(object), "")
         if there.dtype.kind in "mM":
-            return np.where(found, there, np.array("NaT", dtype=there.dtype))
-        return _where(found, there)
+            return there if found is None else np.where(found, there, np.array("NaT", dtype=there.dtype))
+        return there if found is None else _where(found, there)
 
     def at_places(self, at: Mapping[str, Positions], dims: Sequence[str]) -> Grid:
         """The grid of the kept axes, each folded one at the positions that were found, which vary along `dims`."""
@@ -239,31 +241,37 @@ def best(
     for dim in question.folded:
         if dim == name or dim in others:
             raise AxisError(f"{dim!r} is an axis that is searched: it is among the results anyway")
-    where_found, axes = question.run(
+    optima, where_found, axes = question.run(
         _core.best, [("quantity", name)], bool(maximize), question.conditions,
         threads=threads, progress=progress, prune=prune,
     )  # fmt: skip
     dims = question.dims(axes)
     where_found = where_found.reshape(question.shape(dims))
     found = where_found != _NOWHERE
+    everywhere = bool(found.all())
     at = question.places(where_found)
-    grid = question.at_places(at, dims)
-    results, _ = run(grid, [name, *others], threads=threads, progress=False)
+    results = {name: (optima.reshape(where_found.shape), dims)}
+    if name in question.kept:  # a coordinate, which has no gaps
+        others = [name, *others]
+    if others:
+        there, _ = run(question.at_places(at, dims), others, threads=threads, progress=False)
+        results |= dict(zip(others, there, strict=True))
     variables = {}
-    for output, (values, own) in zip([name, *others], results, strict=True):
+    for output, (values, own) in results.items():
         factor, unit = converted.get(output, (1.0, lookup(output).unit))
         values = values / factor if factor != 1.0 else values
-        if output in question.kept:  # a coordinate, which has no gaps
+        if output in question.kept:
             variables[output] = variable(output, values, own, unit)
         else:
             full = [dim for dim in question.kept if dim in {*own, *dims}]
-            values = _where(spread(found, dims, full), spread(values, own, full))
-            variables[output] = variable(output, values, full, unit, keep=not found.all())
+            if output != name:
+                values = _where(spread(found, dims, full), spread(values, own, full))
+            variables[output] = variable(output, values, full, unit, keep=not everywhere)
     for dim in question.folded:
         owner = question.grid.coords[dim][1] if dim in question.grid.coords else None
         attrs = {} if owner is None else {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
-        variables[dim] = xr.Variable(dims, question.coordinate(dim, at[dim], found), attrs)
-    return dataset(variables, grid, question.grid)
+        variables[dim] = xr.Variable(dims, question.coordinate(dim, at[dim], None if everywhere else found), attrs)
+    return dataset(variables, question.grid)
 
 
 def pareto(
@@ -332,8 +340,7 @@ def pareto(
         question.conditions, threads=threads, progress=progress, prune=prune,
     )  # fmt: skip
     at = question.places(where_found)
-    points = np.ones(where_found.shape, dtype=bool)
-    columns: dict[str, Any] = {dim: question.coordinate(dim, at[dim], points) for dim in question.axes}
+    columns: dict[str, Any] = {dim: question.coordinate(dim, at[dim]) for dim in question.axes}
     if where_found.size:
         results, _ = run(question.at_places(at, ["point"]), [*objectives, *others], threads=threads, progress=False)
     else:

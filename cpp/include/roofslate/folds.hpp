@@ -21,8 +21,13 @@ namespace roofslate
         std::int64_t repeats() const { return std::int64_t(graph.points(folded & ~axes())); } // along folded axes that nothing varies along
     };
 
-    // Where the only value is smallest, for each point of the kept axes; NaN is skipped, of equals the first point is taken.
-    std::vector<std::int64_t> best(const Question& question, const Options& options, bool prune);
+    // The smallest of the only value and where it is, for each point of the kept axes; NaN is skipped, of equals the first point is taken.
+    struct Optima
+    {
+        std::vector<double> values; // NaN if nowhere
+        std::vector<std::int64_t> where;
+    };
+    Optima best(const Question& question, const Options& options, bool prune);
 
     // Points that no other point beats, all axes folded: another one is as small in all values, and smaller in one or, of equals, earlier.
     // In the order of the first value, then of the next.
