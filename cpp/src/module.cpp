@@ -155,31 +155,6 @@ namespace
         std::atomic<std::size_t> found_{0};
     };
 
-    // Which rows of a table hold a value outside of its range, or above its bound.
-    py::array_t<bool> bad_rows(std::size_t rows, const std::vector<std::tuple<std::string, Array>>& columns)
-    {
-        const Current current;
-        const Registry& registry = current.registry;
-        py::array_t<bool> result{py::ssize_t(rows)};
-        bool* const bad = result.mutable_data();
-        std::fill(bad, bad + rows, false);
-        for (const auto& [name, column] : columns)
-        {
-            const Entry& e = registry[registry.at(name)];
-            const auto x = column.unchecked<1>();
-            for (std::size_t i = 0; i < rows; ++i)
-                bad[i] = bad[i] || !in_range(*e.spec, x(py::ssize_t(i)));
-            for (const auto& [other, limits] : columns)
-                if (e.bound == registry.at(other))
-                {
-                    const auto limit = limits.unchecked<1>();
-                    for (std::size_t i = 0; i < rows; ++i)
-                        bad[i] = bad[i] || x(py::ssize_t(i)) > limit(py::ssize_t(i));
-                }
-        }
-        return result;
-    }
-
     // The engine's own call, over and over: what a C++ caller waits for, plan included.
     void repeat_engine(const std::string& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, Array& out, int calls)
     {
@@ -329,7 +304,6 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
         "evaluate_table", [](const std::vector<std::string>& wanted, std::size_t rows, const std::vector<Input>& inputs, int threads, const py::object& progress, const std::vector<std::string>& columns) { return evaluate_grid(wanted, {rows}, inputs, py::list(), threads, progress, columns, false); },
         py::arg("quantities"), py::arg("rows"), py::arg("inputs"), py::arg("threads"), py::arg("progress"), py::arg("columns"), "Quantities over the rows of a table, and how many values of `columns` lie outside of their ranges.");
     m.def("repeat_engine", &repeat_engine, py::arg("quantity"), py::arg("shape"), py::arg("inputs"), py::arg("out").noconvert(), py::arg("calls"), "The engine's own call, over and over, on one thread: for benchmarks.");
-    m.def("bad_rows", &bad_rows, py::arg("rows"), py::arg("columns"), "Which rows of a table hold a value outside of its range, or above its bound.");
     m.def(
         "apply_formula",
         [](const std::string& name, const std::vector<double>& needs, const std::vector<std::string>& symbols, bool latex) {

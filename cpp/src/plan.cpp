@@ -10,7 +10,7 @@ namespace roofslate
 {
     namespace
     {
-        constexpr std::size_t shortest_row = 256;        // points; shorter rows are joined over several axes
+        constexpr std::size_t shortest_row = 128;        // points; shorter rows are joined over several axes
         constexpr std::size_t most_kept_values = 131072; // larger intermediates are computed again where they are used
         constexpr std::size_t most_row_values = 8192;    // of an intermediate that is kept for all rows of a pass
         constexpr std::size_t least_saved_work = 24000;  // in additions: what a pass of its own costs

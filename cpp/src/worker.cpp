@@ -6,9 +6,15 @@ namespace roofslate
     {
         constexpr std::size_t longest_copied_row = 65536;
 
-        // Writes an array point by point over the axes from `d` on, `n` points; repeated parts are copied as a whole.
-        void copy_spread(double* to, const double* from, const std::array<std::ptrdiff_t, most_axes>& stride, const List<int>& axes, std::size_t d, std::size_t n, const Graph& graph)
+        // Writes an array point by point over the axes from `d` on, `n` points; repeated parts are copied as a whole. Along axes from `same` on
+        // nothing changes.
+        void copy_spread(double* to, const double* from, const std::array<std::ptrdiff_t, most_axes>& stride, const List<int>& axes, std::size_t d, std::size_t same, std::size_t n, const Graph& graph)
         {
+            if (d >= same)
+            {
+                std::fill_n(to, n, *from);
+                return;
+            }
             const std::size_t length = graph.shape()[std::size_t(axes[d])], part = n / length;
             const std::ptrdiff_t step = stride[std::size_t(axes[d])];
             if (part == 1)
@@ -16,10 +22,10 @@ namespace roofslate
                     to[i] = from[std::ptrdiff_t(i) * step];
             else if (step)
                 for (std::size_t i = 0; i < length; ++i)
-                    copy_spread(to + i * part, from + std::ptrdiff_t(i) * step, stride, axes, d + 1, part, graph);
+                    copy_spread(to + i * part, from + std::ptrdiff_t(i) * step, stride, axes, d + 1, same, part, graph);
             else
             {
-                copy_spread(to, from, stride, axes, d + 1, part, graph);
+                copy_spread(to, from, stride, axes, d + 1, same, part, graph);
                 for (std::size_t done = part; done < n; done *= 2) // what is there, once more
                     std::copy_n(to, std::min(done, n - done), to + done);
             }
@@ -42,7 +48,10 @@ namespace roofslate
                 n *= graph.shape()[std::size_t(axes[d])];
             }
             row.copy = aligned_doubles(n);
-            copy_spread(row.copy.get(), row.view.data, row.view.stride, axes, 0, n, graph);
+            std::size_t same = axes.size();
+            while (same > 0 && row.view.stride[std::size_t(axes[same - 1])] == 0)
+                --same;
+            copy_spread(row.copy.get(), row.view.data, row.view.stride, axes, 0, same, n, graph);
             row.view.data = row.copy.get(), row.view.stride = stride, row.step = 1;
         }
 

@@ -305,7 +305,7 @@ def fold(question: Question, call: Any, what: Sequence[Any], threads: int | None
         found = folding.ask(_Best, *what).reshape(-1)
         values = -found["value"] if what[1] else found["value"]
         return values, found["where"], [question.axes.index(dim) for dim in folding.kept]
-    elif name == "count":
+    if name == "count":
         found = folding.ask(_Count, *what)
     elif name == "histogram":
         found = folding.ask(_Histogram, *what, numbers=len(what[1]) + 2)

@@ -232,7 +232,7 @@ class Scenarios:
                         results = results or [np.empty(rows) for _ in self._wanted]
                         for result, (values, _) in zip(results, found, strict=True):
                             result[picked] = values
-                    bad = _bad_rows(grid, size, given if outside else ())
+                    bad = _bad_rows(grid, size, given, outside)
                     wrong.append(bad + start if isinstance(picked, slice) else picked[bad])
         results = results or [np.empty(rows) for _ in self._wanted]
         nowhere = np.concatenate(wrong) if wrong else np.empty(0, dtype=np.intp)
@@ -403,19 +403,29 @@ def _of_part(tell: Callable[[int, int], None] | None, done: int, part: int, rows
     return lambda points, total: tell(done + points * part // max(total, 1), rows)
 
 
-def _bad_rows(grid: Grid, rows: int, given: Collection[str]) -> Positions:
-    """Rows with a value that is missing or out of range among those `given`, or above its bound."""
+def _bad_rows(grid: Grid, rows: int, given: Collection[str], outside: int) -> Positions:
+    """Rows with a value that is missing or out of range among those `given`, or above its bound.
+
+    Of those given, the engine has told how many values are `outside` of their range or above one another.
+    """
+    bounds = []
+    for name, bound in bounded_pairs():
+        one, most = grid.inputs.get(name), grid.inputs.get(bound)
+        if one is None or most is None or not (one.dims or most.dims):
+            continue
+        if outside or name not in given or bound not in given:
+            bounds.append((one.values, most.values))
+    if not outside and not bounds:
+        return np.empty(0, dtype=np.intp)
     bad = np.zeros(rows, dtype=bool)
-    for start in range(0, rows if given else 0, _CHECKED):
+    for start in range(0, rows if outside else 0, _CHECKED):
         at = slice(start, start + _CHECKED)
         for i in map(grid.inputs.__getitem__, given):
             values, q = i.values[at], i.quantity
             if _core.count_outside(values, q.low, q.high, q.above_low):
                 bad[at] |= ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
-    for name, bound in bounded_pairs():
-        one, most = grid.inputs.get(name), grid.inputs.get(bound)
-        if one is not None and most is not None and (one.dims or most.dims):
-            bad |= one.values > most.values
+    for low, high in bounds:
+        bad |= low > high
     return np.flatnonzero(bad)
 
 

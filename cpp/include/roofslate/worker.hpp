@@ -63,6 +63,7 @@ namespace roofslate
         Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream, std::size_t ahead)
             : pass_(pass), set_(set), stream_(stream), ahead_(ahead), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_), last_ends_(pass.stretches.size(), &arena_), points_(&arena_)
         {
+            line_rows_ = pass.outer.empty() ? 1 : odometer_.last_length();
             for (const Stretch& s : pass.stretches)
                 points_.resize(std::max(points_.size(), s.steps.size()));
             for (const Row& a : pass.arrays)
@@ -123,13 +124,16 @@ namespace roofslate
             if (row == row_)
                 return;
             std::size_t moved = 0;
-            const std::size_t line = pass_.outer.empty() ? 1 : odometer_.last_length();
-            if (row_ != none && row / line == row_ / line)
-                moved = odometer_.go_along(row % line);
-            else if (row_ != none && row == row_ + 1)
-                moved = odometer_.next() + 1;
+            if (row_ != none && row - line_ < line_rows_) // without a division: rows may be short
+                moved = odometer_.go_along(row - line_);
             else
-                odometer_.go_to(row);
+            {
+                if (row_ != none && row == row_ + 1)
+                    moved = odometer_.next() + 1;
+                else
+                    odometer_.go_to(row);
+                line_ = row - row % line_rows_;
+            }
             row_ = row;
             for (std::size_t k = pass_.first_step[std::min(moved, pass_.first_step.size() - 1)]; k < pass_.steps.size(); ++k)
             {
@@ -314,6 +318,6 @@ namespace roofslate
         List<double*> row_of_output_;
         List<std::pair<std::size_t, std::size_t>> last_ends_; // of stretches, the last one first: the next row's is near
         List<double> points_;         // of a stretch
-        std::size_t row_ = none;
+        std::size_t row_ = none, line_ = 0, line_rows_; // the first row of the line, along the last outer axis, and how many it has
     };
 }
