@@ -220,7 +220,7 @@ def data_array(
 ) -> xr.DataArray:
     """A variable by itself with the axes of its grid, and with what stands beside its values."""
     array = _assembled({name: values}, [str(dim) for dim in values.dims], grid, beside or {}, {})[name]
-    array.attrs |= attrs or {}
+    array.attrs.update(attrs or {})
     return array
 
 
@@ -251,9 +251,10 @@ def _assembled(
             values = variables[dim] if dim in variables else xr.Variable(dim, pd.Index(coord, copy=False), described)
             indexes[dim] = index = xr.indexes.PandasIndex.from_variables({dim: values}, options={})
             axes |= index.create_variables({dim: values})
-    coords = {**beside, **axes}
+    coords: dict[Any, xr.Variable] = {**beside, **axes}
     sizes = {dim: size for v in variables.values() for dim, size in v.sizes.items()}
-    return xr.Dataset._construct_direct({**variables, **coords}, set(coords), sizes, dict(attrs), indexes)
+    parts: dict[Any, xr.Variable] = {**variables, **coords}
+    return xr.Dataset._construct_direct(parts, set(coords), sizes, dict(attrs), indexes)
 
 
 def provenance(grid: Grid) -> dict[str, str]:

@@ -250,7 +250,7 @@ def best(
     found = where_found != _NOWHERE
     everywhere = bool(found.all())
     at = question.places(where_found)
-    results = {name: (optima.reshape(where_found.shape), dims)}
+    results = {name: (optima.reshape(where_found.shape), tuple(dims))}
     if name in question.kept:  # a coordinate, which has no gaps
         others = [name, *others]
     if others:

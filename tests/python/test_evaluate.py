@@ -430,3 +430,27 @@ def test_many_axes(count):
 def test_too_many_axes_are_refused():
     with pytest.raises(errors.AxisError, match=r"at most 16 axes, 17 were given"):
         rs.evaluate("cell_market_share", **AXES)
+
+
+@pytest.mark.parametrize("outputs", ["pass_time", ["pass_time", "batch_size", "latency_floor"], "batch_size"])
+@pytest.mark.parametrize(
+    "axis", [[1.0, 2.0], np.array([1, 2]), pd.Series([1.0, 2.0], index=pd.Index(["x", "y"], name="case"))]
+)
+def test_results_are_what_xarray_would_have_made(decode, outputs, axis):
+    """They are put together by parts, without its search for conflicts."""
+    found = rs.evaluate(outputs, **{**decode, "batch_size": axis, "context_length": [1000, 2000]})
+    if isinstance(outputs, str):
+        plain = xr.DataArray(found.variable, coords={n: (c.dims, c.values, c.attrs) for n, c in found.coords.items()})
+        plain.name = found.name
+    else:
+        plain = xr.Dataset(
+            {n: (v.dims, v.values, v.attrs) for n, v in found.data_vars.items()},
+            coords={n: (c.dims, c.values, c.attrs) for n, c in found.coords.items()},
+            attrs=found.attrs,
+        )
+    xr.testing.assert_identical(found, plain)
+    assert set(found.xindexes) == set(plain.xindexes)
+    for dim in found.xindexes:
+        assert found.indexes[dim].equals(plain.indexes[dim])
+    chosen = found.isel(batch_size=0) if "batch_size" in found.dims else found.isel(case=0)
+    assert "units" in (chosen if isinstance(outputs, str) else chosen["pass_time"]).attrs
