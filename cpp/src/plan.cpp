@@ -605,6 +605,7 @@ namespace roofslate
                 const Range &d = ranges_[std::size_t(node(i).argument[1])], &q = ranges_[std::size_t(i)];
                 return d.low > least_divisor && d.high < most_divisor && q.low > least_quotient && q.high < most_quotient;
             }
+            void prove(int i) { pass_.program.back().op = no_check_of_quotient(i); }
             void emit(int i, int place)
             {
                 const Node& n = node(i);
@@ -621,14 +622,14 @@ namespace roofslate
                                                                                                      : Code::minimum_of);
                 case Op::div:
                     if (place == 1)
-                        return binary(Code::divide_into);
+                        return binary(Code::divide_into), prove(i);
                     if (const int r = on_row(other) && no_check_of_quotient(i) ? reciprocals_of(other) : -1; r >= 0)
                     {
                         binary(Code::divide_proved);
                         return refer(Field::second, Source::row, r);
                     }
                     if (on_row(other) || !set_.fused)
-                        return binary(Code::divide);
+                        return binary(Code::divide), prove(i);
                     binary(no_check_of_quotient(i) ? Code::divide_proved : Code::divide_constant);
                     if (node(other).is_constant())
                         pass_.program.back().second.scalar = reciprocal(node(other).value);

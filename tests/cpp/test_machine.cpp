@@ -1,6 +1,7 @@
 // The accumulator machine: on every instruction set each operation gives the bits that it gives on double, at every length of a row.
 #include "support.hpp"
 #include <roofslate/plan.hpp>
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <cstring>
 
@@ -281,6 +282,41 @@ namespace
             }
     }
 
+    TEST_P(Machine, DivisionByWhatVariesIsExact)
+    {
+        std::vector<Division> all = hard_divisions(0, 0, 20000);
+        for (const int exponent : {-1, 30, -200, 300, -992, 990})
+            for (const Division& x : hard_divisions(exponent, exponent / 3, 2000))
+                all.push_back(x), all.push_back({-x.a, x.d}), all.push_back({x.a, -x.d});
+        for (const double d : hard_numbers())
+            for (const double a : hard_numbers())
+                all.push_back({a, d});
+        Random random(8);
+        for (int k = 0; k < 20000; ++k)
+            all.push_back({math::from_bits(random()), math::from_bits(random())});
+        for (std::uint64_t few = 0; few < 64; ++few) // mantissas nearly full, whose reciprocals lie next to the middle of two doubles
+            for (std::uint64_t other = 0; other < 64; ++other)
+                for (const std::uint64_t a : {0x3ff0000000000000u + other, 0x3fffffffffffffffu - other, 0x3ff8000000000000u + other})
+                    all.push_back({math::from_bits(a), math::from_bits(0x3fffffffffffffffu - few)});
+        std::shuffle(all.begin(), all.end(), random); // else the vectors with an awkward one divide truly as a whole
+        std::vector<double> a, d, proved_a, proved_d;
+        for (const Division& x : all)
+        {
+            a.push_back(x.a), d.push_back(x.d);
+            if (const double q = x.a / x.d; x.d > 1e-100 && x.d < 1e100 && q > 1e-180 && q < 1e180) // what the plan can prove
+                proved_a.push_back(x.a), proved_d.push_back(x.d);
+        }
+        for (const bool proved : {false, true})
+            for (const bool into : {false, true})
+            {
+                const std::vector<double>&over = proved ? proved_a : a, &under = proved ? proved_d : d;
+                Instruction i = with_memory(into ? Code::divide_into : Code::divide, (into ? over : under).data());
+                i.op = proved;
+                const std::vector<double> got = run({i}, into ? under : over);
+                for (std::size_t k = 0; k < got.size(); ++k)
+                    ASSERT_TRUE(same_bits(got[k], over[k] / under[k])) << std::hexfloat << over[k] << " / " << under[k] << " gives " << got[k] << ", proved " << proved << ", into " << into;
+            }
+    }
     TEST_P(Machine, DivisionAlongARowWithReciprocals)
     {
         const std::vector<Division> hard = hard_divisions(0, 0, 1000);

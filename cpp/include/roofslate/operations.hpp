@@ -58,6 +58,16 @@ namespace roofslate::ROOFSLATE_SET
                 return a / d;
         }
 
+        // Division by what varies along the row: the same bits as a / d. `proved`: the ranges say that no bound is passed on the way.
+        inline Value quotient(const Value& a, const Value& d, [[maybe_unused]] bool proved)
+        {
+            if constexpr (Value::has_reciprocal)
+                if (!any_full(d) && (proved || all_between(d, least_divisor, most_divisor)))
+                    if (const Value q = corrected(a, d, quick_reciprocal(d)); proved || all_between(q, least_quotient, most_quotient))
+                        return q;
+            return a / d;
+        }
+
         [[gnu::noinline]] Value exponential(Value a) { return math::portable::exp(a); }
         [[gnu::noinline]] Value logarithm(Value a) { return math::portable::log(a); }
         inline void require(const Instruction* q, std::size_t j, const Value::Mask& met)
@@ -144,7 +154,7 @@ namespace roofslate::ROOFSLATE_SET
                     case Code::subtract_from: ROOFSLATE_EACH(a[j] = s - a[j])
                     case Code::multiply: ROOFSLATE_EACH(a[j] = a[j] * s)
                     case Code::divide: ROOFSLATE_EACH(a[j] = a[j] / s)
-                    case Code::divide_into: ROOFSLATE_EACH(a[j] = s / a[j])
+                    case Code::divide_into: ROOFSLATE_EACH(a[j] = quotient(s, a[j], q->op))
                     case Code::divide_proved:
                     {
                         const Value r(q->second.scalar);
@@ -246,8 +256,8 @@ namespace roofslate::ROOFSLATE_SET
                 case Code::subtract: ROOFSLATE_EACH(a[j] = a[j] - Value::load(p + j * width))
                 case Code::subtract_from: ROOFSLATE_EACH(a[j] = Value::load(p + j * width) - a[j])
                 case Code::multiply: ROOFSLATE_EACH(a[j] = a[j] * Value::load(p + j * width))
-                case Code::divide: ROOFSLATE_EACH(a[j] = a[j] / Value::load(p + j * width))
-                case Code::divide_into: ROOFSLATE_EACH(a[j] = Value::load(p + j * width) / a[j])
+                case Code::divide: ROOFSLATE_EACH(a[j] = quotient(a[j], Value::load(p + j * width), q->op))
+                case Code::divide_into: ROOFSLATE_EACH(a[j] = quotient(Value::load(p + j * width), a[j], q->op))
                 case Code::divide_proved:
                 {
                     const double* const r = memory_at<Partial>(q->second, point, points, padded_second);

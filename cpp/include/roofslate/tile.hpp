@@ -19,8 +19,8 @@ namespace roofslate
         subtract, // value - operand
         subtract_from, // operand - value
         multiply,
-        divide,           // value / operand
-        divide_into,      // operand / value
+        divide,           // value / operand; `op` is 1 where the ranges prove that no check is needed
+        divide_into,      // operand / value; likewise
         divide_constant,  // by a scalar with a reciprocal, checked lane by lane
         divide_proved,    // by a scalar or memory with reciprocals, where the ranges prove that no check is needed
         maximum,          // max(value, operand)
