@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from roofslate import units
 from roofslate.charts import _draw
-from roofslate.errors import InputTypeError, RoofslateError, ValueRangeError, shown, unknown
+from roofslate.errors import InputTypeError, PresetError, RoofslateError, ValueRangeError, shown, unknown
 from roofslate.inputs import PRESETS, find_preset, number
 from roofslate.registry import Quantity, entries
 
@@ -52,30 +54,31 @@ def control(name: str, given: Any, tell: Tell) -> Control | None:
         If what is given is not a value or a range of the input.
     """
     if name in PRESETS:
-        if isinstance(given, (list, Mapping)) or hasattr(given, "__array__"):
-            return None
-        start = find_preset(name, given)
-        if start != PRESETS[name][start.name]:
-            raise InputTypeError(f"{name}: {start.name!r} is not in the catalog, so that no code can name it; define it there")
-        return Choice(name, _draw.words(name), list(PRESETS[name]), start.name, tell)
+        return _preset_menu(name, given, tell)
     q = entries().get(name)
-    if isinstance(given, bool) and q is None:
-        return Switch(name, given, tell)
     if q is None:
-        if not isinstance(given, (int, float, tuple)) or given is None:
-            return None
-        if isinstance(given, int) and abs(given) > _LARGEST_INTEGER:
+        if isinstance(given, bool):
+            return Switch(name, given, tell)
+        ends = given if isinstance(given, tuple) else (given, given)
+        if len(ends) != 2 or not all(isinstance(x, (int, float)) and abs(x) <= _LARGEST_INTEGER for x in ends):
             return None
         q = _parameter(name)
     if q.choices:
         if isinstance(given, tuple):
             raise InputTypeError(f"{name} is one of {q.range_text}: it has no range, got {shown(given)}")
-        if not isinstance(given, str):
-            return None
-        return Choice(name, label_of(q), q.choices, q.choices[int(number(given, q))], tell)
-    if isinstance(given, tuple) or isinstance(given, (int, float, str)) or hasattr(given, "to_base_units"):
+        return Choice(name, label_of(q), q.choices, given, tell) if isinstance(given, str) else None
+    if isinstance(given, (int, float, np.number, str, tuple)) or hasattr(given, "to_base_units"):
         return Number(q, given, tell)
     return None
+
+
+def _preset_menu(name: str, given: Any, tell: Tell) -> Choice | None:
+    if isinstance(given, list) or hasattr(given, "__array__"):
+        return None
+    start = find_preset(name, given)
+    if start != PRESETS[name][start.name]:
+        raise PresetError(f"{name}: the catalog has another {start.name!r} than the one that was given")
+    return Choice(name, _draw.words(name), list(PRESETS[name]), start.name, tell)
 
 
 def label_of(q: Quantity) -> str:
@@ -148,22 +151,22 @@ class Control:
 class Choice(Control):
     """A drop-down of words: of presets, or of a choice."""
 
-    def __init__(self, name: str, label: str, words: Any, start: str, tell: Tell) -> None:
+    def __init__(self, name: str, label: str, words: Sequence[str], start: str, tell: Tell) -> None:
         import ipywidgets
 
         super().__init__(name, tell)
-        self.value = start
-        self.menu = ipywidgets.Dropdown(
-            options=list(words), value=start, tooltip=label, layout=ipywidgets.Layout(width="100%", margin="0")
-        )
+        self._words = tuple(words)
+        self.value = self.read(start)
+        layout = ipywidgets.Layout(width="100%", margin="0")
+        self.menu = ipywidgets.Dropdown(options=self._words, value=self.value, tooltip=label, layout=layout)
         self.menu.observe(lambda change: self._moved(change["new"]), "value")
         self.box = _card(_label(label), self.menu)
 
     def read(self, given: Any) -> str:
         if self.name in PRESETS:
             given = find_preset(self.name, given).name
-        if given not in self.menu.options:
-            raise unknown(self.name, given, self.menu.options)
+        if given not in self._words:
+            raise unknown(self.name, given, self._words)
         return str(given)
 
     def _show(self) -> None:
@@ -245,10 +248,9 @@ class Number(Control):
         if ends is not None:
             middle = math.sqrt(self._low) * math.sqrt(self._high) if self._low > 0 else (self._low + self._high) / 2
             start = self._rounded((self._low + self._high) / 2 if self._spacing != "log" else middle)
-        self.value = int(start) if self._integer and start == round(start) else start
-        self.field = ipywidgets.Text(
-            continuous_update=False, tooltip=f"{label_of(q)}: {q.range_text}", layout=ipywidgets.Layout(width="9.5em", margin="0")
-        )
+        self.value = int(start) if self._integer and start.is_integer() else start
+        told, narrow = f"{label_of(q)}: {q.range_text}", ipywidgets.Layout(width="9.5em", margin="0")
+        self.field = ipywidgets.Text(continuous_update=False, tooltip=told, layout=narrow)
         self.slider = self._slider() if wide > 0 else None
         head = ipywidgets.HBox(
             [_label(label_of(q), q.brief), self.field],
@@ -308,7 +310,9 @@ class Number(Control):
 
     def read(self, given: Any) -> float:
         x = number(given, self._q)
-        return int(x) if self._integer and x == round(x) else x
+        if self._integer and not self._q.theme and not x.is_integer():
+            raise ValueRangeError(f"{self.name} must be a whole number, got {shown(given)}")
+        return int(x) if self._integer and x.is_integer() else x
 
     @property
     def text(self) -> str:

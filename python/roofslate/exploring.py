@@ -71,12 +71,13 @@ def explore(what: charts.Chart | str | Sequence[str], /, **inputs: Any) -> Explo
     rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     """
     picture = _picture(what)
-    for module, extra in {"ipywidgets": "jupyter", "matplotlib": "charts"}.items():
-        try:
-            __import__(module)
-        except ModuleNotFoundError as error:
-            message = f"rs.explore needs {module}, which is not installed: pip install 'roofslate[{extra}]'"
-            raise ModuleNotFoundError(message, name=error.name) from None
+    try:
+        import ipywidgets  # noqa: F401
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError as error:
+        extra = "charts" if error.name == "matplotlib" else "jupyter"
+        message = f"rs.explore needs {error.name}, which is not installed: pip install 'roofslate[{extra}]'"
+        raise ModuleNotFoundError(message, name=error.name) from None
     return Explorer(picture, inputs or picture.inputs)
 
 
@@ -118,7 +119,9 @@ class _ChartPicture:
     def inputs(self) -> dict[str, Any]:
         found = self._chart.inputs
         if not found:
-            raise MissingInput(f"the chart {self._chart.name} has no single number to start from: give explore an input")
+            raise MissingInput(
+                f"the chart {self._chart.name} has no single number to start from: give explore an input"
+            )
         return found
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn:
@@ -145,7 +148,7 @@ class _Surface:
             drawn.remove(_BINDING)
         beside = _BINDING in results and results[_BINDING].dims and _BINDING not in drawn
         numbers = [(str(name), results[name].item()) for name in results if not results[name].dims]
-        asked = _written_list(self._outputs)
+        asked = json.dumps(self._outputs)
         if not drawn:
             head = f"rs.value({asked}, " if alone else f"rs.evaluate({asked}, "
             return _Drawn(None, _large(numbers), _call(head, inputs))
@@ -156,9 +159,8 @@ class _Surface:
         markup = _image(figure, said) + _large(numbers)
         if alone:
             return _Drawn(figure, markup, _call(f"rs.plot(rs.evaluate({asked}, ", inputs, "))"))
-        lines = [_call(f"surface = rs.evaluate({asked}, ", inputs)]
-        for name in drawn:
-            lines.append(f"rs.plot(surface[{_written_list([name, _BINDING] if beside else name)}])")
+        taken = [json.dumps([name, _BINDING] if beside else name) for name in drawn]
+        lines = [_call(f"surface = rs.evaluate({asked}, ", inputs), *(f"rs.plot(surface[{names}])" for names in taken)]
         return _Drawn(figure, markup, "\n".join(lines))
 
 
@@ -210,10 +212,6 @@ def _call(head: str, inputs: Mapping[str, Any], tail: str = ")") -> str:
     return f"{first}(\n{rows}{tail}"
 
 
-def _written_list(names: Any) -> str:
-    return json.dumps(names)
-
-
 def _written(name: str, x: Any) -> str:
     """An input as Python reads it back: the same bits, in words where these are exact."""
     if isinstance(x, Preset):
@@ -224,15 +222,16 @@ def _written(name: str, x: Any) -> str:
         return repr(x)
     if isinstance(x, (int, float, np.integer, np.floating)):
         return _written_number(name, x)
-    if isinstance(x, list):
-        return f"[{', '.join(_written(name, item) for item in x)}]"
+    if isinstance(x, (list, tuple)):
+        row = ", ".join(_written(name, item) for item in x)
+        return f"[{row}]" if isinstance(x, list) else f"({row},)"
     if isinstance(x, units.Axis):
         word = "linspace" if x.spacing == "linear" else "geomspace"
         unit = "" if x.unit is None else f", {_written(name, x.unit)}"
         if all(isinstance(end, (str, int, float)) for end in (x.start, x.stop)):
             return f"rs.{word}({_written('', x.start)}, {_written('', x.stop)}, {x.num}{unit})"
     if isinstance(x, np.ndarray) and x.ndim == 1:
-        return _written_array(name, x)
+        return _written_array(x)
     raise InputTypeError(f"{name}: explore takes a number, a text, a range, a list or an array, got {shown(x)}")
 
 
@@ -247,7 +246,7 @@ def _written_number(name: str, x: Any) -> str:
     return plain if plain.replace(".", "").lstrip("-").isdigit() else json.dumps(text, ensure_ascii=False)
 
 
-def _written_array(name: str, x: np.ndarray[Any, Any]) -> str:
+def _written_array(x: np.ndarray[Any, Any]) -> str:
     for space in (np.geomspace, np.linspace):
         if x.dtype == np.float64 and x.size > 2 and (x > 0).all() and np.array_equal(space(x[0], x[-1], x.size), x):
             return f"rs.{space.__name__}({float(x[0])!r}, {float(x[-1])!r}, {x.size})"
@@ -364,7 +363,9 @@ class Explorer:
                 except RoofslateError as error:
                     mistake = error
             if mistake is not None:
-                self._trouble.value = f'<div role="alert" style="color:{_draw.RED};line-height:1.4">{html.escape(str(mistake))}</div>'
+                self._trouble.value = (
+                    f'<div role="alert" style="color:{_draw.RED};line-height:1.4">{html.escape(str(mistake))}</div>'
+                )
 
     def _draw(self, inputs: Mapping[str, Any]) -> _Drawn:
         drawn: _Drawn = self._context.run(self._picture.draw, inputs)
