@@ -83,8 +83,10 @@ def _preset_menu(name: str, given: Any, tell: Tell) -> Choice | None:
 
 def label_of(q: Quantity) -> str:
     """Name of an input and the unit in which plain numbers are read."""
-    name = _draw.words(q.name, q.unit)
-    return name if q.unit == "1" or name.endswith(")") else f"{name} ({q.unit})"
+    name, known = _draw.words(q.name), _draw.words(q.name, q.unit)
+    if q.unit == "1" or known == f"{name} ({name})":
+        return name
+    return known if known != name else f"{name} ({q.unit})"
 
 
 def _parameter(name: str) -> Quantity:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import contextvars
 import html
 import io
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +23,7 @@ from roofslate.inputs import wanted_names
 from roofslate.registry import entries, lookup
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["Explorer", "explore"]
@@ -114,6 +116,7 @@ class _Picture(Protocol):
 class _ChartPicture:
     def __init__(self, chart: charts.Chart) -> None:
         self._chart = chart
+        self._layout = _Layout()
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -125,15 +128,16 @@ class _ChartPicture:
         return found
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn:
-        figure = _figure(self._chart.size)
-        self._chart(figure.add_subplot(), **inputs)
+        figure, (ax,) = _figure(self._chart.size)
+        self._chart(ax, **inputs)
         said = f"{self._chart.title}. {self._chart.brief}"
-        return _Drawn(figure, _image(figure, said), _call(f"rs.charts.{self._chart.name}(", inputs))
+        return _Drawn(figure, _image(figure, said, self._layout), _call(f"rs.charts.{self._chart.name}(", inputs))
 
 
 class _Surface:
     def __init__(self, outputs: str | list[str]) -> None:
         self._outputs = outputs
+        self._layout = _Layout()
         self.inputs: dict[str, Any] = {}
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn:
@@ -152,11 +156,11 @@ class _Surface:
         if not drawn:
             head = f"rs.value({asked}, " if alone else f"rs.evaluate({asked}, "
             return _Drawn(None, _large(numbers), _call(head, inputs))
-        figure = _figure((_SIZE[0], _SIZE[1] * len(drawn)))
-        for k, name in enumerate(drawn):
-            plot(found[[name, _BINDING]] if beside else results[name], ax=figure.add_subplot(len(drawn), 1, k + 1))
+        figure, axes = _figure(_SIZE, len(drawn))
+        for name, ax in zip(drawn, axes, strict=True):
+            plot(found[[name, _BINDING]] if beside else results[name], ax=ax)
         said = f"{' and '.join(drawn)} against {' and '.join(map(str, found.dims))}"
-        markup = _image(figure, said) + _large(numbers)
+        markup = _image(figure, said, self._layout) + _large(numbers)
         if alone:
             return _Drawn(figure, markup, _call(f"rs.plot(rs.evaluate({asked}, ", inputs, "))"))
         taken = [json.dumps([name, _BINDING] if beside else name) for name in drawn]
@@ -164,24 +168,62 @@ class _Surface:
         return _Drawn(figure, markup, "\n".join(lines))
 
 
-def _figure(size: tuple[float, float]) -> Figure:
+def _figure(size: tuple[float, float], rows: int = 1) -> tuple[Figure, list[Axes]]:
     """A figure in the house style that pyplot knows nothing of: nothing shows it twice, and it goes when it is left."""
     from matplotlib.figure import Figure
 
     with _draw.house_style():
-        return Figure(figsize=size, dpi=_DOTS_PER_INCH)
+        figure = Figure(figsize=(size[0], size[1] * rows), dpi=_DOTS_PER_INCH)
+        return figure, [figure.add_subplot(rows, 1, k + 1) for k in range(rows)]
 
 
-def _image(figure: Figure, said: str) -> str:
+class _Layout:
+    """Where the axes of the last picture are: to measure all words for that anew takes a third of a picture's time."""
+
+    def __init__(self) -> None:
+        self._places: list[Any] = []
+        self._decoration: Any = None
+
+    @contextlib.contextmanager
+    def held(self, figure: Figure) -> Iterator[None]:
+        """Draw inside of the block, with the last layout where the words around the axes are as long as they were."""
+        engine = figure.get_layout_engine()
+        if len(figure.axes) == len(self._places):
+            figure.set_layout_engine("none")
+            for ax, place in zip(figure.axes, self._places, strict=True):
+                ax.set_position(place)
+            if _decoration(figure) != self._decoration:
+                figure.set_layout_engine(engine)
+        yield
+        if figure.get_layout_engine() is engine:
+            self._places = [ax.get_position() for ax in figure.axes]
+            self._decoration = _decoration(figure)
+        figure.set_layout_engine(engine)
+
+
+def _decoration(figure: Figure) -> Any:
+    """How long the words around axes are."""
+    told = []
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            ticks = [len(tick.get_text()) for tick in axis.get_ticklabels()] if axis.get_visible() and ax.axison else []
+            told.append((max(ticks, default=0), ticks[-1:], axis.label.get_text()))
+        told.append((0, [len(text.get_text()) for text in ax.texts], ax.get_title(loc="left")))
+    return told
+
+
+def _image(figure: Figure, said: str, layout: _Layout) -> str:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     file = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(file, pil_kwargs={"compress_level": 1})
+    canvas = FigureCanvasAgg(figure)
+    with layout.held(figure):
+        canvas.print_png(file, pil_kwargs={"compress_level": 1})
     width, height = (round(inches * _SHOWN_AT) for inches in figure.get_size_inches())
     source = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
     return (
         f'<img src="{source}" alt="{html.escape(said)}" width="{width}" height="{height}" decoding="sync" '
-        f'style="max-width:100%;height:auto">'
+        f'style="display:block;max-width:100%;height:auto">'
     )
 
 
