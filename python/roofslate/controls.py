@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,10 +85,10 @@ def _preset_menu(name: str, given: Any, tell: Tell) -> Choice | None:
 
 def label_of(q: Quantity) -> str:
     """Name of an input and the unit in which plain numbers are read."""
-    name, known = _draw.words(q.name), _draw.words(q.name, q.unit)
-    if q.unit == "1" or known == f"{name} ({name})":
+    name, counted = _draw.words(q.name), _draw.words(q.name, q.unit)
+    if q.unit == "1" or counted == f"{name} ({name})":
         return name
-    return known if known != name else f"{name} ({q.unit})"
+    return counted if counted.endswith(")") else f"{counted} ({q.unit})"
 
 
 def _parameter(name: str) -> Quantity:
@@ -201,6 +203,95 @@ class Switch(Control):
         self.check.value = self.value
 
 
+@dataclass(frozen=True)
+class _Track:
+    """What a slider goes along, in base units."""
+
+    low: float
+    high: float
+    spacing: str  # "log"; "linear" for a share and for signed numbers; "whole" for a few whole numbers, each a step
+    whole: bool  # whether only whole numbers count
+
+    @property
+    def step(self) -> float:
+        """From one place of the slider to the next: decades where the spacing is logarithmic."""
+        if self.spacing == "log":
+            return math.log10(self.high / self.low) / _STEPS
+        return 1.0 if self.spacing == "whole" else (self.high - self.low) / _STEPS
+
+    @property
+    def middle(self) -> float:
+        """Where a range starts."""
+        if self.spacing == "log":
+            return math.sqrt(self.low) * math.sqrt(self.high)
+        return (self.low + self.high) / 2
+
+    def clipped(self, x: float) -> float:
+        """The point of the track that is nearest to a number."""
+        return min(max(x, self.low), self.high)
+
+    def place(self, x: float) -> int:
+        """Steps up to a number."""
+        x = self.clipped(x)
+        return round((math.log10(x / self.low) if self.spacing == "log" else x - self.low) / self.step)
+
+    def rounded(self, x: float, unit: str) -> float:
+        """A number on the track with no more digits than its steps tell apart, so that its text is exact."""
+        finest = 10**self.step - 1 if self.spacing == "log" else self.step / max(abs(self.low), abs(self.high))
+        digits = max(3, 1 + math.ceil(-math.log10(finest)))
+        x = units.parse(units.format(float(round(x)) if self.whole else x, unit, digits), unit)
+        return self.clipped(float(round(x)) if self.whole else x)
+
+    def slider(self, x: float, told: str) -> Any:
+        """The widget, at a number."""
+        import ipywidgets
+
+        at = self.clipped(x)
+        look = {"readout": False, "layout": ipywidgets.Layout(width="100%", margin="0"), "tooltip": told}
+        if self.spacing == "log":
+            low, high = math.log10(self.low), math.log10(self.high)
+            return ipywidgets.FloatLogSlider(at, min=low, max=high, step=self.step, **look)
+        if self.spacing == "whole":
+            return ipywidgets.IntSlider(round(at), min=int(self.low), max=int(self.high), **look)
+        return ipywidgets.FloatSlider(at, min=self.low, max=self.high, step=self.step, **look)
+
+
+def _track(q: Quantity, low: float, high: float, *, whole: bool) -> _Track:
+    """The track between two ends that suits a quantity."""
+    if _is_share(q):
+        track = _Track(low, high, "linear", whole)
+        return replace(track, low=low + track.step) if q.above_low and low == q.low else track
+    if whole and high - low <= _MOST_WHOLE:
+        return _Track(low, high, "whole", whole)
+    return _Track(low, high, "log" if low > 0 else "linear", whole)
+
+
+def _is_share(q: Quantity) -> bool:
+    """Whether a quantity has two ends; the core writes its largest number where it has none."""
+    return q.low > -_NO_END and q.high < _NO_END
+
+
+def _around(q: Quantity, x: float, *, whole: bool) -> tuple[float, float] | None:
+    """Ends of a slider that starts at a number: all that is valid, or some decades; None at zero and at infinity."""
+    if _is_share(q):
+        return q.low, q.high
+    if x == 0 or not math.isfinite(x):
+        return None
+    if x < 0:
+        return max(2 * x, q.low), 0.0
+    low, high = (units.parse(units.format(end, q.unit, 1), q.unit) for end in (x / _AROUND, x * _AROUND))
+    return max(low, q.low, 1.0 if whole else 0.0), min(high, q.high)
+
+
+def _range(q: Quantity, given: tuple[Any, ...]) -> tuple[float, float]:
+    if len(given) != 2:
+        raise ValueRangeError(f"{q.name}: a range has two ends, (low, high); got {shown(given)}")
+    low, high = (number(end, q) for end in given)
+    if not low < high < math.inf:
+        raise ValueRangeError(f"{q.name}: a range is (low, high) with low below a finite high; got {shown(given)}")
+    return low, high
+
+
 class Number(Control):
     """A slider, and beside its name a field that has the number with its unit and takes another one.
 
@@ -215,8 +306,7 @@ class Number(Control):
     Attributes
     ----------
     slider : ipywidgets.Widget or None
-        Logarithmic where numbers are positive, linear for a share or signed numbers, of whole numbers for a count; None
-        where nothing says how far it should go: at zero and at infinity.
+        None where nothing says how far it should go: at zero and at infinity.
     field : ipywidgets.Text
     """
 
@@ -225,79 +315,33 @@ class Number(Control):
 
         super().__init__(q.name, tell)
         self._q = q
-        ends = _range(q, given) if isinstance(given, tuple) else None
-        start = number(given, q) if ends is None else math.nan
-        of = given if ends is None else given[0]
-        self._integer = isinstance(of, int)
+        ranged = isinstance(given, tuple)
+        known = _range(q, given) if ranged else (number(given, q),)
+        self._integer = isinstance(given[0] if ranged else given, int)
         # a plain number counts something where it is an integer and can't be a share
         counts = q.unit in _COUNTED or (self._integer and q.unit == "1" and (q.low >= 1 or not q.theme))
-        self._whole = counts and all(x.is_integer() for x in ends or [start])
-        self._low, self._high = ends or _around(q, start, whole=self._whole) or (math.nan, math.nan)
-        wide = self._high - self._low
-        if _is_share(q):
-            self._spacing = "linear"
-        elif self._whole and wide <= _MOST_WHOLE:
-            self._spacing = "whole"
-        else:
-            self._spacing = "log" if self._low > 0 else "linear"
-        self._step = 1.0
-        if self._spacing == "log":
-            self._step = math.log10(self._high / self._low) / _STEPS
-        elif self._spacing == "linear":
-            self._step = wide / _STEPS
-        if self._spacing == "linear" and q.above_low and self._low == q.low:
-            self._low += self._step
-        if ends is not None:
-            middle = math.sqrt(self._low) * math.sqrt(self._high) if self._low > 0 else (self._low + self._high) / 2
-            start = self._rounded((self._low + self._high) / 2 if self._spacing != "log" else middle)
-        self.value = int(start) if self._integer and start.is_integer() else start
-        told, narrow = f"{label_of(q)}: {q.range_text}", ipywidgets.Layout(width="9.5em", margin="0")
-        self.field = ipywidgets.Text(continuous_update=False, tooltip=told, layout=narrow)
-        self.slider = self._slider() if wide > 0 else None
-        head = ipywidgets.HBox(
-            [_label(label_of(q), q.brief), self.field],
-            layout=ipywidgets.Layout(justify_content="space-between", align_items="center", width="100%"),
-        )
+        whole = counts and all(x.is_integer() for x in known)
+        ends = known if ranged else _around(q, known[0], whole=whole)
+        self._track = _track(q, *ends, whole=whole) if ends else None
+        start = self._track.rounded(self._track.middle, q.unit) if ranged and self._track else known[0]
+        self.value = self._typed_as_given(start)
+        told, narrow = f"{label_of(q)}: {q.range_text}", ipywidgets.Layout(flex="0 0 9.5em", width="9.5em", margin="0")
+        self.field = ipywidgets.Text(self.text, continuous_update=False, tooltip=told, layout=narrow)
+        self.slider = self._track.slider(self.value, label_of(q)) if self._track else None
+        line = ipywidgets.Layout(justify_content="space-between", align_items="center", width="100%")
+        head = ipywidgets.HBox([_label(label_of(q), q.brief), self.field], layout=line)
         self.box = _card(head, *([self.slider] if self.slider else []))
-        self.put(self.value)
         self.field.observe(lambda change: self._typed(change["new"]), "value")
         if self.slider:
             self.slider.observe(lambda change: self._slid(change["new"]), "value")
 
-    def _slider(self) -> Any:
-        import ipywidgets
-
-        look = {"readout": False, "layout": ipywidgets.Layout(width="100%", margin="0"), "tooltip": label_of(self._q)}
-        if self._spacing == "log":
-            low, high = math.log10(self._low), math.log10(self._high)
-            return ipywidgets.FloatLogSlider(self._on_slider(), min=low, max=high, step=self._step, **look)
-        if self._spacing == "whole":
-            return ipywidgets.IntSlider(self._on_slider(), min=int(self._low), max=int(self._high), **look)
-        return ipywidgets.FloatSlider(self._on_slider(), min=self._low, max=self._high, step=self._step, **look)
-
-    def _on_slider(self) -> float:
-        """The point of the slider that is nearest to the present value."""
-        x = min(max(self.value, self._low), self._high)
-        return round(x) if self._spacing == "whole" else x
-
-    def _place(self, x: float) -> int:
-        """Steps of the slider up to a point of it."""
-        return round((math.log10(x / self._low) if self._spacing == "log" else x - self._low) / self._step)
-
-    def _rounded(self, x: float) -> float:
-        """A number with no more digits than the slider tells apart, so that its text is exact."""
-        if self._whole:
-            x = round(x)
-        finest = 10**self._step - 1 if self._spacing == "log" else self._step / max(abs(self._low), abs(self._high))
-        digits = max(3, 1 + math.ceil(-math.log10(finest)))
-        x = units.parse(units.format(x, self._q.unit, digits), self._q.unit)
-        return min(max(float(round(x)) if self._whole else x, self._low), self._high)
+    def _typed_as_given(self, x: float) -> float:
+        return int(x) if self._integer and x.is_integer() else x
 
     def _slid(self, x: float) -> None:
         # a slider that is shown moves its start to the nearest of its steps by itself
-        if not self._quiet and self._place(x) != self._place(self._on_slider()):
-            rounded = self._rounded(x)
-            self._moved(int(rounded) if self._integer and self._whole else rounded)
+        if self._track and self._track.place(x) != self._track.place(self.value):
+            self._moved(self._typed_as_given(self._track.rounded(x, self._q.unit)))
 
     def _typed(self, text: str) -> None:
         if self._quiet or text == self.text:
@@ -314,7 +358,7 @@ class Number(Control):
         x = number(given, self._q)
         if self._integer and not self._q.theme and not x.is_integer():
             raise ValueRangeError(f"{self.name} must be a whole number, got {shown(given)}")
-        return int(x) if self._integer and x.is_integer() else x
+        return self._typed_as_given(x)
 
     @property
     def text(self) -> str:
@@ -322,44 +366,19 @@ class Number(Control):
 
     def _show(self) -> None:
         self.field.value = self.text
-        if self.slider:
-            self.slider.value = self._on_slider()
-
-
-def _range(q: Quantity, given: tuple[Any, ...]) -> tuple[float, float]:
-    if len(given) != 2:
-        raise ValueRangeError(f"{q.name}: a range has two ends, (low, high); got {shown(given)}")
-    low, high = (number(end, q) for end in given)
-    if not low < high < math.inf:
-        raise ValueRangeError(f"{q.name}: a range is (low, high) with low below a finite high; got {shown(given)}")
-    return low, high
-
-
-def _is_share(q: Quantity) -> bool:
-    """Whether a quantity has two ends; the core writes its largest number where it has none."""
-    return q.low > -_NO_END and q.high < _NO_END
-
-
-def _around(q: Quantity, x: float, *, whole: bool) -> tuple[float, float] | None:
-    """Where a slider that starts at a number goes: all that is valid, or some decades."""
-    if _is_share(q):
-        return q.low, q.high
-    if x == 0 or not math.isfinite(x):
-        return None
-    if x < 0:
-        return max(2 * x, q.low), 0.0
-    low, high = (units.parse(units.format(end, q.unit, 1), q.unit) for end in (x / _AROUND, x * _AROUND))
-    low = max(low, q.low, 1.0 if whole else 0.0)
-    return low, min(high, q.high)
+        if self.slider and self._track:
+            at = self._track.clipped(self.value)
+            self.slider.value = round(at) if self._track.spacing == "whole" else at
 
 
 def _label(text: str, told: str = "") -> Any:
     import ipywidgets
 
-    return ipywidgets.Label(text, tooltip=told or text, layout=ipywidgets.Layout(margin="0", flex="1 1 auto"))
+    words = f'<div title="{html.escape(told)}" style="line-height:1.3;padding:5px 0">{html.escape(text)}</div>'
+    return ipywidgets.HTML(words, layout=ipywidgets.Layout(margin="0 8px 0 0", flex="1 1 0", min_width="0"))
 
 
 def _card(*parts: Any) -> Any:
     import ipywidgets
 
-    return ipywidgets.VBox(list(parts), layout=ipywidgets.Layout(width="100%", padding="0 0 6px", overflow="visible"))
+    return ipywidgets.VBox(list(parts), layout=ipywidgets.Layout(width="100%", padding="0 0 8px", overflow="visible"))

@@ -108,7 +108,8 @@ class _Drawn:
 
 
 class _Picture(Protocol):
-    inputs: dict[str, Any]  # where it starts when nothing is given
+    @property
+    def inputs(self) -> dict[str, Any]: ...  # where it starts when nothing is given
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn: ...
 
@@ -218,7 +219,7 @@ def _image(figure: Figure, said: str, layout: _Layout) -> str:
     file = io.BytesIO()
     canvas = FigureCanvasAgg(figure)
     with layout.held(figure):
-        canvas.print_png(file, pil_kwargs={"compress_level": 1})
+        canvas.print_png(file, pil_kwargs={"compress_level": 1})  # type: ignore[no-untyped-call]
     width, height = (round(inches * _SHOWN_AT) for inches in figure.get_size_inches())
     source = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
     return (
@@ -232,7 +233,7 @@ def _large(numbers: Sequence[tuple[str, Any]]) -> str:
     told = []
     for name, x in numbers:
         q = lookup(name)
-        text = q.choices[int(x)] if q.choices else units.format(x, q.unit)
+        text = _draw.words(q.choices[int(x)]) if q.choices else units.format(x, q.unit)
         told.append(
             f'<div style="font-size:32px;line-height:1.3;font-weight:600">{html.escape(text)}</div>'
             f'<div style="line-height:1.4;margin-bottom:12px">{_draw.words(name)}: {html.escape(q.brief)}</div>'
@@ -405,9 +406,8 @@ class Explorer:
                 except RoofslateError as error:
                     mistake = error
             if mistake is not None:
-                self._trouble.value = (
-                    f'<div role="alert" style="color:{_draw.RED};line-height:1.4">{html.escape(str(mistake))}</div>'
-                )
+                look = f"color:var(--jp-error-color1, {_draw.RED});line-height:1.4;padding:4px 0"
+                self._trouble.value = f'<div role="alert" style="{look}">{html.escape(str(mistake))}</div>'
 
     def _draw(self, inputs: Mapping[str, Any]) -> _Drawn:
         drawn: _Drawn = self._context.run(self._picture.draw, inputs)
@@ -423,7 +423,7 @@ def _code_field(code: str) -> str:
     return (
         f'<textarea readonly rows="{rows}" aria-label="Code of this picture" title="Code of this picture" '
         'spellcheck="false" onclick="this.select()" style="width:100%;box-sizing:border-box;resize:vertical;'
-        "font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);line-height:1.4;"
+        "white-space:pre;font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);line-height:1.4;"
         "padding:6px 8px;border:1px solid var(--jp-border-color2, #bbb);background:var(--jp-layout-color2, #f5f5f5);"
         f'color:var(--jp-content-font-color1, #222)">{html.escape(code)}</textarea>'
     )

@@ -8,6 +8,7 @@ import io
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import time
@@ -180,15 +181,24 @@ def test_a_switch_is_a_check_box() -> None:
 
 def test_names_bear_their_units() -> None:
     explorer = rs.explore(
-        "cost_per_token", batch_size=64, context_length="8k", chip_price="3 USD/h", compute_efficiency=0.5, **CELL
+        "cost_per_token",
+        batch_size=64,
+        context_length="8k",
+        chip_price="3 USD/h",
+        compute_efficiency=0.5,
+        peak_flops="1 PFLOP/s",
+        chips=8,
+        **CELL,
     )
     said = {name: control.box.children[0] for name, control in explorer.controls.items()}
-    labels = {name: getattr(head, "children", [head])[0].value for name, head in said.items()}
+    labels = {name: re.sub("<.*?>", "", getattr(head, "children", [head])[0].value) for name, head in said.items()}
     assert labels == {
         "batch_size": "batch size (sequences)",
         "context_length": "context length (tokens)",
         "chip_price": "chip price (USD/s/chip)",
         "compute_efficiency": "compute efficiency",
+        "peak_flops": "peak FLOPS (FLOP/s/chip)",
+        "chips": "chips",
         "model": "model",
         "hardware": "hardware",
     }
@@ -393,7 +403,7 @@ def test_the_code_is_shown_and_follows() -> None:
 def test_numbers_are_written_large_with_their_units() -> None:
     explorer = rs.explore(["hbm_drain_time", "binding_term"], batch_size=64, context_length="8k", **CELL)
     assert explorer.figure is None
-    for text in ("23.25 ms", "HBM drain time: time to read the whole memory once", "weight_fetch"):
+    for text in ("23.25 ms", "HBM drain time: time to read the whole memory once", "weight fetch"):
         assert text in explorer._canvas.value
 
 
