@@ -423,7 +423,8 @@ def _code_field(code: str) -> str:
     return (
         f'<textarea readonly rows="{rows}" aria-label="Code of this picture" title="Code of this picture" '
         'spellcheck="false" onclick="this.select()" style="width:100%;box-sizing:border-box;resize:vertical;'
-        "white-space:pre;font-family:var(--jp-code-font-family, monospace);font-size:var(--jp-code-font-size, 13px);line-height:1.4;"
+        "white-space:pre;font-family:var(--jp-code-font-family, monospace);"
+        "font-size:var(--jp-code-font-size, 13px);line-height:1.4;"
         "padding:6px 8px;border:1px solid var(--jp-border-color2, #bbb);background:var(--jp-layout-color2, #f5f5f5);"
         f'color:var(--jp-content-font-color1, #222)">{html.escape(code)}</textarea>'
     )
