@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from roofslate.errors import RoofslateError, RoofslateWarning
     from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
     from roofslate.explanation import Explanation, explain
+    from roofslate.exploring import Explorer, explore
     from roofslate.folds import best, bounds, count, histogram, pareto, quantiles
     from roofslate.plotting import plot
     from roofslate.register import claims, inconsistencies
@@ -37,6 +38,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Comparison",
     "Explanation",
+    "Explorer",
     "Preset",
     "Quantity",
     "RoofslateError",
@@ -57,6 +59,7 @@ __all__ = [
     "errors",
     "evaluate",
     "explain",
+    "explore",
     "flashcards",
     "frame",
     "geomspace",
@@ -97,6 +100,7 @@ _HOMES = {
     "errors": ("RoofslateError", "RoofslateWarning"),
     "evaluation": ("clear_pool", "evaluate", "frame", "to_units", "value"),
     "explanation": ("Explanation", "explain"),
+    "exploring": ("Explorer", "explore"),
     "folds": ("best", "bounds", "count", "histogram", "pareto", "quantiles"),
     "plotting": ("plot",),
     "register": ("claims", "inconsistencies"),

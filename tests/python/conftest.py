@@ -1,5 +1,6 @@
-"""What the tests share: instruction sets, fresh interpreters, comparison by bits, a whole scenario, a scratch build."""
+"""What the tests share: instruction sets, fresh interpreters, comparison by bits, a scenario, a browser, a build."""
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -120,6 +121,27 @@ def whole_scenario():
         if q.bound and name in chosen and q.bound in chosen:
             chosen[name] = min(chosen[name], chosen[q.bound])
     return chosen
+
+
+def without(reason):
+    """Skip where a person has no browser; in continuous integration there is one."""
+    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser without a window."""
+    if importlib.util.find_spec("playwright") is None:
+        without("playwright is not installed: pip install playwright")
+    program = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+    if program is None:
+        without("no Chromium was found: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield opened
+        opened.close()
 
 
 ADDED = """

@@ -1,13 +1,10 @@
 """The report: whole, self-contained, readable, and every number in it the one that the package computes."""
 
 import base64
-import importlib.util
 import io
 import itertools
 import json
-import os
 import re
-import shutil
 import stat
 from html.parser import HTMLParser
 from pathlib import Path
@@ -374,27 +371,6 @@ def test_numbers_as_people_read_them():
 
 
 # ------------------------------------------------------------------------------------------------------- the browser
-
-
-def without(reason):
-    """Skip where a person has no browser; in continuous integration there is one."""
-    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A real browser without a window."""
-    if importlib.util.find_spec("playwright") is None:
-        without("playwright is not installed: pip install playwright")
-    program = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-    if program is None:
-        without("no Chromium was found: apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.mark.slow

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from roofslate import units
 from roofslate.charts import _draw
-from roofslate.errors import AxisError, ValueRangeError
+from roofslate.errors import AxisError, RoofslateError, ValueRangeError
 from roofslate.evaluation import evaluate, value
+from roofslate.inputs import PRESETS, parsed
 from roofslate.registry import entries
 
 if TYPE_CHECKING:
@@ -23,6 +26,9 @@ __all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "nu
 
 Data = Callable[..., "pd.DataFrame"]
 Draw = Callable[["Axes", "pd.DataFrame"], None]
+
+# Where one looks on: the inputs of every evaluation of the table that is made.
+_watched: ContextVar[list[Mapping[str, Any]] | None] = ContextVar("watched", default=None)
 
 
 class Chart:
@@ -42,6 +48,8 @@ class Chart:
         What it shows, in a line.
     size : tuple of float
         Width and height of a figure of its own, in inches.
+    inputs : dict
+        What moves the picture, with the lecture's values in base units.
     """
 
     def __init__(
@@ -98,6 +106,40 @@ class Chart:
         """
         return self._data(**inputs)
 
+    @functools.cached_property
+    def inputs(self) -> dict[str, Any]:
+        """The single numbers and words that move the picture, as the lecture's has them, in base units.
+
+        No chart lists what it takes. These are what its evaluations were given that, when it is given to the chart,
+        leaves the lecture's table as it is, and that changes it when it is another.
+        """
+        token = _watched.set([])
+        try:
+            lecture = self._data()
+            seen = [dict(_defaults(self._data)), *(_watched.get() or [])]
+        finally:
+            _watched.reset(token)
+        found: dict[str, Any] = {}
+        for name in dict.fromkeys(name for inputs in seen for name in inputs):
+            for x in dict.fromkeys(_plain(name, inputs[name]) for inputs in seen if name in inputs):
+                if x is not None and self._gives({**found, name: x}, lecture):
+                    found[name] = x
+                    break
+        # what is left has a say beside all the others
+        return {
+            name: x
+            for name, x in found.items()
+            if any(self._gives({**found, name: other}, lecture) is False for other in _neighbours(name, x))
+        }
+
+    def _gives(self, inputs: Mapping[str, Any], table: pd.DataFrame) -> bool | None:
+        """Whether inputs give just this table; None where they give none."""
+        try:
+            made = self._data(**inputs)
+        except RoofslateError:
+            return None
+        return made.equals(table) and repr(made.attrs) == repr(table.attrs)
+
     @property
     def paragraph(self) -> str:
         """What the report says about the chart, with its numbers computed."""
@@ -114,6 +156,33 @@ class Chart:
             return text
 
         return re.sub(r"\{(\w+)(?::(\d))?\}", written, self._paragraph)
+
+
+def _defaults(data: Data) -> Iterator[tuple[str, Any]]:
+    return ((p.name, p.default) for p in _keywords(data) if p.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+def _plain(name: str, x: Any) -> Any:
+    """One number in base units, or one word; None for anything else."""
+    known = entries().get(name)
+    if name in PRESETS or isinstance(x, bool) or (known and known.choices):
+        return x if isinstance(x, (str, bool)) else None
+    if known is None:
+        return x if isinstance(x, (int, float)) else None
+    if isinstance(x, str):
+        x = parsed(x, known)
+    if isinstance(x, int):
+        return x
+    return float(x) if isinstance(x, float) and math.isfinite(x) else None
+
+
+def _neighbours(name: str, x: Any) -> list[Any]:
+    """Other values of an input, one of which should make a difference."""
+    if isinstance(x, bool):
+        return [not x]
+    if isinstance(x, str):
+        return [word for word in (PRESETS.get(name) or entries()[name].choices) if word != x]
+    return [x + 1, x - 1] if isinstance(x, int) else [1.25 * x, 0.8 * x]
 
 
 def _keywords(data: Data) -> list[inspect.Parameter]:
@@ -160,14 +229,22 @@ def filled(inputs: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]])
     return {**lecture, **inputs}
 
 
+def _watch(inputs: Mapping[str, Any]) -> None:
+    watched = _watched.get()
+    if watched is not None:
+        watched.append(inputs)
+
+
 def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
     """Evaluate several quantities."""
+    _watch(inputs)
     found: Any = evaluate(outputs, **inputs)
     return found  # type: ignore[no-any-return]
 
 
 def number(output: str, **inputs: Any) -> float:
     """Evaluate one quantity at a point."""
+    _watch(inputs)
     try:
         return float(value(output, **inputs))
     except AxisError as error:

@@ -88,7 +88,7 @@ def cheapest_ways(
         later = {RECOMPUTE: number("tier_recompute_hold_time", **here)}
         for label in devices.keys() - order.keys():
             there = {f"slower_{name}": x for name, x in devices[label].items()}
-            later[label] = number("tier_switch_time", **here, **there)
+            later[label] = number("tier_switch_time", **{**here, **there})
         later = {label: t for label, t in later.items() if t < math.inf}
         if not later:
             break

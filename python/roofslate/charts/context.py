@@ -85,15 +85,15 @@ def _cost_vs_context(*, price_margin: float = 0.25, **inputs: Any) -> pd.DataFra
     times = dataset(["compute_time", "memory_time", "cost_per_token"], context_length=given, **inputs)
     # the cost of a pass that takes no longer than one of its terms
     for term in ("compute", "memory"):
-        cost = evaluate("cost_per_token", pass_time=times[f"{term}_time"], context_length=given, **inputs)
-        times[f"{term}_cost"] = cost
+        term_alone = {**inputs, "pass_time": times[f"{term}_time"], "context_length": given}
+        times[f"{term}_cost"] = evaluate("cost_per_token", **term_alone)
     free = {"context_length": 0, **inputs}
     marks = {
         "crossover_context": crossover,
         "long_context_threshold": threshold,
         "break_even": break_even,
         "compute_cost": number("recompute_cost", **inputs),
-        "intercept_cost": number("cost_per_token", pass_time=number("memory_time", **free), **free),
+        "intercept_cost": number("cost_per_token", **{**free, "pass_time": number("memory_time", **free)}),
         "weight_fetch_ratio": number("memory_compute_ratio", **free),
         "price_margin": number("price_margin", **inputs),
         "long_context_premium": number("long_context_premium", **inputs),

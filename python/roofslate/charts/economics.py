@@ -35,7 +35,8 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
     times = dataset([*(f"{term}_time" for term in _TERMS), "cost_per_token"], batch_size=given, **inputs)
     # the cost of a pass that takes no longer than one of its terms
     for term in _TERMS:
-        times[f"{term}_cost"] = evaluate("cost_per_token", pass_time=times[f"{term}_time"], batch_size=given, **inputs)
+        term_alone = {**inputs, "pass_time": times[f"{term}_time"], "batch_size": given}
+        times[f"{term}_cost"] = evaluate("cost_per_token", **term_alone)
     found = times[["cost_per_token", *(f"{term}_cost" for term in _TERMS)]]
     default = crossing if math.isfinite(crossing) else most
     at_default = {**inputs, "batch_size": default}

@@ -68,7 +68,7 @@ def _read_list(prices: Preset, inputs: dict[str, Any], chip: dict[str, Any]) -> 
         tried = [row["kv_bytes_from_kink"]]
         if chip:
             bare = {name: x for name, x in asked.items() if name not in _FORMATTED}
-            tried = [number("kv_bytes_from_kink", **bare, **chip, weight_format=form) for form in _FORMATS]
+            tried = [number("kv_bytes_from_kink", **{**chip, **bare, "weight_format": form}) for form in _FORMATS]
         row |= {"least_kv_bytes": min(tried), "most_kv_bytes": max(tried)}
     source = "cache_storage_price" if "cache_storage_price" in prices.values else "implied_storage_price"
     if source in prices.values or {"cache_write_price", "long_cache_write_price"} <= set(prices.values):

@@ -325,7 +325,7 @@ def _activation_memory(**inputs: Any) -> pd.DataFrame:
     marks = {name: number(name, **inputs) for name in ("layers", "activation_bytes")}
     undone = {**inputs, "activation_policy": "reversible"}
     marks["reversible_bytes"] = number("activation_bytes", **undone)
-    marks["recomputation_factor"] = number("recomputation_factor", flops_per_parameter_token=2, **undone)
+    marks["recomputation_factor"] = number("recomputation_factor", **{"flops_per_parameter_token": 2, **undone})
     held = np.unique(np.linspace(1, layers, min(int(layers), _MOST_STEPS)).round())
     there = dataset(["activation_bytes"], **{**inputs, "layers": held})["activation_bytes"].to_numpy()
     step = np.concatenate([held - 1, 2 * layers - held[::-1]])
