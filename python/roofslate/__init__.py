@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
     from roofslate.explanation import Explanation, explain
     from roofslate.folds import best, bounds, count, histogram, pareto, quantiles
+    from roofslate.inference import Inference
+    from roofslate.inferring import infer
     from roofslate.plotting import plot
     from roofslate.register import claims, inconsistencies
     from roofslate.registry import Quantity, quantities, quantity
@@ -37,6 +39,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Comparison",
     "Explanation",
+    "Inference",
     "Preset",
     "Quantity",
     "RoofslateError",
@@ -64,6 +67,7 @@ __all__ = [
     "hardware",
     "histogram",
     "inconsistencies",
+    "infer",
     "lecture",
     "linspace",
     "load_presets",
@@ -98,6 +102,8 @@ _HOMES = {
     "evaluation": ("clear_pool", "evaluate", "frame", "to_units", "value"),
     "explanation": ("Explanation", "explain"),
     "folds": ("best", "bounds", "count", "histogram", "pareto", "quantiles"),
+    "inference": ("Inference",),
+    "inferring": ("infer",),
     "plotting": ("plot",),
     "register": ("claims", "inconsistencies"),
     "registry": ("Quantity", "quantities", "quantity"),
