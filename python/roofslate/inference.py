@@ -316,7 +316,7 @@ class Inference:
                 high = max(high, *(2 * x.high for _, x in drawn if math.isfinite(x.high)))
             for y, (name, x) in enumerate(drawn):
                 left = max(x.low, low)
-                ax.plot([left, x.high], [y, y], color="#0072B2", linewidth=5, solid_capstyle="butt", label=name)
+                ax.plot([left, x.high], [y, y], color="#0072B2", linestyle="-", linewidth=5, solid_capstyle="butt", label=name)
                 ax.plot([x.nominal or left], [y], "o", color=_draw.INK, markersize=5)
             if kv.verdict == "interval":
                 ax.axvspan(kv.low, kv.high, color="#F0B27A", alpha=0.5, zorder=0, label="verdict")
@@ -328,8 +328,7 @@ class Inference:
             ax.tick_params(axis="y", length=0)
             ax.set_xlabel("cache of a token")
             _draw.scale_ticks(ax.xaxis, "byte")
-            said = _interval_text(kv) if kv.verdict == "interval" else kv.verdict
-            _draw.title(ax, f"{self.tariff.name}: {said.replace('$', chr(92) + '$')}")
+            _draw.title(ax, self.tariff.name)
         return ax
 
 
@@ -367,7 +366,7 @@ def _published() -> list[dict[str, Any]]:
     """Caches of the models of the catalog whose shape is known."""
     rows = []
     for name, preset in models.items():
-        if "layers" not in preset.values:
+        if "layers" not in preset.values or "kv_bytes_per_token" in preset.values:  # stated, as in the lecture
             continue
         try:
             x = float(value("kv_bytes_per_token", model=preset))

@@ -134,13 +134,14 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
     _price_map,
     title="What price lists give away, and what could be behind it",
     paragraph=(
-        "Each list run backwards, for {active_parameters} active weights and with room for what nobody publishes: how "
-        "items are marked up, how contexts are spread. The step of answers beyond the threshold tells {least_step_kv_bytes} to "
-        "{most_step_kv_bytes} a token where a list has one, in the middle of the ranges; the price of keeping a token, were it kept in HBM and marked up as a "
-        "prompt is, {least_kept_kv_bytes} to {most_kept_kv_bytes}. They need not agree, and they do. A kink at the threshold, {kv_bytes_from_kink}, is "
-        "excluded by the price of answers, {least_decode_cost_ratio:2} to {most_decode_cost_ratio:2} times that of prompts: the hollow marks are "
-        "what the lecture reads. Published models keep {least_published} to {most_published}; the one cache for all layers that the "
-        "lecture supposes, {supposed_kv_bytes}."
+        "Each list is run backwards, for {active_parameters} active weights, with room for what nobody publishes: how items "
+        "are marked up, how contexts are spread. Of the middles of the intervals, the step of answers beyond the "
+        "threshold tells {least_step_kv_bytes} to {most_step_kv_bytes}, where a list has one; the price of keeping a token "
+        "in HBM, marked up like a prompt, {least_kept_kv_bytes} to {most_kept_kv_bytes}. These two readings share no "
+        "price but that of prompts, and most intervals overlap, whatever the size of the model. The lecture's own "
+        "reading, a kink at the threshold (hollow), {kv_bytes_from_kink}, is excluded by answers that cost "
+        "{least_decode_cost_ratio:2} to {most_decode_cost_ratio:2} times a prompt. Published models keep {least_published} "
+        "to {most_published}; the one cache for all layers that the lecture supposes, {supposed_kv_bytes}."
     ),
     chapter=6,
     size=(7.4, 6.6),
@@ -297,7 +298,7 @@ def _legend(ax: Axes, table: pd.DataFrame, size: float) -> None:
         "published": Line2D([], [], marker="s", color=_PUBLISHED, **small),
         "supposed in the lecture": Line2D([], [], marker="s", **_SUPPOSED, **small),
     }
-    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.02, 0.06), "frameon": False}
+    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.02, 0.085), "frameon": False}
     made = ax.legend(list(entries.values()), list(entries), fontsize=size - 0.5, title="cache of a token", **place)
     made.get_title().set(fontsize=size - 0.5, weight="bold")
     until = [name.partition(" until ")[2] for _, name in table.index if " until " in name]
