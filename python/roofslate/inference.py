@@ -11,11 +11,12 @@ from roofslate import units
 from roofslate.catalogs import models
 from roofslate.errors import MissingInput
 from roofslate.evaluation import evaluate, value
-from roofslate.tariffs import Tariff
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from roofslate.tariffs import Tariff
 
 __all__ = ["Assumption", "Contradiction", "Inference", "Interval", "Relation", "Tier", "Verdict"]
 
@@ -247,7 +248,10 @@ class Inference:
     # --- showing
 
     def _lines(self) -> list[tuple[str, str, str, str]]:
-        return [(v.what, _interval_text(v), f"({_number(v.nominal, v.unit)})" if v.verdict == "interval" else "", v.why) for v in self._verdicts]
+        return [
+            (v.what, _interval_text(v), f"({_number(v.nominal, v.unit)})" if v.verdict == "interval" else "", v.why)
+            for v in self._verdicts
+        ]
 
     def __str__(self) -> str:
         import textwrap
@@ -316,7 +320,15 @@ class Inference:
                 high = max(high, *(2 * x.high for _, x in drawn if math.isfinite(x.high)))
             for y, (name, x) in enumerate(drawn):
                 left = max(x.low, low)
-                ax.plot([left, x.high], [y, y], color="#0072B2", linestyle="-", linewidth=5, solid_capstyle="butt", label=name)
+                ax.plot(
+                    [left, x.high],
+                    [y, y],
+                    color="#0072B2",
+                    linestyle="-",
+                    linewidth=5,
+                    solid_capstyle="butt",
+                    label=name,
+                )
                 ax.plot([x.nominal or left], [y], "o", color=_draw.INK, markersize=5)
             if kv.verdict == "interval":
                 ax.axvspan(kv.low, kv.high, color="#F0B27A", alpha=0.5, zorder=0, label="verdict")
@@ -342,9 +354,20 @@ def _shapes() -> list[dict[str, Any]]:
     """Caches of sensible shapes, computed at once."""
     own = sorted({n // k for n in _LAYERS for k in _SHARING if n % k == 0})
     heads = evaluate(
-        "kv_bytes_from_architecture", layers=own, kv_heads=list(_HEADS), head_size=list(_HEAD_SIZES), kv_format=list(_FORMATS)
+        "kv_bytes_from_architecture",
+        layers=own,
+        kv_heads=list(_HEADS),
+        head_size=list(_HEAD_SIZES),
+        kv_format=list(_FORMATS),
     )
-    latent = evaluate("kv_bytes_from_architecture", layers=own, kv_heads=1, head_size=1, kv_latent_size=list(_LATENTS), kv_format=list(_FORMATS))
+    latent = evaluate(
+        "kv_bytes_from_architecture",
+        layers=own,
+        kv_heads=1,
+        head_size=1,
+        kv_latent_size=list(_LATENTS),
+        kv_format=list(_FORMATS),
+    )
     whole, thin = (found.transpose("layers", ..., "kv_format").to_numpy() for found in (heads, latent))
     rows = []
     for layers in _LAYERS:
@@ -372,7 +395,11 @@ def _published() -> list[dict[str, Any]]:
             x = float(value("kv_bytes_per_token", model=preset))
         except MissingInput:
             continue
-        known = {n: preset.values[n] for n in ("layers", "kv_heads", "head_size", "kv_latent_size", "kv_format") if n in preset.values}
+        known = {
+            n: preset.values[n]
+            for n in ("layers", "kv_heads", "head_size", "kv_latent_size", "kv_format")
+            if n in preset.values
+        }
         rows.append({"kind": "published", "name": name, "sharing": 1, **known, "kv_bytes_per_token": x})
     return rows
 

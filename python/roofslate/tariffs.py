@@ -1,4 +1,4 @@
-"""Price lists as `infer` takes them: a preset, its name, or prices by name; whatever is wrong is named before any work."""
+"""Price lists as `infer` takes them: a preset, its name, or prices by name; what is wrong is named before any work."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def read_tariff(prices: Any) -> Tariff:
             raise PresetError(f"prices: {prices.name!r} is a {prices.kind} preset, not a list of API prices")
         name, origin = prices.name, next(iter(prices.facts.values())).origin
         given: Mapping[Any, Any] = prices.values
-    elif isinstance(prices, Mapping) or hasattr(prices, "to_dict") and getattr(prices, "ndim", 0) == 1:
+    elif isinstance(prices, Mapping) or (hasattr(prices, "to_dict") and getattr(prices, "ndim", 0) == 1):
         name, origin = str(getattr(prices, "name", None) or "prices"), "given"
         given = prices if isinstance(prices, Mapping) else prices.to_dict()
     else:

@@ -407,7 +407,9 @@ def test_price_map_follows_chips_and_models() -> None:
     one = charts.price_map.data(**board, **asked).loc[at]
     assert one["kv_bytes_from_kink"] == pytest.approx(889, rel=1e-3)
     sure = charts.price_map.data(relative_markup=1, rounding=0.0, **asked).loc[at]
-    assert sure["verdict"] == "contradiction"  # keeping is dearer than the step of answers tells, if both are marked up alike
+    assert (
+        sure["verdict"] == "contradiction"
+    )  # keeping is dearer than the step of answers tells, if both are marked up alike
     assert "contradiction" in words(charts.price_map(relative_markup=1, rounding=0.0, **asked).child_axes[0])
     dense = charts.price_map(lists=["DeepSeek-V3"], chip_price="$3/h")
     assert not dense.child_axes[2].axison  # this list says nothing about keeping

@@ -1,4 +1,4 @@
-"""Price lists run backwards: the lecture's reading, lists of known deployments, every vendor's list, and what is refused."""
+"""Price lists run backwards: the lecture's reading, lists of known deployments, all vendors' lists, and what is refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VENDORS = [name for name in rs.api_prices if name != "lecture"]
 LIST = {"input": "$5/Mtok", "output": "$25/Mtok"}
 HOUR = 1e6 * 3600  # dollars a token and second in those a million tokens and hour
 
-# --------------------------------------------------------------------------------------------- lists of known deployments
+# ------------------------------------------------------------------------------------------- lists of known deployments
 
 # Where what infer does not know may lie: the ranges that it states. The generator draws from them, and shares nothing
 # with it but the storage tiers' data.
@@ -94,14 +94,16 @@ class Deployment:
             prices["cache_storage"] = self.hold
         else:
             fixed = prices["input"] * chance.uniform(1, 1.2)
-            prices |= {f"cache_write_{name}": fixed + seconds * self.hold for name, seconds in (("5m", 300), ("1h", 3600))}
+            prices |= {
+                f"cache_write_{name}": fixed + seconds * self.hold for name, seconds in (("5m", 300), ("1h", 3600))
+            }
         rounded = {name: x * chance.uniform(1 / LISTED, LISTED) for name, x in prices.items()}
         self.prices = {name: float(f"{x:.2e}") for name, x in rounded.items()}  # three digits, as lists have them
         self.prices["long_context_threshold"] = threshold
 
     @property
     def known(self) -> dict[str, Any]:
-        """What the reader of the list is told: the model's size and the machine, and how well arithmetic is used, roughly."""
+        """What the reader of the list is told: model and machine, and roughly how well arithmetic is used."""
         return {
             "active_parameters": self.active,
             "weight_bytes": self.weight_bytes,
@@ -142,7 +144,7 @@ def test_intervals_hold_the_truth_of_1000_known_deployments() -> None:
     assert min(medians.values()) > 1.02, "what nobody knows must show"
 
 
-# ------------------------------------------------------------------------------------------------- the lecture's reading
+# ------------------------------------------------------------------------------------------------ the lecture's reading
 
 
 def test_the_lectures_reading_follows_from_its_inputs() -> None:
@@ -187,7 +189,7 @@ def test_a_batch_without_end_leaves_the_kink_alone() -> None:
     assert "I11" not in found.contradictions.index
 
 
-# -------------------------------------------------------------------------------------------------------- contradictions
+# ------------------------------------------------------------------------------------------------------- contradictions
 
 
 def test_compute_bound_contexts_and_dear_answers_exclude_each_other() -> None:
@@ -255,7 +257,7 @@ def test_what_is_lacking_is_said() -> None:
     assert rs.infer("Claude Opus 4.5", tiers="HBM")["kv_bytes_per_token"].verdict == "interval"
 
 
-# ------------------------------------------------------------------------------------------------------- every vendor row
+# ----------------------------------------------------------------------------------------------------- every vendor row
 
 
 @pytest.mark.parametrize("name", VENDORS)
@@ -263,9 +265,13 @@ def test_every_list_gives_verdicts(name: str) -> None:
     found = rs.infer(name)
     table = found.verdicts
     assert set(table["verdict"]) <= {"interval", "contradiction", "not determined"}
-    assert {"kv_bytes_per_token", "decode_cost_ratio", "batch_over_balance_batch", "hold_price", "tier_drain_time"} <= set(
-        table.index
-    )
+    assert {
+        "kv_bytes_per_token",
+        "decode_cost_ratio",
+        "batch_over_balance_batch",
+        "hold_price",
+        "tier_drain_time",
+    } <= set(table.index)
     told = table[table["verdict"] == "interval"]
     assert (told["low"] <= told["nominal"]).all()
     assert (told["nominal"] <= told["high"]).all()
@@ -313,7 +319,7 @@ def test_the_catalog_holds_the_collected_lists() -> None:
         assert len(prices) == sum(f"{key}_price" in values for key in names), name
 
 
-# --------------------------------------------------------------------------------------------------------------- results
+# -------------------------------------------------------------------------------------------------------------- results
 
 
 def test_forms_of_a_list_are_the_same() -> None:
@@ -341,9 +347,14 @@ def test_everything_that_is_assumed_is_listed_with_its_source() -> None:
     table = found.assumptions
     assert (table["source"].str.len() > 5).all()
     assert not table["given"].any()
-    assert {"active_parameters", "relative_markup", "traffic_exponent", "threshold_alignment", "chip_price", "rounding"} <= set(
-        table.index
-    )
+    assert {
+        "active_parameters",
+        "relative_markup",
+        "traffic_exponent",
+        "threshold_alignment",
+        "chip_price",
+        "rounding",
+    } <= set(table.index)
     given = rs.infer(OPUS, active_parameters=(50e9, 200e9), hardware="H100").assumptions
     assert given.loc["active_parameters", ["low", "high", "given"]].tolist() == [50e9, 200e9, True]
     assert "H100" in given.loc["hbm_bandwidth", "source"]
@@ -403,7 +414,7 @@ def test_the_picture_shows_the_intervals() -> None:
     pyplot.close("all")
 
 
-# ------------------------------------------------------------------------------------------------------------- bad input
+# ------------------------------------------------------------------------------------------------------------ bad input
 
 BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ({"input": "$5/Mtok"}, {}, MissingInput, "needs 'output_price'.*it has input_price"),
@@ -422,7 +433,13 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     ({**LIST, "long_context_threshold": "2M"}, {}, ValueRangeError, "below longest_context.*reversed"),
     ({**LIST, "long_context_threshold": 500}, {}, ValueRangeError, "above shortest_context.*reversed"),
     (
-        {**LIST, "cache_write_price": 6e-6, "cache_write_time": "1 h", "long_cache_write_price": 9e-6, "long_cache_write_time": "5 min"},
+        {
+            **LIST,
+            "cache_write_price": 6e-6,
+            "cache_write_time": "1 h",
+            "long_cache_write_price": 9e-6,
+            "long_cache_write_time": "5 min",
+        },
         {},
         ValueRangeError,
         "longer than cache_write_time.*reversed",
@@ -449,6 +466,8 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("prices", "inputs", "error", "said"), BAD, ids=range(len(BAD)))
-def test_what_is_wrong_is_named_before_any_work(prices: Any, inputs: dict[str, Any], error: type[Exception], said: str) -> None:
+def test_what_is_wrong_is_named_before_any_work(
+    prices: Any, inputs: dict[str, Any], error: type[Exception], said: str
+) -> None:
     with pytest.raises(error, match=said):
         rs.infer(prices, **inputs)

@@ -112,7 +112,7 @@ def _price_map(*, lists: Any = None, architectures: Any = _ARCHITECTURES, **inpu
 def _size_behind(prices: Preset, inputs: dict[str, Any]) -> float:
     """Active weights that all lists are read with."""
     assumed = infer(prices, **inputs).assumptions
-    return float(assumed.loc["active_parameters", "nominal"])
+    return float(str(assumed.loc["active_parameters", "nominal"]))
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
@@ -134,14 +134,15 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
     _price_map,
     title="What price lists give away, and what could be behind it",
     paragraph=(
-        "Each list is run backwards, for {active_parameters} active weights, with room for what nobody publishes: how items "
-        "are marked up, how contexts are spread. Of the middles of the intervals, the step of answers beyond the "
-        "threshold tells {least_step_kv_bytes} to {most_step_kv_bytes}, where a list has one; the price of keeping a token "
-        "in HBM, marked up like a prompt, {least_kept_kv_bytes} to {most_kept_kv_bytes}. These two readings share no "
-        "price but that of prompts, and most intervals overlap, whatever the size of the model. The lecture's own "
+        "Each list is run backwards, for {active_parameters} active weights, with room for what nobody publishes: how "
+        "items are marked up, how contexts are spread. Of the middles of the intervals, the step of answers beyond the "
+        "threshold tells {least_step_kv_bytes} to {most_step_kv_bytes}, where a list has one; the price of keeping a "
+        "token in HBM, marked up like a prompt, {least_kept_kv_bytes} to {most_kept_kv_bytes}. These two readings "
+        "share no price but that of prompts, and most intervals overlap, whatever the size of the model. The lecture's own "
         "reading, a kink at the threshold (hollow), {kv_bytes_from_kink}, is excluded by answers that cost "
-        "{least_decode_cost_ratio:2} to {most_decode_cost_ratio:2} times a prompt. Published models keep {least_published} "
-        "to {most_published}; the one cache for all layers that the lecture supposes, {supposed_kv_bytes}."
+        "{least_decode_cost_ratio:2} to {most_decode_cost_ratio:2} times a prompt. Published models keep "
+        "{least_published} to {most_published}; the one cache for all layers that the lecture supposes, "
+        "{supposed_kv_bytes}."
     ),
     chapter=6,
     size=(7.4, 6.6),
