@@ -1,4 +1,4 @@
-"""Price lists run backwards: the lecture's reading, lists of known deployments, all vendors' lists, and what is refused."""
+"""Price lists run backwards: the lecture's reading, known deployments, all vendors' lists, and what is refused."""
 
 from __future__ import annotations
 
