@@ -176,6 +176,18 @@ def test_the_lectures_own_list() -> None:
     assert "second price of a write" in found["hold_price"].why
 
 
+def test_a_threshold_below_the_kink_has_cheap_contexts_beyond_it() -> None:
+    """The second tier starts at 200k and the kink lies at 250k: some of its calls are bound by arithmetic."""
+    slope, weights = (1 - 0.3) / 250e3, 0.3
+    beyond = mean_cost(weights, slope, 1, 200e3, 1e6)
+    prices = {"input": 5e-6, "output": 5e-6, "long_output": 5e-6 * beyond, "long_context_threshold": 200e3}
+    exact = {"relative_markup": 1, "rounding": 0.0, "traffic_exponent": 1, "threshold_alignment": 0.8}
+    kv = rs.infer(prices, **exact)["kv_bytes_per_token"]
+    assert kv.low < 100e9 / 300 * slope * 0.999
+    assert kv.high > 100e9 / 300 * slope * 1.001
+    assert kv.high / kv.low < 1.5
+
+
 def test_a_batch_without_end_leaves_the_kink_alone() -> None:
     """With the weights neglected, as in the lecture, and a list that has a kink, the kink decides."""
     prices = {"input": 5e-6, "output": 5e-6, "long_output": 7.5e-6, "long_context_threshold": 200e3}
