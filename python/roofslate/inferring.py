@@ -106,7 +106,7 @@ def infer(
     >>> import roofslate as rs
     >>> found = rs.infer({"input": "$5/Mtok", "output": "$25/Mtok"})
     >>> found.verdicts.loc["decode_cost_ratio", ["low", "nominal", "high"]].astype(float).round(2).tolist()
-    [3.2, 5.0, 7.81]
+    [3.2, 5.0, 7.8]
     >>> found.verdicts.loc["kv_bytes_per_token", "verdict"]
     'not determined'
     """
