@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from roofslate.explanation import Explanation, explain
     from roofslate.exploring import Explorer, explore
     from roofslate.folds import best, bounds, count, histogram, pareto, quantiles
+    from roofslate.inference import Inference
+    from roofslate.inferring import infer
     from roofslate.plotting import plot
     from roofslate.register import claims, inconsistencies
     from roofslate.registry import Quantity, quantities, quantity
@@ -39,6 +41,7 @@ __all__ = [
     "Comparison",
     "Explanation",
     "Explorer",
+    "Inference",
     "Preset",
     "Quantity",
     "RoofslateError",
@@ -67,6 +70,7 @@ __all__ = [
     "hardware",
     "histogram",
     "inconsistencies",
+    "infer",
     "lecture",
     "linspace",
     "load_presets",
@@ -102,6 +106,8 @@ _HOMES = {
     "explanation": ("Explanation", "explain"),
     "exploring": ("Explorer", "explore"),
     "folds": ("best", "bounds", "count", "histogram", "pareto", "quantiles"),
+    "inference": ("Inference",),
+    "inferring": ("infer",),
     "plotting": ("plot",),
     "register": ("claims", "inconsistencies"),
     "registry": ("Quantity", "quantities", "quantity"),

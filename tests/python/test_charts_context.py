@@ -325,17 +325,24 @@ def test_price_map_reads_the_lists() -> None:
     lists = table.loc["prices"]
     lecture, gemini = lists.loc["lecture"], lists.loc["Gemini 3.1 Pro"]
     assert lecture["kv_bytes_from_kink"] == pytest.approx(1667, rel=5e-3)
-    assert (lecture["least_kv_bytes"], lecture["most_kv_bytes"]) == pytest.approx((889, 3556), rel=1e-3)
-    assert lecture["batch_from_prices"] == pytest.approx(480)
-    assert gemini["output_input_ratio"] == pytest.approx(6)
-    assert gemini["kv_bytes_from_storage_price"] == pytest.approx(432e3)
-    assert gemini["hold_price_source"] == "cache_storage_price"
+    assert lecture["middle_decode_cost_ratio"] == pytest.approx(5)
+    assert math.isnan(lecture["middle_hold_price"])
+    assert gemini["middle_decode_cost_ratio"] == pytest.approx(6)
     hour = 1e6 * 3600
-    assert gemini["hold_price"] * hour == pytest.approx(4.5)
+    assert gemini["middle_hold_price"] * hour == pytest.approx(4.5)
     claude = lists.loc["Claude Opus 5"]
-    assert claude["hold_price"] * hour == pytest.approx(4.09, rel=1e-3)
-    assert claude["hold_price_source"] == "implied_storage_price"
+    assert claude["middle_hold_price"] * hour == pytest.approx(4.09, rel=1e-3)
     assert math.isnan(claude["kv_bytes_from_kink"])  # it has no second tier
+    assert claude["verdict"] == "not determined"
+    # kept in HBM and marked up like a prompt: 393 kB of HBM's rent over what a prompt's price is over its cost, 216
+    assert claude["middle_kept_kv_bytes"] == pytest.approx(393e3 / 216, rel=2e-3)
+    for name in rs.api_prices:
+        found = rs.infer(name)
+        if name in lists.index:
+            row = lists.loc[name]
+            assert row["verdict"] == found["kv_bytes_per_token"].verdict
+            assert row["least_kv_bytes"] == pytest.approx(found["kv_bytes_per_token"].low, nan_ok=True)
+            assert row["most_decode_cost_ratio"] == found["decode_cost_ratio"].high
     assert table.loc[("published", "DeepSeek-V3"), "kv_bytes_per_token"] == 70_272
     assert table.loc[("published", "Llama-3.1-70B"), "kv_bytes_per_token"] == 327_680
     assert table.loc[("supposed", "one cache, 8 heads"), "kv_bytes_per_token"] == 2048
@@ -355,24 +362,33 @@ def test_price_map_shows_every_list_once() -> None:
     assert named.loc["prices"].index.tolist() == ["Claude Opus 4.5", "Claude Opus 4.6"]
 
 
+def stretches(ax: Any, label: str) -> np.ndarray:
+    (drawn,) = [made for made in ax.collections if made.get_label() == label]
+    return np.array([segment[:, 0] for segment in drawn.get_segments() if np.ndim(segment) == 2])
+
+
 def test_price_map_draws_its_data() -> None:
     ax = charts.price_map()
     table = charts.price_map.data()
     lists = table.loc["prices"]
     left, ratio, hold = ax.child_axes
     assert points(left, "kv_bytes_from_kink")[0] == pytest.approx(lists["kv_bytes_from_kink"].to_numpy(), nan_ok=True)
-    kept = lists["kv_bytes_from_storage_price"].to_numpy()
-    assert points(left, "kv_bytes_from_storage_price")[0] == pytest.approx(kept, nan_ok=True)
-    assert points(ratio, "output_input_ratio")[0] == pytest.approx(lists["output_input_ratio"].to_numpy())
-    assert points(hold, "hold_price")[0] == pytest.approx(lists["hold_price"].to_numpy(), nan_ok=True)
+    for name in ("step_kv_bytes", "kept_kv_bytes"):
+        ends = lists[[f"least_{name}", f"most_{name}"]].dropna().to_numpy()
+        assert len(ends) > 5
+        assert stretches(left, name) == pytest.approx(ends)
+    middles = lists["middle_decode_cost_ratio"].to_numpy()
+    assert points(ratio, "decode_cost_ratio")[0] == pytest.approx(middles)
+    kept = lists["middle_hold_price"].to_numpy()
+    assert points(hold, "hold_price")[0] == pytest.approx(kept, nan_ok=True)
     published = table.loc["published", "kv_bytes_per_token"].to_numpy()
     assert points(left, "kv_bytes_per_token")[0] == pytest.approx(published)
     assert point(left, "supposed")[0] == 2048
     (band,) = [patch for patch in left.patches if patch.get_label() == "published"]
     assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((published.min(), published.max()))
     assert left.get_xscale() == "log"
-    assert {"1.67 kB", "432 kB", "70.3 kB", "2.05 kB"} <= set(words(left).splitlines())
-    assert "5 ×: 480" in words(ratio)
+    assert {"1.1 kB to 3 kB", "70.3 kB", "2.05 kB"} <= set(words(left).splitlines())
+    assert "5 ×" in words(ratio)
     assert "$4.09" in words(hold)
     assert "$10" in ticks(hold.xaxis)
     assert "* until 2026-03-12" in words(ax)
@@ -380,22 +396,27 @@ def test_price_map_draws_its_data() -> None:
 
 def test_price_map_follows_chips_and_models() -> None:
     asked: dict[str, Any] = {"lists": "Gemini 3.1 Pro", "architectures": "Kimi-K2"}
-    row = charts.price_map.data(hardware="H100", **asked).loc[("prices", "Gemini 3.1 Pro")]
+    at = ("prices", "Gemini 3.1 Pro")
+    row = charts.price_map.data(hardware="H100", **asked).loc[at]
     assert row["kv_bytes_from_kink"] == pytest.approx(1693, rel=1e-3)
-    assert row["kv_bytes_from_storage_price"] == pytest.approx(432e3 * 80 / 192)
-    small = charts.price_map.data(active_parameters=10e9, **asked).loc[("prices", "Gemini 3.1 Pro")]
-    assert small["kv_bytes_from_kink"] == pytest.approx(166.7, rel=1e-3)
-    weights = charts.price_map.data(weight_fetch_ratio=1 / 3, **asked).loc[("prices", "Gemini 3.1 Pro")]
-    assert weights["kv_bytes_from_kink"] == pytest.approx(1111, rel=1e-3)
+    base = charts.price_map.data(**asked).loc[at]
+    small = charts.price_map.data(active_parameters=10e9, **asked).loc[at]
+    for name in ("kv_bytes_from_kink", "middle_step_kv_bytes", "middle_kept_kv_bytes"):
+        assert small[name] == pytest.approx(base[name] / 10, rel=1e-9)
     board: dict[str, Any] = {"peak_flops": "4.5 PMAC/s", "hbm_bandwidth": "8 TB/s", "weight_format": "fp4"}
-    one = charts.price_map.data(**board, **asked).loc[("prices", "Gemini 3.1 Pro")]
-    assert one["kv_bytes_from_kink"] == one["least_kv_bytes"] == one["most_kv_bytes"] == pytest.approx(889, rel=1e-3)
+    one = charts.price_map.data(**board, **asked).loc[at]
+    assert one["kv_bytes_from_kink"] == pytest.approx(889, rel=1e-3)
+    sure = charts.price_map.data(relative_markup=1, rounding=0.0, **asked).loc[at]
+    assert (
+        sure["verdict"] == "contradiction"
+    )  # keeping is dearer than the step of answers tells, if both are marked up alike
+    assert "contradiction" in words(charts.price_map(relative_markup=1, rounding=0.0, **asked).child_axes[0])
     dense = charts.price_map(lists=["DeepSeek-V3"], chip_price="$3/h")
     assert not dense.child_axes[2].axison  # this list says nothing about keeping
     assert row_names(dense)[0] == "DeepSeek-V3"
     mine = rs.Preset("mine", "api_prices", rs.api_prices["GPT-5"].facts)
     own = charts.price_map.data(lists=[mine])
-    assert own.loc[("prices", "mine"), "batch_from_prices"] == pytest.approx(300)
+    assert own.loc[("prices", "mine"), "middle_decode_cost_ratio"] == pytest.approx(8)
 
 
 def test_price_map_names_what_is_wrong() -> None:

@@ -710,6 +710,15 @@ def test_bounds_of_what_takes_each_input_once_are_reached(inputs, name):
         assert rs.bounds(name, **inputs) == (values.min(), values.max())
 
 
+def test_bounds_see_which_side_of_a_condition_is_taken():
+    """A balance that is reached all over its range is bounded without the infinity that stands for never."""
+    known = {"output_input_ratio": (3, 8), "context_length": (1e3, 1e5), "balance_batch": 2400}
+    assert rs.bounds("batch_from_prices", balance_context=(1e5, 2e5), **known)[1] == 2400 / (3 - 1)
+    assert rs.bounds("batch_from_prices", balance_context=(3e4, 2e5), **known)[1] == np.inf  # where it may not be
+    never = {**known, "context_length": (9e5, 1e6)}
+    assert rs.bounds("batch_from_prices", balance_context=1e5, **never) == (np.inf, np.inf)
+
+
 def test_bounds_of_a_time_are_reached(decode, bits):
     ranges = {"batch_size": (1.0, 4096.0), "context_length": (100.0, 1e5), "chips": (8.0, 72.0)}
     grid = {**decode, **{name: np.linspace(*ends, 9) for name, ends in ranges.items()}}

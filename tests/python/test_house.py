@@ -175,6 +175,8 @@ CONTAINED = {
     ("weight_cost_factor", "weight_fetch_ratio_from_batch"): "tokens of a pass decide it; a batch need not be known",
     ("kv_bytes_from_kink", "ridge_point"): "the lecture gives the balance of tokens, the chip behind it is not known",
     ("kv_bytes_from_kink", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
+    ("kv_bytes_from_balance_context", "ridge_point"): "the lecture gives the balance of tokens, the chip is not known",
+    ("kv_bytes_from_balance_context", "hidden_kv_bytes"): "the same: its balance of tokens, and no chip",
 }
 
 

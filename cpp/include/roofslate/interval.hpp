@@ -66,12 +66,16 @@ namespace roofslate
         case Op::sqrt: return a.low >= 0 ? monotone([](double x) { return std::sqrt(x); }) : Range{};
         case Op::ceil: return monotone([](double x) { return std::ceil(x); });
         case Op::floor: return monotone([](double x) { return std::floor(x); });
-        case Op::less:
-        case Op::less_equal:
+        // a truth that the ends decide, by which a select is one of its sides
+        case Op::less: return a.known() && b.known() ? Range{double(a.high < b.low), double(a.low < b.high)} : Range{0, 1};
+        case Op::less_equal: return a.known() && b.known() ? Range{double(a.high <= b.low), double(a.low <= b.high)} : Range{0, 1};
         case Op::equal:
         case Op::both:
         case Op::either: return {0, 1};
-        case Op::select: return hull(b.low, b.high, c.low, c.high);
+        case Op::select:
+            if (a.known() && !a.holds_zero())
+                return b;
+            return a.low == 0 && a.high == 0 ? c : hull(b.low, b.high, c.low, c.high);
         case Op::exp: // not monotone in its last place: widened
             return a.known() ? widened_power({math::exp(a.low), math::exp(a.high)}, a.low >= 0, a.high <= 0) : Range{};
         case Op::log: return a.low > 0 && a.known() ? Range{widened(math::log(a.low), -1), widened(math::log(a.high), 1)} : Range{};

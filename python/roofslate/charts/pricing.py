@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from roofslate.catalogs import Preset, api_prices, models
 from roofslate.charts import _draw
 from roofslate.charts._chart import chart, number
-from roofslate.charts.context import scenario
 from roofslate.errors import AxisError, InputTypeError
+from roofslate.inferring import infer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,29 +20,23 @@ __all__ = ["price_map"]
 _ARCHITECTURES = ("Llama-3.1-405B", "Llama-3.1-70B", "Qwen3-235B-A22B", "DeepSeek-V3", "gpt-oss-120b")
 # What the lecture supposes behind its prices: one cache for all layers, eight heads of 128, a byte each.
 _SHARED = ("one cache, 8 heads", {"layers": 1, "kv_heads": 8, "head_size": 128, "kv_format": "fp8"})
-_FORMATS = ("fp4", "fp8", "bf16")
-# The board's chip: 4,500 multiply-adds a nanosecond in FP4, and half as many with each doubling of the bits.
-_CHIP = {
-    "hbm_bandwidth": "8 TB/s",
-    "peak_flops_fp4": "9 PFLOP/s",
-    "peak_flops_fp8": "4.5 PFLOP/s",
-    "peak_flops_bf16": "2.25 PFLOP/s",
-}
-_ARITHMETIC = ("peak_flops", "weight_balance", "ridge_point")  # of one format
-_FORMATTED = (*_ARITHMETIC, "hbm_bandwidth", "hardware", "weight_format", "weight_bytes", "compute_format")
-_KINK, _HOLD, _PUBLISHED = "#0072B2", _draw.RED, "#7A4A12"
-_HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": _HOLD, "markeredgewidth": 1.3}
+_STEP, _HOLD, _PUBLISHED = "#0072B2", _draw.RED, "#7A4A12"
+_HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": _draw.INK, "markeredgewidth": 1.1}
 _SUPPOSED: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": _PUBLISHED, "markeredgewidth": 1.3}
-_PLACES = ((0.24, 0.41), (0.68, 0.15), (0.86, 0.14))  # left and width of the panels, in shares
+_PLACES = ((0.24, 0.41), (0.68, 0.13), (0.85, 0.15))  # left and width of the panels, in shares
+_ENDS = ("least", "middle", "most")
+# What is drawn of each list, as an interval: its column, and the unit.
+_INTERVALS = {
+    "step_kv_bytes": "byte/token",  # from the step of answers beyond the threshold
+    "kept_kv_bytes": "byte/token",  # from the price of keeping a token, in HBM
+    "kv_bytes": "byte/token",  # on which all agree
+    "decode_cost_ratio": "1",
+    "hold_price": "USD/token/s",
+}
 _COLUMNS = {
     "kv_bytes_from_kink": "byte/token",
-    "least_kv_bytes": "byte/token",
-    "most_kv_bytes": "byte/token",
-    "kv_bytes_from_storage_price": "byte/token",
     "kv_bytes_per_token": "byte/token",
-    "output_input_ratio": "1",
-    "batch_from_prices": "sequence",
-    "hold_price": "USD/token/s",
+    **{f"{end}_{name}": unit for name, unit in _INTERVALS.items() for end in _ENDS},
 }
 
 
@@ -56,25 +50,23 @@ def _named(given: Any, known: Any, what: str, example: str) -> list[Preset]:
     return [known[one] if isinstance(one, str) else one for one in listed]
 
 
-def _read_list(prices: Preset, inputs: dict[str, Any], chip: dict[str, Any]) -> dict[str, Any]:
-    """Read one price list; what it is silent about stays NaN."""
-    asked = {**inputs, **prices.values}
-    row: dict[str, Any] = {
-        "output_input_ratio": number("output_input_ratio", **asked),
-        "batch_from_prices": number("batch_from_prices", **asked),
+def _read_list(prices: Preset, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Run one price list backwards; what it is silent about stays NaN."""
+    found = infer(prices, **inputs)
+    relations = {(r.quantity, r.of): r for r in found.each_relation}
+    row: dict[str, Any] = {"verdict": found["kv_bytes_per_token"].verdict}
+    intervals = {
+        "step_kv_bytes": relations.get(("kv_bytes_from_balance_context", "kv_bytes_per_token")),
+        "kept_kv_bytes": next((t.kv_bytes for t in found.each_tier if t.name == "HBM"), None),
+        "kv_bytes": found["kv_bytes_per_token"],
+        "decode_cost_ratio": found["decode_cost_ratio"],
+        "hold_price": found["hold_price"],
     }
-    if "long_context_threshold" in prices.values:
-        row["kv_bytes_from_kink"] = number("kv_bytes_from_kink", **asked)
-        tried = [row["kv_bytes_from_kink"]]
-        if chip:
-            bare = {name: x for name, x in asked.items() if name not in _FORMATTED}
-            tried = [number("kv_bytes_from_kink", **{**chip, **bare, "weight_format": form}) for form in _FORMATS]
-        row |= {"least_kv_bytes": min(tried), "most_kv_bytes": max(tried)}
-    source = "cache_storage_price" if "cache_storage_price" in prices.values else "implied_storage_price"
-    if source in prices.values or {"cache_write_price", "long_cache_write_price"} <= set(prices.values):
-        row["hold_price"] = number(source, **asked)
-        kept = number("kv_bytes_from_storage_price", **{**asked, "cache_storage_price": row["hold_price"]})
-        row |= {"kv_bytes_from_storage_price": kept, "hold_price_source": source}
+    for name, x in intervals.items():
+        if x is not None:
+            row |= {f"least_{name}": x.low, f"middle_{name}": x.nominal, f"most_{name}": x.high}
+    if ("kv_bytes_from_kink", "kv_bytes_per_token") in relations:
+        row["kv_bytes_from_kink"] = relations["kv_bytes_from_kink", "kv_bytes_per_token"].nominal
     return row
 
 
@@ -83,48 +75,44 @@ def _price_map(*, lists: Any = None, architectures: Any = _ARCHITECTURES, **inpu
 
     presets = _named(api_prices if lists is None else lists, api_prices, "lists", "Gemini 3.1 Pro")
     drawn = _named(architectures, models, "architectures", "DeepSeek-V3")
-    # the formats of a chip are compared unless the arithmetic is given for one of them
-    chip = {} if set(_ARITHMETIC) & set(inputs) else {"hardware": inputs["hardware"]} if "hardware" in inputs else _CHIP
-    if not {"prices", "chip_price"} & set(inputs):
-        inputs["prices"] = "lecture"
-    if "hardware" not in inputs:
-        inputs = {"hbm_capacity": "192 GB", **inputs}
-    base = scenario({"weight_fetch_ratio": 0, "context_length": 0, **inputs})
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     for preset in presets:
         vendor = str(preset.attributes.get("vendor", preset.name))
-        rows["prices", preset.name] = {"vendor": vendor, **_read_list(preset, base, chip)}
+        rows["prices", preset.name] = {"vendor": vendor, **_read_list(preset, inputs)}
     for model in drawn:
         rows["published", model.name] = {"kv_bytes_per_token": number("kv_bytes_per_token", model=model)}
     shared, shape = _SHARED
     supposed = number("kv_bytes_from_architecture", **shape)
     rows["supposed", shared] = {"kv_bytes_per_token": supposed}
-    words = ["vendor", "hold_price_source"]
+    words = ["vendor", "verdict"]
     index = pd.MultiIndex.from_tuples(list(rows), names=["kind", "name"])
     table = pd.DataFrame(list(rows.values()), index=index).reindex(columns=[*words, *_COLUMNS])
     table["alike"] = 0
     if lists is None:
         table = _joined(table)
-    ranges = {"kv_bytes_from_kink": "kink", "kv_bytes_from_storage_price": "storage", "kv_bytes_per_token": "published"}
-    ranges |= {"output_input_ratio": "ratio", "hold_price": "hold_price"}
-    marks, units = {"supposed_kv_bytes": supposed}, {"supposed_kv_bytes": "byte/token"}
-    for column, short in ranges.items():
-        told = table[column].drop("supposed", level="kind")
-        marks |= {f"least_{short}": float(told.min()), f"most_{short}": float(told.max())}
-        units |= dict.fromkeys((f"least_{short}", f"most_{short}"), _COLUMNS[column])
-    named = table.index.to_list()
-    first = named.index(("prices", "lecture")) if ("prices", "lecture") in named else 0
-    for name in ("kv_bytes_from_kink", "batch_from_prices"):
-        marks[name] = float(table[name].iloc[first])
-    marks["active_parameters"] = number("active_parameters", **base)
-    table.attrs["marks"] = marks
-    table.attrs["units"] = {
-        **dict.fromkeys((*words, "alike"), "1"),
-        **_COLUMNS,
-        **units,
-        "active_parameters": "parameter",
+    lists_told, models_told = (table.xs(kind, level="kind") for kind in ("prices", "published"))
+    marks = {
+        "supposed_kv_bytes": supposed,
+        "kv_bytes_from_kink": float(lists_told["kv_bytes_from_kink"].median()),
+        "least_published": float(models_told["kv_bytes_per_token"].min()),
+        "most_published": float(models_told["kv_bytes_per_token"].max()),
     }
+    for name in _INTERVALS:
+        marks |= {f"least_{name}": float(lists_told[f"middle_{name}"].min())}
+        marks |= {f"most_{name}": float(lists_told[f"middle_{name}"].max())}
+    marks["active_parameters"] = _size_behind(presets[0], inputs)
+    table.attrs["marks"] = marks
+    told = {f"{end}_{name}": unit for name, unit in _INTERVALS.items() for end in ("least", "most")}
+    of_bytes = dict.fromkeys(("supposed_kv_bytes", "least_published", "most_published"), "byte/token")
+    table.attrs["units"] = {**dict.fromkeys((*words, "alike"), "1"), **_COLUMNS, **told, **of_bytes}
+    table.attrs["units"]["active_parameters"] = "parameter"
     return table
+
+
+def _size_behind(prices: Preset, inputs: dict[str, Any]) -> float:
+    """Active weights that all lists are read with."""
+    assumed = infer(prices, **inputs).assumptions
+    return float(str(assumed.loc["active_parameters", "nominal"]))
 
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
@@ -146,19 +134,21 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
     _price_map,
     title="What price lists give away, and what could be behind it",
     paragraph=(
-        "Read as costs, the lists disagree about the cache of a token. If memory takes as long as arithmetic where the "
-        "second tier starts, it is {least_kink} to {most_kink} for {active_parameters} active weights; if a token is "
-        "kept at the rent of the HBM that it fills, {least_storage} to {most_storage}. Published models, "
-        "{least_published} to {most_published}, fit the second reading; the one cache for all layers that the lecture "
-        "supposes, {supposed_kv_bytes}, fits the first. The ratio of output to input, {least_ratio:2} to "
-        "{most_ratio:2}, tells a batch, {batch_from_prices} at the lecture's 5. Ratios of prices may tell costs; their "
-        "level does not."
+        "Each list is run backwards, for {active_parameters} active weights, with room for what nobody publishes: how "
+        "items are marked up, how contexts are spread. Of the middles of the intervals, the step of answers beyond the "
+        "threshold tells {least_step_kv_bytes} to {most_step_kv_bytes}, where a list has one; the price of keeping a "
+        "token in HBM, marked up like a prompt, {least_kept_kv_bytes} to {most_kept_kv_bytes}. These two readings "
+        "share no price but that of prompts, and most intervals overlap, whatever the size of the model. The lecture's "
+        "own reading, a kink at the threshold (hollow), {kv_bytes_from_kink}, is excluded by answers that cost "
+        "{least_decode_cost_ratio:2} to {most_decode_cost_ratio:2} times a prompt. Published models keep "
+        "{least_published} to {most_published}; the one cache for all layers that the lecture supposes, "
+        "{supposed_kv_bytes}."
     ),
     chapter=6,
     size=(7.4, 6.6),
 )
 def price_map(ax: Axes, table: pd.DataFrame) -> None:
-    """Cache of a token, price ratio and price of holding that each price list implies, beside published architectures.
+    """Cache of a token, price ratio and price of holding that each list implies, beside published architectures.
 
     Lists of one vendor that tell the same share a row, unless they are asked for by name.
 
@@ -171,8 +161,7 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
     architectures : str or list of str
         Names in `rs.models`.
     **inputs
-        Of `kv_bytes_from_kink`, `batch_from_prices` and `kv_bytes_from_storage_price`: the lecture's model and a
-        balance of 300 unless given.
+        As for `rs.infer`: the lecture's model and machine unless given.
 
     Returns
     -------
@@ -190,14 +179,9 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
     left.set_yticks(lines, names, fontsize=size)
     heading: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": size, "weight": "bold", "color": _draw.INK}
     left.text(-0.02, len(lists) + 0.55, "architectures", transform=left.get_yaxis_transform(), **heading)
-    texts = [
-        f"{x:.3g} ×: {_draw.text_of(batch, 'sequence')}"
-        for x, batch in zip(lists["output_input_ratio"], lists["batch_from_prices"], strict=True)
-    ]
-    _stems(ratio, lists["output_input_ratio"], texts, "s", 2.2, size)
-    ratio.set_xlabel("output over input:\nbatch behind it", fontsize=size)
-    texts = [_draw.text_of(x, "USD/token/s").removesuffix("/Mtok/h") for x in lists["hold_price"]]
-    _stems(hold, lists["hold_price"], texts, "D", 1.75, size)
+    _stems(ratio, lists, "decode_cost_ratio", "s", size, "1")
+    ratio.set_xlabel("an answer's cost\nover a prompt's", fontsize=size)
+    _stems(hold, lists, "hold_price", "D", size, "USD/token/s")
     hold.set_xlabel("million tokens\nkept for an hour", fontsize=size)
     for panel in (left, ratio, hold):
         panel.set_ylim(bottom, top)
@@ -207,7 +191,7 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
     for panel, unit in ((ratio, "1"), (hold, "USD/token/s")):
         panel.set_yticks([])
         _whole_ticks(panel, unit)
-    if lists["hold_price"].isna().all():
+    if lists["middle_hold_price"].isna().all():
         hold.set_axis_off()
     _legend(ax, table, size)
 
@@ -231,43 +215,61 @@ def _cache_panel(panel: Axes, lists: pd.DataFrame, others: pd.DataFrame, lines: 
     panel.set_xscale("log")
     supposed = others.index.get_level_values("kind") == "supposed"
     published = others["kv_bytes_per_token"]
-    columns = [lists[name] for name in ("least_kv_bytes", "most_kv_bytes", "kv_bytes_from_storage_price")]
-    finite = [x for x in [*(x for column in columns for x in column), *published] if math.isfinite(x) and x > 0]
+    drawn = [f"{end}_{name}" for name in ("step_kv_bytes", "kept_kv_bytes") for end in ("least", "most")]
+    values = [x for name in drawn for x in lists[name]]
+    finite = [x for x in [*values, *published] if math.isfinite(x) and x > 0]
     panel.set_xlim(min(finite) / 2, max(finite) * 8)
     if (~supposed).any():
         known = published[~supposed]
         panel.axvspan(known.min(), known.max(), color="#F4ECE3", zorder=0, linewidth=0, label="published")
-    panel.hlines(lines[:count], columns[0], columns[1], color=_KINK, linewidth=1.6, label="formats")
-    marked: dict[str, Any] = {"linestyle": "none", "zorder": 3, "markersize": 0.72 * size}
-    panel.plot(lists["kv_bytes_from_kink"], lines[:count], "o", color=_KINK, label="kv_bytes_from_kink", **marked)
-    panel.plot(columns[2], lines[:count], "D", label="kv_bytes_from_storage_price", **_HOLLOW, **marked)
+    rows = lines[:count]
+    for name, shift, color in (("step_kv_bytes", -0.17, _STEP), ("kept_kv_bytes", 0.17, _HOLD)):
+        at = [y + shift for y in rows]
+        least = lists[f"least_{name}"].clip(lower=panel.get_xlim()[0])
+        panel.hlines(at, least, lists[f"most_{name}"], color=color, linewidth=0.3 * size, label=name)
+    marked: dict[str, Any] = {"linestyle": "none", "zorder": 3, "markersize": 0.6 * size}
+    panel.plot(lists["kv_bytes_from_kink"], rows, "o", label="kv_bytes_from_kink", **_HOLLOW, **marked)
     looks = ((~supposed, {"color": _PUBLISHED}, "kv_bytes_per_token"), (supposed, _SUPPOSED, "supposed"))
     for which, look, label in looks:
         places = [y for y, wanted in zip(lines[count:], which, strict=True) if wanted]
         panel.plot(published[which], places, "s", label=label, **look, **marked)
     beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size - 0.5}
-    told = (("kv_bytes_from_kink", "most_kv_bytes"), ("kv_bytes_from_storage_price",) * 2, ("kv_bytes_per_token",) * 2)
-    for name, end in told:
-        for y, x, at in zip(lines, [*lists[name], *others[name]], [*lists[end], *others[end]], strict=True):
-            if math.isfinite(x):
-                text = _draw.text_of(x, "byte/token").removesuffix("/tok")
-                panel.annotate(text, (at, y), xytext=(6, 0), color=_draw.INK, **beside)
+    ends = lists[["most_step_kv_bytes", "most_kept_kv_bytes"]].max(axis=1)
+    for y, low, high, verdict, end in zip(
+        rows, lists["least_kv_bytes"], lists["most_kv_bytes"], lists["verdict"], ends, strict=True
+    ):
+        if math.isfinite(end):
+            told = "contradiction" if verdict == "contradiction" else _span(low, high, "byte/token")
+            panel.annotate(told, (end, y), xytext=(6, 0), color=_draw.INK, **beside)
+    for y, x in zip(lines[count:], published, strict=True):
+        text = _draw.text_of(x, "byte/token").removesuffix("/tok")
+        panel.annotate(text, (x, y), xytext=(6, 0), color=_draw.INK, **beside)
     panel.set_xlabel("cache of a token", fontsize=size)
     _draw.scale_ticks(panel.xaxis, "byte")
     panel.axhline(count + 0.1, color="#CCCCCC", linewidth=0.8)
 
 
-def _stems(panel: Axes, values: pd.Series[float], texts: list[str], marker: str, room: float, size: float) -> None:
-    """Stems with a marker and its number; a row without a number stays empty."""
-    panel.set_xlim(0, room * values.max() if values.notna().any() else 1)
-    color = _KINK if marker == "s" else _HOLD
-    rows = range(len(values))
-    panel.hlines(rows, 0, values, color="#B8C7D3", linewidth=1.2, zorder=1)
-    panel.plot(values, rows, marker, color=color, markersize=0.62 * size, linestyle="none", label=str(values.name))
-    for y, (x, text) in enumerate(zip(values, texts, strict=True)):
+def _span(low: float, high: float, unit: str) -> str:
+    """An interval on which all readings agree; a list that lacks one of them has none."""
+    if not math.isfinite(low):
+        return ""
+    ends = [_draw.text_of(x, unit, 2).removesuffix("/tok").removesuffix("/Mtok/h") for x in (low, high)]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def _stems(panel: Axes, lists: pd.DataFrame, name: str, marker: str, size: float, unit: str) -> None:
+    """Intervals with a marker in the middle and its number; a row without a number stays empty."""
+    middle, most = lists[f"middle_{name}"], lists[f"most_{name}"]
+    panel.set_xlim(0, 1.55 * most.max() if most.notna().any() else 1)
+    color = _STEP if marker == "s" else _HOLD
+    rows = range(len(lists))
+    panel.hlines(rows, lists[f"least_{name}"], most, color=color, linewidth=0.3 * size, alpha=0.4, zorder=1)
+    panel.plot(middle, rows, marker, color=color, markersize=0.6 * size, linestyle="none", label=name)
+    for y, (x, end) in enumerate(zip(middle, most, strict=True)):
         if math.isfinite(x):
+            text = f"{x:.2g} ×" if unit == "1" else _draw.text_of(x, unit).removesuffix("/Mtok/h")
             beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size - 0.5}
-            panel.annotate(text, (x, y), xytext=(5, 0), color=_draw.INK, **beside)
+            panel.annotate(text, (end, y), xytext=(5, 0), color=_draw.INK, **beside)
 
 
 def _whole_ticks(panel: Axes, unit: str) -> None:
@@ -288,17 +290,16 @@ def _legend(ax: Axes, table: pd.DataFrame, size: float) -> None:
     from matplotlib.lines import Line2D
 
     weights = _draw.text_of(table.attrs["marks"]["active_parameters"], "parameter").replace("G", "B")
-    spread = "; FP4 to BF16" if (table["least_kv_bytes"] < table["most_kv_bytes"]).any() else ""
-    small: dict[str, Any] = {"linestyle": "none", "markersize": 0.72 * size}
+    small: dict[str, Any] = {"linestyle": "none", "markersize": 0.6 * size}
+    wide = 0.3 * size
     entries = {
-        f"behind the second tier,\n{weights} active{spread}": Line2D(
-            [], [], marker="o", color=_KINK, linewidth=1.6, markersize=0.72 * size
-        ),
-        "behind the price of keeping,\nwere it the rent of HBM": Line2D([], [], marker="D", **_HOLLOW, **small),
+        f"the step of answers,\n{weights} active": Line2D([], [], color=_STEP, linewidth=wide),
+        "the price of keeping,\nin HBM, marked up\nlike a prompt": Line2D([], [], color=_HOLD, linewidth=wide),
+        "a kink at the threshold,\nas the lecture reads": Line2D([], [], marker="o", **_HOLLOW, **small),
         "published": Line2D([], [], marker="s", color=_PUBLISHED, **small),
         "supposed in the lecture": Line2D([], [], marker="s", **_SUPPOSED, **small),
     }
-    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.02, 0.08), "frameon": False}
+    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.02, 0.085), "frameon": False}
     made = ax.legend(list(entries.values()), list(entries), fontsize=size - 0.5, title="cache of a token", **place)
     made.get_title().set(fontsize=size - 0.5, weight="bold")
     until = [name.partition(" until ")[2] for _, name in table.index if " until " in name]

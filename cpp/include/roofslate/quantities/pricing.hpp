@@ -14,6 +14,7 @@ namespace roofslate::quantities
     struct long_input_price { static constexpr Spec spec = Spec("p_i'", "USD/token", "list price of a token of a prompt beyond the threshold", "R6.2").positive(); };
     struct long_output_price { static constexpr Spec spec = Spec("p_o'", "USD/token", "list price of a token of an answer beyond the threshold", "R6.2").positive(); };
     struct cache_read_price { static constexpr Spec spec = Spec("p_r", "USD/token", "list price of a token of a prompt that is found in the cache", "R6.7").positive(); };
+    struct long_cache_read_price { static constexpr Spec spec = Spec("p_r'", "USD/token", "list price of a token of a prompt beyond the threshold that is found in the cache", "R6.7").positive(); };
     struct cache_write_price { static constexpr Spec spec = Spec("p_w", "USD/token", "list price of a token of a prompt that is then kept for the short time", "R6.7").positive(); };
     struct cache_write_time { static constexpr Spec spec = Spec("T_w", "s", "the short time for which a written token is kept", "R6.7").positive(); };
     struct long_cache_write_price { static constexpr Spec spec = Spec("p_w'", "USD/token", "list price of a token of a prompt that is then kept for the long time", "R6.7").positive(); };
@@ -79,12 +80,30 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("L_e", "token/sequence", "context beyond which a token of the second tier costs more than its price", "R6.2");
         template <class T> static constexpr T formula(in<balance_context, T> L_0, in<long_context_premium, T> pi, in<price_margin, T> mu, in<weight_fetch_ratio, T> w) { return L_0 * max(pi * (1.0 + mu) - w, 0.0); }
     };
-    struct context_distribution { static constexpr Spec spec = Spec("\\Phi_L", "1", "how the contexts beyond the threshold are spread up to the longest", "R6.2").one_of("uniform", "log_uniform"); };
+    struct context_distribution { static constexpr Spec spec = Spec("\\Phi_L", "1", "how contexts are spread below the threshold, and beyond it up to the longest", "R6.2").one_of("uniform", "log_uniform", "power_law"); };
+    struct traffic_exponent { static constexpr Spec spec = Spec("\\gamma", "1", "power of the context by which contexts of a power law get rarer; 0: spread evenly, 1: evenly on a logarithmic scale", "Q11").range(0, 4); };
+    struct shortest_context { static constexpr Spec spec = Spec("L_s", "token/sequence", "shortest context in use", "Q11").positive().at_most<long_context_threshold>(); };
+
+    template <class T> constexpr T mean_growth(T z) // (e^z - 1) / z, which is 1 at 0
+    {
+        const auto small = max(z, 0.0 - z) < T(1e-3);
+        const T divisor = select(small, T(1.0), z);
+        return select(small, 1.0 + z * (0.5 + z * (1.0 / 6.0 + z * (1.0 / 24.0))), (exp(divisor) - 1.0) / divisor);
+    }
+    template <class T> constexpr T mean_context(T which, T gamma, T a, T b)
+    {
+        const T width = log(b / a);
+        return choose(which, 0.5 * (a + b), select(a == b, a, (b - a) / width), a * (mean_growth<T>((2.0 - gamma) * width) / mean_growth<T>((1.0 - gamma) * width)));
+    }
+    struct mean_short_context
+    {
+        static constexpr Spec spec = Spec("\\bar L_s", "token/sequence", "mean context up to the threshold", "Q11");
+        template <class T> static constexpr T formula(in<context_distribution, T> which, in<traffic_exponent, T> gamma, in<shortest_context, T> a, in<long_context_threshold, T> b) { return mean_context<T>(which, gamma, a, b); }
+    };
     struct mean_long_context
     {
         static constexpr Spec spec = Spec("\\bar L", "token/sequence", "mean context beyond the threshold", "R6.2");
-        template <class T> static constexpr T formula(in<context_distribution, T> which, in<long_context_threshold, T> a, in<longest_context, T> b)
-        { return choose(which, 0.5 * (a + b), select(a == b, a, (b - a) / log(b / a))); }
+        template <class T> static constexpr T formula(in<context_distribution, T> which, in<traffic_exponent, T> gamma, in<long_context_threshold, T> a, in<longest_context, T> b) { return mean_context<T>(which, gamma, a, b); }
     };
     struct fair_long_context_premium
     {
@@ -110,6 +129,11 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<flops_per_token, T> f, in<pass_length, T> l, in<weight_bytes, T> w, in<flops_per_parameter_token, T> two, in<weight_balance, T> A, in<long_context_threshold, T> L_t, in<weight_fetch_ratio, T> omega)
         { return f * l * (w / (two * A * L_t)) * max(1.0 - omega, 0.0); }
     };
+    struct kv_bytes_from_balance_context
+    {
+        static constexpr Spec spec = Spec("q(L_0)", "byte/token", "cache of a token that makes this the balance context; 0: it is never reached", "R6.3");
+        template <class T> static constexpr T formula(in<flops_per_token, T> f, in<pass_length, T> l, in<weight_bytes, T> w, in<flops_per_parameter_token, T> two, in<weight_balance, T> A, in<balance_context, T> L_0) { return f * l * (w / (two * A * L_0)); }
+    };
     struct batch_from_prices
     {
         static constexpr Spec spec = Spec("B(\\varrho)", "sequence", "batch at which a decoded token costs as much more than one of a prompt as it is priced; inf: the cache alone costs more", "R6.5");
@@ -119,6 +143,46 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec = Spec("L(\\varrho)", "token/sequence", "context at which a decoded token costs as much more than one of a prompt as it is priced", "R6.5");
         template <class T> static constexpr T formula(in<balance_context, T> L_0, in<output_input_ratio, T> rho, in<weight_fetch_ratio, T> w) { return L_0 * max(rho - w, 0.0); }
+    };
+
+    // --- prices as costs: all items of a list are marked up alike, but for a factor that has a range ---
+
+    struct relative_markup { static constexpr Spec spec = Spec("\\lambda_p", "1", "price over cost of an item of a list, over that of prompts", "R6.7").positive(); };
+    struct decode_cost_ratio
+    {
+        static constexpr Spec spec = Spec("\\varrho/\\lambda_p", "1", "cost of a token of an answer over that of a prompt, from their prices", "R6.5");
+        template <class T> static constexpr T formula(in<output_input_ratio, T> rho, in<relative_markup, T> lambda) { return rho / lambda; }
+    };
+    struct decode_prefill_utilization
+    {
+        static constexpr Spec spec = Spec("\\lambda_p/\\varrho", "1", "share of the arithmetic that decoding keeps busy over the share that prefill does, from their prices", "R6.5");
+        template <class T> static constexpr T formula(in<decode_cost_ratio, T> r) { return 1.0 / r; }
+    };
+    struct long_decode_cost_ratio
+    {
+        static constexpr Spec spec = Spec("p_o'/(\\lambda_p p_i)", "1", "cost of a token of an answer beyond the threshold over that of a prompt, from their prices", "R6.2");
+        template <class T> static constexpr T formula(in<long_output_price, T> p_l, in<input_price, T> p_i, in<relative_markup, T> lambda) { return p_l / (p_i * lambda); }
+    };
+    struct decode_cost_step
+    {
+        static constexpr Spec spec = Spec("(p_o' - p_o)/(\\lambda_p p_i)", "1", "what a token of an answer costs more beyond the threshold, over the cost of one of a prompt, from their prices", "R6.2");
+        template <class T> static constexpr T formula(in<long_output_price, T> p_l, in<output_price, T> p_o, in<input_price, T> p_i, in<relative_markup, T> lambda) { return (p_l - p_o) / (p_i * lambda); }
+    };
+    struct balance_context_from_step
+    {
+        static constexpr Spec spec = Spec("L_0(\\Delta p_o)", "token/sequence", "balance context with which longer contexts cost as much more as they are priced, if memory binds from the first token on; inf: they are not", "R6.2");
+        template <class T> static constexpr T formula(in<mean_long_context, T> L_l, in<mean_short_context, T> L_s, in<decode_cost_step, T> step) { return select(step > T(0.0), (L_l - L_s) / step, T(infinite)); }
+    };
+    struct threshold_alignment { static constexpr Spec spec = Spec("a_t", "1", "threshold of the second tier over the context at which memory takes as long as compute", "R6.2").positive(); };
+    struct kink_from_threshold
+    {
+        static constexpr Spec spec = Spec("L_t/a_t", "token/sequence", "context at which memory takes as long as compute, from the threshold", "R6.2");
+        template <class T> static constexpr T formula(in<long_context_threshold, T> L_t, in<threshold_alignment, T> a) { return L_t / a; }
+    };
+    struct balance_context_from_premium
+    {
+        static constexpr Spec spec = Spec("L_0(p_o')", "token/sequence", "balance context with which longer contexts cost as much more as they are priced, if memory binds from the kink on; inf: they are not", "R6.2");
+        template <class T> static constexpr T formula(in<mean_long_context, T> L_l, in<kink_from_threshold, T> L_k, in<long_decode_cost_ratio, T> r) { return select(r > T(1.0), (L_l - L_k) / (r - 1.0), T(infinite)); }
     };
 
     // --- what keeping a token costs ---
@@ -148,15 +212,43 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("q_s", "byte/token", "cache of a token that would be worth its list price of storage, were it kept in HBM", "R6.7");
         template <class T> static constexpr T formula(in<cache_storage_price, T> p_s, in<hbm_rent, T> r) { return p_s / r; }
     };
+    struct paying_hold_time
+    {
+        static constexpr Spec spec = Spec("(p_i - p_r)/p_s", "s", "time up to which keeping a token and reading it is listed for less than sending it again", "R6.8");
+        template <class T> static constexpr T formula(in<input_price, T> p_i, in<cache_read_price, T> p_r, in<cache_storage_price, T> p_s) { return max(p_i - p_r, 0.0) / p_s; }
+    };
     struct input_price_factor
     {
         static constexpr Spec spec = Spec("p_i/c_r", "1", "list price of a token of a prompt over the price of its arithmetic", "R6.7");
         template <class T> static constexpr T formula(in<input_price, T> p_i, in<recompute_cost, T> c) { return p_i / c; }
     };
 
-    using pricing = list<input_price, output_price, longest_context, long_context_threshold, long_input_price, long_output_price, cache_read_price, cache_write_price, cache_write_time, long_cache_write_price, long_cache_write_time,
-        cache_storage_price, output_input_ratio_from_prices, output_input_ratio, long_context_premium_from_prices, long_context_premium, long_input_premium_from_prices, long_input_premium, cache_write_factor,
-        long_cache_write_factor, cache_read_factor, cache_write_read_ratio, price_margin, cost_plus_price, long_cost_plus_price, break_even_context, context_distribution, mean_long_context, fair_long_context_premium,
-        attention_balance_from_premium, hidden_size_from_premium, kv_bytes_from_kink, batch_from_prices, context_from_prices, implied_storage_price, implied_write_price, storage_price_per_byte, storage_price_factor,
-        kv_bytes_from_storage_price, input_price_factor>;
+    struct hold_cost_from_prices
+    {
+        static constexpr Spec spec = Spec("p_s c_r/(\\lambda_p p_i)", "USD/token/s", "cost of keeping a token for a second, were it marked up like prompts", "R6.7");
+        template <class T> static constexpr T formula(in<cache_storage_price, T> p_s, in<input_price_factor, T> mu, in<relative_markup, T> lambda) { return p_s / (mu * lambda); }
+    };
+    struct kv_bytes_from_hold_price
+    {
+        static constexpr Spec spec = Spec("q_h", "byte/token", "cache of a token that is worth this cost, were it kept in the tier", "R6.8");
+        template <class T> static constexpr T formula(in<hold_cost_from_prices, T> c, in<tier_rent, T> r) { return c / r; }
+    };
+    struct read_cost_from_prices
+    {
+        static constexpr Spec spec = Spec("p_r c_r/(\\lambda_p p_i)", "USD/token", "cost of reading a token from the cache, were it marked up like prompts", "R6.7");
+        template <class T> static constexpr T formula(in<cache_read_price, T> p_r, in<input_price_factor, T> mu, in<relative_markup, T> lambda) { return p_r / (mu * lambda); }
+    };
+    struct kv_bytes_from_read_price
+    {
+        static constexpr Spec spec = Spec("q_r", "byte/token", "largest cache of a token that the tier can be read for at this cost", "R6.8");
+        template <class T> static constexpr T formula(in<read_cost_from_prices, T> c, in<tier_retrieve_price, T> r) { return c / r; }
+    };
+
+    using pricing = list<input_price, output_price, longest_context, long_context_threshold, long_input_price, long_output_price, cache_read_price, long_cache_read_price, cache_write_price, cache_write_time,
+        long_cache_write_price, long_cache_write_time, cache_storage_price, output_input_ratio_from_prices, output_input_ratio, long_context_premium_from_prices, long_context_premium, long_input_premium_from_prices,
+        long_input_premium, cache_write_factor, long_cache_write_factor, cache_read_factor, cache_write_read_ratio, price_margin, cost_plus_price, long_cost_plus_price, break_even_context, context_distribution,
+        traffic_exponent, shortest_context, mean_short_context, mean_long_context, fair_long_context_premium, attention_balance_from_premium, hidden_size_from_premium, kv_bytes_from_kink, kv_bytes_from_balance_context, batch_from_prices,
+        context_from_prices, relative_markup, decode_cost_ratio, decode_prefill_utilization, long_decode_cost_ratio, decode_cost_step, balance_context_from_step, threshold_alignment, kink_from_threshold,
+        balance_context_from_premium, implied_storage_price, implied_write_price, storage_price_per_byte, storage_price_factor, kv_bytes_from_storage_price, paying_hold_time, input_price_factor,
+        hold_cost_from_prices, kv_bytes_from_hold_price, read_cost_from_prices, kv_bytes_from_read_price>;
 }
