@@ -14,18 +14,10 @@ namespace roofslate::binding
 
         InverseDistribution inverse_of(const Plain<std::uint32_t>& first, const Plain<double>& ends, const Plain<double>& pieces, double low, double high)
         {
-            using Piece = InverseDistribution::Piece;
             const std::size_t n = std::size_t(ends.size());
-            if (std::size_t(first.size()) != InverseDistribution::cells + 1 || first.at(first.size() - 1) != n || pieces.ndim() != 2 || std::size_t(pieces.shape(0)) != n || std::size_t(pieces.shape(1)) != 2 + InverseDistribution::terms)
-                throw py::value_error("InverseDistribution: a first piece for each cell, and for each piece its end, middle, scale and coefficients");
-            std::vector<Piece> all;
-            for (py::ssize_t k = 0; k < pieces.shape(0); ++k)
-            {
-                Piece p{pieces.at(k, 0), pieces.at(k, 1), {}};
-                std::copy_n(pieces.data(k, 2), p.coefficient.size(), p.coefficient.begin());
-                all.push_back(p);
-            }
-            return {{first.data(), first.data() + first.size()}, {ends.data(), ends.data() + n}, std::move(all), low, high};
+            if (std::size_t(first.size()) != cells_of_inverse + 1 || first.at(first.size() - 1) != n || std::size_t(pieces.size()) != n * words_of_piece)
+                throw py::value_error("InverseDistribution: a first piece for each cell, and for each piece its end and eight words");
+            return {{first.data(), first.data() + first.size()}, {ends.data(), ends.data() + n}, {pieces.data(), pieces.data() + pieces.size()}, low, high};
         }
         Sampler sampler_of(const Plain<std::uint32_t>& directions, const std::vector<std::uint32_t>& shifts, const std::vector<InverseDistribution>& inverses, const InverseDistribution& normal, const std::vector<std::vector<double>>& correlation)
         {
@@ -152,32 +144,6 @@ namespace roofslate::binding
             return all;
         }
 
-        py::tuple count_sample(const std::vector<Condition>& conditions, const Sampler& sampler, const std::vector<std::string>& drawn, std::size_t axis, const CallTuple& fold)
-        {
-            const FoldCall call(fold);
-            const Sample sample(sampler, drawn, axis, call);
-            Asked asked(call.shape, call.inputs);
-            const Question whole{asked.graph(), {}, asked.requirements(conditions), sample.folded()};
-            std::vector<std::tuple<Written, std::string, Written>> sides;
-            for (const auto& [left, relation, right] : conditions)
-                sides.emplace_back(written(sample.registry(), left), relation, written(sample.registry(), right));
-            const auto ask = [&](Graph& graph, Closure& closure) {
-                Question question{graph, {}, {}, sample.folded()};
-                for (const auto& [left, relation, right] : sides)
-                {
-                    const int a = node_of(left, sample.registry(), graph, closure), b = node_of(right, sample.registry(), graph, closure);
-                    question.requirements.push_back(requirement_of(graph, a, relation, b));
-                }
-                return question;
-            };
-            auto counts = running(call.progress, call.threads, [&](const Options& options) {
-                if (!sample.matters(whole))
-                    return count(whole, options, false);
-                return added_up(sample, whole.graph.points(whole.kept()), options, ask, [](const Question& question) { return count(question, {}, false); });
-            });
-            return py::make_tuple(array_of(std::move(counts)), asked.axes(whole.kept()));
-        }
-
         // A question about one value.
         struct Valued
         {
@@ -255,6 +221,46 @@ namespace roofslate::binding
             std::vector<std::size_t> kept_, folded_;
             Doubles memory_;
         };
+        py::tuple count_sample(const std::vector<Condition>& conditions, const Sampler& sampler, const std::vector<std::string>& drawn, std::size_t axis, const CallTuple& fold)
+        {
+            const FoldCall call(fold);
+            const Sample sample(sampler, drawn, axis, call);
+            Asked asked(call.shape, call.inputs);
+            std::vector<std::tuple<Written, std::string, Written>> sides;
+            for (const auto& [left, relation, right] : conditions)
+                sides.emplace_back(written(sample.registry(), left), relation, written(sample.registry(), right));
+            const auto ask = [&](Graph& graph, Closure& closure) {
+                int met = graph.constant(1);
+                for (const auto& [left, relation, right] : sides)
+                {
+                    const int a = node_of(left, sample.registry(), graph, closure), b = node_of(right, sample.registry(), graph, closure);
+                    const Requirement r = requirement_of(graph, a, relation, b);
+                    met = graph.operation(Op::both, met, graph.operation(r.strict ? Op::less : Op::less_equal, r.left, r.right));
+                }
+                return Question{graph, {met}, {}, sample.folded()};
+            };
+            const Question whole = ask(asked.graph(), asked.closure());
+            auto counts = running(call.progress, call.threads, [&](const Options& options) {
+                if (!sample.matters(whole))
+                {
+                    std::vector<std::int64_t> all = histogram(whole, {0.5, 1.5}, options, false), met;
+                    for (std::size_t k = 1; k < all.size(); k += 4)
+                        met.push_back(all[k]);
+                    return met;
+                }
+                std::vector<std::int64_t> all(whole.graph.points(whole.kept()), 0);
+                std::mutex mutex;
+                Progress progress(options, sample.points());
+                sample.each_block(sample.size(), options.threads, progress, [&] { return Values(whole, sample); }, [&](Values& values, Graph& graph, Closure& closure) {
+                        values.compute(ask(graph, closure), [&](std::size_t row, const double* x, std::size_t n) {
+                            const std::int64_t met = std::int64_t(n - instruction_set().below(x, n, 0.5)) * whole.repeats();
+                            const std::lock_guard<std::mutex> lock(mutex);
+                            all[row] += met;
+                        }); });
+                return all;
+            });
+            return py::make_tuple(array_of(std::move(counts)), asked.axes(whole.kept()));
+        }
         std::vector<double> quantiles_in_blocks(const Valued& ask, const std::vector<double>& q, const Options& options)
         {
             constexpr std::size_t most_hints = 1 << 16, most_hint_values = 1 << 21, fewest_hints = 64;

@@ -109,15 +109,18 @@ namespace roofslate
             const Stretch& s = of_.stretches_[k];
             const double low = s.low, high = s.high;
             Counts& c = counts_[k];
-            c.below += std::int64_t(set_.below(values, n, low));
             if (s.collected)
             {
-                for (std::size_t i = 0; i < n; ++i)
-                    if (values[i] >= low && values[i] <= high)
-                        c.values.push_back(values[i]);
+                for (std::size_t done = 0; done < n; done += at_once)
+                {
+                    std::size_t inside;
+                    c.below += std::int64_t(set_.within(values + done, std::min(at_once, n - done), low, high, buffer_, &inside));
+                    c.values.insert(c.values.end(), buffer_, buffer_ + inside);
+                }
             }
             else
             {
+                c.below += std::int64_t(set_.below(values, n, low));
                 const std::uint64_t first = std::uint64_t(key_of(low));
                 for (std::size_t i = 0; i < n; ++i)
                     if (values[i] >= low && values[i] <= high)

@@ -1,37 +1,16 @@
 #include <roofslate/sampler.hpp>
-#include <roofslate/math.hpp>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 namespace roofslate
 {
-    namespace
+    InverseDistribution::InverseDistribution(std::vector<std::uint32_t> first, std::vector<double> ends, const std::vector<double>& pieces, double low, double high) : first_(std::move(first)), ends_(std::move(ends)), pieces_(pieces.size() / words_of_piece), low_(low), high_(high)
     {
-        constexpr double lattice = 1.0 / 4294967296.0;
-        constexpr std::uint64_t first_cell = (std::uint64_t(1023) - bits_of_draw - 1) << 4; // of 2^-33
-    }
-
-    InverseDistribution::InverseDistribution(std::vector<std::uint32_t> first, std::vector<double> ends, std::vector<Piece> pieces, double low, double high) : first_(std::move(first)), ends_(std::move(ends)), pieces_(std::move(pieces)), low_(low), high_(high) {}
-
-    void InverseDistribution::map(const std::uint32_t* x, std::size_t n, double* to) const
-    {
-        for (std::size_t i = 0; i < n; ++i)
-        {
-            const std::uint32_t upper = x[i] >> 31, y = x[i] ^ (0 - upper);
-            const double v = (double(y) + 0.5) * lattice;
-            const std::size_t cell = std::size_t((math::bits(v) >> 48) - first_cell) + upper * (cells / 2);
-            std::size_t at = first_[cell];
-            if (first_[cell + 1] - at > 1)
-                while (v >= ends_[at])
-                    ++at;
-            const Piece& p = pieces_[at];
-            const double t = (v - p.middle) * p.scale;
-            double value = p.coefficient[terms - 1];
-            for (std::size_t k = terms - 1; k-- > 0;)
-                value = value * t + p.coefficient[k];
-            to[i] = std::min(std::max(value, low_), high_);
-        }
+        for (std::size_t k = 0; k < pieces.size(); ++k)
+            pieces_[k / words_of_piece].words[k % words_of_piece] = pieces[k];
+        for (std::size_t cell = 0; cell < cells_of_inverse; ++cell)
+            first_[cell] += (first_[cell + 1] - first_[cell] > 1 ? split_cell : 0);
     }
 
     Sampler::Sampler(std::vector<Directions> directions, std::vector<std::uint32_t> shifts, std::vector<InverseDistribution> inverses, InverseDistribution normal, std::vector<std::vector<double>> correlation)
@@ -72,13 +51,13 @@ namespace roofslate
             for (std::size_t k = 1; k <= input; ++k)
                 score += weights[k] * columns[k][i];
             const double probability = 0.5 * std::erfc(score * -0.70710678118654752);
-            to[i] = std::uint32_t(std::min(std::floor(probability / lattice), 4294967295.0));
+            to[i] = std::uint32_t(std::min(std::floor(probability * 4294967296.0), 4294967295.0));
         }
     }
 
     void Sampler::draw(std::size_t first, std::size_t n, double* const* columns) const
     {
-        constexpr std::size_t at_once = 1024;
+        constexpr std::size_t at_once = 2048;
         std::uint32_t x[at_once];
         std::vector<double*> to(inputs());
         for (std::size_t done = 0; done < n; done += at_once)

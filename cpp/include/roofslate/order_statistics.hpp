@@ -43,9 +43,11 @@ namespace roofslate
                 std::vector<double> values;       // that lie inside
                 std::vector<std::uint32_t> parts; // or how many in each part
             };
+            static constexpr std::size_t at_once = 1024;
             const OrderStatistics& of_;
             const InstructionSet& set_;
             std::vector<Counts> counts_;
+            double buffer_[at_once + widest_strip];
             std::vector<std::int64_t> defined_; // values of each row that are not NaN
         };
         void end_pass(std::vector<Tally*> tallies);

@@ -1,5 +1,6 @@
 // Draws from distributions: points of a scrambled Sobol sequence, each coordinate mapped by the inverse of a distribution function.
 #pragma once
+#include <roofslate/tile.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -7,25 +8,21 @@
 
 namespace roofslate
 {
-    inline constexpr std::size_t bits_of_draw = 32;
-
-    // The value of a distribution at the probability (x + 1/2) / 2^32, for any x of 32 bits. It is a polynomial in v, the distance of the
-    // probability to the nearer of 0 and 1, in each cell of v: those that doubles have with four bits of mantissa, so that the tails are as
-    // exact as the middle. A cell has several pieces where one polynomial would not do.
+    // The inverse of a distribution function, tabulated.
     class InverseDistribution
     {
     public:
-        static constexpr std::size_t cells = 2 * bits_of_draw * 16, terms = 6; // the cells of the lower half of probabilities first
-        struct Piece
-        {
-            double middle, scale;                    // the polynomial's variable is (v - middle) scale
-            std::array<double, terms> coefficient;   // of its powers, from the constant on
-        };
-        // `first` piece of each cell and, at last, how many there are; `ends` of pieces in v; all values lie from `low` to `high`.
-        InverseDistribution(std::vector<std::uint32_t> first, std::vector<double> ends, std::vector<Piece> pieces, double low, double high);
-        void map(const std::uint32_t* x, std::size_t n, double* to) const;
+        // `first`: of each cell and, at last, how many pieces there are; the rest as InverseTable has it, `pieces` with all their words.
+        InverseDistribution(std::vector<std::uint32_t> first, std::vector<double> ends, const std::vector<double>& pieces, double low, double high);
+        void map(const std::uint32_t* x, std::size_t n, double* to) const { instruction_set().invert(table(), x, n, to); }
 
     private:
+        struct alignas(64) Piece // a cache line
+        {
+            double words[words_of_piece];
+        };
+        InverseTable table() const { return {first_.data(), ends_.data(), pieces_.data()->words, low_, high_}; }
+
         std::vector<std::uint32_t> first_;
         std::vector<double> ends_;
         std::vector<Piece> pieces_;
