@@ -251,12 +251,11 @@ namespace roofslate::binding
                 std::vector<std::int64_t> all(whole.graph.points(whole.kept()), 0);
                 std::mutex mutex;
                 Progress progress(options, sample.points());
-                sample.each_block(sample.size(), options.threads, progress, [&] { return Values(whole, sample); }, [&](Values& values, Graph& graph, Closure& closure) {
-                        values.compute(ask(graph, closure), [&](std::size_t row, const double* x, std::size_t n) {
-                            const std::int64_t met = std::int64_t(n - instruction_set().below(x, n, 0.5)) * whole.repeats();
-                            const std::lock_guard<std::mutex> lock(mutex);
-                            all[row] += met;
-                        }); });
+                sample.each_block(sample.size(), options.threads, progress, [&] { return Values(whole, sample); }, [&](Values& values, Graph& graph, Closure& closure) { values.compute(ask(graph, closure), [&](std::size_t row, const double* x, std::size_t n) {
+                                                                                                                                                                             const std::int64_t met = std::int64_t(n - instruction_set().below(x, n, 0.5)) * whole.repeats();
+                                                                                                                                                                             const std::lock_guard<std::mutex> lock(mutex);
+                                                                                                                                                                             all[row] += met;
+                                                                                                                                                                         }); });
                 return all;
             });
             return py::make_tuple(array_of(std::move(counts)), asked.axes(whole.kept()));
@@ -275,11 +274,10 @@ namespace roofslate::binding
             OrderStatistics statistics(rows, q, ask.whole.repeats());
             std::vector<std::vector<double>> some(rows);
             std::mutex mutex;
-            sample.each_block(hints, options.threads, progress, [&] { return Values(ask.whole, sample); }, [&](Values& values, Graph& graph, Closure& closure) {
-                    values.compute(ask(graph, closure), [&](std::size_t row, const double* x, std::size_t n) {
-                        const std::lock_guard<std::mutex> lock(mutex);
-                        some[row].insert(some[row].end(), x, x + n);
-                    }); });
+            sample.each_block(hints, options.threads, progress, [&] { return Values(ask.whole, sample); }, [&](Values& values, Graph& graph, Closure& closure) { values.compute(ask(graph, closure), [&](std::size_t row, const double* x, std::size_t n) {
+                                                                                                                                                                     const std::lock_guard<std::mutex> lock(mutex);
+                                                                                                                                                                     some[row].insert(some[row].end(), x, x + n);
+                                                                                                                                                                 }); });
             for (std::size_t row = 0; row < rows; ++row)
                 statistics.hint(row, std::move(some[row]), double(hints), std::int64_t(sample.size() * of_draw));
             for (statistics.begin(); statistics.open();)
@@ -318,8 +316,8 @@ namespace roofslate::binding
         py::class_<InverseDistribution>(m, "InverseDistribution", "The inverse of a distribution function as polynomials, piece by piece.")
             .def(py::init(&inverse_of), py::arg("first"), py::arg("ends"), py::arg("pieces"), py::arg("low"), py::arg("high"));
         py::class_<Sampler>(m, "Sampler", "Draws of several inputs together.")
-            .def(py::init(&sampler_of), py::arg("directions"), py::arg("shifts"), py::arg("inverses"), py::arg("normal"), py::arg("correlation"))
-            .def("draw", &draw, py::arg("n"), py::arg("threads"), py::arg("progress"), "The first draws: an array for each input.");
+            .def(py::init(&sampler_of), py::arg("directions"), py::arg("shifts"), py::arg("inverses"), py::arg("normal"), py::arg("correlation"));
+        m.def("draw", &draw, py::arg("sampler"), py::arg("n"), py::arg("threads"), py::arg("progress"), "The first draws of a sampler: an array for each of its inputs.");
         m.def("sampled_count", &count_sample, py::arg("conditions"), py::arg("sampler"), py::arg("drawn"), py::arg("axis"), py::arg("fold"), "As count, with an axis along which inputs are drawn.");
         m.def("sampled_histogram", &histogram_sample, py::arg("value"), py::arg("edges"), py::arg("sampler"), py::arg("drawn"), py::arg("axis"), py::arg("fold"), "As histogram, with an axis along which inputs are drawn.");
         m.def("sampled_finite_extent", &extent_of_sample, py::arg("value"), py::arg("sampler"), py::arg("drawn"), py::arg("axis"), py::arg("fold"), "As finite_extent, with an axis along which inputs are drawn.");

@@ -32,9 +32,10 @@ def tabulate(
 ) -> tuple[_core.InverseDistribution, float, float]:
     """A distribution's inverse as the engine takes it, and the least and the largest value that can be drawn.
 
-    In the lower half of probabilities it is tabulated by its distance to 0, in the upper half by that to 1. What is drawn
-    lies on a lattice of 2**32 probabilities. A piece with few of them goes through them all; a larger one is checked at
-    points between, and halved until it is right to 1e-10 of the value, or of how far the values of the piece lie apart.
+    In the lower half of probabilities it is tabulated by its distance to 0, in the upper half by that to 1. What is
+    drawn lies on a lattice of 2**32 probabilities. A piece with few of them goes through them all; a larger one is
+    checked at points between, and halved until it is right to 1e-10 of the value, or of how far the values of the piece
+    lie apart.
 
     Parameters
     ----------
@@ -61,7 +62,8 @@ def tabulate(
         pieces += int(right.sum()) + 2 * int((~right).sum())
         if pieces > _MOST_PIECES:
             raise ValueRangeError("its inverse distribution function has too many steps, or is too rough, for a table")
-        cell, upper, first, last = (np.repeat(x[~right], 2) for x in (cell, upper, first, last))
+        again = np.repeat(np.flatnonzero(~right), 2)
+        cell, upper, first, last = cell[again], upper[again], first[again], last[again]
         middle = (first[::2] + last[::2]) // 2
         first[1::2], last[::2] = middle, middle
     cells, starts, ends, coefficients = (np.concatenate(column) for column in zip(*done, strict=True))
@@ -89,7 +91,8 @@ def _distance(y: Any) -> Any:
 
 
 def _constant(coefficients: Values) -> npt.NDArray[np.bool_]:
-    return np.all(coefficients[:, 3:] == 0, axis=1)
+    flat: npt.NDArray[np.bool_] = np.all(coefficients[:, 3:] == 0, axis=1)
+    return flat
 
 
 def _fitted(

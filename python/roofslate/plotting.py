@@ -31,12 +31,12 @@ def plot(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw an evaluated result: a line for one axis; for two, several lines or a heat map with contours; a fan of draws.
+    """Draw an evaluated result: a line for one axis; for two, lines or a heat map with contours; a fan of draws.
 
     Axes of presets and short axes become lines. Ticks are scaled (``200k``, ``20 ms``); axes whose values grow by a
     factor are logarithmic. Of a Dataset that also holds `binding_term` the regions are outlined; alone it is drawn as
-    regions. A result of `sample` becomes a fan along its other axis, a median with bands that hold half and nine tenths of
-    the draws, or without one a histogram with marks at 5, 50 and 95 %.
+    regions. A result of `sample` becomes a fan along its other axis, a median with bands that hold half and nine tenths
+    of the draws, or without one a histogram with marks at 5, 50 and 95 %.
 
     Parameters
     ----------
@@ -147,7 +147,9 @@ def _of_draws(surface: xr.DataArray, dims: list[str], ax: Axes | None) -> Axes:
             f"select along the others, for example result.isel({dims[-1]}=0)"
         )
     if _words_of(surface):
-        raise InputTypeError(f"{surface.name} is a choice, which has no quantiles: rs.count tells how often each is taken")
+        raise InputTypeError(
+            f"{surface.name} is a choice, which has no quantiles: rs.count tells how often each is taken"
+        )
     with _draw.house_style():
         ax = _draw.axes(ax, _SIZE)
         if dims:

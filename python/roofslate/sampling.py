@@ -16,11 +16,11 @@ from roofslate.evaluation import evaluate
 from roofslate.inputs import (
     Grid,
     check_effect,
+    expected_of,
     input_quantity,
     is_bool,
     is_distribution,
     is_scipy,
-    expected_of,
     read_grid,
     wanted_names,
 )
@@ -55,9 +55,9 @@ def sample(
 ) -> xr.DataArray | xr.Dataset:
     """Quantities for draws of uncertain inputs, in base units unless `units` says otherwise.
 
-    The draws are points of a scrambled Sobol sequence, mapped by the inverse of each distribution function: they fill the
-    space of the inputs evenly, so that means and quantiles are found with far fewer of them than independent draws would
-    need, best with a power of 2.
+    The draws are points of a scrambled Sobol sequence, mapped by the inverse of each distribution function: they fill
+    the space of the inputs evenly, so that means and quantiles are found with far fewer of them than independent draws
+    would need, best with a power of 2.
 
     Parameters
     ----------
@@ -69,13 +69,13 @@ def sample(
         Of the scrambling. The same seed gives the same draws, whatever the number of threads; more of them begin with
         those of fewer.
     correlation : pandas.DataFrame, dict of dicts or array, optional
-        Correlations of inputs that are drawn, by their names; an array has them in the order in which they are given. They
-        are those of the normal scores (a Gaussian copula); what is not named is independent.
+        Correlations of inputs that are drawn, by their names; an array has them in the order in which they are given.
+        They are those of the normal scores (a Gaussian copula); what is not named is independent.
     threads, progress, units
         As for `evaluate`.
     **inputs
-        As for `evaluate`; at least one of them is a frozen distribution of `scipy.stats`, whose values are in base units:
-        ``scipy.stats.norm(loc=8e12, scale=5e11)``.
+        As for `evaluate`; at least one of them is a frozen distribution of `scipy.stats`, whose values are in base
+        units: ``scipy.stats.norm(loc=8e12, scale=5e11)``.
 
     Returns
     -------
@@ -138,7 +138,7 @@ class Draws:
     def values(self, threads: int | None, progress: ProgressWish) -> list[dict[str, Values]]:
         """All draws of each input, once for each time that they are drawn."""
         with Progress(progress) as bar:
-            columns = self.sampler.draw(self.size, thread_count(threads), bar.callback)
+            columns = _core.draw(self.sampler, self.size, thread_count(threads), bar.callback)
         inputs = len(self.ends)
         return [dict(zip(self.ends, columns[k : k + inputs], strict=True)) for k in range(0, len(columns), inputs)]
 
@@ -148,12 +148,15 @@ class Draws:
 
         if SAMPLE in read_grid(others).sizes:
             raise AxisError(f"the axis {SAMPLE!r} is that of the draws: give yours another name")
-        grid = read_grid({**others, **{name: xr.DataArray(list(x), dims=SAMPLE) for name, x in self.ends.items()}}, wanted)
+        grid = read_grid(
+            {**others, **{name: xr.DataArray(list(x), dims=SAMPLE) for name, x in self.ends.items()}}, wanted
+        )
         for name, (_, high) in self.ends.items():
             bound = lookup(name).bound
             if bound in self.ends and high > self.ends[bound][0]:
                 raise ValueRangeError(
-                    f"{name} must not exceed {bound}, but is drawn up to {high:g}, and {bound} from {self.ends[bound][0]:g}"
+                    f"{name} must not exceed {bound}, but is drawn up to {high:g}, and {bound} from "
+                    f"{self.ends[bound][0]:g} on"
                 )
         grid.sizes[SAMPLE] = self.size
         for name, (low, _) in self.ends.items():
@@ -215,7 +218,8 @@ def _tabulated(q: Quantity, given: Any) -> tuple[_core.InverseDistribution, floa
         raise InputTypeError(f"{q.name} is one of {q.range_text}: words are not drawn, give a list of them")
     if is_scipy(given, "rv_generic"):
         raise InputTypeError(
-            f"{q.name}: {given.name} is not frozen: give its parameters, scipy.stats.{given.name}(..., loc=..., scale=...)"
+            f"{q.name}: {given.name} is not frozen: give its parameters, "
+            f"scipy.stats.{given.name}(..., loc=..., scale=...)"
         )
     if is_scipy(given, "rv_frozen"):
         below, above, beyond = given.ppf, given.isf, given.sf
@@ -239,9 +243,9 @@ def _tabulated(q: Quantity, given: Any) -> tuple[_core.InverseDistribution, floa
         if not (q.low <= low and high <= q.high) or (q.above_low and low == q.low):
             share = float(given.cdf(q.low)) + float(beyond(q.high))
             raise ValueRangeError(
-                f"{q.name} must be {expected_of(q)}, but {text} reaches from {low:.4g} to {high:.4g}, and lies beyond for "
-                f"{share:.2g} of all draws; take one that stays inside, such as scipy.stats.lognorm, or cut it off with "
-                "scipy.stats.truncnorm"
+                f"{q.name} must be {expected_of(q)}, but {text} reaches from {low:.4g} to {high:.4g}, and lies beyond "
+                f"for {share:.2g} of all draws; take one that stays inside, such as scipy.stats.lognorm, or cut it off "
+                "with scipy.stats.truncnorm"
             )
         try:
             return tabulate(below, above, steps=steps)
@@ -258,7 +262,8 @@ def _sobol(inputs: int, seed: int) -> tuple[npt.NDArray[np.uint32], list[int]]:
     points = qmc.Sobol(inputs, bits=BITS, seed=np.random.default_rng(seed))
 
     def next_point() -> npt.NDArray[np.uint32]:
-        return (points.random(1)[0] * 2.0**BITS).astype(np.uint32)
+        point: npt.NDArray[np.uint32] = (points.random(1)[0] * 2.0**BITS).astype(np.uint32)
+        return point
 
     shifts = before = next_point()
     directions = np.empty((inputs, BITS), np.uint32)

@@ -145,12 +145,14 @@ def tornado(output: str, /, *, base: Mapping[str, Any] | None = None, **inputs: 
             raise unknown("input with a range in base", name, ranges)
     fixed = read_grid(others)
     if fixed.sizes:
-        raise AxisError(f"{next(iter(fixed.sizes))} is an axis: a tornado has one value of each input beside the ranges")
+        raise AxisError(
+            f"{next(iter(fixed.sizes))} is an axis: a tornado has one value of each input beside the ranges"
+        )
     middle = {name: _base(lookup(name), ends, base or {}, fixed) for name, ends in ranges.items()}
     cases = {name: np.full(1 + 2 * len(ranges), x) for name, x in middle.items()}
     for k, (name, ends) in enumerate(ranges.items()):
         cases[name][1 + 2 * k : 3 + 2 * k] = ends
-    arrays = {name: xr.DataArray(values, dims=_CASE) for name, values in cases.items()}
+    arrays: dict[str, Any] = {name: xr.DataArray(values, dims=_CASE) for name, values in cases.items()}
     found = evaluate(output, progress=False, **others, **arrays).broadcast_like(arrays[next(iter(ranges))]).to_numpy()
     at_low, at_high = found[1::2], found[2::2]
     factor = bool(np.all(found > 0))
@@ -224,8 +226,8 @@ class VarianceShares:
         Of the output, in base units.
     table : pandas.DataFrame
         Indexed by input, the largest total first: ``first_order``, the share that an input accounts for alone, and
-        ``total``, with what it does together with others; of each the ends ``_low`` and ``_high`` of an interval of 95 %
-        confidence.
+        ``total``, with what it does together with others; of each the ends ``_low`` and ``_high`` of an interval that
+        is to hold with 95 % confidence.
     """
 
     quantity: Quantity
@@ -292,8 +294,8 @@ class VarianceShares:
 def sobol(output: str, /, n: int, seed: int, *, threads: int | None = None, **inputs: Any) -> VarianceShares:
     """The shares of an output's variance that its uncertain inputs account for, alone and together: Sobol's indices.
 
-    They are estimated from n (inputs + 2) points (Saltelli 2010). The intervals of confidence come of a bootstrap, which
-    takes the draws as independent: for Sobol points they are wider than need be.
+    They are estimated from n (inputs + 2) points (Saltelli 2010). The intervals of confidence come of a bootstrap,
+    which takes the draws as independent: for Sobol points they are wider than need be.
 
     Parameters
     ----------
@@ -306,8 +308,8 @@ def sobol(output: str, /, n: int, seed: int, *, threads: int | None = None, **in
     threads : int, optional
         As for `evaluate`.
     **inputs
-        As for `evaluate`, but no axes; at least one of them is a frozen distribution of `scipy.stats`, with values in base
-        units. They are drawn independently: with correlations the variance has no unique shares.
+        As for `evaluate`, but no axes; at least one of them is a frozen distribution of `scipy.stats`, with values in
+        base units. They are drawn independently: with correlations the variance has no unique shares.
 
     Returns
     -------
@@ -351,18 +353,22 @@ def sobol(output: str, /, n: int, seed: int, *, threads: int | None = None, **in
     a, b = draws.values(threads, False)
 
     def values(columns: Mapping[str, Any]) -> Values:
-        arrays = {name: xr.DataArray(x, dims=SAMPLE) for name, x in columns.items()}
+        arrays: dict[str, Any] = {name: xr.DataArray(x, dims=SAMPLE) for name, x in columns.items()}
         found = evaluate(output, threads=threads, progress=False, **others, **arrays)
         if not np.all(np.isfinite(found)):
-            raise ValueRangeError(f"{output} is infinite or undefined for some of the draws: its variance has no shares")
+            raise ValueRangeError(
+                f"{output} is infinite or undefined for some of the draws: its variance has no shares"
+            )
         return np.broadcast_to(found.to_numpy(), n)
 
     at_a, at_b = values(a), values(b)
     if np.ptp(at_a) == 0 and np.ptp(at_b) == 0:
-        raise ValueRangeError(f"{output} does not vary with {', '.join(draws.names)}: there is no variance to share out")
+        raise ValueRangeError(
+            f"{output} does not vary with {', '.join(draws.names)}: there is no variance to share out"
+        )
     mixed = [values({**a, name: b[name]}) for name in draws.names]
     first, total, spread = _shares(at_a, at_b, mixed, seed)
-    columns = {}
+    columns: dict[str, Values] = {}
     for k, (name, at) in enumerate((("first_order", first), ("total", total))):
         columns |= {name: at, f"{name}_low": at - spread[k], f"{name}_high": at + spread[k]}
     table = pd.DataFrame(columns, index=pd.Index(draws.names, name="input"))
@@ -384,7 +390,8 @@ def _shares(a: Values, b: Values, mixed: Sequence[Values], seed: int) -> tuple[V
 
     def of_means(means: Values) -> Values:
         variance = (means[2] + means[3]) / 2 - ((means[0] + means[1]) / 2) ** 2
-        return means[4:] / variance
+        shares: Values = means[4:] / variance
+        return shares
 
     n = a.size
     rng = np.random.default_rng(seed)

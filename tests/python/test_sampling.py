@@ -6,11 +6,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+import roofslate as rs
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import roofslate as rs
 from roofslate import _core
 from roofslate.errors import (
     AxisError,
@@ -263,7 +262,9 @@ def test_folds_keep_the_other_axes():
     np.testing.assert_array_equal(rs.quantiles("pass_time", Q, n=n, seed=2, **inputs), np.quantile(sampled, Q))
     counts = rs.count("pass_time <= 20 ms", over="sample", n=n, seed=2, **inputs)
     xr.testing.assert_equal(counts, (sampled <= 0.02).sum("sample").rename("count"))
-    bins = rs.histogram("pass_time", bins=[1e-3, 1e-2, 1e-1, 1], over=["sample", "context_length"], n=n, seed=2, **inputs)
+    bins = rs.histogram(
+        "pass_time", bins=[1e-3, 1e-2, 1e-1, 1], over=["sample", "context_length"], n=n, seed=2, **inputs
+    )
     for k in range(3):
         np.testing.assert_array_equal(bins["count"][k], np.histogram(sampled[k], [1e-3, 1e-2, 1e-1, 1])[0])
     # an axis along which nothing varies repeats every value
@@ -285,9 +286,24 @@ def test_what_does_not_depend_on_the_draws_is_repeated():
 def test_quantiles_of_values_that_are_equal_or_undefined():
     n = 300_007
     with rs.definitions():
-        rs.define("clipped", "s", lambda hbm_drain_time: rs.math.minimum(hbm_drain_time, rs.math.constant("24 ms")), brief="at most 24 ms")
-        rs.define("root", "1", lambda hbm_drain_time: np.sqrt(hbm_drain_time / rs.math.constant("24 ms") - 1), brief="NaN below 24 ms")
-        rs.define("nowhere", "1", lambda hbm_drain_time: np.sqrt(-hbm_drain_time / rs.math.constant("24 ms")), brief="NaN everywhere")
+        rs.define(
+            "clipped",
+            "s",
+            lambda hbm_drain_time: rs.math.minimum(hbm_drain_time, rs.math.constant("24 ms")),
+            brief="at most 24 ms",
+        )
+        rs.define(
+            "root",
+            "1",
+            lambda hbm_drain_time: np.sqrt(hbm_drain_time / rs.math.constant("24 ms") - 1),
+            brief="NaN below 24 ms",
+        )
+        rs.define(
+            "nowhere",
+            "1",
+            lambda hbm_drain_time: np.sqrt(-hbm_drain_time / rs.math.constant("24 ms")),
+            brief="NaN everywhere",
+        )
         for name in ("clipped", "root"):
             values = rs.sample(name, n, seed=8, **MACHINE).to_numpy()
             wanted = np.nanquantile(values, Q)
@@ -302,6 +318,7 @@ def test_a_wrong_hint_is_made_good():
     """Nearly all values are equal, so that few of the first draws tell of the rest."""
     n = 1 << 18
     with rs.definitions():
+
         def rare(hbm_drain_time):
             limit = rs.math.constant("31.9 ms")
             return rs.math.where(hbm_drain_time > limit, hbm_drain_time / limit, 0.5)
@@ -406,8 +423,8 @@ def test_other_mistakes_are_named_before_any_work():
         rs.quantiles("hbm_drain_time", 0.5, over="chips", n=16, seed=1, chips=[1, 2], **MACHINE)
     with pytest.raises(ValueRangeError, match="experts_per_token must not exceed"):
         rs.sample("experts_per_token", 16, seed=1, experts=8, experts_per_token=stats.uniform(1, 8))
+    both = {"experts": stats.uniform(6, 8), "experts_per_token": stats.uniform(1, 7)}
     with pytest.raises(ValueRangeError, match="experts_per_token must not exceed"):
-        both = {"experts": stats.uniform(6, 8), "experts_per_token": stats.uniform(1, 7)}
         rs.sample("experts_per_token", 16, seed=1, **both)
     with pytest.raises(MemoryError, match="keep no sample"):
         rs.sample("hbm_drain_time", 2**32 - 1, seed=1, **MACHINE)

@@ -18,7 +18,7 @@ __all__ = ["draw"]
 
 
 def draw(ax: Axes, table: pd.DataFrame, base: float, unit: str, label: str, said: Callable[[float], str]) -> None:
-    """Draw a bar for each row, with what the input and the result are at its ends; on a logarithmic axis where it can be.
+    """Draw a bar for each row, with what the input and the result are at its ends; on a logarithmic axis if it can be.
 
     Parameters
     ----------

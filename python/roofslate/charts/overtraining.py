@@ -183,7 +183,6 @@ _RANGES: dict[str, tuple[Any, Any]] = {
 
 
 def _overtraining_tornado(**inputs: Any) -> pd.DataFrame:
-    import pandas as pd
 
     given = {name: x for name, x in inputs.items() if isinstance(x, tuple)}
     base = trained({name: x for name, x in inputs.items() if name not in given})
@@ -194,7 +193,9 @@ def _overtraining_tornado(**inputs: Any) -> pd.DataFrame:
     middle = number(output, **base)
     if ranges:
         stays = {name: number(name, **base) for name in ranges}
-        table = tornado(output, base=stays, **{name: x for name, x in base.items() if name not in ranges}, **ranges).table
+        table = tornado(
+            output, base=stays, **{name: x for name, x in base.items() if name not in ranges}, **ranges
+        ).table
         table = table[(table["swing"] > 1) | table.index.isin(given)]
     if not ranges or table.empty:
         raise ValueRangeError("no input is left to vary: give a range as (low, high)")
