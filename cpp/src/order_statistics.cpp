@@ -163,7 +163,6 @@ namespace roofslate
 
     void OrderStatistics::narrow(const Stretch& s, Tally::Counts& counts, const std::vector<std::int64_t>& at)
     {
-        std::sort(counts.values.begin(), counts.values.end());
         std::int64_t inside = std::int64_t(counts.values.size());
         for (const std::uint32_t n : counts.parts)
             inside += n;
@@ -175,7 +174,11 @@ namespace roofslate
             else if (rank >= inside)
                 seek(s.row, {value_of(key_of(s.high) + 1), HUGE_VAL}, values_[s.row] - counts.below - inside, place);
             else if (s.collected)
-                settle(s, place, counts.values[std::size_t(rank)]);
+            {
+                const auto at_rank = counts.values.begin() + rank;
+                std::nth_element(counts.values.begin(), at_rank, counts.values.end());
+                settle(s, place, *at_rank);
+            }
             else
             {
                 std::size_t part = 0;

@@ -26,17 +26,15 @@ namespace roofslate
     }
 
     // In the order of Gray's code, as SciPy has them: the point i is the sum of the directions at the bits of i ^ (i >> 1).
-    void Sampler::points(std::size_t input, std::size_t first, std::size_t n, std::uint32_t* to) const
+    void Sampler::map(const InverseDistribution& inverse, std::size_t input, std::size_t first, std::size_t n, double* to) const
     {
-        const std::array<std::uint32_t, stretch>& lowest = lowest_[input];
         for (std::size_t done = 0; done < n;)
         {
             const std::size_t at = (first + done) % stretch, start = first + done - at, length = std::min(stretch - at, n - done);
-            std::uint32_t base = shifts_[input];
-            for (std::size_t bit = 0, gray = start ^ (start >> 1); bit < bits_of_draw; ++bit)
-                base ^= gray >> bit & 1 ? directions_[input][bit] : 0;
-            for (std::size_t i = 0; i < length; ++i)
-                to[done + i] = base ^ lowest[at + i];
+            std::uint32_t x = shifts_[input];
+            for (std::size_t bit = 0, gray = start ^ (start >> 1); gray >> bit; ++bit)
+                x ^= directions_[input][bit] & (0 - std::uint32_t(gray >> bit & 1));
+            inverse.map(x, lowest_[input].data() + at, length, to + done);
             done += length;
         }
     }
@@ -66,14 +64,13 @@ namespace roofslate
             for (std::size_t k = 0; k < inputs(); ++k)
             {
                 to[k] = columns[k] + done;
-                points(k, first + done, length, x);
-                (correlation_.empty() ? inverses_[k] : normal_).map(x, length, to[k]);
+                map(correlation_.empty() ? inverses_[k] : normal_, k, first + done, length, to[k]);
             }
             if (!correlation_.empty())
                 for (std::size_t k = inputs(); k-- > 0;) // the scores that the others need stay as they are
                 {
                     correlate(length, to.data(), k, x);
-                    inverses_[k].map(x, length, to[k]);
+                    inverses_[k].map(0, x, length, to[k]);
                 }
         }
     }

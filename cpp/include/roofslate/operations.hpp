@@ -433,7 +433,7 @@ namespace roofslate::ROOFSLATE_SET
                     return false;
             return n != 1 || values[0] == values[0];
         }
-        void invert(const InverseTable& table, const std::uint32_t* x, std::size_t n, double* to)
+        void invert(const InverseTable& table, std::uint32_t x, const std::uint32_t* differ, std::size_t n, double* to)
         {
             constexpr std::size_t block = 256;
             constexpr double lattice = 1.0 / 4294967296.0;
@@ -446,18 +446,20 @@ namespace roofslate::ROOFSLATE_SET
                 const std::size_t length = n - begin < block ? n - begin : block;
                 for (std::size_t i = 0; i < length; ++i)
                 {
-                    const std::uint32_t upper = x[begin + i] >> 31, y = x[begin + i] ^ (0 - upper);
+                    const std::uint32_t draw = x ^ differ[begin + i], upper = draw >> 31, y = draw ^ (0 - upper);
                     v[i] = (double(y) + 0.5) * lattice;
                     std::uint64_t bits;
                     __builtin_memcpy(&bits, v + i, sizeof bits);
                     at[i] = std::uint32_t((bits >> 48) - first_cell) + upper * std::uint32_t(cells_of_inverse / 2);
                 }
                 for (std::size_t i = 0; i < length; ++i)
-                    at[i] = table.first[at[i]];
-                for (std::size_t i = 0; i < length; ++i)
-                    if (at[i] >= split_cell)
-                        for (at[i] -= split_cell; v[i] >= table.ends[at[i]];)
-                            ++at[i];
+                {
+                    std::uint32_t piece = table.first[at[i]];
+                    if (piece >= split_cell)
+                        for (piece -= split_cell; v[i] >= table.ends[piece];)
+                            ++piece;
+                    at[i] = piece;
+                }
                 for (std::size_t i = 0; i < length; i += width)
                 {
                     Value words[words_of_piece];

@@ -14,7 +14,8 @@ namespace roofslate
     public:
         // `first`: of each cell and, at last, how many pieces there are; the rest as InverseTable has it, `pieces` with all their words.
         InverseDistribution(std::vector<std::uint32_t> first, std::vector<double> ends, const std::vector<double>& pieces, double low, double high);
-        void map(const std::uint32_t* x, std::size_t n, double* to) const { instruction_set().invert(table(), x, n, to); }
+        // At draws that differ from x in these bits.
+        void map(std::uint32_t x, const std::uint32_t* differ, std::size_t n, double* to) const { instruction_set().invert(table(), x, differ, n, to); }
 
     private:
         struct alignas(64) Piece // a cache line
@@ -43,7 +44,7 @@ namespace roofslate
 
     private:
         static constexpr std::size_t stretch = 256; // points that differ in the lowest bits of their index
-        void points(std::size_t input, std::size_t first, std::size_t n, std::uint32_t* to) const;
+        void map(const InverseDistribution& inverse, std::size_t input, std::size_t first, std::size_t n, double* to) const;
         void correlate(std::size_t n, double* const* columns, std::size_t input, std::uint32_t* to) const;
 
         std::vector<Directions> directions_;

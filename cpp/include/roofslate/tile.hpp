@@ -97,7 +97,7 @@ namespace roofslate
         bool (*ordered)(const double* values, std::size_t n, bool falling);     // does none lie before one that is smaller, or larger? NaN: false
         // how many are below a stretch; those inside, both ends with it, go to memory for n and a vector, and `inside` tells how many
         std::size_t (*within)(const double* values, std::size_t n, double low, double high, double* to, std::size_t* inside);
-        void (*invert)(const InverseTable& table, const std::uint32_t* x, std::size_t n, double* to);           // values at draws
+        void (*invert)(const InverseTable& table, std::uint32_t x, const std::uint32_t* differ, std::size_t n, double* to);           // values at draws, which differ from x in these bits
         std::size_t strip;
         bool fused; // has a fused multiply-add, so that division by a scalar may be corrected instead of done
     };
