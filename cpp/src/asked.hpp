@@ -21,6 +21,30 @@ namespace roofslate::binding
     // The other way round, without operations that the root does not take.
     Formula steps_of(const Registry& registry, const Entry& entry);
 
+    // Its last step in a graph.
+    inline int node_of(const Written& formula, const Registry& registry, Graph& graph, Closure& closure)
+    {
+        std::vector<int> nodes;
+        const auto at = [&](int position) { return position < 0 ? -1 : nodes[std::size_t(position)]; };
+        for (const Operation& o : formula.tape.operations)
+            if (o.op == Op::input)
+                nodes.push_back(closure.node(registry.at(formula.needs[std::size_t(o.argument[0])])));
+            else if (o.op == Op::constant)
+                nodes.push_back(graph.constant(o.value));
+            else
+                nodes.push_back(graph.operation(o.op, at(o.argument[0]), at(o.argument[1]), at(o.argument[2]), o.routine));
+        return nodes.back();
+    }
+    inline Requirement requirement_of(Graph& graph, int left, const std::string& relation, int right)
+    {
+        const int zero = graph.constant(0);
+        if (relation == "==")
+            return {zero, graph.operation(Op::equal, left, right), true};
+        if (relation == "!=")
+            return {graph.operation(Op::equal, left, right), zero, false};
+        return {left, right, relation == "<"};
+    }
+
     // A question as Python asks it; lives as long as the arrays it was asked with.
     class Asked
     {
@@ -29,32 +53,14 @@ namespace roofslate::binding
         const Registry& registry() const { return current_.registry; }
         Graph& graph() { return graph_; }
         Closure& closure() { return closure_; }
-        int node(const Formula& formula)
-        {
-            const auto [tape, needs] = written(current_.registry, formula);
-            std::vector<int> nodes;
-            const auto at = [&](int position) { return position < 0 ? -1 : nodes[std::size_t(position)]; };
-            for (const Operation& o : tape.operations)
-                if (o.op == Op::input)
-                    nodes.push_back(closure_.node(current_.registry.at(needs[std::size_t(o.argument[0])])));
-                else if (o.op == Op::constant)
-                    nodes.push_back(graph_.constant(o.value));
-                else
-                    nodes.push_back(graph_.operation(o.op, at(o.argument[0]), at(o.argument[1]), at(o.argument[2]), o.routine));
-            return nodes.back();
-        }
+        int node(const Formula& formula) { return node_of(written(current_.registry, formula), current_.registry, graph_, closure_); }
         std::vector<Requirement> requirements(const std::vector<Condition>& conditions)
         {
             std::vector<Requirement> all;
             for (const auto& [left, relation, right] : conditions)
             {
-                const int a = node(left), b = node(right), zero = graph_.constant(0);
-                if (relation == "==")
-                    all.push_back({zero, graph_.operation(Op::equal, a, b), true});
-                else if (relation == "!=")
-                    all.push_back({graph_.operation(Op::equal, a, b), zero, false});
-                else
-                    all.push_back({a, b, relation == "<"});
+                const int a = node(left), b = node(right);
+                all.push_back(requirement_of(graph_, a, relation, b));
             }
             return all;
         }
@@ -87,6 +93,25 @@ namespace roofslate::binding
         Graph graph_;
         std::vector<Supplied> supplied_;
         Closure closure_;
+    };
+    inline AxisSet set_of(const std::vector<std::size_t>& axes)
+    {
+        AxisSet set = 0;
+        for (const std::size_t k : axes)
+            set |= AxisSet(1) << k;
+        return set;
+    }
+    // What all folds are asked with: shape, inputs, folded axes, threads, progress, prune.
+    using CallTuple = std::tuple<std::vector<std::size_t>, std::vector<Input>, std::vector<std::size_t>, int, py::object, bool>;
+    struct FoldCall
+    {
+        explicit FoldCall(const CallTuple& t) : shape(std::get<0>(t)), inputs(std::get<1>(t)), folded(std::get<2>(t)), threads(std::get<3>(t)), progress(std::get<4>(t)), prune(std::get<5>(t)) {}
+        const std::vector<std::size_t>& shape;
+        const std::vector<Input>& inputs;
+        const std::vector<std::size_t>& folded;
+        int threads;
+        const py::object& progress;
+        bool prune;
     };
     template <class Call> auto running(const py::object& progress, int threads, const Call& call)
     {

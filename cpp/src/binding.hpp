@@ -116,4 +116,5 @@ namespace roofslate::binding
     void bind_folds(py::module_& m);
     void bind_derivatives(py::module_& m);
     void bind_roots(py::module_& m);
+    void bind_sampling(py::module_& m);
 }

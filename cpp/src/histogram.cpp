@@ -1,3 +1,4 @@
+#include <roofslate/order_statistics.hpp>
 #include <roofslate/search.hpp>
 #include <roofslate/tile_fold.hpp>
 #include <cfloat>
@@ -9,13 +10,6 @@ namespace roofslate
     namespace
     {
         constexpr double fewest_searched_points = 3e7; // below, boxes are wider than bins almost to the end
-
-        // Doubles in the order of their values, as integers.
-        std::int64_t key_of(double x)
-        {
-            const std::int64_t bits = std::int64_t(math::bits(x == 0 ? 0.0 : x));
-            return bits < 0 ? bits ^ INT64_MAX : bits;
-        }
 
         // Which bin a value falls into: 0 below, then the bins, then above, then NaN.
         class Bins
@@ -408,7 +402,6 @@ namespace roofslate
                             found[p] = all[k][std::size_t(p - stretches[k].before)];
                 }
             }
-            static double value_of(std::int64_t key) { return math::from_bits(std::uint64_t(key < 0 ? key ^ INT64_MAX : key)); }
             template <class MakeState, class TakeValues, class Done> void run(std::size_t kept, const MakeState& make_state, const TakeValues& take, const Done& done)
             {
                 const std::size_t per_row = fold_.points() / fold_.rows(), chunk = std::max<std::size_t>(1, (fold_.has_routine() ? 4096 : std::size_t(1) << 21) / per_row);

@@ -324,6 +324,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
     bind_folds(m);
     bind_derivatives(m);
     bind_roots(m);
+    bind_sampling(m);
     m.def("instruction_set", [] { return instruction_set().name; }, "The instruction set in use.");
     m.def("use_instruction_set", [](const std::string& name) {
         const InstructionSet* const set = find_instruction_set(name.c_str());

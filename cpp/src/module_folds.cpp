@@ -6,28 +6,9 @@ namespace roofslate::binding
 {
     namespace
     {
-        AxisSet set_of(const std::vector<std::size_t>& axes)
-        {
-            AxisSet set = 0;
-            for (const std::size_t k : axes)
-                set |= AxisSet(1) << k;
-            return set;
-        }
-        // What all folds are asked with: shape, inputs, folded axes, threads, progress, prune.
-        using CallTuple = std::tuple<std::vector<std::size_t>, std::vector<Input>, std::vector<std::size_t>, int, py::object, bool>;
-        struct Call
-        {
-            explicit Call(const CallTuple& t) : shape(std::get<0>(t)), inputs(std::get<1>(t)), folded(std::get<2>(t)), threads(std::get<3>(t)), progress(std::get<4>(t)), prune(std::get<5>(t)) {}
-            const std::vector<std::size_t>& shape;
-            const std::vector<Input>& inputs;
-            const std::vector<std::size_t>& folded;
-            int threads;
-            const py::object& progress;
-            bool prune;
-        };
         py::tuple best_of(const Formula& objective, bool maximize, const std::vector<Condition>& conditions, const CallTuple& fold)
         {
-            const Call call(fold);
+            const FoldCall call(fold);
             Asked asked(call.shape, call.inputs);
             int node = asked.node(objective);
             if (maximize)
@@ -41,7 +22,7 @@ namespace roofslate::binding
         }
         py::array pareto_of(const std::vector<Formula>& objectives, const std::vector<bool>& maximize, const std::vector<Condition>& conditions, const CallTuple& fold)
         {
-            const Call call(fold);
+            const FoldCall call(fold);
             if (objectives.empty() || objectives.size() > most_objectives)
                 throw Error("ValueRangeError", "pareto takes one to " + std::to_string(most_objectives) + " objectives, " + std::to_string(objectives.size()) + " were given");
             Asked asked(call.shape, call.inputs);
@@ -55,7 +36,7 @@ namespace roofslate::binding
         }
         py::tuple count_of(const std::vector<Condition>& conditions, const CallTuple& fold)
         {
-            const Call call(fold);
+            const FoldCall call(fold);
             Asked asked(call.shape, call.inputs);
             const Question question{asked.graph(), {}, asked.requirements(conditions), set_of(call.folded)};
             auto counts = running(call.progress, call.threads, [&](const Options& options) { return count(question, options, call.prune); });
@@ -63,7 +44,7 @@ namespace roofslate::binding
         }
         py::tuple histogram_of(const Formula& value, const std::vector<double>& edges, const CallTuple& fold)
         {
-            const Call call(fold);
+            const FoldCall call(fold);
             Asked asked(call.shape, call.inputs);
             const Question question{asked.graph(), {asked.node(value)}, {}, set_of(call.folded)};
             auto counts = running(call.progress, call.threads, [&](const Options& options) { return histogram(question, edges, options, call.prune); });
@@ -71,7 +52,7 @@ namespace roofslate::binding
         }
         py::tuple extent_of(const Formula& value, const CallTuple& fold)
         {
-            const Call call(fold);
+            const FoldCall call(fold);
             Asked asked(call.shape, call.inputs);
             const Question question{asked.graph(), {asked.node(value)}, {}, set_of(call.folded)};
             const Range r = running(call.progress, call.threads, [&](const Options& options) { return finite_extent(question, options); });
@@ -79,7 +60,7 @@ namespace roofslate::binding
         }
         py::tuple quantiles_of(const Formula& value, const std::vector<double>& q, const CallTuple& fold)
         {
-            const Call call(fold);
+            const FoldCall call(fold);
             Asked asked(call.shape, call.inputs);
             const Question question{asked.graph(), {asked.node(value)}, {}, set_of(call.folded)};
             auto found = running(call.progress, call.threads, [&](const Options& options) { return quantiles(question, q, options); });

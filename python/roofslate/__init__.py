@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from roofslate.register import claims, inconsistencies
     from roofslate.registry import Quantity, quantities, quantity
     from roofslate.report import lecture
+    from roofslate.sampling import sample
     from roofslate.solving import solve
     from roofslate.sweeping import sweep
+    from roofslate.uncertainty import Tornado, VarianceShares, sobol, tornado
     from roofslate.units import geomspace, linspace
 
 __version__ = "0.1.0"
@@ -46,6 +48,8 @@ __all__ = [
     "Quantity",
     "RoofslateError",
     "RoofslateWarning",
+    "Tornado",
+    "VarianceShares",
     "answers",
     "api_prices",
     "best",
@@ -82,13 +86,16 @@ __all__ = [
     "quantiles",
     "quantities",
     "quantity",
+    "sample",
     "scaling",
     "schedules",
     "sensitivity",
+    "sobol",
     "solve",
     "storage",
     "sweep",
     "to_units",
+    "tornado",
     "value",
 ]
 
@@ -112,8 +119,10 @@ _HOMES = {
     "register": ("claims", "inconsistencies"),
     "registry": ("Quantity", "quantities", "quantity"),
     "report": ("lecture",),
+    "sampling": ("sample",),
     "solving": ("solve",),
     "sweeping": ("sweep",),
+    "uncertainty": ("Tornado", "VarianceShares", "sobol", "tornado"),
     "units": ("geomspace", "linspace"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

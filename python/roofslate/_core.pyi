@@ -540,11 +540,31 @@ QuantityName: TypeAlias = Literal[
 RESERVED_WORDS: frozenset[str]
 SCOPE: ContextVar[Any]
 
+class InverseDistribution:
+    def __init__(
+        self,
+        first: npt.ArrayLike,
+        ends: npt.ArrayLike,
+        pieces: npt.ArrayLike,
+        low: float,
+        high: float,
+    ) -> None: ...
+
 class Registry:
     def __init__(
         self,
         base: object,
         definitions: Sequence[tuple[str, str, str, str, str, Sequence[tuple[Any, ...]]]],
+    ) -> None: ...
+
+class Sampler:
+    def __init__(
+        self,
+        directions: npt.ArrayLike,
+        shifts: Sequence[int],
+        inverses: Sequence[InverseDistribution],
+        normal: InverseDistribution,
+        correlation: Sequence[Sequence[float]],
     ) -> None: ...
 
 def apply_formula(
@@ -583,6 +603,7 @@ def derivatives(
     call: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], int, object],
 ) -> tuple[Any, ...]: ...
 def describe(registry: Registry, first: int) -> list[Any]: ...
+def draw(sampler: Sampler, n: int, threads: int, progress: object) -> list[Any]: ...
 def evaluate(
     quantities: Sequence[str],
     shape: Sequence[int],
@@ -638,6 +659,36 @@ def repeat_engine(
     out: npt.NDArray[np.float64],
     calls: int,
 ) -> None: ...
+def sampled_count(
+    conditions: Sequence[tuple[Sequence[tuple[Any, ...]], str, Sequence[tuple[Any, ...]]]],
+    sampler: Sampler,
+    drawn: Sequence[str],
+    axis: int,
+    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
+) -> tuple[Any, ...]: ...
+def sampled_finite_extent(
+    value: Sequence[tuple[Any, ...]],
+    sampler: Sampler,
+    drawn: Sequence[str],
+    axis: int,
+    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
+) -> tuple[Any, ...]: ...
+def sampled_histogram(
+    value: Sequence[tuple[Any, ...]],
+    edges: Sequence[float],
+    sampler: Sampler,
+    drawn: Sequence[str],
+    axis: int,
+    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
+) -> tuple[Any, ...]: ...
+def sampled_quantiles(
+    value: Sequence[tuple[Any, ...]],
+    q: Sequence[float],
+    sampler: Sampler,
+    drawn: Sequence[str],
+    axis: int,
+    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
+) -> tuple[Any, ...]: ...
 def solve(
     unknown: str,
     condition: tuple[Sequence[tuple[Any, ...]], str, Sequence[tuple[Any, ...]]],

@@ -31,7 +31,7 @@ _REFERENCE = Path("docs/reference")
 _TYPES = (
     (r"typing\.SupportsFloat( \| typing\.SupportsIndex)?", "float"),
     (r"typing\.SupportsInt( \| typing\.SupportsIndex)?", "int"),
-    (r"typing\.Annotated\[numpy\.typing\.ArrayLike, numpy\.float64\]", "npt.ArrayLike"),
+    (r"typing\.Annotated\[numpy\.typing\.ArrayLike, numpy\.(float64|uint32)\]", "npt.ArrayLike"),
     (r"numpy\.typing\.NDArray\[numpy\.(float64|bool)_?\]", r"npt.NDArray[np.\1]"),
     (r"\bnumpy\.ndarray\b", "npt.NDArray[Any]"),
     (r"roofslate\._core\.", ""),

@@ -715,8 +715,8 @@ def bench(
     left out and named.
 
     Parts: limits, four-outputs, one-output, one-operation, elasticities, fresh-memory, short-axes, table, points,
-    import, memory, best, optimum, pruning, distributions, solve, stores, long-table, point-cost, growth,
-    calculators.
+    import, memory, best, optimum, pruning, distributions, solve, samples, stores, long-table, point-cost,
+    growth, calculators.
     """
     from roofslate.bench import measure
 

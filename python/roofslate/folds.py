@@ -26,6 +26,7 @@ from roofslate.inputs import (
 )
 from roofslate.progress import Progress
 from roofslate.registry import lookup
+from roofslate.sampling import SAMPLE, Draws, read_draws
 from roofslate.units import Axis
 
 if TYPE_CHECKING:
@@ -43,13 +44,23 @@ class Question:
     """A grid, the axes of it that are folded, and how the engine runs."""
 
     def __init__(
-        self, inputs: Mapping[str, Any], wanted: Sequence[str], conditions: Sequence[Condition], over: Names | None
+        self,
+        inputs: Mapping[str, Any],
+        wanted: Sequence[str],
+        conditions: Sequence[Condition],
+        over: Names | None,
+        drawn: tuple[Any, Any, Any] = (None, None, None),
     ) -> None:
         self.conditions = [(list(c.left.steps), c.relation, list(c.right.steps)) for c in conditions]
         self.needed = list(
             dict.fromkeys([*wanted, *(n for c in conditions for s in (c.left, c.right) for n in s.quantities)])
         )
-        self.grid = read_grid(inputs, self.needed, chunks=True)
+        self.draws: Draws | None = None
+        if any(x is not None for x in drawn):  # n, seed, correlation
+            self.draws, others = read_draws(inputs, *drawn)
+            self.grid = self.draws.grid(others, self.needed)
+        else:
+            self.grid = read_grid(inputs, self.needed, chunks=True)
         self.axes = list(self.grid.sizes)
         self.folded = self.axes if over is None else self._named(over)
         self.kept = [dim for dim in self.axes if dim not in self.folded]
@@ -65,6 +76,8 @@ class Question:
                 raise AxisError(f"over: {unknown('axis', name, self.axes)}")
         if len(set(names)) < len(names):
             raise AxisError(f"over names an axis twice: {', '.join(names)}")
+        if self.draws is not None and SAMPLE not in names:
+            raise AxisError(f"over must name {SAMPLE!r} too: the draws are not kept; rs.sample keeps them")
         return [dim for dim in self.axes if dim in names]
 
     def refuse(self, *names: str) -> None:
@@ -89,7 +102,10 @@ class Question:
                 bool(prune),
             )
             try:
-                return fold(*what, call)
+                if self.draws is None:
+                    return fold(*what, call)
+                of_sample = getattr(_core, f"sampled_{fold.__name__}")
+                return of_sample(*what, self.draws.sampler, self.draws.names, self.axes.index(SAMPLE), call)
             except MissingInput as error:
                 raise explain_missing(error, self.grid) from None
 
@@ -360,6 +376,9 @@ def count(
     /,
     *,
     over: Names | None = None,
+    n: int | None = None,
+    seed: int | None = None,
+    correlation: Any = None,
     threads: int | None = None,
     progress: ProgressWish = None,
     prune: bool = True,
@@ -375,8 +394,10 @@ def count(
         Axes whose points are counted; by default all.
     threads, progress, prune
         As for `best`.
+    n, seed, correlation
+        As for `sample`, where inputs are distributions: the draws are an axis ``sample``, which is folded and not kept.
     **inputs
-        As for `evaluate`.
+        As for `evaluate`; distributions too, with `n` and `seed`.
 
     Returns
     -------
@@ -399,7 +420,7 @@ def count(
     conditions = parse_conditions(where)
     if not conditions:
         raise InputTypeError("count needs a condition: rs.count('pass_time <= 50 ms', ...)")
-    question = Question(inputs, [], conditions, over)
+    question = Question(inputs, [], conditions, over, (n, seed, correlation))
     counts, axes = question.run(_core.count, question.conditions, threads=threads, progress=progress, prune=prune)
     dims = question.dims(axes)
     if not dims:
@@ -418,6 +439,9 @@ def histogram(
     range: tuple[Any, Any] | None = None,  # noqa: A002
     log: bool = False,
     over: Names | None = None,
+    n: int | None = None,
+    seed: int | None = None,
+    correlation: Any = None,
     threads: int | None = None,
     progress: ProgressWish = None,
     prune: bool = True,
@@ -440,8 +464,10 @@ def histogram(
         Axes whose points are counted; by default all.
     threads, progress, prune
         As for `best`.
+    n, seed, correlation
+        As for `sample`, where inputs are distributions: the draws are an axis ``sample``, which is folded and not kept.
     **inputs
-        As for `evaluate`.
+        As for `evaluate`; distributions too, with `n` and `seed`.
 
     Returns
     -------
@@ -464,7 +490,7 @@ def histogram(
     import xarray as xr
 
     name = _one(output)
-    question = Question(inputs, [name], (), over)
+    question = Question(inputs, [name], (), over, (n, seed, correlation))
     question.refuse("bin", "count", "below", "above", "nan", "lower", "upper")
     formula = [("quantity", name)]
     edges = _edges(name, bins, range, log)
@@ -536,6 +562,9 @@ def quantiles(
     /,
     *,
     over: Names | None = None,
+    n: int | None = None,
+    seed: int | None = None,
+    correlation: Any = None,
     units: str | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
@@ -555,8 +584,10 @@ def quantiles(
         Unit of the result.
     threads, progress
         As for `evaluate`.
+    n, seed, correlation
+        As for `sample`, where inputs are distributions: the draws are an axis ``sample``, which is folded and not kept.
     **inputs
-        As for `evaluate`.
+        As for `evaluate`; distributions too, with `n` and `seed`.
 
     Returns
     -------
@@ -586,7 +617,7 @@ def quantiles(
     if not np.all((wanted >= 0) & (wanted <= 1)):
         raise ValueRangeError(f"q must be from 0 to 1, got {shown(q)}")
     factor, unit = conversions([name], {name: units} if units is not None else None).get(name, (1.0, lookup(name).unit))
-    question = Question(inputs, [name], (), over)
+    question = Question(inputs, [name], (), over, (n, seed, correlation))
     question.refuse("quantile")
     found, axes = question.run(
         _core.quantiles, [("quantity", name)], np.atleast_1d(wanted).tolist(), threads=threads, progress=progress

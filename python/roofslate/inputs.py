@@ -104,7 +104,7 @@ def number(value: Any, q: Quantity) -> float:
     """One number in base units, checked against the quantity's range; of a choice, its position."""
     x = parsed(value, q)
     if not (q.low <= x <= q.high) or (q.above_low and x == q.low):
-        raise ValueRangeError(f"{q.name} must be {_expected(q)}, got {shown(value)}")
+        raise ValueRangeError(f"{q.name} must be {expected_of(q)}, got {shown(value)}")
     return x
 
 
@@ -126,7 +126,8 @@ def _position(value: Any, q: Quantity) -> float:
     return float(q.choices.index(value))
 
 
-def _expected(q: Quantity) -> str:
+def expected_of(q: Quantity) -> str:
+    """The range and the unit of a quantity, as an error tells them."""
     unit = "" if q.unit == "1" else f", in {q.unit}"
     finite = "" if q.takes_infinity or "<=" in q.range_text else " and finite"
     return f"{q.range_text}{finite}{unit}"
@@ -137,7 +138,7 @@ def _check_range(values: Values, q: Quantity) -> None:
         with np.errstate(invalid="ignore"):
             wrong = ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
         first = float(values[wrong].flat[0])
-        raise ValueRangeError(f"{q.name} must be {_expected(q)}, got {first!r} among its {values.size} values")
+        raise ValueRangeError(f"{q.name} must be {expected_of(q)}, got {first!r} among its {values.size} values")
 
 
 def _within(values: Values, q: Quantity) -> bool:
@@ -228,7 +229,7 @@ def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool) -> None:
     if isinstance(value, tuple):
         raise InputTypeError(f"{name}: a tuple means a range, which this call does not take; a list makes an axis")
     if value is None or is_bool(value) or isinstance(value, (bytes, bytearray, memoryview, np.timedelta64)):
-        raise InputTypeError(f"{name}: expected {'' if q.choices else 'a number '}{_expected(q)}, got {shown(value)}")
+        raise InputTypeError(f"{name}: expected {'' if q.choices else 'a number '}{expected_of(q)}, got {shown(value)}")
     if isinstance(value, units.Axis):
         _add_axis(grid, q, _resolve_axis(value, q))
     elif _is("pandas", "DataFrame", value):
@@ -253,6 +254,11 @@ def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool) -> None:
             grid.inputs[name] = Input(q, np.array(float(array)))
         else:
             _add_axis(grid, q, array)
+    elif is_distribution(value):
+        raise InputTypeError(
+            f"{name}: this call takes no distribution; rs.sample draws from it, rs.sobol shares the variance out, and "
+            "rs.quantiles, rs.histogram and rs.count take it together with n= and seed="
+        )
     else:
         grid.inputs[name] = Input(q, np.array(number(value, q)))
 
@@ -262,6 +268,19 @@ def _points_of(value: range, q: Quantity) -> Values:
         return np.arange(value.start, value.stop, value.step, dtype=np.float64)
     except (MemoryError, OverflowError, ValueError):
         raise OutOfMemory(f"{q.name}: {shown(value)} has more points than fit into memory") from None
+
+
+_DISTRIBUTIONS = ("rv_frozen", "rv_generic", "multi_rv_frozen", "multi_rv_generic", "UnivariateDistribution")
+
+
+def is_scipy(value: Any, cls: str) -> bool:
+    """Whether a value is of a class of SciPy, which may not be loaded."""
+    return _is("scipy", cls, value)
+
+
+def is_distribution(value: Any) -> bool:
+    """Whether a value is a distribution of `scipy.stats`, frozen or not."""
+    return any(is_scipy(value, cls) for cls in _DISTRIBUTIONS)
 
 
 def _is(module: str, cls: str, value: Any) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.charts import _draw
 from roofslate.errors import AxisError, InputTypeError, UnknownName, unknown
+from roofslate.sampling import SAMPLE
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -30,16 +31,17 @@ def plot(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw an evaluated result: a line for one axis; for two, several lines or a heat map with contours.
+    """Draw an evaluated result: a line for one axis; for two, lines or a heat map with contours; a fan of draws.
 
     Axes of presets and short axes become lines. Ticks are scaled (``200k``, ``20 ms``); axes whose values grow by a
     factor are logarithmic. Of a Dataset that also holds `binding_term` the regions are outlined; alone it is drawn as
-    regions.
+    regions. A result of `sample` becomes a fan along its other axis, a median with bands that hold half and nine tenths
+    of the draws, or without one a histogram with marks at 5, 50 and 95 %.
 
     Parameters
     ----------
     result : xarray.DataArray or xarray.Dataset
-        From `evaluate`; of a Dataset, one variable and, if wanted, `binding_term`.
+        From `evaluate` or `sample`; of a Dataset, one variable and, if wanted, `binding_term`.
     x : str, optional
         The horizontal axis.
     y : str, optional
@@ -70,6 +72,8 @@ def plot(
             raise unknown(f"axis of {surface.name}", role, dims)
     if len({role for role in (x, y, hue) if role}) < sum(role is not None for role in (x, y, hue)) or (y and hue):
         raise AxisError("x, y and hue must name different axes, and a picture has either y or hue")
+    if SAMPLE in dims:
+        return _of_draws(surface, [dim for dim in dims if dim != SAMPLE], ax)
     if len(dims) not in (1, 2):
         raise AxisError(_too_many(surface, dims))
     if binding is not None:
@@ -127,6 +131,76 @@ def _roles(
     other = hue or y or next(dim for dim in dims if dim != (x or dims[0]))
     across = x or next(dim for dim in dims if dim != other)
     return across, other, hue is not None
+
+
+# ------------------------------------------------------------------------------------------------------------- draws
+
+_MARKS = (0.05, 0.25, 0.5, 0.75, 0.95)
+_BARS = 60
+
+
+def _of_draws(surface: xr.DataArray, dims: list[str], ax: Axes | None) -> Axes:
+    """A fan along the axis beside the draws, or where there is none a histogram."""
+    if len(dims) > 1:
+        raise AxisError(
+            f"{surface.name} has {len(dims)} axes ({', '.join(dims)}) beside the draws, and a fan one: "
+            f"select along the others, for example result.isel({dims[-1]}=0)"
+        )
+    if _words_of(surface):
+        raise InputTypeError(
+            f"{surface.name} is a choice, which has no quantiles: rs.count tells how often each is taken"
+        )
+    with _draw.house_style():
+        ax = _draw.axes(ax, _SIZE)
+        if dims:
+            _fan(ax, surface, dims[0])
+        else:
+            _histogram(ax, surface)
+    return ax
+
+
+def _fan(ax: Axes, surface: xr.DataArray, dim: str) -> None:
+    lines = surface.quantile(_MARKS, dim=SAMPLE, keep_attrs=True)
+    named = _is_named(surface, dim)
+    points = range(surface.sizes[dim]) if named else _points(surface, dim)
+    outer_low, low, middle, high, outer_high = lines.transpose("quantile", dim).to_numpy()
+    color = _draw.PALETTE[0]
+    ax.fill_between(points, outer_low, outer_high, color=color, alpha=0.18, linewidth=0, label="5 to 95 %")
+    ax.fill_between(points, low, high, color=color, alpha=0.32, linewidth=0, label="25 to 75 %")
+    ax.plot(points, middle, color=color, linewidth=2, label="median")
+    _value_axis(ax, lines)
+    if named:
+        ax.set_xticks(points, [str(name) for name in _points(surface, dim)])
+    else:
+        _across(ax, surface, dim, _points(surface, dim))
+    ax.legend(loc="best", frameon=False)
+
+
+def _histogram(ax: Axes, surface: xr.DataArray) -> None:
+    import numpy as np
+
+    values = surface.to_numpy()
+    values = values[np.isfinite(values)]
+    if not values.size:
+        raise AxisError(f"{surface.name} is infinite or undefined for all draws: there is nothing to draw")
+    marks = dict(zip(("5 %", "50 %", "95 %"), np.quantile(values, (0.05, 0.5, 0.95)).tolist(), strict=True))
+    log = _spread(values)
+    low, high = values.min(), values.max()
+    if log:
+        ax.set_xscale("log")
+    edges = np.geomspace(low, high, _BARS + 1) if log else np.histogram_bin_edges(values, _BARS)
+    shares = np.histogram(values, edges)[0] / values.size
+    ax.stairs(shares, edges, fill=True, color=_draw.PALETTE[0], alpha=0.5, label=str(surface.name))
+    unit = _unit(surface)
+    for name, at in marks.items():
+        ax.axvline(at, color=_draw.INK, linewidth=1.1, linestyle="-" if name == "50 %" else "--", label=name)
+        text = f"{name}\n{_text(at, unit)}"
+        ax.text(at, 1.01, text, transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=9)
+    ax.set_xlabel(_draw.words(str(surface.name), unit))
+    ax.set_ylim(bottom=0)
+    ax.yaxis.set_visible(False)
+    ax.spines["left"].set_visible(False)
+    _draw.scale_ticks(ax.xaxis, unit)
 
 
 # ------------------------------------------------------------------------------------------------------- coordinates

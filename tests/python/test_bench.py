@@ -33,7 +33,17 @@ def test_every_section_is_measured(trial):
     text, data, markdown = trial
     titles = [section["title"] for section in data["sections"]]
     begin = ["Machine", "Four", "cost_per_token", "One operation", "Elasticities", "Four", "Short", "Table", "Single"]
-    begin += ["Import", "Peak", "Best", "One optimum", "One optimum and a frontier", "Histogram", "Solving", "Four"]
+    begin += [
+        "Import",
+        "Peak",
+        "Best",
+        "One optimum",
+        "One optimum and a frontier",
+        "Histogram",
+        "Solving",
+        "Quantiles",
+        "Four",
+    ]
     begin += ["Long table", "Cost of a point", "Time against points", "Public calculators"]
     assert [title.startswith(word) for title, word in zip(titles, begin, strict=True)] == [True] * len(begin)
     assert len(PARTS) == len(titles)

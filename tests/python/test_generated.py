@@ -57,7 +57,9 @@ def test_stub_agrees_with_the_core(tmp_path):
     allowed = tmp_path / "allowed"
     allowed.write_text(
         "roofslate._core.QuantityName  # a type alone: nothing at run time\n"
-        "roofslate._core.Registry  # made by the metaclass of pybind11\n",
+        "roofslate._core.Registry  # made by the metaclass of pybind11\n"
+        "roofslate._core.InverseDistribution\n"
+        "roofslate._core.Sampler\n",
         encoding="utf-8",
     )
     done = subprocess.run(

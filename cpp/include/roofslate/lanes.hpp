@@ -22,6 +22,53 @@ namespace roofslate
         Lanes(double x) : v(x) {}
         static Lanes load(const double* p) { return Batch::load_unaligned(p); }
         void store(double* p) const { v.store_unaligned(p); }
+        // Lane j of column k is word k of a row of eight, `rows + 8 at[j]`.
+        static void read_rows(const double* rows, const std::uint32_t* at, Lanes (&columns)[8])
+        {
+#if defined(__AVX512F__)
+            __m512d r[8], pairs[8], fours[8];
+            for (int j = 0; j < 8; ++j)
+                r[j] = _mm512_loadu_pd(rows + 8 * std::size_t(at[j]));
+            for (int j = 0; j < 8; j += 2)
+                pairs[j] = _mm512_unpacklo_pd(r[j], r[j + 1]), pairs[j + 1] = _mm512_unpackhi_pd(r[j], r[j + 1]);
+            for (int j = 0; j < 8; j += 4) // words 0 and 4, 1 and 5, 2 and 6, 3 and 7 of four rows
+                for (int k = 0; k < 2; ++k)
+                {
+                    const __m512d a = pairs[j + k], b = pairs[j + k + 2];
+                    fours[j + k] = _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), b);
+                    fours[j + k + 2] = _mm512_permutex2var_pd(a, _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15), b);
+                }
+            for (int k = 0; k < 4; ++k)
+            {
+                columns[k] = Batch(_mm512_shuffle_f64x2(fours[k], fours[k + 4], 0x44));
+                columns[k + 4] = Batch(_mm512_shuffle_f64x2(fours[k], fours[k + 4], 0xee));
+            }
+#else
+            alignas(64) double lanes[8][size];
+            for (std::size_t j = 0; j < size; ++j)
+                for (std::size_t k = 0; k < 8; ++k)
+                    lanes[k][j] = rows[8 * std::size_t(at[j]) + k];
+            for (std::size_t k = 0; k < 8; ++k)
+                columns[k] = load(lanes[k]);
+#endif
+        }
+        double* store_chosen(double* p, const Mask& chosen) const // one after the other; a whole register is written
+        {
+#if defined(__AVX512F__)
+            const auto bits = chosen.data;
+            _mm512_storeu_pd(p, _mm512_maskz_compress_pd(__mmask8(bits), v));
+            return p + __builtin_popcount(unsigned(__mmask8(bits)));
+#else
+            alignas(64) double values[size];
+            v.store_aligned(values);
+            for (std::size_t k = 0; k < size; ++k)
+            {
+                *p = values[k];
+                p += chosen.get(k);
+            }
+            return p;
+#endif
+        }
         void store_single(float* p, bool stream) const // rounded
         {
 #if defined(__AVX512F__)

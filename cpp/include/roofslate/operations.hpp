@@ -393,6 +393,20 @@ namespace roofslate::ROOFSLATE_SET
             const Value limit(edge);
             return count(n, [&](std::size_t i, std::size_t lanes) { return truth(loaded(values + i, lanes, edge) < limit); });
         }
+        std::size_t within(const double* values, std::size_t n, double low, double high, double* to, std::size_t* inside)
+        {
+            const Value least(low), most(high);
+            double* next = to;
+            const std::size_t below_it = count(n, [&](std::size_t i, std::size_t lanes) {
+                const Value x = loaded(values + i, lanes, __builtin_nan(""));
+                const auto found = least <= x && x <= most;
+                if (any(found))
+                    next = x.store_chosen(next, found);
+                return truth(x < least);
+            });
+            *inside = std::size_t(next - to);
+            return below_it;
+        }
         bool extent(const double* values, std::size_t n, double* low, double* high)
         {
             Value least(values[0]), most(values[0]);
@@ -429,6 +443,53 @@ namespace roofslate::ROOFSLATE_SET
                     return false;
             return n != 1 || values[0] == values[0];
         }
+        void invert(const InverseTable& table, std::uint32_t x, const std::uint32_t* differ, std::size_t n, double* to)
+        {
+            constexpr std::size_t block = 256;
+            constexpr double lattice = 1.0 / 4294967296.0;
+            constexpr std::uint64_t first_cell = (std::uint64_t(1023) - bits_of_draw - 1) << 4; // of 2^-33
+            alignas(64) double v[block];
+            alignas(64) std::uint32_t at[block] = {};
+            const Value low(table.low), high(table.high);
+            for (std::size_t begin = 0; begin < n; begin += block)
+            {
+                const std::size_t length = n - begin < block ? n - begin : block;
+                for (std::size_t i = 0; i < length; ++i)
+                {
+                    const std::uint32_t draw = x ^ differ[begin + i], upper = draw >> 31, y = draw ^ (0 - upper);
+                    v[i] = (double(y) + 0.5) * lattice;
+                    std::uint64_t bits;
+                    __builtin_memcpy(&bits, v + i, sizeof bits);
+                    at[i] = std::uint32_t((bits >> 48) - first_cell) + upper * std::uint32_t(cells_of_inverse / 2);
+                }
+                for (std::size_t i = 0; i < length; ++i)
+                {
+                    std::uint32_t piece = table.first[at[i]];
+                    if (piece >= split_cell)
+                        for (piece -= split_cell; v[i] >= table.ends[piece];)
+                            ++piece;
+                    at[i] = piece;
+                }
+                for (std::size_t i = 0; i < length; i += width)
+                {
+                    Value words[words_of_piece];
+                    Value::read_rows(table.pieces, at + i, words);
+                    const Value t = (Value::load(v + i) - words[0]) * words[1];
+                    Value value = words[words_of_piece - 1];
+                    _Pragma("GCC unroll 8") for (std::size_t k = words_of_piece - 1; k-- > 2;) value = value * t + words[k];
+                    value = plain_min(plain_max(value, low), high);
+                    if (length - i >= width)
+                        value.store(to + begin + i);
+                    else
+                    {
+                        alignas(64) double last[width];
+                        value.store(last);
+                        for (std::size_t k = 0; i + k < length; ++k)
+                            to[begin + i + k] = last[k];
+                    }
+                }
+            }
+        }
         void fence()
         {
 #if defined(__x86_64__)
@@ -437,5 +498,5 @@ namespace roofslate::ROOFSLATE_SET
         }
     }
     extern const InstructionSet set;
-    const InstructionSet set{ROOFSLATE_TEXT(ROOFSLATE_SET), &run, &fence, &outside, &above, &extent, &below, &ordered, ROOFSLATE_STRIP * width, has_fused};
+    const InstructionSet set{ROOFSLATE_TEXT(ROOFSLATE_SET), &run, &fence, &outside, &above, &extent, &below, &ordered, &within, &invert, ROOFSLATE_STRIP * width, has_fused};
 }

@@ -71,6 +71,18 @@ namespace roofslate
         const void* routine = nullptr;
     };
 
+    // The inverse of a distribution function (see sampler.hpp) at the probability (x + 1/2) / 2^32, for any x of 32 bits. With v, the distance
+    // of the probability to the nearer of 0 and 1, it is a polynomial in each cell of v: those that doubles have with four bits of mantissa.
+    inline constexpr std::size_t bits_of_draw = 32, cells_of_inverse = 2 * bits_of_draw * 16, words_of_piece = 8;
+    inline constexpr std::uint32_t split_cell = std::uint32_t(1) << 31; // added to its first piece: the cell has several
+    struct InverseTable
+    {
+        const std::uint32_t* first; // piece of each cell, the lower half of probabilities first
+        const double* ends;         // of pieces, in v
+        const double* pieces;       // eight words each: the polynomial's variable is (v - first word) second word, then its coefficients
+        double low, high;           // all values lie between
+    };
+
     struct InstructionSet
     {
         const char* name;
@@ -83,6 +95,9 @@ namespace roofslate
         bool (*extent)(const double* values, std::size_t n, double* low, double* high); // smallest and largest; false where one is NaN
         std::size_t (*below)(const double* values, std::size_t n, double edge); // how many are
         bool (*ordered)(const double* values, std::size_t n, bool falling);     // does none lie before one that is smaller, or larger? NaN: false
+        // how many are below a stretch; those inside, both ends with it, go to memory for n and a vector, and `inside` tells how many
+        std::size_t (*within)(const double* values, std::size_t n, double low, double high, double* to, std::size_t* inside);
+        void (*invert)(const InverseTable& table, std::uint32_t x, const std::uint32_t* differ, std::size_t n, double* to);           // values at draws, which differ from x in these bits
         std::size_t strip;
         bool fused; // has a fused multiply-add, so that division by a scalar may be corrected instead of done
     };

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from roofslate.bench import calculators, evaluations, folds, growth, solves, stores
+from roofslate.bench import calculators, evaluations, folds, growth, samples, solves, stores
 from roofslate.bench.machine import SIZES, Size, calmest, machine_facts
 from roofslate.bench.report import Line, Report, Section
 from roofslate.bench.rivals import COST, FOUR
@@ -31,6 +31,7 @@ PARTS: dict[str, Callable[[Size, int], Section]] = {
     "pruning": folds.measure_pruning,
     "distributions": lambda how, _: folds.measure_distributions(how),
     "solve": solves.measure_solve,
+    "samples": samples.measure_samples,
     "stores": stores.measure_stores,
     "long-table": stores.measure_long_table,
     "point-cost": growth.measure_point_cost,

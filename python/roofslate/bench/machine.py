@@ -55,6 +55,7 @@ class Size:
     slope: int  # points of the grids on which the cost of a point is told
     decades: int  # of the largest grid
     solves: int  # each of three axes
+    draws: int
 
 
 SIZES = {
@@ -74,6 +75,7 @@ SIZES = {
         slope=1 << 24,
         decades=12,
         solves=100,
+        draws=10**8,
     ),
     "small": Size(
         rounds=3,
@@ -91,6 +93,7 @@ SIZES = {
         slope=1 << 12,
         decades=4,
         solves=6,
+        draws=1 << 10,
     ),
 }
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofslate import scaling
 from roofslate.catalogs import Preset
-from roofslate.charts import _draw
+from roofslate.charts import _draw, _tornado
 from roofslate.charts._chart import chart, datasets, number, tabulated
 from roofslate.charts.training import ROUNDED, counted, trained
 from roofslate.errors import AxisError, ValueRangeError
-from roofslate.registry import lookup
+from roofslate.uncertainty import tornado
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,7 +183,6 @@ _RANGES: dict[str, tuple[Any, Any]] = {
 
 
 def _overtraining_tornado(**inputs: Any) -> pd.DataFrame:
-    import pandas as pd
 
     given = {name: x for name, x in inputs.items() if isinstance(x, tuple)}
     base = trained({name: x for name, x in inputs.items() if name not in given})
@@ -193,25 +191,18 @@ def _overtraining_tornado(**inputs: Any) -> pd.DataFrame:
         ranges.pop("active_parameters", None)
     output = "overtraining_ratio"
     middle = number(output, **base)
-    rows: dict[str, dict[str, Any]] = {}
-    for name, between in ranges.items():
-        if len(between) != 2:
-            raise ValueRangeError(f"{name}: a range has two ends, (low, high); got {between!r}")
-        low, high = (number(name, **{name: end}) for end in between)
-        if not low < high:
-            raise ValueRangeError(f"{name}: a range is (low, high) with low below high; got {between!r}")
-        at = [number(output, **{**base, name: end}) for end in (low, high)]
-        if at[0] != at[1] or name in given:
-            told = {"low": low, "base": number(name, **base), "high": high, "unit": lookup(name).unit}
-            rows[name] = told | {"ratio_at_low": at[0], "ratio_at_high": at[1]}
-    if not rows:
+    if ranges:
+        stays = {name: number(name, **base) for name in ranges}
+        table = tornado(
+            output, base=stays, **{name: x for name, x in base.items() if name not in ranges}, **ranges
+        ).table
+        table = table[(table["swing"] > 1) | table.index.isin(given)]
+    if not ranges or table.empty:
         raise ValueRangeError("no input is left to vary: give a range as (low, high)")
-    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("input")
-    ends = table[["ratio_at_low", "ratio_at_high"]]
-    table = table.loc[(ends.max(axis=1) / ends.min(axis=1)).sort_values(ascending=False, kind="stable").index]
+    table = table.drop(columns="swing").rename(columns={"at_low": "ratio_at_low", "at_high": "ratio_at_high"})
     marks = {output: middle}
-    for name in table.index:
-        marks |= {f"{name}_low": rows[name]["ratio_at_low"], f"{name}_high": rows[name]["ratio_at_high"]}
+    for name, row in table.iterrows():
+        marks |= {f"{name}_low": row["ratio_at_low"], f"{name}_high": row["ratio_at_high"]}
     table.attrs["marks"] = marks
     ratios = ("ratio_at_low", "ratio_at_high", *marks)
     table.attrs["units"] = dict.fromkeys(("low", "base", "high", "unit"), "as in unit") | dict.fromkeys(ratios, "1")
@@ -248,40 +239,8 @@ def overtraining_tornado(ax: Axes, table: pd.DataFrame) -> None:
     matplotlib.axes.Axes
     """
     base = table.attrs["marks"]["overtraining_ratio"]
-    ends = table[["ratio_at_low", "ratio_at_high"]]
-    low, high = min(ends.min().min(), base), max(ends.max().max(), base)
-    ax.set(xscale="log", xlim=(low, high), ylim=(len(table) - 0.45, -1.1))
-    ax.set_xlabel("pretraining tokens over Chinchilla's")
-    sides = (("less", "#E69F00", "////"), ("more", _draw.COMPUTE["color"], ""))
-    words = []
-    for k, (_, row) in enumerate(table.iterrows()):
-        (left, at_left), (right, at_right) = sorted(
-            [(row["ratio_at_low"], row["low"]), (row["ratio_at_high"], row["high"])]
-        )
-        spans = ((left, min(right, base)), (max(left, base), right))
-        for (side, color, hatch), (a, b) in zip(sides, spans, strict=True):
-            if a < b:
-                look = {"facecolor": "white" if hatch else color, "edgecolor": color, "hatch": hatch}
-                ax.barh(k, b - a, 0.52, left=a, gid=side, label=f"{side} {k}", **look)
-        for x, value, align, shift in ((left, at_left, "right", -5), (right, at_right, "left", 5)):
-            if x != base:
-                text = f"{counted(value, row['unit'])}\n{_ratio(x)} ×"
-                look = {"textcoords": "offset points", "va": "center", "fontsize": 8.5, "annotation_clip": False}
-                words.append(ax.annotate(text, (x, k), xytext=(shift, 0), ha=align, **look))
-    ax.set_yticks(range(len(table)), [textwrap.fill(_draw.words(name), 20) for name in table.index])
-    # room for the words beside the bars, in an axis that the layout narrows for its names
-    widest = max((word.get_window_extent().width for word in words), default=0)
-    names = max(label.get_window_extent().width for label in ax.get_yticklabels())
-    share = min(1.25 * widest / max(1.25 * ax.get_window_extent().width - names, widest), 0.36)
-    room = (high / low) ** (share / (1 - 2 * share))
-    ax.set_xlim(low / room, high * room)
-    decades = 10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high))
-    ax.spines["bottom"].set_bounds(max(low / room, decades[0]), min(high * room, decades[1]))
-    ax.plot([base, base], [len(table) - 0.45, -0.5], color=_draw.INK, linewidth=1.1, label="base", zorder=3)
-    ax.text(base, -0.55, f"base {_ratio(base)} ×", ha="center", va="bottom", fontsize=9)
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    _draw.scale_ticks(ax.xaxis, "1")
+    renamed = table.rename(columns={"ratio_at_low": "at_low", "ratio_at_high": "at_high"})
+    _tornado.draw(ax, renamed, base, "1", "pretraining tokens over Chinchilla's", lambda x: f"{_ratio(x)} ×")
 
 
 def _ratio(x: float) -> str:
