@@ -72,9 +72,9 @@ def measure_samples(how: Size, threads: int) -> Section:
         return Section(title, [], [f"left out, {error.name} is not installed (pip install 'roofslate[analysis]')"])
 
     def asking(count: int) -> Any:
-        return lambda: quantiles(
-            "overtraining_ratio", Q, n=how.draws, seed=SEED, threads=count, progress=False, **inputs
-        ).to_numpy()
+        return lambda: np.asarray(
+            quantiles("overtraining_ratio", Q, n=how.draws, seed=SEED, threads=count, progress=False, **inputs)
+        )
 
     kept = min(how.draws, _MOST_KEPT)
     ours, alone = Contender(f"rs.quantiles, {threads} threads", asking(threads)), Contender("rs.quantiles", asking(1))
