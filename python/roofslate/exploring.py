@@ -117,7 +117,7 @@ class _Picture(Protocol):
 class _ChartPicture:
     def __init__(self, chart: charts.Chart) -> None:
         self._chart = chart
-        self._layout = _Layout()
+        self._easel = _Easel()
 
     @property
     def inputs(self) -> dict[str, Any]:
@@ -129,16 +129,16 @@ class _ChartPicture:
         return found
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn:
-        figure, (ax,) = _figure(self._chart.size)
+        figure, (ax,) = self._easel.figure(self._chart.size)
         self._chart(ax, **inputs)
         said = f"{self._chart.title}. {self._chart.brief}"
-        return _Drawn(figure, _image(figure, said, self._layout), _call(f"rs.charts.{self._chart.name}(", inputs))
+        return _Drawn(figure, self._easel.image(figure, said), _call(f"rs.charts.{self._chart.name}(", inputs))
 
 
 class _Surface:
     def __init__(self, outputs: str | list[str]) -> None:
         self._outputs = outputs
-        self._layout = _Layout()
+        self._easel = _Easel()
         self.inputs: dict[str, Any] = {}
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn:
@@ -157,11 +157,11 @@ class _Surface:
         if not drawn:
             head = f"rs.value({asked}, " if alone else f"rs.evaluate({asked}, "
             return _Drawn(None, _large(numbers), _call(head, inputs))
-        figure, axes = _figure(_SIZE, len(drawn))
+        figure, axes = self._easel.figure(_SIZE, len(drawn))
         for name, ax in zip(drawn, axes, strict=True):
             plot(found[[name, _BINDING]] if beside else results[name], ax=ax)
         said = f"{' and '.join(drawn)} against {' and '.join(map(str, found.dims))}"
-        markup = _image(figure, said, self._layout) + _large(numbers)
+        markup = self._easel.image(figure, said) + _large(numbers)
         if alone:
             return _Drawn(figure, markup, _call(f"rs.plot(rs.evaluate({asked}, ", inputs, "))"))
         taken = [json.dumps([name, _BINDING] if beside else name) for name in drawn]
@@ -169,63 +169,67 @@ class _Surface:
         return _Drawn(figure, markup, "\n".join(lines))
 
 
-def _figure(size: tuple[float, float], rows: int = 1) -> tuple[Figure, list[Axes]]:
-    """A figure in the house style that pyplot knows nothing of: nothing shows it twice, and it goes when it is left."""
-    from matplotlib.figure import Figure
-
-    with _draw.house_style():
-        figure = Figure(figsize=(size[0], size[1] * rows), dpi=_DOTS_PER_INCH)
-        return figure, [figure.add_subplot(rows, 1, k + 1) for k in range(rows)]
-
-
-class _Layout:
-    """Where the axes of the last picture are: to measure all words for that anew takes a third of a picture's time."""
+class _Easel:
+    """What stays from picture to picture, since words take most of the time: their widths, and the room for them."""
 
     def __init__(self) -> None:
+        self._canvas: Any = None  # whose renderer has measured the words
         self._places: list[Any] = []
-        self._decoration: Any = None
+        self._words: Any = None
+
+    def figure(self, size: tuple[float, float], rows: int = 1) -> tuple[Figure, list[Axes]]:
+        """Make a figure in the house style that pyplot knows nothing of: it goes when the next one comes."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        with _draw.house_style():
+            figure = Figure(figsize=(size[0], size[1] * rows), dpi=_DOTS_PER_INCH)
+            self._canvas = self._canvas or FigureCanvasAgg(figure)
+            self._canvas.figure = figure
+            figure.set_canvas(self._canvas)
+            return figure, [figure.add_subplot(rows, 1, k + 1) for k in range(rows)]
+
+    def image(self, figure: Figure, said: str) -> str:
+        """Draw the last figure that was made; it has a canvas of its own then."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        file = io.BytesIO()
+        with self._layout_held(figure):
+            self._canvas.print_png(file, pil_kwargs={"compress_level": 1})
+        FigureCanvasAgg(figure)
+        width, height = (round(inches * _SHOWN_AT) for inches in figure.get_size_inches())
+        source = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
+        return (
+            f'<img src="{source}" alt="{html.escape(said)}" width="{width}" height="{height}" decoding="sync" '
+            f'style="display:block;max-width:100%;height:auto">'
+        )
 
     @contextlib.contextmanager
-    def held(self, figure: Figure) -> Iterator[None]:
-        """Draw inside of the block, with the last layout where the words around the axes are as long as they were."""
+    def _layout_held(self, figure: Figure) -> Iterator[None]:
+        """Draw inside of the block, with the axes where they were if the words around them are as long as they were."""
         engine = figure.get_layout_engine()
         if len(figure.axes) == len(self._places):
             figure.set_layout_engine("none")
             for ax, place in zip(figure.axes, self._places, strict=True):
                 ax.set_position(place)
-            if _decoration(figure) != self._decoration:
+            if _words_around(figure) != self._words:
                 figure.set_layout_engine(engine)
         yield
         if figure.get_layout_engine() is engine:
             self._places = [ax.get_position() for ax in figure.axes]
-            self._decoration = _decoration(figure)
+            self._words = _words_around(figure)
         figure.set_layout_engine(engine)
 
 
-def _decoration(figure: Figure) -> Any:
+def _words_around(figure: Figure) -> Any:
     """How long the words around axes are."""
-    told = []
+    told: list[Any] = []
     for ax in figure.axes:
-        for axis in (ax.xaxis, ax.yaxis):
-            ticks = [len(tick.get_text()) for tick in axis.get_ticklabels()] if axis.get_visible() and ax.axison else []
+        for axis in (ax.xaxis, ax.yaxis) if ax.axison else ():
+            ticks = [len(tick.get_text()) for tick in axis.get_ticklabels()] if axis.get_visible() else []
             told.append((max(ticks, default=0), ticks[-1:], axis.label.get_text()))
-        told.append((0, [len(text.get_text()) for text in ax.texts], ax.get_title(loc="left")))
+        told.append(([len(text.get_text()) for text in ax.texts], ax.get_title(loc="left")))
     return told
-
-
-def _image(figure: Figure, said: str, layout: _Layout) -> str:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    file = io.BytesIO()
-    canvas = FigureCanvasAgg(figure)
-    with layout.held(figure):
-        canvas.print_png(file, pil_kwargs={"compress_level": 1})  # type: ignore[no-untyped-call]
-    width, height = (round(inches * _SHOWN_AT) for inches in figure.get_size_inches())
-    source = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
-    return (
-        f'<img src="{source}" alt="{html.escape(said)}" width="{width}" height="{height}" decoding="sync" '
-        f'style="display:block;max-width:100%;height:auto">'
-    )
 
 
 def _large(numbers: Sequence[tuple[str, Any]]) -> str:

@@ -49,7 +49,7 @@ def _figures_closed() -> Any:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are made, in the size of a screen, and no image of them."""
-    monkeypatch.setattr(exploring, "_image", lambda *_: "")
+    monkeypatch.setattr(exploring._Easel, "image", lambda *_: "")
     monkeypatch.setattr(exploring, "_DOTS_PER_INCH", 100)
 
 
