@@ -15,7 +15,6 @@ HEAVY = (
     "ipywidgets",
     "click",
     "tqdm",
-    "SALib",
 )
 
 
