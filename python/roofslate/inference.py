@@ -127,6 +127,11 @@ class Inference:
     _assumptions: tuple[Assumption, ...]
 
     @property
+    def each_assumption(self) -> tuple[Assumption, ...]:
+        """What was given and what was assumed."""
+        return self._assumptions
+
+    @property
     def each_relation(self) -> tuple[Relation, ...]:
         """The relations one by one."""
         return self._relations

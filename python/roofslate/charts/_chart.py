@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-__all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "number", "tabulated"]
+__all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "number", "tabulated", "watch"]
 
 Data = Callable[..., "pd.DataFrame"]
 Draw = Callable[["Axes", "pd.DataFrame"], None]
@@ -229,7 +229,8 @@ def filled(inputs: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]])
     return {**lecture, **inputs}
 
 
-def _watch(inputs: Mapping[str, Any]) -> None:
+def watch(inputs: Mapping[str, Any]) -> None:
+    """Tell who looks on what is evaluated."""
     watched = _watched.get()
     if watched is not None:
         watched.append(inputs)
@@ -237,14 +238,14 @@ def _watch(inputs: Mapping[str, Any]) -> None:
 
 def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
     """Evaluate several quantities."""
-    _watch(inputs)
+    watch(inputs)
     found: Any = evaluate(outputs, **inputs)
     return found  # type: ignore[no-any-return]
 
 
 def number(output: str, **inputs: Any) -> float:
     """Evaluate one quantity at a point."""
-    _watch(inputs)
+    watch(inputs)
     try:
         return float(value(output, **inputs))
     except AxisError as error:

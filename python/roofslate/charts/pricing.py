@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.catalogs import Preset, api_prices, models
 from roofslate.charts import _draw
-from roofslate.charts._chart import chart, number
+from roofslate.charts._chart import chart, number, watch
 from roofslate.errors import AxisError, InputTypeError
 from roofslate.inferring import infer
 
@@ -53,6 +53,7 @@ def _named(given: Any, known: Any, what: str, example: str) -> list[Preset]:
 def _read_list(prices: Preset, inputs: dict[str, Any]) -> dict[str, Any]:
     """Run one price list backwards; what it is silent about stays NaN."""
     found = infer(prices, **inputs)
+    watch({a.name: a.nominal for a in found.each_assumption if a.low == a.nominal == a.high})
     relations = {(r.quantity, r.of): r for r in found.each_relation}
     row: dict[str, Any] = {"verdict": found["kv_bytes_per_token"].verdict}
     intervals = {
