@@ -167,8 +167,10 @@ def _grid(q: Quantity, c: Condition, inputs: Mapping[str, Any], at: str) -> Grid
             getattr(given, "index", None), "name", None
         ):
             raise AxisError(f"{name}: its axis {q.name!r} is called like the unknown; give the axis another name")
-    bounding = any(other.bound == q.name for other in entries().values())  # no value of it is too large for others
-    stand_in = _LARGE if bounding else _SMALL if q.above_low else q.low
+    stand_in = _SMALL if q.above_low else q.low
+    if any(other.bound == q.name for other in entries().values()):  # as large as may be: others must not exceed it
+        most = read_grid(inputs).inputs.get(q.bound) if q.bound else None
+        stand_in = _LARGE if most is None else float(np.min(most.values))
     grid = read_grid({**inputs, q.name: np.array([stand_in])}, [*c.left.quantities, *c.right.quantities])
     for dim in grid.sizes:
         if dim == "reason" or (dim == _ROOT and at == "all"):

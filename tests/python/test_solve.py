@@ -199,7 +199,7 @@ def test_solutions_put_back(quantity, cases):
         except errors.ValueRangeError:  # beyond a range: leave it where it was
             start = number(given_value, entries()[unknown])
             value = rs.value(quantity, **inputs)
-        if not math.isfinite(value):
+        if not math.isfinite(value) or not math.isfinite(start):
             continue
         with contextlib.suppress(errors.IneffectiveInput):  # the quantity may do without it
             put_back(quantity, value, unknown, rest, start)
@@ -673,3 +673,15 @@ def test_a_grid_has_an_axis_less_than_the_engine():
     names = [n for n, q in entries().items() if not q.computed and not q.choices and q.high > 3 and n != "batch_size"]
     with pytest.raises(errors.AxisError, match="16 axes"):
         solve("batch_size", "batch_size == 3", **dict(zip(names, axes.values(), strict=False)))
+
+
+def test_an_unknown_between_two_others():
+    """What others must not exceed, and what must not exceed another one."""
+    known = {
+        "shortest_context": 1e3,
+        "longest_context": 1e6,
+        "traffic_exponent": 1.0,
+        "context_distribution": "power_law",
+    }
+    mean = rs.value("mean_long_context", long_context_threshold=2e5, **known)
+    assert solve("long_context_threshold", f"mean_long_context == {mean!r}", **known).item() == pytest.approx(2e5)
