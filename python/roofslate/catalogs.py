@@ -416,7 +416,7 @@ class _Shelf:
         for name in (preset.name, *preset.aliases):
             if not isinstance(name, str) or not _key(name) or not name.isprintable() or len(name) > _LONGEST_NAME:
                 raise PresetError(
-                    f"{shown(name)} is not a name for a preset: up to {_LONGEST_NAME} printable characters with a letter"
+                    f"{shown(name)} is not a name for a preset: expected up to {_LONGEST_NAME} printable characters"
                 )
             holder = self.find(name)
             if holder is not None and not (holder.name == preset.name and holder.origin == preset.origin):

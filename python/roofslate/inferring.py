@@ -125,7 +125,7 @@ def infer(
 
 def _devices(tiers: Any) -> dict[str, Preset]:
     if tiers is None:
-        return {name: tier for name, tier in storage.items() if _DEVICE <= tier.values.keys()}
+        return {name: tier for name, tier in storage.items() if tier.values.keys() >= _DEVICE}
     listed = [tiers] if isinstance(tiers, (str, Preset)) else list(tiers)
     if not listed:
         raise AxisError("tiers: an empty list; give one or more names of rs.storage, such as 'HBM'")

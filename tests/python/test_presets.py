@@ -599,7 +599,11 @@ def test_a_bad_environment_is_told_each_time_and_can_be_mended(tmp_path, monkeyp
         (CHIP.replace("2026-05", "May"), 2, "a source needs a name and a date such as '2026-05', got 'our lab', 'May'"),
         (CHIP.replace("2026-05", "2026-13"), 2, "a date such as '2026-05', got 'our lab', '2026-13'"),
         (CHIP.replace("our lab", " "), 2, "a source needs a name"),
-        (CHIP.replace("My chip", "My\\nchip"), 1, "is not a name for a preset: up to 100 printable characters"),
+        (
+            CHIP.replace("My chip", "My\\nchip"),
+            1,
+            "is not a name for a preset: expected up to 100 printable characters",
+        ),
         (CHIP.replace("My chip", "x" * 150), 1, "(152 characters) is not a name for a preset"),
         (CHIP.replace("My chip", "H100"), 1, "'H100' is taken by the hardware preset 'H100'"),
         (CHIP + CHIP.replace("My chip", "my-CHIP"), 5, "'my-CHIP' is taken by the hardware preset 'My chip'"),
