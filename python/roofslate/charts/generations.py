@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from roofslate.catalogs import Preset, hardware, models
+from roofslate.catalogs import Preset, models
 from roofslate.charts import _draw
 from roofslate.charts._chart import chart, datasets, tabulated
 from roofslate.errors import PresetError
+from roofslate.inputs import find_preset
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,8 +56,8 @@ def _records(values: NDArray[np.float64]) -> list[int]:
 
 def _hardware_generations(**inputs: Any) -> pd.DataFrame:
     given = inputs.pop("hardware", _CHIPS)
-    listed = [given] if isinstance(given, (str, Preset)) else list(given)
-    chips = sorted((one if isinstance(one, Preset) else hardware[one] for one in listed), key=_year)
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    chips = sorted((find_preset("hardware", one) for one in listed), key=_year)
     inputs.setdefault("weight_format", "bf16")
     cases = {chip.name: {**inputs, "hardware": chip} for chip in chips}
     found = datasets([*_GROWING, "weight_balance"], "hardware", cases)
