@@ -40,6 +40,7 @@ UNITS = {
     "tier_capacity": "byte",
     "tier_bandwidth": "byte/s",
     "tier_price": "USD/s",
+    "tier_purchase_price": "USD",
     "tier_rent": "USD/byte/s",
     "hbm_capacity": "byte/chip",
     "chip_power": "J/s/chip",
