@@ -7,10 +7,8 @@ environment variable ``ROOFSLATE_PRESETS``. Nothing is read before a catalog is 
 from __future__ import annotations
 
 import datetime
-import math
 import os
 import re
-import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,17 +17,26 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from roofslate import units
-from roofslate.errors import InputTypeError, PresetError, RoofslateError, ValueRangeError, unknown
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from roofslate.errors import InputTypeError, PresetError, shown, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Catalog", "Fact", "Preset", "api_prices", "hardware", "load_presets", "models", "prices", "storage"]
+__all__ = [
+    "KINDS",
+    "Catalog",
+    "Fact",
+    "Preset",
+    "api_prices",
+    "check_text",
+    "fact_of",
+    "hardware",
+    "is_date",
+    "load_presets",
+    "models",
+    "prices",
+    "storage",
+]
 
 _SHIPPED = (
     "hardware.toml",
@@ -41,29 +48,16 @@ _SHIPPED = (
     "api_prices.toml",
 )
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
+_LONGEST_NAME, _LONGEST_TEXT = 100, 1000  # characters
 # Section of a file, and the keyword that takes its presets. No keyword takes the last two: a question has several tiers
 # of memory, and a tariff is evidence. Their values are handed over, ``**rs.storage["HDD"].values``, or as a table.
-_KINDS = {
+KINDS = {
     "hardware": "hardware",
     "models": "model",
     "prices": "prices",
     "storage": "storage",
     "api_prices": "api_prices",
 }
-
-
-def unit_of(name: str) -> str:
-    """Look up the unit of a quantity in the registry."""
-    from roofslate.registry import lookup
-
-    return lookup(name).unit
-
-
-def choices_of(name: str) -> tuple[str, ...]:
-    """Look up the words that a quantity takes; none for a quantity that is a number."""
-    from roofslate.registry import lookup
-
-    return lookup(name).choices
 
 
 @dataclass(frozen=True)
@@ -215,7 +209,7 @@ class Catalog(Mapping[str, Preset]):
 
     @property
     def _kind(self) -> str:
-        return _KINDS[self._section]
+        return KINDS[self._section]
 
     def __getitem__(self, name: str) -> Preset:
         if not isinstance(name, str):
@@ -265,24 +259,78 @@ class Catalog(Mapping[str, Preset]):
         Returns
         -------
         Preset
-            Also found under its name from now on.
+            Also found under its name, from now on and in the whole process.
+
+        Raises
+        ------
+        UnknownName
+            For a base or a quantity that does not exist.
+        UnitError, ValueRangeError, InputTypeError
+            For a value that its quantity does not take.
+        PresetError
+            For a name that is taken, or where nothing is supplied.
 
         Examples
         --------
-        >>> rs.hardware.define("H100 at 600 W", base="H100", chip_power="600 W")  # doctest: +SKIP
+        >>> import roofslate as rs
+        >>> chip = rs.hardware.define("B200 with faster memory", base="B200", hbm_bandwidth="10 TB/s")
+        >>> rs.value("hbm_drain_time", hardware=chip)
+        0.018
         """
         start = self[base] if isinstance(base, str) else base
+        if start is not None and not isinstance(start, Preset):
+            raise InputTypeError(f"base: expected the name of a preset or a preset, got {shown(base)}")
         if start is not None and start.kind != self._kind:
             raise InputTypeError(f"{start.name!r} is no {self._kind} preset, but a {start.kind} preset")
+        if isinstance(aliases, str):
+            raise InputTypeError(f"aliases: expected a list of names, got {shown(aliases)}")
+        for what, text in (("note", note), ("source", source)):
+            check_text(what, text)
+        if date != "" and not is_date(date):
+            raise PresetError(f"date: expected a date such as '2026-05', got {shown(date)}")
         facts = dict(start.facts) if start else {}
         for quantity, value in values.items():
-            facts[quantity] = _fact(quantity, value, source, date, read=True)
+            facts[quantity] = fact_of(quantity, value, source, date, read=True)
         if not facts:
-            raise PresetError(f"preset {name!r} supplies nothing; give at least one quantity")
+            raise PresetError(f"preset {shown(name)} supplies nothing; give at least one quantity")
         attributes = start.attributes if start else {}
         preset = Preset(name, self._kind, facts, tuple(aliases), attributes, note or (start.note if start else ""))
-        _library.add([(self._section, preset)])
+        _library.add(self._section, preset)
         return preset
+
+    def on(self, date: str | datetime.date, /) -> dict[str, Preset]:
+        """Look up the presets that held on a day, by their attributes ``valid_from`` and ``valid_until``.
+
+        Parameters
+        ----------
+        date : str or datetime.date
+            A day, such as ``"2026-03-01"``.
+
+        Returns
+        -------
+        dict of str to Preset
+            In the order of the catalog. One that says no end was on the list when it was collected, and holds on.
+
+        Raises
+        ------
+        PresetError
+            For what is no day.
+
+        Examples
+        --------
+        >>> import roofslate as rs
+        >>> [name for name in rs.api_prices.on("2026-03-12") if "4.6" in name]
+        ['Claude Opus 4.6 until 2026-03-12', 'Claude Sonnet 4.6']
+        """
+        day = date.isoformat()[:10] if isinstance(date, datetime.date) else date
+        if not is_date(day) or len(day) != 10:
+            raise PresetError(f"expected a day such as '2026-03-01', got {shown(date)}")
+
+        def holds(preset: Preset) -> bool:
+            start, end = (str(preset.attributes.get(name, "")) for name in ("valid_from", "valid_until"))
+            return day[: len(start)] >= start and (not end or day[: len(end)] <= end)
+
+        return {name: preset for name, preset in _library.shelf(self._section).presets.items() if holds(preset)}
 
     def to_frame(self) -> pd.DataFrame:
         """Table of the presets, one row a preset and one column a quantity, in base units.
@@ -338,10 +386,9 @@ def load_presets(path: str | os.PathLike[str]) -> list[Preset]:
     PresetError
         Where something in the file is not as it should be; the message names the line.
     """
-    _library.open()
-    found = _read_file(Path(path), _library.find)
-    _library.add(found)
-    return [preset for _, preset in found]
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputTypeError(f"load_presets: expected the path of a file, got {shown(path)}")
+    return _library.load(Path(path))
 
 
 # -------------------------------------------------------------------------------------------------------- the store
@@ -367,8 +414,10 @@ class _Shelf:
 
     def put(self, preset: Preset) -> None:
         for name in (preset.name, *preset.aliases):
-            if not _key(name):
-                raise PresetError(f"{name!r} is not a name for a preset")
+            if not isinstance(name, str) or not _key(name) or not name.isprintable() or len(name) > _LONGEST_NAME:
+                raise PresetError(
+                    f"{shown(name)} is not a name for a preset: expected up to {_LONGEST_NAME} printable characters"
+                )
             holder = self.find(name)
             if holder is not None and not (holder.name == preset.name and holder.origin == preset.origin):
                 raise PresetError(f"{name!r} is taken by the {preset.kind} preset {holder.name!r}; choose another name")
@@ -399,192 +448,65 @@ class _Library:
             if self._shelves is None:
                 folder = Path(__file__).with_name("presets")
                 extra = [Path(name) for name in os.environ.get(_ENVIRONMENT, "").split(os.pathsep) if name]
-                shelves = {section: _Shelf() for section in _KINDS}
+                shelves = {section: _Shelf() for section in KINDS}
                 for path in [*(folder / name for name in _SHIPPED), *extra]:
-                    for section, preset in _read_file(path, lambda s, name: shelves[s].find(name)):
-                        _put(shelves[section], preset)
+                    _read(path, shelves)
                 self._shelves = shelves
             return self._shelves
 
     def shelf(self, section: str) -> _Shelf:
         return self.open()[section]
 
-    def find(self, section: str, name: str) -> Preset | None:
-        return self.shelf(section).find(name)
-
-    def add(self, found: Iterable[tuple[str, Preset]]) -> None:
+    def load(self, path: Path) -> list[Preset]:
         with self._lock:
             shelves = {section: shelf.copy() for section, shelf in self.open().items()}
-            for section, preset in found:
-                _put(shelves[section], preset)
+            found = _read(path, shelves)
             self._shelves = shelves
+        return found
+
+    def add(self, section: str, preset: Preset) -> None:
+        with self._lock:
+            shelf = self.shelf(section).copy()
+            shelf.put(preset)
+            self._shelves = {**self.open(), section: shelf}
 
 
-def _put(shelf: _Shelf, preset: Preset) -> None:
+def _read(path: Path, shelves: Mapping[str, _Shelf]) -> list[Preset]:
+    from roofslate.preset_files import read_file
+
+    return read_file(path, lambda s, name: shelves[s].find(name), lambda s, preset: shelves[s].put(preset))
+
+
+# --------------------------------------------------------------------------------------------------------- checking
+
+
+def fact_of(quantity: str, written: Any, source: str, date: str, *, read: bool) -> Fact:
+    """Make a fact of what was written; it is checked as an input of the quantity would be."""
+    from roofslate.inputs import number
+    from roofslate.registry import lookup
+
+    q = lookup(quantity)
+    x = number(written, q)
+    return Fact(q.choices[int(x)] if q.choices else x, q.unit, str(written), source, date, read)
+
+
+def check_text(what: str, text: object) -> None:
+    """Refuse what is no line of text that can be printed."""
+    if not isinstance(text, str):
+        raise InputTypeError(f"{what}: expected a text, got {shown(text)}")
+    if not text.isprintable() or len(text) > _LONGEST_TEXT:
+        raise PresetError(f"{what}: expected one line of up to {_LONGEST_TEXT} characters, got {shown(text)}")
+
+
+def is_date(text: object) -> bool:
+    """Whether this is a year, a month or a day: ``"2026"``, ``"2026-05"``, ``"2026-05-03"``."""
+    if not isinstance(text, str) or len(text) not in (4, 7, 10):
+        return False
     try:
-        shelf.put(preset)
-    except PresetError as error:
-        raise error if preset.origin == "define" else PresetError(f"{preset.origin}: {error}") from None
-
-
-# ----------------------------------------------------------------------------------------------------- reading files
-
-
-def _fact(quantity: str, written: Any, source: str, date: str, *, read: bool) -> Fact:
-    unit = unit_of(quantity)
-    choices = choices_of(quantity)
-    if choices:
-        if written not in choices:
-            raise unknown(f"choice of {quantity}", written, choices)
-        return Fact(str(written), unit, str(written), source, date, read)
-    try:
-        value = units.to_base(written, unit)
-    except RoofslateError as error:
-        raise type(error)(f"{quantity}: {error}") from None
-    if math.isnan(value):
-        raise ValueRangeError(f"{quantity}: NaN is not a value")
-    return Fact(value, unit, str(written), source, date, read)
-
-
-class _FileError(Exception):
-    """What is wrong in a file, and the keys that lead there."""
-
-    def __init__(self, message: str, *keys: str) -> None:
-        super().__init__(message)
-        self.keys = keys
-
-
-def _read_file(path: Path, find: Any) -> list[tuple[str, Preset]]:
-    """Presets of one file in its order; `find` looks up bases that stand elsewhere."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PresetError(f"cannot read the preset file {str(path)!r}: {error}") from None
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PresetError(f"{path}: {error}") from None
-    found: dict[tuple[str, str], Preset] = {}
-    try:
-        for section, presets in content.items():
-            if section not in _KINDS or not isinstance(presets, dict):
-                raise _FileError(f"unknown section {section!r}; a file has {', '.join(_KINDS)}", section)
-            for name, table in presets.items():
-                base = table.get("base") if isinstance(table, dict) else None
-                start = None
-                if base is not None:
-                    here = {_key(n): preset for (s, n), preset in found.items() if s == section}
-                    start = here.get(_key(str(base))) or find(section, str(base))
-                    if start is None:
-                        raise _FileError(
-                            f"the base {base!r} of {name!r} is not defined before it", section, name, "base"
-                        )
-                found[section, name] = _read_preset(section, name, table, start, str(path))
-    except _FileError as trouble:
-        line = _line_of(text, trouble.keys)
-        raise PresetError(f"{path}, line {line}: {trouble}") from None
-    return [(section, preset) for (section, _), preset in found.items()]
-
-
-def _read_preset(section: str, name: str, table: Any, start: Preset | None, origin: str) -> Preset:
-    here = (section, name)
-    if not isinstance(table, dict):
-        raise _FileError(f"{name!r} should be a table", *here)
-    expected = {"aliases": list, "attributes": dict, "base": str, "note": str, "sources": list, "values": dict}
-    for key, value in table.items():
-        if key not in expected:
-            raise _FileError(str(unknown(f"key of {name!r}", key, expected)), *here, key)
-        if not isinstance(value, expected[key]):
-            raise _FileError(f"{key!r} of {name!r} should be a {expected[key].__name__}", *here, key)
-    values = table.get("values", {})
-    if not values:
-        raise _FileError(f"{name!r} supplies no values", *here)
-    sources = _sources(table.get("sources"), values, here, Path(origin).name)
-    facts = dict(start.facts) if start else {}
-    for quantity, written in values.items():
-        source, date, read = sources[quantity]
-        try:
-            facts[quantity] = _fact(quantity, written, source, date, read=read)
-        except RoofslateError as error:
-            raise _FileError(str(error), *here, "values", quantity) from None
-    attributes = {**(start.attributes if start else {}), **table.get("attributes", {})}
-    for key, value in attributes.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            raise _FileError(f"the attribute {key!r} should be a number or a text", *here, "attributes", key)
-    aliases = table.get("aliases", [])
-    if not all(isinstance(alias, str) for alias in aliases):
-        raise _FileError("aliases are texts", *here, "aliases")
-    preset = Preset(name, _KINDS[section], facts, tuple(aliases), attributes, table.get("note", ""), origin)
-    if section == "prices" and preset.date:
-        dated = f"{name} {preset.date}"
-        return Preset(name, preset.kind, facts, (*aliases, dated), attributes, preset.note, origin)
-    return preset
-
-
-def _sources(
-    entries: list[Any] | None, values: Mapping[str, Any], here: tuple[str, str], file_name: str
-) -> dict[str, tuple[str, str, bool]]:
-    """Source, date and whether it was read, for each value; one source a value."""
-    if entries is None:
-        return dict.fromkeys(values, (file_name, "", False))
-    told: dict[str, tuple[str, str, bool]] = {}
-    rest = None
-    for entry in entries:
-        if not isinstance(entry, dict) or not set(entry) <= {"of", "source", "date", "read"}:
-            raise _FileError("a source has the keys of, source, date, read", *here, "sources")
-        text, date, read = entry.get("source"), entry.get("date"), entry.get("read")
-        if isinstance(date, (datetime.date, datetime.datetime)):
-            date = date.isoformat()
-        if not (isinstance(text, str) and isinstance(date, str) and isinstance(read, bool)):
-            raise _FileError("a source needs source = '...', date = '...' and read = true or false", *here, "sources")
-        if "of" not in entry:
-            if rest is not None:
-                raise _FileError("two sources without 'of': only one can have the rest", *here, "sources")
-            rest = (text, date, read)
-            continue
-        names = entry["of"] if isinstance(entry["of"], list) else [entry["of"]]
-        for quantity in names:
-            if quantity not in values:
-                raise _FileError(f"a source is given for {quantity!r}, which has no value here", *here, "sources")
-            if quantity in told:
-                raise _FileError(f"{quantity!r} has two sources", *here, "sources")
-            told[quantity] = (text, date, read)
-    for quantity in values:
-        if quantity not in told:
-            if rest is None:
-                raise _FileError(f"{quantity!r} has no source", *here, "values", quantity)
-            told[quantity] = rest
-    return told
-
-
-def _line_of(text: str, keys: tuple[str, ...]) -> int:
-    """Line of a key in a TOML file, or of the nearest table around it."""
-    lines: dict[tuple[str, ...], int] = {}
-    table: tuple[str, ...] = ()
-    for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*\[\[?(.+?)\]\]?\s*(?:#.*)?$", line)
-        if header and (path := _key_path(header[1])):
-            table = path
-            lines.setdefault(table, number)
-        elif "=" in line and (path := _key_path(line.split("=", 1)[0])):
-            lines.setdefault(table + path, number)
-    for depth in range(len(keys), 0, -1):
-        matches = [number for path, number in lines.items() if path[:depth] == keys[:depth]]
-        if matches:
-            return min(matches)
-    return 1
-
-
-def _key_path(text: str) -> tuple[str, ...]:
-    try:
-        node = tomllib.loads(f"{text} = 0")
-    except tomllib.TOMLDecodeError:
-        return ()
-    path: tuple[str, ...] = ()
-    while isinstance(node, dict) and len(node) == 1:
-        (key, node) = next(iter(node.items()))
-        path += (key,)
-    return path
+        datetime.date.fromisoformat(text + "0000-01-01"[len(text) :])
+    except ValueError:
+        return False
+    return True
 
 
 # --------------------------------------------------------------------------------------------------------- showing

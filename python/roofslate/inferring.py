@@ -8,7 +8,7 @@ from typing import Any
 
 from roofslate import units
 from roofslate.catalogs import Preset, storage
-from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError, shown
+from roofslate.errors import AxisError, InputTypeError, MissingInput, PresetError, ValueRangeError, shown
 from roofslate.evaluation import value
 from roofslate.folds import bounds
 from roofslate.inference import Assumption, Inference, Interval
@@ -48,6 +48,7 @@ _ASSUMED: dict[str, dict[str, tuple[Any, str]]] = {
         "weight_fetch_ratio": ((0.0, math.inf), "any batch; the lecture's reading neglects the weights"),
     },
 }
+_DEVICE = frozenset({"tier_capacity", "tier_bandwidth", "tier_price"})
 _MACHINE = (
     "active_parameters",
     "total_parameters",
@@ -85,7 +86,8 @@ def infer(
     rounding : float
         Share by which a listed price may be off the price that it rounds.
     tiers : str, Preset or list of them, optional
-        Names in `rs.storage`: the tiers of memory in which a token may have been kept; by default all.
+        Names in `rs.storage`: the tiers of memory in which a token may have been kept; by default all that
+        supply a capacity, a bandwidth and a price.
     **inputs
         What is known of the model and the machine: a number, a text with a unit, or a range ``(low, high)``, and
         ``model=``, ``hardware=``, ``prices=``. What is not given is assumed, and listed in the result with its source.
@@ -123,7 +125,7 @@ def infer(
 
 def _devices(tiers: Any) -> dict[str, Preset]:
     if tiers is None:
-        return dict(storage)
+        return {name: tier for name, tier in storage.items() if tier.values.keys() >= _DEVICE}
     listed = [tiers] if isinstance(tiers, (str, Preset)) else list(tiers)
     if not listed:
         raise AxisError("tiers: an empty list; give one or more names of rs.storage, such as 'HBM'")
@@ -132,6 +134,8 @@ def _devices(tiers: Any) -> dict[str, Preset]:
         if not isinstance(one, (str, Preset)) or (isinstance(one, Preset) and one.kind != "storage"):
             raise InputTypeError(f"tiers: expected names of rs.storage, got {shown(one)}")
         preset = storage[one] if isinstance(one, str) else one
+        if lacking := sorted(_DEVICE - preset.values.keys()):
+            raise PresetError(f"tiers: {preset.name!r} has no {lacking[0]}; a tier needs {', '.join(sorted(_DEVICE))}")
         found[preset.name] = preset
     return found
 

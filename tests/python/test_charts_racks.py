@@ -315,7 +315,8 @@ def test_scale_up_domains_compares_the_vendors() -> None:
     assert table.loc["GB200 NVL72", "link_bandwidth_ratio"] == pytest.approx(18)
     # nothing is told of a vendor's first system, and of what is not published
     assert math.isnan(table.loc["MI300X", "scale_up_domain_growth"])
-    assert math.isnan(table.loc["Rubin Ultra NVL576", "domain_capacity"])
+    assert math.isnan(table.loc["Rubin Ultra NVL576", "scale_up_bandwidth"])
+    assert table.loc["Rubin Ultra NVL576", "domain_capacity"] == pytest.approx(144 * 1024e9)
 
 
 def test_scale_up_domains_draws_chips_and_dies() -> None:

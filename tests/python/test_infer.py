@@ -35,7 +35,7 @@ ALIGNMENT = (0.8, 1.25)
 EXPONENT = (0.0, 2.0)
 LISTED = 1.014  # a price may be off by 2 %; three digits take up to half a percent of it
 EFFICIENCY = (0.55, 0.65)  # of the arithmetic in prefill
-TIERS: dict[str, Any] = dict(rs.storage)
+TIERS: dict[str, Any] = {name: tier for name, tier in rs.storage.items() if "tier_price" in tier.values}
 
 
 def mean_cost(weights: float, slope: float, exponent: float, low: float, high: float) -> float:

@@ -13,6 +13,7 @@ from roofslate.charts.between_racks import moe_stack, two_racks
 from roofslate.charts.context import cost_vs_context, cost_vs_pass_length
 from roofslate.charts.drain import device_occupancy, drain_times
 from roofslate.charts.economics import cost_vs_batch, fast_mode
+from roofslate.charts.generations import hardware_generations
 from roofslate.charts.hardware import machine_balance, roofline
 from roofslate.charts.overtraining import overtraining, overtraining_tornado
 from roofslate.charts.pipeline import pipeline_inference, pipeline_latency, training_bubble
@@ -47,6 +48,7 @@ __all__ = [
     "fast_mode",
     "feistel",
     "find",
+    "hardware_generations",
     "hop_path",
     "latency_vs_batch",
     "machine_balance",

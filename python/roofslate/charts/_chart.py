@@ -261,6 +261,8 @@ def datasets(outputs: list[str], along: str, cases: Mapping[Any, Mapping[str, An
     import pandas as pd
     import xarray as xr
 
+    if not cases:
+        raise AxisError(f"{along}: expected at least one name")
     found = [dataset(outputs, **inputs) for inputs in cases.values()]
     return xr.concat(found, pd.Index(list(cases), name=along), combine_attrs="drop_conflicts")
 

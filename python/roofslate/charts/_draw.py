@@ -364,22 +364,25 @@ def bracket(ax: Axes, left: float, right: float, y: float, text: str, *, color: 
 
 
 def panels(
-    ax: Axes, columns: int, *, left: float = 0, gap: float = 0.06, bottom: float = 0, top: float = 0
+    ax: Axes, columns: int, *, rows: int = 1, left: float = 0, gap: float = 0.06, bottom: float = 0, top: float = 0
 ) -> list[Axes]:
-    """Divide axes into panels side by side; the axes themselves keep their title alone.
+    """Divide axes into panels, row by row; the axes themselves keep their title alone.
 
     Parameters
     ----------
     ax : Axes
-    columns : int
+    columns, rows : int
     left, bottom, top : float
         Margin for labels, in shares of the axes.
     gap : float
         Between panels, in shares of the axes.
     """
     ax.set_axis_off()
-    width = (1 - left - gap * (columns - 1)) / columns
-    made = [ax.inset_axes((left + k * (width + gap), bottom, width, 1 - bottom - top)) for k in range(columns)]
+    width, height = (1 - left - gap * (columns - 1)) / columns, (1 - bottom - top - gap * (rows - 1)) / rows
+    places = [
+        (left + k * (width + gap), bottom + j * (height + gap)) for j in reversed(range(rows)) for k in range(columns)
+    ]
+    made = [ax.inset_axes((*place, width, height)) for place in places]
     for panel in made:
         for side in ("top", "right"):
             panel.spines[side].set_visible(False)
