@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
     from roofslate.explanation import Explanation, explain
     from roofslate.folds import best, bounds, count, histogram, pareto, quantiles
+    from roofslate.model import Model
     from roofslate.plotting import plot
     from roofslate.register import claims, inconsistencies
     from roofslate.registry import Quantity, quantities, quantity
@@ -37,6 +38,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Comparison",
     "Explanation",
+    "Model",
     "Preset",
     "Quantity",
     "RoofslateError",
@@ -98,6 +100,7 @@ _HOMES = {
     "evaluation": ("clear_pool", "evaluate", "frame", "to_units", "value"),
     "explanation": ("Explanation", "explain"),
     "folds": ("best", "bounds", "count", "histogram", "pareto", "quantiles"),
+    "model": ("Model",),
     "plotting": ("plot",),
     "register": ("claims", "inconsistencies"),
     "registry": ("Quantity", "quantities", "quantity"),
