@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from roofslate import units
 from roofslate.catalogs import Fact, Preset, choices_of, unit_of
 from roofslate.configs import BITS, Cache, Shape, bits_in, read_shape
-from roofslate.errors import PresetError, ValueRangeError, shown, unknown
+from roofslate.errors import ValueRangeError, shown, unknown
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -34,7 +35,7 @@ class Model(Preset):
         The layers, formats and sizes that the file describes.
     """
 
-    shape: Shape | None = None
+    shape: Shape = field(kw_only=True)
 
     @classmethod
     def from_config(
@@ -103,32 +104,27 @@ class Model(Preset):
             quantity: Fact(value, unit_of(quantity), _written(value), said, date, read=True)
             for quantity, value in _values(shape).items()
         }
-        sums = {"family": shape.family or "unknown", **_sums(shape)}
+        sums: dict[str, float | str] = {"family": shape.family or "unknown", **_sums(shape)}
         return cls(shape.name, "model", facts, attributes=sums, note=_note(shape), origin="config.json", shape=shape)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arguments = (dict(self.facts), self.aliases, dict(self.attributes), self.note, self.origin, self.shape)
-        return Model, (self.name, self.kind, *arguments)
+        arguments = (dict(self.facts), self.aliases, dict(self.attributes), self.note, self.origin)
+        return functools.partial(Model, shape=self.shape), (self.name, self.kind, *arguments)
 
     @property
     def parts(self) -> Mapping[str, int]:
         """Weights by part; a table that is both input and output stands under ``input_table``."""
-        return self._shape.parts
+        return self.shape.parts
 
     @property
     def unknown(self) -> tuple[str, ...]:
         """Keys of the file that were not understood; they have no part in any number."""
-        return self._shape.unknown
+        return self.shape.unknown
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the file leaves open, and what was taken for it."""
-        return self._shape.assumptions
-
-    @property
-    def _shape(self) -> Shape:
-        assert self.shape is not None
-        return self.shape
+        return self.shape.assumptions
 
     def stored_bytes(self, weight_format: str | None = None) -> float:
         """Size of the checkpoint, without layers for multi-token prediction: byte.
@@ -143,7 +139,7 @@ class Model(Preset):
         float
             Scales of quantized weights included.
         """
-        bits, plain = self._shape.formats.bits, self._shape.formats.plain
+        bits, plain = self.shape.formats.bits, self.shape.formats.plain
         if weight_format is not None:
             bits = bits_in(_checked("weight_format", weight_format), sparse="routed_experts" in self.parts)
             plain = BITS["bf16"]
@@ -166,7 +162,7 @@ class Model(Preset):
         """
         tokens = _tokens(context_length)
         found = self._element_bytes(kv_format) * sum(
-            count * _elements(cache, tokens) for cache, count in self._caches().items()
+            count * cache.at(tokens) for cache, count in self._caches().items()
         )
         return found if tokens.ndim else float(found)
 
@@ -194,7 +190,7 @@ class Model(Preset):
                 "layers": count,
                 "window": cache.window,
                 "bytes_per_added_token": size * count * cache.growth,
-                "cache_bytes": size * count * float(_elements(cache, tokens)),
+                "cache_bytes": size * count * float(cache.at(tokens)),
                 "index_bytes": size * count * cache.index * float(tokens),
                 "state_bytes": BITS["bf16"] / 8 * count * cache.state,
             }
@@ -219,7 +215,7 @@ class Model(Preset):
         import pandas as pd
 
         count = float(_tokens(tokens))
-        shape, formats = self._shape, self._shape.formats
+        shape, formats = self.shape, self.shape.formats
         table = pd.DataFrame({"total": pd.Series(dict(shape.parts), dtype="int64")})
         table["active"] = table["total"]
         for part in _IDLE:
@@ -240,10 +236,10 @@ class Model(Preset):
 
     def _caches(self) -> Counter[Cache]:
         """Layers by what they cache, those that cache nothing left out."""
-        return Counter(layer.cache for layer in self._shape.layers if layer.cache.kind != "none")
+        return Counter(layer.cache for layer in self.shape.layers if layer.cache.kind != "none")
 
     def _element_bytes(self, kv_format: str | None) -> float:
-        return BITS[_checked("kv_format", kv_format or self._shape.formats.kv)] / 8
+        return BITS[_checked("kv_format", kv_format or self.shape.formats.kv)] / 8
 
     def _rows(self) -> list[tuple[str, str, str]]:
         own = [(name, str(fact), "config.json") for name, fact in self.facts.items()]
@@ -252,7 +248,7 @@ class Model(Preset):
         return [*own, *parts, *left]
 
 
-_IDLE = ("input_table", "vision")
+_IDLE = ("input_table", "vision", "audio")
 
 
 def _checked(quantity: str, word: str) -> str:
@@ -270,11 +266,6 @@ def _tokens(context_length: Any) -> npt.NDArray[np.float64]:
     return tokens
 
 
-def _elements(cache: Cache, tokens: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    kept = np.minimum(tokens, cache.window) if cache.window else tokens
-    return cache.elements * kept + cache.compressed * (tokens // cache.ratio)
-
-
 def _visited(shape: Shape) -> int:
     """Weights of the routed experts that a token is multiplied with."""
     return sum(
@@ -286,7 +277,7 @@ def _sums(shape: Shape) -> dict[str, float]:
     """The sums of weights that model cards use, each under its name."""
     parts = Counter(shape.parts)
     total = sum(parts.values())
-    language = total - parts["vision"]
+    language = total - parts["vision"] - parts["audio"]
     active = language - parts["routed_experts"] + _visited(shape)
     tables = parts["input_table"] + parts["output_head"]
     sums = {
@@ -294,6 +285,7 @@ def _sums(shape: Shape) -> dict[str, float]:
         "active_without_tables": active - tables,
         "language_parameters": language,
         "vision_parameters": parts["vision"],
+        "audio_parameters": parts["audio"],
         "input_embedding_parameters": parts["input_table"],
         "total_if_untied": total + parts["input_table"] * shape.tied,
     }

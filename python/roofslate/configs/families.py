@@ -6,9 +6,10 @@ read from the file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-__all__ = ["FAMILIES", "Family"]
+__all__ = ["FAMILIES", "Family", "family_name"]
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,14 @@ class Family:
         Matrices of a feed-forward layer: 3 with a gate.
     ffn_bias : str
         ``"none"``, ``"all"``, or a key of the file.
+    ffn_biased : bool
+        Its value where it is missing.
     window : str
         Layers with the file's ``sliding_window`` where it does not list them: ``"all"``, ``"first of 2"`` and the like
-        for all but the last of so many, ``"late"`` for those from ``max_window_layers`` on, ``"none"``.
+        for all but the last of so many, ``"late"`` for those from ``max_window_layers`` on and ``"switched"`` for all,
+        both only if ``use_sliding_window`` says so, ``"none"``.
     window_default : int
-        The window where the file has none, 0: no window.
+        The window where the file has no such key; 0: no window. A null says that there is none.
     interval : int
         Every so many layers attend fully where the file does not say which, in models with layers of a state.
     state : str
@@ -59,9 +63,10 @@ class Family:
         Whether positions have a table.
     head_bias : bool
         Whether the output head has a bias.
-    prediction : str
-        Layout of layers for multi-token prediction: ``"layer"``, one more layer behind a projection of state and token;
-        ``"dense"``, the same with attention of its own; empty, not known.
+    prediction : bool
+        Whether a layer for multi-token prediction is one more layer behind a projection of state and token.
+    sizes : Mapping of str to int
+        Sizes that its published files leave out.
     source : str
         Class that the conventions were read from.
     """
@@ -75,6 +80,7 @@ class Family:
     norm_vectors: int = 1
     matrices: int = 3
     ffn_bias: str = "mlp_bias"
+    ffn_biased: bool = False
     window: str = "all"
     window_default: int = 0
     interval: int = 0
@@ -87,13 +93,14 @@ class Family:
     expert_bias: bool = False
     positions: bool = False
     head_bias: bool = False
-    prediction: str = ""
+    prediction: bool = False
+    sizes: Mapping[str, int] = field(default_factory=dict)
     source: str = ""
 
 
 _LLAMA = Family(window="none", source="LlamaForCausalLM")
-_MISTRAL = Family(bias="none", ffn_bias="none", source="MistralForCausalLM")
-_QWEN2 = Family(bias="qkv", window="late", prediction="layer", source="Qwen2ForCausalLM")
+_MISTRAL = Family(bias="none", ffn_bias="none", window_default=4096, source="MistralForCausalLM")
+_QWEN2 = Family(bias="qkv", window="late", prediction=True, source="Qwen2ForCausalLM")
 _QWEN3 = Family(key_norm="head", window="late", source="Qwen3ForCausalLM")
 _QWEN3_MOE = replace(_QWEN3, window="switched", source="Qwen3MoeForCausalLM")
 _QWEN3_NEXT = replace(
@@ -105,10 +112,24 @@ _QWEN3_NEXT = replace(
     shared_gate=True,
     source="Qwen3NextForCausalLM",
 )
-_QWEN3_5 = replace(_QWEN3_NEXT, prediction="layer", source="Qwen3_5ForCausalLM")
-_GEMMA2 = Family(tied=True, layer_norms=4, ffn_bias="none", window="first of 2", source="Gemma2ForCausalLM")
-_GEMMA3 = replace(_GEMMA2, key_norm="head", window="first of 6", source="Gemma3ForCausalLM")
-_DEEPSEEK = Family(window="none", prediction="layer", source="DeepseekV3ForCausalLM")
+_QWEN3_5 = replace(_QWEN3_NEXT, prediction=True, source="Qwen3_5ForCausalLM")
+_GEMMA2 = Family(
+    tied=True,
+    layer_norms=4,
+    ffn_bias="none",
+    window="first of 2",
+    window_default=4096,
+    sizes={"head_size": 256, "vocabulary_size": 256_000, "attention_heads": 8, "kv_heads": 4},
+    source="Gemma2ForCausalLM",
+)
+_GEMMA3 = replace(
+    _GEMMA2,
+    key_norm="head",
+    window="first of 6",
+    sizes={**_GEMMA2.sizes, "vocabulary_size": 262_208},
+    source="Gemma3ForCausalLM",
+)
+_DEEPSEEK = Family(window="none", prediction=True, source="DeepseekV3ForCausalLM")
 _GRANITE = Family(window="none", source="GraniteForCausalLM")
 _OLMO2 = Family(key_norm="projection", window="none", source="Olmo2ForCausalLM")
 _MINIMAX = Family(bias="none", ffn_bias="none", window="none", state="lightning", source="MiniMaxForCausalLM")
@@ -129,11 +150,11 @@ FAMILIES = {
     "llama4": replace(_LLAMA, shared=1, source="Llama4ForCausalLM"),
     "mistral": _MISTRAL,
     "ministral": replace(_MISTRAL, source="MinistralForCausalLM"),
-    "ministral3": replace(_MISTRAL, source="Ministral3ForCausalLM"),
-    "mistral4": replace(_DEEPSEEK, prediction="", source="Mistral4ForCausalLM"),
-    "mixtral": replace(_MISTRAL, source="MixtralForCausalLM"),
+    "ministral3": replace(_MISTRAL, window_default=0, source="Ministral3ForCausalLM"),
+    "mistral4": replace(_DEEPSEEK, prediction=False, source="Mistral4ForCausalLM"),
+    "mixtral": replace(_MISTRAL, window_default=0, source="MixtralForCausalLM"),
     "qwen2": _QWEN2,
-    "qwen2_moe": replace(_QWEN2, window="switched", shared_gate=True, prediction="", source="Qwen2MoeForCausalLM"),
+    "qwen2_moe": replace(_QWEN2, window="switched", shared_gate=True, prediction=False, source="Qwen2MoeForCausalLM"),
     "mimo": replace(_QWEN2, source="MiMoForCausalLM, a Qwen2ForCausalLM"),
     "qwen3": _QWEN3,
     "qwen3_moe": _QWEN3_MOE,
@@ -142,10 +163,12 @@ FAMILIES = {
     "qwen3_next": _QWEN3_NEXT,
     "qwen3_5": _QWEN3_5,
     "qwen3_5_moe": replace(_QWEN3_5, source="Qwen3_5MoeForCausalLM"),
-    "gemma": Family(tied=True, ffn_bias="none", window="none", source="GemmaForCausalLM"),
+    "gemma": Family(tied=True, ffn_bias="none", window="none", sizes={"head_size": 256}, source="GemmaForCausalLM"),
     "gemma2": _GEMMA2,
     "gemma3": _GEMMA3,
-    "gemma4": replace(_GEMMA3, source="Gemma4ForCausalLM"),
+    "gemma4": replace(
+        _GEMMA3, window_default=512, sizes={**_GEMMA2.sizes, "vocabulary_size": 262_144}, source="Gemma4ForCausalLM"
+    ),
     "phi": Family(
         bias="all",
         layer_norms=1,
@@ -176,6 +199,7 @@ FAMILIES = {
         norm_vectors=2,
         matrices=2,
         ffn_bias="use_bias",
+        ffn_biased=True,
         source="Starcoder2ForCausalLM",
     ),
     "olmo": Family(norm_vectors=0, window="none", source="OlmoForCausalLM"),
@@ -184,18 +208,18 @@ FAMILIES = {
     "olmoe": replace(_OLMO2, source="OlmoeForCausalLM"),
     "glm": _GLM,
     "glm4": replace(_GLM, layer_norms=4, source="Glm4ForCausalLM"),
-    "glm4_moe": replace(_GLM, key_norm="key head", prediction="layer", source="Glm4MoeForCausalLM"),
+    "glm4_moe": replace(_GLM, key_norm="key head", prediction=True, source="Glm4MoeForCausalLM"),
     "glm4_moe_lite": replace(_DEEPSEEK, source="Glm4MoeLiteForCausalLM"),
     "glm_moe_dsa": replace(_DEEPSEEK, source="GlmMoeDsaForCausalLM"),
     "minimax": _MINIMAX,
     "minimax_m2": replace(_MINIMAX, key_norm="projection", state="", source="MiniMaxM2ForCausalLM"),
     "minimax_m3": replace(_MINIMAX, key_norm="head", state="", source="MiniMaxM3SparseForConditionalGeneration"),
     "mimo_v2": replace(_GLM, window="first of 6", window_default=128, sinks="window", source="MiMoV2FlashForCausalLM"),
-    "deepseek_v2": replace(_DEEPSEEK, prediction="", source="DeepseekV2ForCausalLM"),
+    "deepseek_v2": replace(_DEEPSEEK, prediction=False, source="DeepseekV2ForCausalLM"),
     "deepseek_v3": _DEEPSEEK,
     "deepseek_v32": replace(_DEEPSEEK, source="DeepseekV32ForCausalLM"),
     "deepseek_v4": Family(window="none", sinks="all", source="DeepseekV4ForCausalLM"),
-    "kimi_linear": replace(_DEEPSEEK, state="kimi_delta", prediction="", source="KimiLinearForCausalLM"),
+    "kimi_linear": replace(_DEEPSEEK, state="kimi_delta", prediction=False, source="KimiLinearForCausalLM"),
     "nemotron": Family(norm_vectors=2, matrices=2, window="none", source="NemotronForCausalLM"),
     "nemotron_h": Family(
         bias="none", layer_norms=1, matrices=2, window="none", state="mamba2", source="NemotronHForCausalLM"
@@ -219,6 +243,7 @@ FAMILIES = {
     "gpt_oss": Family(
         bias_default=True,
         window="first of 2",
+        window_default=128,
         sinks="all",
         router_bias=True,
         expert_bias=True,
@@ -229,10 +254,17 @@ FAMILIES = {
     ),
     "hunyuan_v1": Family(key_norm="head", window="none", source="HunYuanDenseV1ForCausalLM"),
     "hunyuan_v1_moe": Family(key_norm="head", window="none", shared=1, source="HunYuanMoEV1ForCausalLM"),
-    "cohere": Family(tied=True, layer_norms=1, window="none", source="CohereForCausalLM"),
-    "cohere2": Family(tied=True, layer_norms=1, window="first of 4", source="Cohere2ForCausalLM"),
+    "cohere": Family(tied=True, layer_norms=1, key_norm="key projection", window="none", source="CohereForCausalLM"),
+    "cohere2": Family(tied=True, layer_norms=1, window="first of 4", window_default=4096, source="Cohere2ForCausalLM"),
     "dots1": Family(key_norm="head", window="late", source="Dots1ForCausalLM"),
-    "exaone4": Family(bias="none", ffn_bias="none", key_norm="head", window="first of 4", source="Exaone4ForCausalLM"),
+    "exaone4": Family(
+        bias="none",
+        ffn_bias="none",
+        key_norm="head",
+        window="first of 4",
+        window_default=4096,
+        source="Exaone4ForCausalLM",
+    ),
     "seed_oss": Family(bias="key qkv", bias_default=True, window="none", source="SeedOssForCausalLM"),
     "smollm3": Family(tied=True, window="none", source="SmolLM3ForCausalLM"),
     "arcee": Family(matrices=2, window="none", source="ArceeForCausalLM"),
@@ -259,6 +291,8 @@ _OTHER_NAMES = {
     "deci": "nemotron_nas",
     "nemotron-nas": "nemotron_nas",
     "mistral3": "mistral",
+    "qwen2_vl": "qwen2",
+    "qwen2_5_vl": "qwen2",
     "exaone_moe": "exaone4",
 }
 # Families of files whose model_type is private, by the start of the class in "architectures".

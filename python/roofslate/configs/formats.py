@@ -84,7 +84,7 @@ def read_formats(config: Keys, keys: Keys, layers: int, *, beside: bool, assumpt
         return Formats("bf16", "bf16", {}, plain)
     table = where.inside("quantization_config")
     bits, word = _bits(table, assumptions)
-    patterns = [str(entry) for key in ("ignore", "modules_to_not_convert") for entry in table.list(key) or ()]
+    patterns = [str(entry) for key in ("ignore", "modules_to_not_convert") for entry in table.entries(key) or ()]
     kept = _kept(patterns, layers, beside=beside)
     method = table.text("quant_method").casefold()
     only = {"routed_experts"} if method == "mxfp4" else set(_MATRICES)

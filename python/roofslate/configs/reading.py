@@ -88,7 +88,7 @@ _WITHOUT_EFFECT = re.compile(
     r"|name_or_path|architectures|auto_map|transformers_version|torch_dtype|dtype|attn_implementation.*"
     r"|use_cache|cache_implementation|pretraining_tp|base_model_.*|unsloth_.*|transformers\..*"
     r"|hidden_(act|activation)|activation_function|activation|swiglu_.*|mlp_hidden_act|mamba_hidden_act|act_fn"
-    r"|.*softcapping|query_pre_attn_scalar|.*_multiplier|logit_scale|logits_scaling|scale_.*|attn_(scale|temp.*)"
+    r"|.*softcapping|query_pre_attn_scalar|(embedding|residual|attention|key|lm_head|mlp|ssm)_(in_|out_)?multipliers?|logit_scale|logits_scaling|scale_.*|attn_(scale|temp.*)"
     r"|floor_scale|attention_(softmax_in_fp32|value_scale)|embedding_scale|summary_.*|task_specific_params"
     r"|add_cross_attention|bad_words_ids|begin_suppress_tokens|suppress_tokens|chunk_size_feed_forward"
     r"|cross_attention_hidden_size|diversity_penalty|do_sample|early_stopping|encoder_.*|exponential_decay.*"
@@ -97,13 +97,13 @@ _WITHOUT_EFFECT = re.compile(
     r"|remove_invalid_values|repetition_penalty|return_dict.*|temperature|tf_legacy_loss|tie_encoder_decoder"
     r"|tokenizer_class|top_[kp]|torchscript|typical_p|use_bfloat16|ignore_index|.*placeholder.*|mm_tokens_per_image"
     r"|vision_soft_tokens_per_image|use_unified_vision_chunk|use_bidirectional_attention|use_mrope|mrope_.*"
-    r"|time_step_.*|mamba_(dt_.*|chunk_size|ssm_.*)|mamba_dt.*|chunk_size|use_mamba.*|rescale_prenorm_residual"
+    r"|time_step_.*|mamba_(dt_(min|max|limit|init_floor)|chunk_size|ssm_.*)|chunk_size|use_mamba.*|rescale_prenorm_residual"
     r"|residual_in_fp32|moe_shared_expert_overlap|is_moe_model|block_use_.*|block_mlp_.*|block_out_.*|block_norm.*"
     r"|conv_use_.*|conv_dim(_out)?|use_pos_enc|theta|hc_(eps|sinkhorn_iters)|compress_rope_theta|alibi|apply_.*"
     r"|inference_runner|max_batch_size|pad_key_length|pre_allocate_kv_cache|validate_runner_input|layernorm_.*"
     r"|.*_alpha_factor|.*_beta_factor|block_size|mtp_(use_|transformer_).*|hybrid_block_size"
-    r"|mla_use_nope|audio_config|no_rope_layer_interval|initial_context_length|postnorm|shared_moe_mode|qk_norm_type"
-    r"|index_(topk|head|skip|topk_freq)_.*|vocab_size_per_layer_input|model_type)"
+    r"|mla_use_nope|initial_context_length|postnorm|shared_moe_mode|qk_norm_type"
+    r"|model_type)"
 )
 
 # What matters to some families and is settled by the others' classes, or by another key.
@@ -120,20 +120,23 @@ _SETTLED = frozenset(
         "max_window_layers",
         "mlp_bias",
         "mlp_only_layers",
+        "no_rope_layer_interval",
         "no_rope_layers",
         "num_key_value_heads",
         "qk_rope_head_dim",
         "qkv_bias",
         "shared_expert_intermediate_size",
         "sliding_window",
+        "sliding_window_size",
         "use_bias",
         "use_double_wide_mlp",
         "use_qk_norm",
         "use_sliding_window",
+        "vocab_size_per_layer_input",
     }
 )
 # Objects that their own readers understand or call unknown as a whole.
-_OWN = ("quantization_config", "vision_config")
+_OWN = ("quantization_config", "vision_config", "audio_config")
 
 
 def read(source: Any) -> tuple[dict[str, Any], str]:
@@ -234,12 +237,16 @@ class Keys:
     A null counts as a key that is not there.
     """
 
-    def __init__(self, table: Mapping[str, Any], path: str = "") -> None:
+    def __init__(self, table: Any, path: str = "") -> None:
+        if not isinstance(table, Mapping):
+            raise PresetError(f"{path or 'the config'}: expected an object, got {shown(table)}")
         self._table = {str(name): value for name, value in table.items() if value is not None}
         self._nulls = {str(name) for name, value in table.items() if value is None}
         self._path = path
         self._seen: set[str] = set()
         self._inner: dict[str, Keys] = {}
+        self.defaults: Mapping[str, int] = {}  # sizes that the family's files leave out
+        self.defaulted: dict[str, int] = {}  # those that were needed
 
     def __contains__(self, name: str) -> bool:
         return self._find(name) is not None
@@ -261,32 +268,43 @@ class Keys:
             self._inner[name] = Keys(value, f"{self._path}{name}.")
         return self._inner[name]
 
-    def count(self, name: str, default: Any = None, *, low: int = 0, high: int = _WIDEST) -> Any:
+    def count(self, name: str, default: int | None = None, *, low: int = 0, high: int = _WIDEST) -> int:
         """A whole number; a list of equal ones, one a layer, counts as one. Without default the key must be there."""
         found = self._find(name)
-        value = self._table[found] if found is not None else default
         if found is None:
+            if name in self.defaults:
+                return self.defaulted.setdefault(_ALIASES[name][0], self.defaults[name])
             if default is None:
                 raise PresetError(self._missing(name))
-            return value
+            return default
+        value = self._table[found]
         if isinstance(value, list) and value and all(item == value[0] for item in value):
             value = value[0]
         return self._checked(found, value, low, high)
 
     def optional(self, name: str, *, low: int = 0, high: int = _WIDEST) -> int | None:
         """A whole number, or None where the key is missing."""
-        return self.count(name, -1, low=low, high=high) if name in self else None
+        return self.count(name, low=low, high=high) if name in self or name in self.defaults else None
+
+    def is_null(self, name: str) -> bool:
+        """Whether a key is there and null."""
+        return name in self._nulls
 
     def counts(self, name: str, *, high: int = _WIDEST) -> list[int] | None:
         """A list of whole numbers, or None where the key is missing."""
         found = self._find(name)
         if found is None:
             return None
-        return [self._checked(f"{found}[{i}]", value, 0, high) for i, value in enumerate(self.list(name) or ())]
+        return [self._checked(f"{found}[{i}]", value, 0, high) for i, value in enumerate(self.entries(name) or ())]
 
-    def number(self, name: str, default: float) -> float:
-        """A finite number."""
-        return float(self._value(name, default, _is_finite, "a finite number"))
+    def number(self, name: str, default: float | None = None, *, low: float, high: float) -> float:
+        """A finite number in a range. Without default the key must be there."""
+        if default is None and name not in self:
+            raise PresetError(self._missing(name))
+        value = self._value(name, default, _is_finite, "a finite number")
+        if not low <= value <= high:
+            raise PresetError(f"{self._path}{name}: expected {low:,} to {high:,}, got {shown(value)}")
+        return float(value)
 
     def flag(self, name: str, default: bool) -> bool:
         """True or false."""
@@ -301,7 +319,7 @@ class Keys:
         found = self._find(name)
         return "" if found is None else shown(self._table[found])
 
-    def list(self, name: str) -> list[Any] | None:
+    def entries(self, name: str) -> list[Any] | None:
         """A list, or None where the key is missing; one entry a layer at most, but for lists of tokens."""
         value = self._value(name, None, lambda value: isinstance(value, (list, tuple)), "a list")
         if value is not None and len(value) > _MOST_LAYERS:
@@ -317,10 +335,13 @@ class Keys:
         """Number of layers, where the file says it."""
         return self.optional("layers", low=1, high=_MOST_LAYERS)
 
+    def written(self, name: str) -> str:
+        """A key as the file writes it, or as most files do, with its path."""
+        return self._path + (self._find(name) or _ALIASES.get(name, (name,))[0])
+
     def fail(self, name: str, problem: str) -> PresetError:
         """Error that names a key."""
-        found = self._find(name) or name
-        return PresetError(f"{self._path}{found}: {problem}")
+        return PresetError(f"{self.written(name)}: {problem}")
 
     def unread(self, settled: bool) -> list[str]:
         """Keys that may matter and were not looked up, by their path; `settled`: the family is known."""

@@ -11,7 +11,7 @@ from roofslate.configs.families import FAMILIES, Family, family_name
 from roofslate.configs.formats import Formats, read_formats
 from roofslate.configs.layers import Cache, Layer, Reader
 from roofslate.configs.reading import Keys, read
-from roofslate.configs.vision import vision_parameters
+from roofslate.configs.vision import audio_parameters, vision_parameters
 
 __all__ = ["PARTS", "Shape", "read_shape"]
 
@@ -27,6 +27,7 @@ PARTS = (
     "norms",
     "other",
     "vision",
+    "audio",
 )
 _PLAIN = Family(source="LlamaForCausalLM")
 _INNER = ("text_config", "llm_config", "language_config")
@@ -79,9 +80,10 @@ def read_shape(source: Any) -> Shape:
     outer = next((inner for inner in _INNER if inner in config), None)
     keys = config.inside(outer) if outer else config
     types = [keys.text("model_type"), config.text("model_type")]
-    classes = [str(word) for word in (keys.list("architectures") or []) + (config.list("architectures") or [])]
+    classes = [str(word) for word in (keys.entries("architectures") or []) + (config.entries("architectures") or [])]
     family = family_name([word for word in types if word], classes)
     conventions = FAMILIES.get(family, _PLAIN)
+    keys.defaults = conventions.sizes
     reader = Reader(keys, family, conventions)
     assumptions = reader.assumptions
     if not family:
@@ -98,10 +100,12 @@ def read_shape(source: Any) -> Shape:
     for layer in layers:
         parts.update(layer.parameters)
     parts.update(reader.beside_layers())
-    vision = vision_parameters(config, _tower(config, family), reader.hidden)
-    if vision is None:
-        assumptions.append("vision_config: a tower of unknown kind, not counted")
-    parts["vision"] = vision or 0
+    parts["vision"] = vision_parameters(config, _tower(config, family), reader.hidden) or 0
+    parts["audio"] = audio_parameters(config, family, reader.hidden) or 0
+    for part in ("vision", "audio"):
+        if f"{part}_config" in config and not parts[part]:
+            assumptions.append(f"{part}_config: a tower of unknown kind, not counted")
+    assumptions += [f"{key}: {value:,}, as {conventions.source} does" for key, value in keys.defaulted.items()]
     prediction = _prediction(keys, reader, layers, assumptions)
     beside = family == "gemma4"
     formats = read_formats(config, keys, len(layers), beside=beside, assumptions=assumptions)
@@ -143,7 +147,8 @@ def _prediction(keys: Keys, reader: Reader, layers: list[Layer], assumptions: li
     if not depth:
         return 0
     if not reader.family.prediction:
-        assumptions.append(f"num_nextn_predict_layers: {depth}, of a layout that is not known, not counted")
+        key = keys.written("multi_token_prediction_layers")
+        assumptions.append(f"{key}: {depth}, of a layout that is not known, not counted")
         return None
     last = next(layer for layer in reversed(layers) if layer.cache.kind in ("full", "latent", "window"))
     d = reader.hidden
@@ -169,14 +174,14 @@ def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
     if moe:
         width = reader.expert_width
         routed = moe[0].parameters["routed_experts"]
-        sizes["intermediate_size"] = reader._dense_width(dense[0]) if dense else width
+        sizes["intermediate_size"] = reader.dense_width(dense[0]) if dense else keys.count("intermediate_size", width)
         sizes["experts"], sizes["experts_per_token"] = reader.experts, reader.experts_per_token
         sizes["shared_experts"] = reader.shared_width / width
         sizes["expert_intermediate_size"] = width
         if routed != 3 * reader.experts * reader.hidden * width:
             sizes["matrices_per_expert"] = routed / (reader.experts * reader.hidden * width)
     elif dense:
-        widths = [reader._dense_width(i) for i in dense]
+        widths = [reader.dense_width(i) for i in dense]
         width = max(widths, key=widths.count)
         sizes |= {"intermediate_size": width, "experts": 1, "experts_per_token": 1, "shared_experts": 0}
         sizes["expert_intermediate_size"] = width
@@ -184,6 +189,7 @@ def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
 
 
 def _attention_sizes(keys: Keys, reader: Reader, layer: int, cache: Cache) -> dict[str, float]:
+    size: float
     if reader.latent:
         rope = keys.count("qk_rope_head_dim")
         size = keys.count("qk_nope_head_dim") + rope

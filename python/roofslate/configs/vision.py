@@ -1,4 +1,4 @@
-"""Weights of the vision towers beside a language model: patches to vectors, and the projector into the residual stream."""
+"""Weights of the towers beside a language model, which turn images or sound into vectors of its width."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from roofslate.configs.reading import Keys
 
-__all__ = ["vision_parameters"]
+__all__ = ["audio_parameters", "vision_parameters"]
 
 
 def vision_parameters(config: Keys, family: str, hidden: int) -> int | None:
@@ -15,6 +15,25 @@ def vision_parameters(config: Keys, family: str, hidden: int) -> int | None:
         return 0
     tower = _TOWERS.get(family)
     return tower(config.inside("vision_config"), config, hidden) if tower else None
+
+
+def audio_parameters(config: Keys, family: str, hidden: int) -> int | None:
+    """Weights of the audio tower and its projector; 0 where there is none, None where its kind is not known."""
+    if "audio_config" not in config:
+        return 0
+    return _gemma4_audio(config.inside("audio_config"), hidden) if family == "gemma4" else None
+
+
+def _gemma4_audio(keys: Keys, hidden: int) -> int:
+    """Conformer of Gemma-4: two convolutions that thin out time and pitch, and layers with two feed-forward parts."""
+    d, heads = keys.count("hidden_size", 1024, low=1), keys.count("num_attention_heads", 8, low=1)
+    first, second = (keys.counts("subsampling_conv_channels") or [128, 32])[:2]
+    front = 9 * first + first + 9 * first * second + second + first // 4 * second * d
+    feed_forward, attention = 8 * d * d + 2 * d, 5 * d * d + d // heads
+    convolution = 3 * d * d + keys.count("conv_kernel_size", 5, low=1) * d + 2 * d
+    layers = keys.count("num_hidden_layers", 12, high=10**4)
+    out = keys.count("output_proj_dims", 1536, low=1)
+    return front + layers * (2 * feed_forward + attention + convolution + 3 * d) + _linear(d, out) + out * hidden
 
 
 def _linear(into: int, out: int) -> int:
@@ -35,7 +54,7 @@ def _qwen(keys: Keys, _: Keys, hidden: int) -> int:
     merged = d * keys.count("spatial_merge_size", 2, low=1) ** 2
     out = keys.count("out_hidden_size", hidden, low=1)
     merger = _linear(merged, merged) + _linear(merged, out)
-    more = len(keys.list("deepstack_visual_indexes") or ()) * (2 * merged + merger)
+    more = len(keys.entries("deepstack_visual_indexes") or ()) * (2 * merged + merger)
     table = keys.count("num_position_embeddings", 2304) * d
     return _linear(keys.count("in_channels", 3) * patch, d) + table + _encoder(layers, d, width) + 2 * d + merger + more
 
