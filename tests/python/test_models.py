@@ -516,7 +516,7 @@ def test_widths_that_are_rounded_up():
     ],
 )
 def test_what_attention_has_beside_its_matrices(keys, more):
-    assert read(**keys).parts["attention"] == 4 * (64 * (2 * 64 + 2 * 16) + more)
+    assert read(head_dim=8, **keys).parts["attention"] == 4 * (64 * (2 * 64 + 2 * 16) + more)
 
 
 def test_biases_of_experts_and_routers():
@@ -530,6 +530,26 @@ def test_sizes_that_the_files_of_a_family_leave_out():
     model = rs.Model.from_config({"model_type": "gemma3", "text_config": {**text, "sliding_window": 1024}})
     assert model.total_parameters == 3_880_263_168
     assert "head_dim: 256, as Gemma3ForCausalLM does" in model.assumptions
+
+
+def test_a_null_leaves_a_size_to_other_keys():
+    assert read(model_type="ernie4_5").head_size == 128
+    assert read(model_type="ernie4_5", head_dim=None).head_size == 64 / 8
+
+
+def test_the_outer_type_comes_first():
+    sparse = {"sparse_num_index_heads": 2, "sparse_index_dim": 8, "sparse_topk_blocks": 4, "sparse_block_size": 16}
+    sparse["sparse_attention_freq"] = [0, 1, 1, 1]
+    inner = {**PLAIN, "model_type": "minimax_m2", "head_dim": 8, "sparse_attention_config": sparse}
+    model = rs.Model.from_config({"model_type": "minimax_m3_vl", "text_config": inner})
+    assert model.family == "minimax_m3"
+    assert model.parts["attention"] == 4 * (64 * (2 * 64 + 2 * 16) + 2 * 8) + 3 * (64 * 3 * 8 + 2 * 8)
+    assert model.cache_table(100)["index_bytes"].sum() == 2 * 3 * 8 * 100
+    assert model.cache_bytes(100) == 2 * 4 * 2 * 16 * 100
+    read_bytes = rs.value("kv_read_bytes", model=model, context_length=1000)
+    assert read_bytes == model.cache_bytes(1000) / 4 * 1 + model.cache_bytes(64) / 4 * 3 + 2 * 3 * 8 * 1000
+    wrapped = rs.Model.from_config({"model_type": "llava", "text_config": {**PLAIN, "model_type": "qwen2"}})
+    assert wrapped.family == "qwen2"
 
 
 def test_an_unknown_family_is_read_as_far_as_its_keys_allow():

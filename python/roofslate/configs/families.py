@@ -101,8 +101,8 @@ class Family:
 _LLAMA = Family(window="none", source="LlamaForCausalLM")
 _MISTRAL = Family(bias="none", ffn_bias="none", window_default=4096, source="MistralForCausalLM")
 _QWEN2 = Family(bias="qkv", window="late", prediction=True, source="Qwen2ForCausalLM")
-_QWEN3 = Family(key_norm="head", window="late", source="Qwen3ForCausalLM")
-_QWEN3_MOE = replace(_QWEN3, window="switched", source="Qwen3MoeForCausalLM")
+_QWEN3 = Family(key_norm="head", window="late", sizes={"head_size": 128}, source="Qwen3ForCausalLM")
+_QWEN3_MOE = replace(_QWEN3, window="switched", sizes={}, source="Qwen3MoeForCausalLM")
 _QWEN3_NEXT = replace(
     _QWEN3,
     window="none",
@@ -110,6 +110,7 @@ _QWEN3_NEXT = replace(
     state="delta",
     gated_query=True,
     shared_gate=True,
+    sizes={"head_size": 256},
     source="Qwen3NextForCausalLM",
 )
 _QWEN3_5 = replace(_QWEN3_NEXT, prediction=True, source="Qwen3_5ForCausalLM")
@@ -143,7 +144,8 @@ _GPT2 = Family(
     positions=True,
     source="GPT2LMHeadModel",
 )
-_GLM = Family(bias="key qkv", window="none", source="GlmForCausalLM")
+_ERNIE = Family(tied=True, bias_key="use_bias", ffn_bias="use_bias", window="none", source="Ernie4_5ForCausalLM")
+_GLM = Family(bias="key qkv", window="none", sizes={"head_size": 128}, source="GlmForCausalLM")
 
 FAMILIES = {
     "llama": _LLAMA,
@@ -208,13 +210,24 @@ FAMILIES = {
     "olmoe": replace(_OLMO2, source="OlmoeForCausalLM"),
     "glm": _GLM,
     "glm4": replace(_GLM, layer_norms=4, source="Glm4ForCausalLM"),
-    "glm4_moe": replace(_GLM, key_norm="key head", prediction=True, source="Glm4MoeForCausalLM"),
+    "glm4_moe": replace(_GLM, key_norm="key head", prediction=True, sizes={}, source="Glm4MoeForCausalLM"),
     "glm4_moe_lite": replace(_DEEPSEEK, source="Glm4MoeLiteForCausalLM"),
     "glm_moe_dsa": replace(_DEEPSEEK, source="GlmMoeDsaForCausalLM"),
     "minimax": _MINIMAX,
-    "minimax_m2": replace(_MINIMAX, key_norm="projection", state="", source="MiniMaxM2ForCausalLM"),
-    "minimax_m3": replace(_MINIMAX, key_norm="head", state="", source="MiniMaxM3SparseForConditionalGeneration"),
-    "mimo_v2": replace(_GLM, window="first of 6", window_default=128, sinks="window", source="MiMoV2FlashForCausalLM"),
+    "minimax_m2": replace(
+        _MINIMAX, key_norm="projection", state="", sizes={"head_size": 128}, source="MiniMaxM2ForCausalLM"
+    ),
+    "minimax_m3": replace(
+        _MINIMAX, key_norm="head", state="", sizes={"head_size": 128}, source="MiniMaxM3SparseForConditionalGeneration"
+    ),
+    "mimo_v2": replace(
+        _GLM,
+        window="first of 6",
+        window_default=128,
+        sinks="window",
+        sizes={"head_size": 192},
+        source="MiMoV2FlashForCausalLM",
+    ),
     "deepseek_v2": replace(_DEEPSEEK, prediction=False, source="DeepseekV2ForCausalLM"),
     "deepseek_v3": _DEEPSEEK,
     "deepseek_v32": replace(_DEEPSEEK, source="DeepseekV32ForCausalLM"),
@@ -222,7 +235,13 @@ FAMILIES = {
     "kimi_linear": replace(_DEEPSEEK, state="kimi_delta", prediction=False, source="KimiLinearForCausalLM"),
     "nemotron": Family(norm_vectors=2, matrices=2, window="none", source="NemotronForCausalLM"),
     "nemotron_h": Family(
-        bias="none", layer_norms=1, matrices=2, window="none", state="mamba2", source="NemotronHForCausalLM"
+        bias="none",
+        layer_norms=1,
+        matrices=2,
+        window="none",
+        state="mamba2",
+        sizes={"head_size": 128},
+        source="NemotronHForCausalLM",
     ),
     "nemotron_nas": replace(_LLAMA, source="DeciLMForCausalLM"),
     "granite": _GRANITE,
@@ -247,11 +266,11 @@ FAMILIES = {
         sinks="all",
         router_bias=True,
         expert_bias=True,
+        sizes={"head_size": 64},
         source="GptOssForCausalLM",
     ),
-    "ernie4_5": Family(
-        tied=True, bias_key="use_bias", ffn_bias="use_bias", window="none", source="Ernie4_5ForCausalLM"
-    ),
+    "ernie4_5": replace(_ERNIE, sizes={"head_size": 128}),
+    "ernie4_5_moe": replace(_ERNIE, source="Ernie4_5_MoeForCausalLM"),
     "hunyuan_v1": Family(key_norm="head", window="none", source="HunYuanDenseV1ForCausalLM"),
     "hunyuan_v1_moe": Family(key_norm="head", window="none", shared=1, source="HunYuanMoEV1ForCausalLM"),
     "cohere": Family(tied=True, layer_norms=1, key_norm="key projection", window="none", source="CohereForCausalLM"),
@@ -265,7 +284,9 @@ FAMILIES = {
         window_default=4096,
         source="Exaone4ForCausalLM",
     ),
-    "seed_oss": Family(bias="key qkv", bias_default=True, window="none", source="SeedOssForCausalLM"),
+    "seed_oss": Family(
+        bias="key qkv", bias_default=True, window="none", sizes={"head_size": 128}, source="SeedOssForCausalLM"
+    ),
     "smollm3": Family(tied=True, window="none", source="SmolLM3ForCausalLM"),
     "arcee": Family(matrices=2, window="none", source="ArceeForCausalLM"),
 }
@@ -285,12 +306,10 @@ _OTHER_NAMES = {
     "refinedweb": "falcon",
     "refinedwebmodel": "falcon",
     "lfm2_moe": "lfm2",
-    "ernie4_5_moe": "ernie4_5",
     "hunyuan_v1_dense": "hunyuan_v1",
     "hunyuan": "hunyuan_v1_moe",
     "deci": "nemotron_nas",
     "nemotron-nas": "nemotron_nas",
-    "mistral3": "mistral",
     "qwen2_vl": "qwen2",
     "qwen2_5_vl": "qwen2",
     "exaone_moe": "exaone4",

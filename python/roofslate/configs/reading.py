@@ -272,7 +272,7 @@ class Keys:
         """A whole number; a list of equal ones, one a layer, counts as one. Without default the key must be there."""
         found = self._find(name)
         if found is None:
-            if name in self.defaults:
+            if self._defaults(name):
                 return self.defaulted.setdefault(_ALIASES[name][0], self.defaults[name])
             if default is None:
                 raise PresetError(self._missing(name))
@@ -284,7 +284,11 @@ class Keys:
 
     def optional(self, name: str, *, low: int = 0, high: int = _WIDEST) -> int | None:
         """A whole number, or None where the key is missing."""
-        return self.count(name, low=low, high=high) if name in self or name in self.defaults else None
+        return self.count(name, low=low, high=high) if name in self or self._defaults(name) else None
+
+    def _defaults(self, name: str) -> bool:
+        """Whether the family has a size for a key that is not there; a null leaves it to other keys."""
+        return name in self.defaults and not self._nulls.intersection(_ALIASES[name])
 
     def is_null(self, name: str) -> bool:
         """Whether a key is there and null."""

@@ -79,7 +79,7 @@ def read_shape(source: Any) -> Shape:
     config = Keys(content)
     outer = next((inner for inner in _INNER if inner in config), None)
     keys = config.inside(outer) if outer else config
-    types = [keys.text("model_type"), config.text("model_type")]
+    types = [config.text("model_type"), keys.text("model_type")]  # the outer one: inner ones name what they build on
     classes = [str(word) for word in (keys.entries("architectures") or []) + (config.entries("architectures") or [])]
     family = family_name([word for word in types if word], classes)
     conventions = FAMILIES.get(family, _PLAIN)
@@ -146,13 +146,13 @@ def _prediction(keys: Keys, reader: Reader, layers: list[Layer], assumptions: li
     depth = keys.count("multi_token_prediction_layers", 0, high=100)
     if not depth:
         return 0
-    if not reader.family.prediction:
+    attending = [layer for layer in layers if layer.cache.kind in ("full", "latent", "window")]
+    if not reader.family.prediction or not attending:
         key = keys.written("multi_token_prediction_layers")
         assumptions.append(f"{key}: {depth}, of a layout that is not known, not counted")
         return None
-    last = next(layer for layer in reversed(layers) if layer.cache.kind in ("full", "latent", "window"))
     d = reader.hidden
-    return depth * (sum(last.parameters.values()) + 2 * d * d + 3 * d)
+    return depth * (sum(attending[-1].parameters.values()) + 2 * d * d + 3 * d)
 
 
 def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
@@ -170,6 +170,12 @@ def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
         sizes |= _attention_sizes(keys, reader, growing[0], layers[growing[0]].cache)
         if len(growing) < len(layers):
             sizes["global_attention_layers"] = len(growing) if layers[growing[0]].cache.growth else 0
+        # An index of latent attention serves the layers behind it too; elsewhere each layer that selects has its own.
+        selecting = [i for i in growing if layers[i].cache.index and not layers[i].cache.compressed]
+        if selecting:
+            sizes["selected_tokens"] = _selected(keys)
+        if selecting and not reader.latent and len(selecting) < len(growing):
+            sizes["global_layer_share"] = len(selecting) / len(growing)  # the others read all: a window without end
     dense = [i for i, ffn in enumerate(reader.ffns) if ffn == "dense"]
     if moe:
         width = reader.expert_width
@@ -204,9 +210,6 @@ def _attention_sizes(keys: Keys, reader: Reader, layer: int, cache: Cache) -> di
     found["kv_latent_size"] = latent
     if rotary:
         found["latent_rotary_size"] = rotary
-    selected = _selected(keys)
-    if selected and cache.index and not cache.compressed:
-        found["selected_tokens"] = selected
     return found
 
 
@@ -214,5 +217,5 @@ def _selected(keys: Keys) -> int:
     """Tokens that the index of a sparse attention selects."""
     where = keys.inside("sparse_attention_config") if "sparse_attention_config" in keys else keys
     if "index_blocks" in where:
-        return int(where.count("index_blocks") * where.count("index_block_length", 128))
-    return int(keys.count("index_topk", 0))
+        return where.count("index_blocks", low=1) * where.count("index_block_length", 128, low=1)
+    return keys.count("index_topk", low=1)
