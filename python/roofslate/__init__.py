@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from roofslate.folds import best, bounds, count, histogram, pareto, quantiles
     from roofslate.inference import Inference
     from roofslate.inferring import infer
+    from roofslate.model import Model
     from roofslate.plotting import plot
     from roofslate.register import claims, inconsistencies
     from roofslate.registry import Quantity, quantities, quantity
@@ -44,6 +45,7 @@ __all__ = [
     "Explanation",
     "Explorer",
     "Inference",
+    "Model",
     "Preset",
     "Quantity",
     "RoofslateError",
@@ -115,6 +117,7 @@ _HOMES = {
     "folds": ("best", "bounds", "count", "histogram", "pareto", "quantiles"),
     "inference": ("Inference",),
     "inferring": ("infer",),
+    "model": ("Model",),
     "plotting": ("plot",),
     "register": ("claims", "inconsistencies"),
     "registry": ("Quantity", "quantities", "quantity"),

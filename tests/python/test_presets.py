@@ -16,7 +16,7 @@ UNITS = {
     **dict.fromkeys(["hbm_bandwidth", "scale_up_bandwidth", "scale_out_bandwidth"], "byte/s/chip"),
     **dict.fromkeys(["scale_up_domain", "chips"], "chip"),
     **dict.fromkeys(["dies_per_chip", "cables_per_chip"], "1/chip"),
-    **dict.fromkeys(["total_parameters", "active_parameters"], "parameter"),
+    **dict.fromkeys(["total_parameters", "active_parameters", "matrices_per_expert"], "parameter"),
     **dict.fromkeys(["layers", "dense_layers", "hidden_size", "intermediate_size", "vocabulary_size"], "1"),
     **dict.fromkeys(["attention_heads", "kv_heads", "head_size", "kv_latent_size"], "1"),
     **dict.fromkeys(["experts", "experts_per_token", "shared_experts", "expert_intermediate_size"], "1"),
