@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from roofslate import charts, ciphers, errors, math, scaling, schedules
+    from roofslate.calibrating import calibrate
+    from roofslate.calibrations import Bands, Calibration, calibration
     from roofslate.cards import flashcards
     from roofslate.catalogs import Preset, api_prices, hardware, load_presets, models, prices, storage
     from roofslate.checklist import answers
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bands",
+    "Calibration",
     "Comparison",
     "Explanation",
     "Preset",
@@ -45,6 +49,8 @@ __all__ = [
     "api_prices",
     "best",
     "bounds",
+    "calibrate",
+    "calibration",
     "charts",
     "ciphers",
     "claims",
@@ -87,6 +93,8 @@ __all__ = [
 
 # Where the public names live. A module is loaded when one of its names is first asked for: import stays light.
 _HOMES = {
+    "calibrating": ("calibrate",),
+    "calibrations": ("Bands", "Calibration", "calibration"),
     "cards": ("flashcards",),
     "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "models", "prices", "storage"),
     "checklist": ("answers",),
