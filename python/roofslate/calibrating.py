@@ -50,6 +50,7 @@ def calibrate(
     hold_out: Column | Sequence[Column] = (),
     start: Mapping[str, Any] | None = None,
     anchor: str | None = None,
+    settings: Mapping[str, Any] | None = None,
     ignore: Iterable[str] = (),
     data: str = "",
     date: str = "",
@@ -80,6 +81,8 @@ def calibrate(
         Where the search starts; by default the geometric middle of each range.
     anchor : str, optional
         Input that the output is proportional to, for `Calibration.anchored`.
+    settings : mapping, optional
+        Inputs that are the same for all rows and belong to the calibration: it passes them on with the constants.
     ignore : iterable of str
         Columns that are no inputs.
     data, date : str
@@ -120,7 +123,11 @@ def calibrate(
     others = {measured, *([ignore] if isinstance(ignore, str) else ignore), *(k for k in kinds if not is_input(k))}
     if anchor is not None:
         input_quantity(anchor)
-    model = Predictor(table, name, list(ranges), others, inputs)
+    fixed = dict(settings or {})
+    for given in fixed:
+        if given in inputs:
+            raise InputTypeError(f"settings: {given!r} is also given as an input: leave one out")
+    model = Predictor(table, name, list(ranges), others, {**fixed, **inputs})
 
     rows = _usable(model(begin), told)
     if len(rows) < len(ranges):
@@ -162,6 +169,7 @@ def calibrate(
                 anchor,
             )
         },
+        fixed,
         data,
         date,
     )
@@ -340,10 +348,13 @@ class _Problem:
 
     def slopes(self, logs: Values, members: Any) -> Values:
         """Derivatives of the misses by the constants, by central differences in one call."""
-        step = _STEP * np.eye(len(logs))
-        found = np.log(self.model(np.concatenate([logs + step, logs - step]), self.rows[members]))
-        up, down = np.split(found, 2)
-        slopes: Values = (down - up).T / (2 * _STEP)
+        ends = np.array([logs - _STEP, logs + _STEP]).clip(*self.ranges.T)  # beyond which there may be no value
+        sets = np.tile(logs, (2, len(logs), 1))
+        for k in range(len(logs)):
+            sets[:, k, k] = ends[:, k]
+        found = np.log(self.model(sets.reshape(-1, len(logs)), self.rows[members]))
+        low, high = np.split(found, 2)
+        slopes: Values = (low - high).T / (ends[1] - ends[0])
         return slopes
 
     def check_effects(self, names: Sequence[str]) -> None:
@@ -470,7 +481,8 @@ def anchored(known: Calibration, rows: pd.DataFrame, ignore: Sequence[str], inpu
         spread = tuple(scale * x for x in fit.spread["measured"])
         found[name] = dataclasses.replace(fit, spread={"measured": spread}, kinds={}, within=left, between=0.0)
     kept = tuple(constant for constant in known.constants if constant.name not in {f.name for f in factors})
-    return Calibration((*kept, *factors), found, f"{known.data}; anchored by {len(rows)} rows", known.date)
+    data = f"{known.data}; anchored by {len(rows)} rows"
+    return Calibration((*kept, *factors), found, known.settings, data, known.date)
 
 
 def _kinds(fits: Mapping[str, Fit]) -> set[str]:

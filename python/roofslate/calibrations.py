@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate import units
-from roofslate.errors import InputTypeError, MissingInput, PresetError, ValueRangeError, shown, unknown
+from roofslate.errors import (
+    InputTypeError,
+    MissingInput,
+    PresetError,
+    RoofslateError,
+    ValueRangeError,
+    shown,
+    unknown,
+)
+from roofslate.inputs import PRESETS, input_quantity, number
 from roofslate.registry import entries, lookup
 
 if sys.version_info >= (3, 11):
@@ -28,7 +37,17 @@ else:
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ERRORS", "PERCENTILES", "Bands", "Calibration", "Constant", "Fit", "calibration", "error_measures"]
+__all__ = [
+    "ERRORS",
+    "PERCENTILES",
+    "Bands",
+    "Calibration",
+    "Constant",
+    "Fit",
+    "calibration",
+    "check_level",
+    "error_measures",
+]
 
 Values = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -166,10 +185,11 @@ class Bands:
     level: float
 
     def __post_init__(self) -> None:
-        _check_level(self.level)
+        check_level(self.level)
 
 
-def _check_level(level: Any) -> float:
+def check_level(level: Any) -> float:
+    """The level of a band, checked."""
     if isinstance(level, (bool, np.bool_)) or not isinstance(level, (int, float, np.integer, np.floating)):
         raise InputTypeError(f"the level of a band is a number between 0 and 1, got {shown(level)}")
     if not 0 < level < 1:
@@ -178,8 +198,10 @@ def _check_level(level: Any) -> float:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Calibration(Mapping[str, float]):
+class Calibration(Mapping[str, "float | str"]):
     """Fitted constants: a mapping from inputs to values, so that ``**calibration`` passes them to any call.
+
+    The settings that they were fitted with go with them.
 
     ``a | b`` joins the calibrations of different outputs.
 
@@ -188,6 +210,8 @@ class Calibration(Mapping[str, float]):
     constants : tuple of Constant
     fits : dict of Fit
         By output.
+    settings : dict
+        Inputs that were the same in all measured rows and are part of the estimate.
     data : str
         The measurements that it was fitted to.
     date : str
@@ -196,33 +220,39 @@ class Calibration(Mapping[str, float]):
 
     constants: tuple[Constant, ...]
     fits: Mapping[str, Fit]
+    settings: Mapping[str, float | str] = field(default_factory=dict)
     data: str = ""
     date: str = ""
 
-    def __getitem__(self, name: str) -> float:
+    def __getitem__(self, name: str) -> float | str:
         for constant in self.constants:
             if constant.name == name:
                 return constant.value
+        if name in self.settings:
+            return self.settings[name]
         raise unknown("constant", name, list(self))
 
     def __iter__(self) -> Iterator[str]:
-        return iter([constant.name for constant in self.constants])
+        return iter([*(constant.name for constant in self.constants), *self.settings])
 
     def __len__(self) -> int:
-        return len(self.constants)
+        return len(self.constants) + len(self.settings)
 
     def __or__(self, other: Calibration) -> Calibration:
         if not isinstance(other, Calibration):
             return NotImplemented
         for name, x in other.items():
             if name in self and self[name] != x:
-                raise ValueRangeError(f"{name} is {self[name]:g} in one calibration and {x:g} in the other")
+                raise ValueRangeError(f"{name} is {self[name]} in one calibration and {x} in the other")
         both = sorted(set(self.fits) & set(other.fits))
         if both:
             raise ValueRangeError(f"both calibrations are of {', '.join(both)}")
         added = tuple(constant for constant in other.constants if constant.name not in self)
+        settings = {**self.settings, **other.settings}
         data = "; ".join(dict.fromkeys(filter(None, (self.data, other.data))))
-        return Calibration((*self.constants, *added), {**self.fits, **other.fits}, data, max(self.date, other.date))
+        return Calibration(
+            (*self.constants, *added), {**self.fits, **other.fits}, settings, data, max(self.date, other.date)
+        )
 
     @property
     def covariance(self) -> pd.DataFrame:
@@ -235,7 +265,7 @@ class Calibration(Mapping[str, float]):
         """
         import pandas as pd
 
-        names = list(self)
+        names = [constant.name for constant in self.constants]
         found = pd.DataFrame(0.0, index=pd.Index(names, name="constant"), columns=names)
         for fit in self.fits.values():
             found.loc[list(fit.constants), list(fit.constants)] = np.array(fit.covariance)
@@ -293,7 +323,7 @@ class Calibration(Mapping[str, float]):
             }
             for c in self.constants
         ]
-        return pd.DataFrame(rows, index=pd.Index(list(self), name="constant"))
+        return pd.DataFrame(rows, index=pd.Index([c.name for c in self.constants], name="constant"))
 
     def band(self, level: float = 0.8, output: str | None = None, **kinds: str | None) -> tuple[float, float]:
         """Factors from a prediction to the ends of its band.
@@ -319,7 +349,17 @@ class Calibration(Mapping[str, float]):
         >>> low < 1 < high
         True
         """
-        return self.fit(output).band(_check_level(level), {k: self.kind(k, name) for k, name in kinds.items()})
+        return self.fit(output).band(check_level(level), {k: self.kind(k, name) for k, name in kinds.items()})
+
+    def band_of_rows(self, level: float, output: str, kinds: Mapping[str, Any]) -> tuple[Values, Values]:
+        """The factors of `band` for each row, from what the rows have in each column."""
+        fit = self.fit(output)
+        columns = [names for column, names in kinds.items() if column in fit.kinds]
+        keys = list(zip(*columns, strict=True))
+        names = [column for column in kinds if column in fit.kinds]
+        each = {key: fit.band(level, dict(zip(names, key, strict=True))) for key in set(keys)}
+        found = np.array([each[key] for key in keys]).reshape(len(keys), 2)
+        return found[:, 0], found[:, 1]
 
     def bands(self, level: float = 0.8) -> Bands:
         """Bands of this calibration: ``rs.evaluate(..., bands=calibration.bands(0.9), **calibration)``."""
@@ -337,8 +377,6 @@ class Calibration(Mapping[str, float]):
 
     def kind(self, column: str, name: str | None) -> str | None:
         """The name under which a kind was measured: that of its preset, if it has one."""
-        from roofslate.inputs import PRESETS
-
         if column not in PRESETS or name is None or name not in PRESETS[column]:
             return name
         return PRESETS[column][name].name
@@ -398,6 +436,7 @@ class Calibration(Mapping[str, float]):
         rows = [(c.name, c.text, c.remark or lookup(c.name).brief) for c in self.constants]
         widths = [max((len(row[k]) for row in rows), default=0) for k in (0, 1)]
         lines += [f"  {name:<{widths[0]}}  {text:<{widths[1]}}  {why}".rstrip() for name, text, why in rows]
+        lines += [f"  {name} = {x!r}" for name, x in self.settings.items()]
         for output, fit in self.fits.items():
             lines.append(f"  {output}: mean / median error")
             lines += [f"    {out:<22}  {_errors_text(row)}" for out, row in fit.errors.items()]
@@ -423,7 +462,8 @@ class Calibration(Mapping[str, float]):
         ----------
         path : path-like
         """
-        lines = [f"data = {_written(self.data)}", f"date = {_written(self.date)}"]
+        lines = [f"data = {_written(self.data)}", f"date = {_written(self.date)}", "", "[settings]"]
+        lines += [f"{name} = {_written(x)}" for name, x in self.settings.items()]
         for c in self.constants:
             q = lookup(c.name)
             lines += ["", f"# {q.brief}", f"[constant.{c.name}]", f"value = {_written(c.value)}", f'unit = "{q.unit}"']
@@ -506,7 +546,18 @@ def _read(content: Mapping[str, Any]) -> Calibration:
             if wanted not in named:
                 raise PresetError(f"output.{name}.constants: there is no constant {wanted!r}")
     texts = [_text(content, key, key) for key in ("data", "date")]
-    return Calibration(constants, fits, *texts)
+    return Calibration(constants, fits, _settings(content.get("settings")), *texts)
+
+
+def _settings(table: Any) -> dict[str, float | str]:
+    if not isinstance(table, dict):
+        raise PresetError("settings: expected a table of inputs")
+    for name, x in table.items():
+        try:
+            number(x, input_quantity(name))
+        except RoofslateError as error:
+            raise PresetError(f"settings.{name}: {error}") from None
+    return dict(table)
 
 
 def _tables(content: Mapping[str, Any], key: str) -> Mapping[str, Mapping[str, Any]]:

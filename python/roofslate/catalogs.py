@@ -34,6 +34,7 @@ __all__ = ["Catalog", "Fact", "Preset", "api_prices", "hardware", "load_presets"
 _SHIPPED = (
     "hardware.toml",
     "models.toml",
+    "measured.toml",
     "prices.toml",
     "lecture.toml",
     "techniques.toml",
