@@ -16,6 +16,7 @@
     THEME(scheduling)           \
     THEME(routing)              \
     THEME(attention)            \
+    THEME(deployment)           \
     THEME(training)             \
     THEME(reversible)           \
     THEME(speculation)          \
