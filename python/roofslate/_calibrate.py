@@ -6,11 +6,13 @@ import datetime
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roofslate.calibrating import calibrate
-from roofslate.calibrations import Calibration
 from roofslate.measurements import Table, shipped
+
+if TYPE_CHECKING:
+    from roofslate.calibrations import Calibration
 
 
 def fitted(table: Table, date: str = "") -> Calibration:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roofslate import tables
-from roofslate.calibrations import PERCENTILES, Calibration, Constant, Fit, Values, error_measures
+from roofslate.calibrations import Calibration, Constant, Fit, Values, error_measures
 from roofslate.catalogs import Preset
 from roofslate.errors import (
     AxisError,
-    IneffectiveInput,
     InputTypeError,
     MissingInput,
     RoofslateWarning,
@@ -24,6 +21,7 @@ from roofslate.errors import (
     shown,
     unknown,
 )
+from roofslate.fitting import Predictor, Problem, Slot, combinations, deviations, inside_band_of_others, percentiles
 from roofslate.inputs import PRESETS, find_preset, input_quantity, number, wanted_names
 from roofslate.registry import entries, lookup
 
@@ -32,10 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["anchored", "calibrate"]
 
-_SOFT = 0.3  # residuals larger than this, of the logarithm, count less than by their square
-_STEP = 1e-5  # of a logarithm, in derivatives: far above rounding, far below any scale of the formulas
-_DIGITS = 6  # of a constant: fewer than differ from machine to machine, more than a fit can tell
-_LEVEL = 0.8  # of the bands whose coverage is told
+_RESIDUALS = ("logarithm", "relative")
 
 Term = tuple[Any, Any]
 Column = str | Sequence[str]
@@ -49,6 +44,9 @@ def calibrate(
     measured: str,
     hold_out: Column | Sequence[Column] = (),
     start: Mapping[str, Any] | None = None,
+    by: Mapping[str, str] | None = None,
+    residual: str = "logarithm",
+    soft: float = 0.3,
     anchor: str | None = None,
     settings: Mapping[str, Any] | None = None,
     ignore: Iterable[str] = (),
@@ -58,10 +56,9 @@ def calibrate(
 ) -> Calibration:
     """Fit constants so that an output meets what was measured.
 
-    The sum over rows of a loss of ln(predicted / measured) is least, each constant within its plausible range. The loss
-    is the square for small residuals and grows in proportion for large ones. Rows that are alike in all `hold_out`
-    columns make a group, which counts by the square root of its rows. The same table gives the same constants, which
-    are rounded to six digits.
+    The sum over rows of a loss is least, each constant within its plausible range. The loss is the square of small
+    residuals and grows in proportion to large ones. Rows that are alike in all `hold_out` columns make a group, which
+    counts by the square root of its rows. The same table gives the same constants, rounded to six digits.
 
     Parameters
     ----------
@@ -79,6 +76,13 @@ def calibrate(
         fitted without them. Several columns in one item stand for their combinations. Bands come of these predictions.
     start : mapping, optional
         Where the search starts; by default the geometric middle of each range.
+    by : mapping of str to str, optional
+        Constants that differ by the values of a column: ``{"request_overhead": "framework"}``. A value that is unknown,
+        or left out, takes the geometric mean of the others.
+    residual : {"logarithm", "relative"}
+        What the loss is of: ln(predicted / measured), or predicted / measured - 1.
+    soft : float
+        Residuals larger than this grow in proportion.
     anchor : str, optional
         Input that the output is proportional to, for `Calibration.anchored`.
     settings : mapping, optional
@@ -118,67 +122,68 @@ def calibrate(
     begin = _start(start or {}, ranges)
     splits = _splits(hold_out)
     kinds = list(dict.fromkeys(column for split in splits for column in split))
-    labels = {column: _labels(table, column) for column in kinds}
+    apart_by = _by(by or {}, ranges)
+    labels = {column: _labels(table, column) for column in dict.fromkeys([*kinds, *apart_by.values()])}
     told = _measured(table, measured)
-    others = {measured, *([ignore] if isinstance(ignore, str) else ignore), *(k for k in kinds if not is_input(k))}
+    others = {measured, *([ignore] if isinstance(ignore, str) else ignore), *(k for k in labels if not _is_input(k))}
     if anchor is not None:
         input_quantity(anchor)
+    if residual not in _RESIDUALS:
+        raise unknown("residual", residual, _RESIDUALS)
+    if not isinstance(soft, (int, float)) or not 0 < soft < math.inf:
+        raise ValueRangeError(f"soft must be a number above 0, got {shown(soft)}")
     fixed = dict(settings or {})
     for given in fixed:
         if given in inputs:
             raise InputTypeError(f"settings: {given!r} is also given as an input: leave one out")
-    model = Predictor(table, name, list(ranges), others, {**fixed, **inputs})
+    slots = _slots(ranges, apart_by, labels, len(table))
+    wide = np.concatenate([np.full(len(slot.values) or 1, k) for k, slot in enumerate(slots)])
+    model = Predictor(table, name, slots, others, {**fixed, **inputs})
 
-    rows = _usable(model(begin), told)
-    if len(rows) < len(ranges):
-        raise AxisError(f"{len(ranges)} constants can't be fitted to {len(rows)} rows")
-    groups = _codes([labels[column][rows] for column in kinds], len(rows))
-    problem = _Problem(model, np.log(told[rows]), rows, _weights(groups), begin, np.log(list(ranges.values())))
-    problem.check_effects(list(ranges))
-    fitted = problem.solve(np.arange(len(rows)))
-    covariance = problem.covariance(fitted, groups)
+    rows = _usable(model(begin[wide]), told)
+    if len(rows) < len(wide):
+        raise AxisError(f"{len(wide)} constants can't be fitted to {len(rows)} rows")
+    labels = {column: names[rows] for column, names in labels.items()}
+    groups = combinations([labels[column] for column in kinds], len(rows))
+    ends = np.log(list(ranges.values()))[wide]
+    relative = residual == "relative"
+    problem = Problem(model, slots, np.log(told[rows]), rows, groups, begin[wide], ends, soft, relative)
+    problem.check_effects()
+    every = np.arange(len(rows))
+    fitted = problem.solve(every)
+    covariance = problem.covariance(fitted)
 
-    misses = {"nothing": problem.misses(fitted, np.arange(len(rows)))}  # ln(measured / predicted)
+    misses = {"nothing": problem.misses(fitted, every)}
     inside: dict[str, Any] = {"nothing": None}
     for split in dict.fromkeys([*splits, tuple(kinds)] if kinds else []):
         key = ", ".join(split)
-        folds = _codes([labels[column][rows] for column in split], len(rows))
+        folds = combinations([labels[column] for column in split], len(rows))
         if folds.max() == 0:
             raise AxisError(f"hold_out: all rows have the same {key}, so none can be left out")
         misses[key] = problem.cross_validate(folds)
-        inside[key] = _inside_band_of_others(misses[key], folds)
+        inside[key] = inside_band_of_others(misses[key], folds)
     deepest = misses[", ".join(kinds)] if kinds else misses["nothing"]
-    between, within = _deviations(deepest, groups)
-    deviations = np.sqrt(np.diag(covariance))
-    return Calibration(
-        tuple(
-            Constant(each, float(np.exp(fitted[k])), *ends, float(deviations[k]), name)
-            for k, (each, ends) in enumerate(ranges.items())
-        ),
-        {
-            name: Fit(
-                name,
-                measured,
-                tuple(ranges),
-                tuple(tuple(row.tolist()) for row in covariance),
-                {key: error_measures(np.exp(-miss), np.ones(len(rows)), inside[key]) for key, miss in misses.items()},
-                {"measured": _percentiles(deepest)} | {k: _percentiles(misses[k]) for k in kinds if k in misses},
-                {k: tuple(sorted({*labels[k][rows]} - {""})) for k in kinds if k in misses},
-                between,
-                within,
-                anchor,
-            )
-        },
-        fixed,
-        data,
-        date,
+    between, within = deviations(deepest, groups)
+    fit = Fit(
+        name,
+        measured,
+        tuple(label for slot in slots for label in _numbers_of(slot)),
+        tuple(tuple(row.tolist()) for row in covariance),
+        {key: error_measures(np.exp(-miss), np.ones(len(rows)), inside[key]) for key, miss in misses.items()},
+        {"measured": percentiles(deepest)} | {k: percentiles(misses[k]) for k in kinds if k in misses},
+        {k: tuple(sorted({*labels[k]} - {""})) for k in kinds if k in misses},
+        between,
+        within,
+        anchor,
     )
+    constants = [_constant(slot, ranges[slot.name], fitted, covariance, apart_by, name) for slot in slots]
+    return Calibration(tuple(constants), {name: fit}, fixed, data, date)
 
 
 # --------------------------------------------------------------------------------------------------------- reading
 
 
-def is_input(name: str) -> bool:
+def _is_input(name: str) -> bool:
     """Whether a column could be an input."""
     return name in PRESETS or name in entries()
 
@@ -269,185 +274,44 @@ def _usable(predicted: Values, told: Values) -> Any:
     return np.flatnonzero(usable)
 
 
-def _codes(columns: Sequence[Any], rows: int) -> Any:
-    """The number of each row's combination, in the order of first appearance; 0 where there are no columns."""
-    found: dict[tuple[Any, ...], int] = {}
-    if not columns:
-        return np.zeros(rows, dtype=np.intp)
-    return np.array([found.setdefault(key, len(found)) for key in zip(*columns, strict=True)], dtype=np.intp)
+def _by(given: Any, ranges: Mapping[str, Any]) -> dict[str, str]:
+    """The column by whose values a constant differs."""
+    if not isinstance(given, Mapping):
+        raise InputTypeError(f"by: expected a column for a term, got {shown(given)}")
+    for name in given:
+        if name not in ranges:
+            raise unknown("term", name, ranges)
+    return dict(given)
 
 
-# -------------------------------------------------------------------------------------------------------- the model
-
-
-class Predictor:
-    """An output for each row of a table, at constants that change from call to call.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-    output : str
-    constants : sequence of str
-        Inputs that every call gives.
-    ignore : collection of str
-        Columns that are no inputs.
-    inputs : mapping
-        What is the same for all rows.
-    """
-
-    def __init__(
-        self,
-        table: pd.DataFrame,
-        output: str,
-        constants: Sequence[str],
-        ignore: Collection[str],
-        inputs: Mapping[str, Any],
-    ) -> None:
-        given = dict(inputs)
-        for name in constants:
-            if name in table.columns:
-                raise InputTypeError(f"terms: {name!r} is also a column of the table")
-        self._columns = tables.read_columns(table, ignore, given)
-        self._constants = list(constants)
-        self._scenarios = tables.Scenarios([*self._columns, *constants], [output], given, "rs.calibrate")
-        self._rows = np.arange(len(table))
-
-    def __call__(self, logs: Values, rows: Any = None) -> Values:
-        """Values of the output at the constants whose logarithms are given, one set of them or several."""
-        rows = self._rows if rows is None else rows
-        sets = np.exp(np.atleast_2d(logs))
-        picked = np.tile(rows, len(sets))
-        columns: dict[str, tables.Column | tables.Names] = {}
-        for name, column in self._columns.items():
-            if isinstance(column, tables.Names):
-                columns[name] = tables.Names(column.codes[picked], column.presets)
-            else:
-                columns[name] = tables.Column(column.data[picked], column.values)
-        for k, name in enumerate(self._constants):
-            columns[name] = tables.Column(np.repeat(sets[:, k], len(rows)))
-        (found,), _ = self._scenarios.compute(columns, len(picked), progress=False)
-        values: Values = found
-        return values if np.ndim(logs) == 1 else values.reshape(len(sets), len(rows))
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """Rows, what was measured in them, and the constants that are sought; all in logarithms."""
-
-    model: Predictor
-    told: Values
-    rows: Any
-    weights: Values
-    begin: Values
-    ranges: Values
-
-    def misses(self, logs: Values, members: Any) -> Values:
-        """The logarithm of measured over predicted."""
-        found: Values = self.told[members] - np.log(self.model(logs, self.rows[members]))
-        return found
-
-    def slopes(self, logs: Values, members: Any) -> Values:
-        """Derivatives of the misses by the constants, by central differences in one call."""
-        ends = np.array([logs - _STEP, logs + _STEP]).clip(*self.ranges.T)  # beyond which there may be no value
-        sets = np.tile(logs, (2, len(logs), 1))
-        for k in range(len(logs)):
-            sets[:, k, k] = ends[:, k]
-        found = np.log(self.model(sets.reshape(-1, len(logs)), self.rows[members]))
-        low, high = np.split(found, 2)
-        slopes: Values = (low - high).T / (ends[1] - ends[0])
-        return slopes
-
-    def check_effects(self, names: Sequence[str]) -> None:
-        """Refuse a constant that changes nothing, from one end of its range to the other."""
-        for k, name in enumerate(names):
-            ends = np.tile(self.begin, (2, 1))
-            ends[:, k] = self.ranges[k]
-            low, high = self.model(ends, self.rows)
-            if (low == high).all():
-                raise IneffectiveInput(f"terms: {name!r} changes the output in no row of the table")
-
-    def solve(self, members: Any) -> Values:
-        """The constants that these rows ask for."""
-        from scipy.optimize import least_squares
-
-        weights = self.weights[members]
-
-        def loss(z: Values) -> Values:  # soft_l1, each row with its weight
-            root = np.sqrt(1 + z)
-            return weights * np.array([2 * (root - 1), 1 / root, -0.5 / root**3])
-
-        found = least_squares(
-            self.misses,
-            self.begin,
-            self.slopes,
-            bounds=tuple(self.ranges.T),
-            loss=loss,
-            f_scale=_SOFT,
-            xtol=1e-9,
-            ftol=1e-11,
-            gtol=1e-9,
-            max_nfev=200,
-            args=(members,),
-        )
-        rounded: Values = np.log([float(f"{x:.{_DIGITS}g}") for x in np.exp(found.x)])
-        return rounded
-
-    def cross_validate(self, folds: Any) -> Values:
-        """The misses of each fold at constants that were fitted without it."""
-        found = np.empty(len(self.rows))
-        for fold in range(folds.max() + 1):
-            own = np.flatnonzero(folds == fold)
-            found[own] = self.misses(self.solve(np.flatnonzero(folds != fold)), own)
-        return found
-
-    def covariance(self, logs: Values, groups: Any) -> Values:
-        """Of the constants' logarithms, with the rows of a group taken to err together (a sandwich by groups)."""
-        members = np.arange(len(self.rows))
-        slopes, misses = self.slopes(logs, members), self.misses(logs, members)
-        root = np.sqrt(1 + (misses / _SOFT) ** 2)
-        bread = np.linalg.pinv(slopes.T @ (slopes * (self.weights / root)[:, None]))
-        pulls = slopes * (self.weights * misses / root)[:, None]
-        if (count := groups.max() + 1) > len(logs):
-            pulls = np.array([pulls[groups == g].sum(axis=0) for g in range(count)])
-        found: Values = bread @ (pulls.T @ pulls) @ bread
-        return found
-
-
-def _weights(groups: Any) -> Values:
-    """Weights of rows whose sum in a group is in proportion to the square root of its rows; 1 in the mean."""
-    weights = 1 / np.sqrt(np.bincount(groups)[groups])
-    found: Values = weights / weights.mean()
+def _slots(ranges: Mapping[str, Any], by: Mapping[str, str], labels: Mapping[str, Any], rows: int) -> list[Slot]:
+    """The constants, one after the other."""
+    found: list[Slot] = []
+    first = 0
+    for name in ranges:
+        if name in by:
+            names = labels[by[name]]
+            values = tuple(sorted({*names} - {""}))
+            codes = np.array([values.index(x) if x else -1 for x in names], dtype=np.intp)
+        else:
+            values, codes = (), np.zeros(rows, dtype=np.intp)
+        found.append(Slot(name, first, values, codes))
+        first = found[-1].places.stop
     return found
 
 
-# ------------------------------------------------------------------------------------------------------ what is left
+def _numbers_of(slot: Slot) -> list[str]:
+    """Names of a constant's numbers."""
+    return [f"{slot.name}[{value}]" for value in slot.values] or [slot.name]
 
 
-def _percentiles(misses: Values) -> tuple[float, ...]:
-    return tuple(float(f"{x:.{_DIGITS}g}") for x in np.quantile(misses, PERCENTILES))
-
-
-def _inside_band_of_others(misses: Values, folds: Any) -> Any:
-    """Which rows lie in the band that the rows of the other folds tell."""
-    found = np.empty(len(misses), dtype=bool)
-    for fold in range(folds.max() + 1):
-        own = folds == fold
-        low, high = np.quantile(misses[~own], [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-        found[own] = (misses[own] >= low) & (misses[own] <= high)
-    return found
-
-
-def _deviations(misses: Values, groups: Any) -> tuple[float, float]:
-    """Standard deviations among groups and within them, by the moments of a model of random effects."""
-    count = np.bincount(groups)
-    means = np.bincount(groups, misses) / count
-    rows, number_of_groups = len(misses), len(count)
-    if number_of_groups in (1, rows):
-        return 0.0, float(np.std(misses))
-    within = float(np.sum((misses - means[groups]) ** 2)) / (rows - number_of_groups)
-    scatter = float(np.sum(count * (means - misses.mean()) ** 2)) / (number_of_groups - 1)
-    typical = (rows - float(np.sum(count**2)) / rows) / (number_of_groups - 1)
-    return math.sqrt(max(scatter - within, 0.0) / typical), math.sqrt(within)
+def _constant(
+    slot: Slot, ends: tuple[float, float], logs: Values, covariance: Values, by: Mapping[str, str], output: str
+) -> Constant:
+    own = slot.places
+    deviation = math.sqrt(float(np.mean(covariance[own, own])))  # of the mean of the logarithms
+    values = dict(zip(slot.values, np.exp(logs[own]).tolist(), strict=False))
+    return Constant(slot.name, float(np.exp(logs[own].mean())), *ends, deviation, output, by.get(slot.name, ""), values)
 
 
 def anchored(known: Calibration, rows: pd.DataFrame, ignore: Sequence[str], inputs: Mapping[str, Any]) -> Calibration:
@@ -462,13 +326,17 @@ def anchored(known: Calibration, rows: pd.DataFrame, ignore: Sequence[str], inpu
         raise MissingInput(f"rows: an anchor needs a measured column, {wanted}")
     found = dict(known.fits)
     factors = []
-    apart = {*ignore, *(fit.measured for fit in fits.values()), *(c for c in rows.columns if c in _kinds(fits))}
-    apart -= {name for name in apart if is_input(name)} - {*ignore}
+    apart = {*ignore, *(fit.measured for fit in fits.values()), *(c for c in rows.columns if c in _kinds(known))}
+    apart -= {name for name in apart if _is_input(name)} - {*ignore}
     for name, fit in fits.items():
         if fit.anchor is None:
             raise MissingInput(f"{name} was calibrated without an anchor: name the input that it is proportional to")
         told = _measured(rows, fit.measured)
-        predicted = Predictor(rows, name, [], apart, {**known, **inputs, fit.anchor: 1.0})(np.empty(0))
+        own = known.of_rows({c: _labels(rows, c) for c in _kinds(known) if c in rows.columns})
+        given = {**known, **inputs, fit.anchor: 1.0}
+        for column in own:
+            given.pop(column, None)
+        predicted = Predictor(rows.assign(**own), name, [], apart, given)(np.empty(0))
         usable = _usable(predicted, told)
         if not len(usable):
             raise ValueRangeError(f"rows: none has a positive {fit.measured}")
@@ -485,5 +353,6 @@ def anchored(known: Calibration, rows: pd.DataFrame, ignore: Sequence[str], inpu
     return Calibration((*kept, *factors), found, known.settings, data, known.date)
 
 
-def _kinds(fits: Mapping[str, Fit]) -> set[str]:
-    return {column for fit in fits.values() for column in fit.kinds}
+def _kinds(known: Calibration) -> set[str]:
+    """Columns that tell rows apart."""
+    return {column for fit in known.fits.values() for column in fit.kinds} | {c.by for c in known.constants if c.by}

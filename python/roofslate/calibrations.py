@@ -107,6 +107,10 @@ class Constant:
         Standard error of its logarithm.
     output : str
         The output whose measurements fixed it.
+    by : str
+        Column by whose values it differs, if it does; `value` is then the geometric mean of `values`.
+    values : dict of float
+        By value of that column.
     """
 
     name: str
@@ -115,6 +119,8 @@ class Constant:
     high: float
     deviation: float
     output: str
+    by: str = ""
+    values: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -123,7 +129,10 @@ class Constant:
 
     @property
     def remark(self) -> str:
-        """At which end of its range it lies, if it does."""
+        """What it differs by, and at which end of its range it lies, if it does."""
+        if self.values:
+            unit = lookup(self.name).unit
+            return ", ".join(f"{value} {units.format(x, unit, 2)}" for value, x in self.values.items())
         for end, name in ((self.low, "low"), (self.high, "high")):
             if math.isclose(self.value, end, rel_tol=1e-4):
                 return f"at the {name} end of its range"
@@ -265,7 +274,7 @@ class Calibration(Mapping[str, "float | str"]):
         """
         import pandas as pd
 
-        names = [constant.name for constant in self.constants]
+        names = list(dict.fromkeys(name for fit in self.fits.values() for name in fit.constants))
         found = pd.DataFrame(0.0, index=pd.Index(names, name="constant"), columns=names)
         for fit in self.fits.values():
             found.loc[list(fit.constants), list(fit.constants)] = np.array(fit.covariance)
@@ -360,6 +369,40 @@ class Calibration(Mapping[str, "float | str"]):
         each = {key: fit.band(level, dict(zip(names, key, strict=True))) for key in set(keys)}
         found = np.array([each[key] for key in keys]).reshape(len(keys), 2)
         return found[:, 0], found[:, 1]
+
+    def of_rows(self, kinds: Mapping[str, Any]) -> dict[str, Values]:
+        """The constants that differ from row to row, from what the rows have in each column."""
+        return {
+            c.name: np.array([c.values.get(str(name), c.value) for name in kinds[c.by]])
+            for c in self.constants
+            if c.by and c.by in kinds
+        }
+
+    def at(self, **kinds: str) -> Calibration:
+        """The constants of one value of the columns by which they differ.
+
+        Parameters
+        ----------
+        **kinds : str
+            ``framework="vllm"``.
+
+        Returns
+        -------
+        Calibration
+        """
+        columns = {c.by for c in self.constants if c.by}
+        constants = []
+        for name in kinds:
+            if name not in columns:
+                raise unknown("column by which constants differ", name, columns)
+        for c in self.constants:
+            if c.by in kinds:
+                if kinds[c.by] not in c.values:
+                    raise unknown(c.by, kinds[c.by], c.values)
+                constants.append(dataclasses.replace(c, value=c.values[kinds[c.by]], by="", values={}))
+            else:
+                constants.append(c)
+        return dataclasses.replace(self, constants=tuple(constants))
 
     def bands(self, level: float = 0.8) -> Bands:
         """Bands of this calibration: ``rs.evaluate(..., bands=calibration.bands(0.9), **calibration)``."""
@@ -467,7 +510,12 @@ class Calibration(Mapping[str, "float | str"]):
         for c in self.constants:
             q = lookup(c.name)
             lines += ["", f"# {q.brief}", f"[constant.{c.name}]", f"value = {_written(c.value)}", f'unit = "{q.unit}"']
-            lines += [f"{key} = {_written(getattr(c, key))}" for key in ("low", "high", "deviation", "output")]
+            lines += [f"{key} = {_written(getattr(c, key))}" for key in ("low", "high", "deviation", "output", "by")]
+            if c.values:
+                lines += [
+                    f"[constant.{c.name}.values]",
+                    *(f"{_written(k)} = {_written(x)}" for k, x in c.values.items()),
+                ]
         for fit in self.fits.values():
             here = f"output.{fit.output}"
             lines += ["", f"[{here}]"]
@@ -543,7 +591,7 @@ def _read(content: Mapping[str, Any]) -> Calibration:
     named = {constant.name for constant in constants}
     for name, fit in fits.items():
         for wanted in fit.constants:
-            if wanted not in named:
+            if wanted.partition("[")[0] not in named:
                 raise PresetError(f"output.{name}.constants: there is no constant {wanted!r}")
     texts = [_text(content, key, key) for key in ("data", "date")]
     return Calibration(constants, fits, _settings(content.get("settings")), *texts)
@@ -552,11 +600,11 @@ def _read(content: Mapping[str, Any]) -> Calibration:
 def _settings(table: Any) -> dict[str, float | str]:
     if not isinstance(table, dict):
         raise PresetError("settings: expected a table of inputs")
-    for name, x in table.items():
-        try:
+    try:
+        for name, x in table.items():
             number(x, input_quantity(name))
-        except RoofslateError as error:
-            raise PresetError(f"settings.{name}: {error}") from None
+    except RoofslateError as error:
+        raise PresetError(f"settings: {error}") from None
     return dict(table)
 
 
@@ -603,7 +651,12 @@ def _constant(name: str, table: Mapping[str, Any]) -> Constant:
     value, low, high, deviation = (_number(table, key, here) for key in ("value", "low", "high", "deviation"))
     if not (q.low <= value <= q.high):
         raise PresetError(f"{here}.value: {name} must be {q.range_text}, got {value!r}")
-    return Constant(name, value, low, high, deviation, _text(table, "output", f"{here}.output"))
+    values = table.get("values", {})
+    if not isinstance(values, dict):
+        raise PresetError(f"{here}.values: expected a table")
+    each = {key: _number(values, key, f"{here}.values") for key in values}
+    output, by = (_text(table, key, f"{here}.{key}") for key in ("output", "by"))
+    return Constant(name, value, low, high, deviation, output, by, each)
 
 
 def _fit(name: str, table: Mapping[str, Any]) -> Fit:

@@ -133,9 +133,10 @@ def read(
         if column not in table.columns and column not in (fixed or {}):
             raise MissingInput(f"the table has no column {column!r}")
     targets = {column: output for column, output in TARGETS.items() if column in table.columns}
-    inputs = pd.DataFrame(index=table.index)
-    inputs["model"] = _presets(table, "model", models or {})
-    inputs["hardware"] = _presets(table, "hardware", hardware or {})
+    inputs: dict[str, Any] = {
+        "model": _presets(table, "model", models or {}),
+        "hardware": _presets(table, "hardware", hardware or {}),
+    }
     for column, name in _NUMBERS.items():
         if column in table.columns:
             inputs[name] = _numbers(table, column)
@@ -144,13 +145,13 @@ def read(
     inputs["weight_format"] = _words(table, "weight_format", _FORMATS)
     for column in table.columns:
         if column in entries() and column not in inputs and column not in TARGETS and column not in ignored:
-            inputs[column] = table[column]
+            inputs[column] = table[column].array
     for name, values in _stored_formats(table, inputs).items():
         if name not in inputs and name not in (fixed or {}):
             inputs[name] = values
     for column in targets:
         _numbers(table, column)
-    return Runs(table, inputs, targets, dict(fixed or {}))
+    return Runs(table, pd.DataFrame(inputs, index=table.index), targets, dict(fixed or {}))
 
 
 def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any]) -> list[Preset]:
@@ -197,7 +198,7 @@ def _words(table: pd.DataFrame, column: str, known: Mapping[str, str]) -> list[s
     return [known[word] for word in table[column]]
 
 
-def _stored_formats(table: pd.DataFrame, inputs: pd.DataFrame) -> dict[str, list[Any]]:
+def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
     """What engines do with weights and caches of a format, where the table does not say it.
 
     Checkpoints of experts in four bits keep the rest in bf16. Caches are fp8 beside weights of fp8 and nvfp4; not so

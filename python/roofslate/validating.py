@@ -1,4 +1,4 @@
-"""Predictions beside what was measured: rows, errors, and whether they keep within the bounds that the package ships."""
+"""Predictions beside what was measured: rows, errors, and whether they keep within the promised bounds."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from roofslate.calibrations import calibration as shipped_calibration
 from roofslate.errors import AxisError, InputTypeError, UnknownName, shown, unknown
 from roofslate.evaluation import frame
 from roofslate.explanation import Explanation, explain
-from roofslate.measurements import Runs
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from roofslate.measurements import Runs
+
 __all__ = ["Validation", "validate"]
 
 _KINDS = ("model", "hardware", "framework")
+_Key = tuple[str, str, str, str]  # of a line of the summary
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,8 @@ class Validation:
     Attributes
     ----------
     rows : pandas.DataFrame
-        The table as it was given, with columns ``predicted_<column>``, ``predicted_<column>_lower`` and ``..._upper`` for
-        each measured one. Of the package's own tables: all of them, one below the other, with a column `table`.
+        The table as it was given, with columns ``predicted_<column>``, ``predicted_<column>_lower`` and ``..._upper``
+        for each measured one. Of the package's own tables: all of them, one below the other, with a column `table`.
     summary : pandas.DataFrame
         Indexed by table, measured column, what the rows have in common and its value; columns as `error_measures` names
         them.
@@ -158,13 +160,15 @@ class Validation:
     def __str__(self) -> str:
         lines = []
         every = self.summary.xs("all", level="by")
-        for (table, column, _), row in every.iterrows():
+        for key, row in every.iterrows():
+            table, column = key[:2]  # type: ignore[index]
             held = "" if math.isnan(row["coverage"]) else f", the band holds {100 * row['coverage']:.0f} %"
             lines.append(
                 f"{table}, {column}: mean {100 * row['mape']:.1f} %, median {100 * row['median']:.1f} %, "
                 f"bias {100 * row['bias']:+.1f} % of {row['rows']:,.0f} rows{held}"
             )
-        for table, part in self.published.groupby("table", sort=False):
+        for table in self.published["table"].unique():
+            part = self.published[self.published["table"] == table]
             met = int((part["verdict"] == "holds").sum())
             lines.append(f"{table}: {met} of {len(part)} published numbers met")
         broken = self.bounds[self.bounds["verdict"] == "fails"]
@@ -182,9 +186,9 @@ class Validation:
 
         header = ("table", "measured", "by", "", "rows", "mean", "median", "bias", "band holds")
         cells = []
-        for key, row in self.summary.iterrows():
+        for key, row in zip(self.summary.index.tolist(), self.summary.to_dict("records"), strict=True):
             shares = (f"{100 * row[name]:.1f} %" for name in ("mape", "median", "bias", "coverage"))
-            cells.append((*key, f"{row['rows']:,.0f}", *shares))
+            cells.append((*map(str, key), f"{row['rows']:,.0f}", *shares))
         return html_table("Errors of predictions", header, cells)
 
 
@@ -209,10 +213,11 @@ def validate(
     Parameters
     ----------
     table : pandas.DataFrame, optional
-        One row a run: `model`, `hardware`, `weight_format`, `chips`, `clients`, `input_tokens`, `output_tokens`; where it
-        differs from 1 `tensor_parallel`, `attention_data_parallel`, `pipeline_parallel`; `mode`, `framework`; and what was
-        measured: `time_per_output_token_s`, `time_to_first_token_s`, `request_time_s`, `tokens_per_second_per_chip`. Any
-        input of the registry may be a column too. Without a table, every published measurement that the package carries.
+        One row a run: `model`, `hardware`, `weight_format`, `chips`, `clients`, `input_tokens`, `output_tokens`; where
+        it differs from 1 `tensor_parallel`, `attention_data_parallel`, `pipeline_parallel`; `mode`, `framework`; and
+        what was measured: `time_per_output_token_s`, `time_to_first_token_s`, `request_time_s`,
+        `tokens_per_second_per_chip`. Any input of the registry may be a column too. Without a table, every published
+        measurement that the package carries.
     models, hardware : dict, optional
         Presets by names of the table that the catalogs do not have.
     calibration : Calibration, optional
@@ -282,7 +287,9 @@ def _score(
     kinds = {column: np.array(runs.kinds(column), dtype=object) for column in _KINDS}
     errors = []
     outputs = list(dict.fromkeys(runs.targets.values()))
-    found = frame(runs.inputs, outputs, **{**chosen, **runs.fixed}) if outputs else None
+    inputs = runs.inputs.assign(**chosen.of_rows(kinds))
+    same = {name: x for name, x in {**chosen, **runs.fixed}.items() if name not in inputs}
+    found = frame(inputs, outputs, **same) if outputs else None
     for column, output in runs.targets.items():
         assert found is not None
         predicted = found[output].to_numpy()
