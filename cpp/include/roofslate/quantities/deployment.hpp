@@ -90,11 +90,18 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("B_s \\ell", "token", "new tokens of a step, drafted ones counted", "R6.5");
         template <class T> static constexpr T formula(in<step_batch, T> B, in<pass_length, T> l) { return B * l; }
     };
+    struct step_coverage
+    {
+        // It grows with the tokens, so that the least of two batches has the least of their coverages: each power stays on its own axes.
+        static constexpr Spec spec = Spec("\\gamma_s", "1", "share of the routed experts that a step is expected to touch", "R1.4");
+        template <class T> static constexpr T formula(in<experts, T> X, in<experts_per_token, T> k, in<clients, T> n, in<cell_sequences, T> most, in<pass_length, T> l, in<microbatches, T> n_mu)
+        { return min(expert_coverage::formula<T>(X, k, n * (l / n_mu)), expert_coverage::formula<T>(X, k, most * (l / n_mu))); }
+    };
     struct step_weight_bytes
     {
         static constexpr Spec spec = Spec("W_s", "byte", "weights that the chips fetch in a step: all, or those that its tokens are expected to be multiplied with", "R1.4");
-        template <class T> static constexpr T formula(in<expert_reads, T> which, in<deployed_bytes, T> all, in<common_parameters, T> N_c, in<dense_weight_bytes, T> w_d, in<attention_data_parallel, T> G_d, in<total_parameters, T> N_t, in<dense_parameters, T> N_d, in<weight_bytes, T> w, in<experts, T> X, in<experts_per_token, T> k, in<step_tokens, T> tokens)
-        { return choose(which, all, N_c * (w_d * G_d) + (N_t - N_d) * w * expert_coverage::formula<T>(X, k, tokens)); }
+        template <class T> static constexpr T formula(in<expert_reads, T> which, in<deployed_bytes, T> all, in<common_parameters, T> N_c, in<dense_weight_bytes, T> w_d, in<attention_data_parallel, T> G_d, in<total_parameters, T> N_t, in<dense_parameters, T> N_d, in<weight_bytes, T> w, in<step_coverage, T> g)
+        { return choose(which, all, N_c * (w_d * G_d) + (N_t - N_d) * w * g); }
     };
     struct step_weight_fetch_time
     {
@@ -323,5 +330,5 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<cell_price, T> p, in<step_time, T> t, in<round_passes, T> r, in<generated_length, T> e, in<running_sequences, T> B) { return t * (r * p / (e * B)); }
     };
 
-    using deployment = list<serving_mode, attention_arithmetic, step_context_length, dense_format, dense_weight_bytes, dense_peak_flops, visited_parameters, common_parameters, deployed_bytes, fixed_cache_bytes, cache_copies, sequence_read_bytes, sequence_stored_bytes, cache_memory_share, cell_sequences, running_sequences, step_batch, step_tokens, step_weight_bytes, step_weight_fetch_time, step_kv_fetch_time, step_compute_time, step_roofline_time, kernels_per_step, reference_kernel_time, reference_peak_flops, kernel_time_exponent, kernel_time, kernel_overhead, collective_step_latency, collective_latency, link_efficiency, collective_bytes_per_element, collective_time_per_token, activation_transfers, activation_time_per_token, sequence_time, step_time, prefill_compute_efficiency, weights_per_table_element, head_parameters, prompt_common_time, prompt_expert_time, prompt_batch, prompt_compute_time, prompt_transfer_time, prefill_time, riding_prefill_time, generated_length, prefill_interference, token_time_factor, time_per_output_token, request_overhead, prefill_chunk, prompt_steps, prompt_time, arrival_burst, arrival_exponent, prompts_ahead, queue_time, first_token_time_factor, time_to_first_token, request_time, request_rate, tokens_per_second_per_user, tokens_per_second_per_chip, prefill_load, cost_per_input_token, cost_per_output_token>;
+    using deployment = list<serving_mode, attention_arithmetic, step_context_length, dense_format, dense_weight_bytes, dense_peak_flops, visited_parameters, common_parameters, deployed_bytes, fixed_cache_bytes, cache_copies, sequence_read_bytes, sequence_stored_bytes, cache_memory_share, cell_sequences, running_sequences, step_batch, step_tokens, step_coverage, step_weight_bytes, step_weight_fetch_time, step_kv_fetch_time, step_compute_time, step_roofline_time, kernels_per_step, reference_kernel_time, reference_peak_flops, kernel_time_exponent, kernel_time, kernel_overhead, collective_step_latency, collective_latency, link_efficiency, collective_bytes_per_element, collective_time_per_token, activation_transfers, activation_time_per_token, sequence_time, step_time, prefill_compute_efficiency, weights_per_table_element, head_parameters, prompt_common_time, prompt_expert_time, prompt_batch, prompt_compute_time, prompt_transfer_time, prefill_time, riding_prefill_time, generated_length, prefill_interference, token_time_factor, time_per_output_token, request_overhead, prefill_chunk, prompt_steps, prompt_time, arrival_burst, arrival_exponent, prompts_ahead, queue_time, first_token_time_factor, time_to_first_token, request_time, request_rate, tokens_per_second_per_user, tokens_per_second_per_chip, prefill_load, cost_per_input_token, cost_per_output_token>;
 }
