@@ -189,8 +189,12 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     explicit: dict[str, float] = {}
     presets = []
+    known = entries()
     for name, given in inputs.items():
-        if name in PRESETS:
+        q = known.get(name)
+        if type(given) in (float, int) and q is not None and not q.choices and q.low < given < q.high:
+            explicit[name] = float(given)  # as most are, the cheapest way
+        elif name in PRESETS:
             if not isinstance(given, (str, Preset)):
                 return _point_of_grid(output, inputs)
             preset = find_preset(name, given)

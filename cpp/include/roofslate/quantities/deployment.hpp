@@ -2,6 +2,7 @@
 // the answers. With ideal constants (efficiencies 1, times 0, links without end) a step is the pass of chapter 1.
 #pragma once
 #include <roofslate/quantities/attention.hpp>
+#include <roofslate/quantities/reversible.hpp>
 
 namespace roofslate::quantities
 {
@@ -89,11 +90,18 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("B_s \\ell", "token", "new tokens of a step, drafted ones counted", "R6.5");
         template <class T> static constexpr T formula(in<step_batch, T> B, in<pass_length, T> l) { return B * l; }
     };
+    struct step_coverage
+    {
+        // It grows with the tokens, so that the least of two batches has the least of their coverages: each power stays on its own axes.
+        static constexpr Spec spec = Spec("\\gamma_s", "1", "share of the routed experts that a step is expected to touch", "R1.4");
+        template <class T> static constexpr T formula(in<experts, T> X, in<experts_per_token, T> k, in<clients, T> n, in<cell_sequences, T> most, in<pass_length, T> l, in<microbatches, T> n_mu)
+        { return min(expert_coverage::formula<T>(X, k, n * (l / n_mu)), expert_coverage::formula<T>(X, k, most * (l / n_mu))); }
+    };
     struct step_weight_bytes
     {
         static constexpr Spec spec = Spec("W_s", "byte", "weights that the chips fetch in a step: all, or those that its tokens are expected to be multiplied with", "R1.4");
-        template <class T> static constexpr T formula(in<expert_reads, T> which, in<deployed_bytes, T> all, in<common_parameters, T> N_c, in<dense_weight_bytes, T> w_d, in<attention_data_parallel, T> G_d, in<total_parameters, T> N_t, in<dense_parameters, T> N_d, in<weight_bytes, T> w, in<experts, T> X, in<experts_per_token, T> k, in<step_tokens, T> tokens)
-        { return choose(which, all, N_c * (w_d * G_d) + (N_t - N_d) * w * expert_coverage::formula<T>(X, k, tokens)); }
+        template <class T> static constexpr T formula(in<expert_reads, T> which, in<deployed_bytes, T> all, in<common_parameters, T> N_c, in<dense_weight_bytes, T> w_d, in<attention_data_parallel, T> G_d, in<total_parameters, T> N_t, in<dense_parameters, T> N_d, in<weight_bytes, T> w, in<step_coverage, T> g)
+        { return choose(which, all, N_c * (w_d * G_d) + (N_t - N_d) * w * g); }
     };
     struct step_weight_fetch_time
     {
@@ -165,12 +173,21 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<layers, T> n, in<hidden_size, T> d, in<collective_bytes_per_element, T> w, in<link_efficiency, T> eta, in<tensor_parallel, T> G_t, in<attention_data_parallel, T> G_d, in<chips_per_stage, T> G_P, in<scale_up_domain, T> G_u, in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
         { return n * d * (w / eta) * (all_reduce_time<T>(G_t, G_u, u, u_o) / G_d + all_reduce_time<T>(G_P, G_u, u, u_o)); }
     };
+    struct activation_transfers { static constexpr Spec spec = Spec("c_a", "1", "times that the residual stream of a token goes through memory between kernels, in every layer and again for every routed expert that it visits", "calibration").range(0).by_default(0); };
+    struct activation_time_per_token
+    {
+        static constexpr Spec spec = Spec("t_a/\\mathrm{token}", "s/token", "time to move a token's activations through memory between the kernels of all layers", "calibration");
+        template <class T> static constexpr T formula(in<activation_transfers, T> c, in<hidden_size, T> d, in<activation_bytes_per_element, T> w, in<layers, T> n, in<moe_layers, T> n_e, in<experts_per_token, T> k, in<cell_bandwidth, T> M) { return c * d * w * (n + n_e * k) / M; }
+    };
     struct sequence_time { static constexpr Spec spec = Spec("\\tau_s", "s/sequence", "time that a group of chips takes in a step to schedule and sample for one sequence", "calibration").range(0).by_default(0); };
     struct step_time
     {
-        static constexpr Spec spec = Spec("t_\\mathrm{step}", "s", "time of a step: arithmetic and memory, kernels, collectives, scheduling", "R1.1");
-        template <class T> static constexpr T formula(in<step_roofline_time, T> t, in<kernel_overhead, T> t_K, in<collective_latency, T> t_l, in<step_tokens, T> tokens, in<collective_time_per_token, T> t_u, in<step_batch, T> B, in<sequence_time, T> each, in<attention_data_parallel, T> G_d)
-        { return t + (t_K + t_l) + (tokens * t_u + B * (each / G_d)); }
+        static constexpr Spec spec = Spec("t_\\mathrm{step}", "s", "time of a step: arithmetic and memory, kernels, collectives, activations, scheduling", "R1.1");
+        template <class T>
+        static constexpr T formula(in<step_roofline_time, T> t, in<kernel_overhead, T> t_K, in<collective_latency, T> t_l, in<step_tokens, T> tokens, in<collective_time_per_token, T> t_u, in<activation_time_per_token, T> t_a, in<step_batch, T> B, in<sequence_time, T> each, in<attention_data_parallel, T> G_d)
+        {
+            return t + (t_K + t_l) + (tokens * (t_u + t_a) + B * (each / G_d));
+        }
     };
 
     // --- prompts ---
@@ -196,10 +213,30 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("t_{pk}", "s*chip/sequence", "time of one chip for the arithmetic of a prompt in the routed experts", "R6.6");
         template <class T> static constexpr T formula(in<input_tokens, T> I, in<prefill_compute_efficiency, T> eta, in<flops_per_parameter_token, T> two, in<visited_parameters, T> N_k, in<peak_flops, T> F) { return I / eta * (two * (N_k / F)); }
     };
+    struct prompt_batch { static constexpr Spec spec = Spec("B_p", "sequence", "prompts that a step reads together", "Q13").positive().by_default(1); };
+    struct prompt_compute_time
+    {
+        static constexpr Spec spec = Spec("t_{pa}", "s/sequence", "time of the arithmetic of a prompt on all chips of a stage", "R6.6");
+        template <class T> static constexpr T formula(in<prompt_common_time, T> t_c, in<prompt_expert_time, T> t_k, in<chips_per_stage, T> G_P) { return (t_c + t_k) / G_P; }
+    };
+    struct prompt_transfer_time
+    {
+        static constexpr Spec spec = Spec("t_{pu}", "s/sequence", "time of a prompt on links and for activations", "R3.8");
+        template <class T> static constexpr T formula(in<input_tokens, T> I, in<collective_time_per_token, T> t_u, in<activation_time_per_token, T> t_a) { return I * (t_u + t_a); }
+    };
     struct prefill_time
     {
         static constexpr Spec spec = Spec("T_p", "s/sequence", "time in which a replica prefills one prompt", "Q13");
-        template <class T> static constexpr T formula(in<prompt_common_time, T> t_c, in<prompt_expert_time, T> t_k, in<chips, T> G, in<input_tokens, T> I, in<collective_time_per_token, T> t_u) { return (t_c + t_k) / G + I * t_u; }
+        template <class T> static constexpr T formula(in<prompt_compute_time, T> t_c, in<prompt_transfer_time, T> t_u, in<pipeline_stages, T> P) { return (t_c + t_u) / P; }
+    };
+    struct riding_prefill_time
+    {
+        static constexpr Spec spec = Spec("T_{pr}", "s/sequence", "time that a prompt adds to steps that decode: its arithmetic uses what memory leaves idle in one of them", "Q13");
+        template <class T>
+        static constexpr T formula(in<overlap, T> o, in<step_compute_time, T> t_c, in<step_weight_fetch_time, T> t_w, in<step_kv_fetch_time, T> t_kv, in<step_roofline_time, T> t, in<prompt_batch, T> B_p, in<prompt_compute_time, T> t_p, in<prompt_transfer_time, T> t_u, in<pipeline_stages, T> P)
+        {
+            return ((pass_time::formula<T>(o, t_c + B_p * t_p, t_w, t_kv, t_w + t_kv) - t) / B_p + t_u) / P;
+        }
     };
 
     // --- what a client sees ---
@@ -208,16 +245,16 @@ namespace roofslate::quantities
     struct prefill_interference
     {
         static constexpr Spec spec = Spec("T_i", "s*sequence/token", "time that the prompts of others take between two tokens of an answer: for each answer that ends a prompt begins", "Q13");
-        template <class T> static constexpr T formula(in<serving_mode, T> mode, in<running_sequences, T> B, in<prefill_time, T> T_p, in<output_tokens, T> O) { return choose(mode, B * (T_p / O), T(0.0)); }
+        template <class T> static constexpr T formula(in<serving_mode, T> mode, in<running_sequences, T> B, in<riding_prefill_time, T> T_p, in<output_tokens, T> O) { return choose(mode, B * (T_p / O), T(0.0)); }
     };
+    struct token_time_factor { static constexpr Spec spec = Spec("f_o", "1", "time between two tokens over what the terms add up to: what a few runs of one's own say", "calibration").positive().by_default(1); };
     struct time_per_output_token
     {
         static constexpr Spec spec = Spec("T_o", "s*sequence/token", "time between two tokens of an answer", "R1.1");
-        template <class T> static constexpr T formula(in<step_time, T> t, in<round_passes, T> r, in<generated_length, T> e, in<prefill_interference, T> T_i) { return t * (r / e) + T_i; }
+        template <class T> static constexpr T formula(in<step_time, T> t, in<round_passes, T> r, in<generated_length, T> e, in<prefill_interference, T> T_i, in<token_time_factor, T> f) { return (t * (r / e) + T_i) * f; }
     };
     struct request_overhead { static constexpr Spec spec = Spec("\\tau_r", "s", "time that client, network and scheduler add to every request", "calibration").range(0).by_default(0); };
     struct prefill_chunk { static constexpr Spec spec = Spec("I_c", "token/sequence", "tokens of a prompt that one step reads; inf: all", "Q13").positive(infinite).by_default(infinite); };
-    struct prompt_batch { static constexpr Spec spec = Spec("B_p", "sequence", "prompts that are read together", "Q13").positive().by_default(1); };
     struct prompt_steps
     {
         static constexpr Spec spec = Spec("n_p", "1", "steps that read a prompt", "Q13");
@@ -225,21 +262,34 @@ namespace roofslate::quantities
     };
     struct prompt_time
     {
-        static constexpr Spec spec = Spec("t_p", "s", "time from the start of a prompt to its first token: its chips' arithmetic and links, and in each step the weights, kernels and latencies", "R6.6");
-        template <class T> static constexpr T formula(in<prompt_common_time, T> t_c, in<tensor_parallel, T> G_t, in<prompt_expert_time, T> t_k, in<chips_per_stage, T> G_P, in<input_tokens, T> I, in<collective_time_per_token, T> t_u, in<prompt_steps, T> n, in<deployed_bytes, T> W, in<cell_bandwidth, T> M, in<kernel_overhead, T> t_K, in<collective_latency, T> t_l, in<prompt_batch, T> B_p)
-        { return B_p * (t_c / G_t + t_k / G_P + I * t_u) + n * (W / M + (t_K + t_l)); }
+        static constexpr Spec spec = Spec("t_p", "s", "time from the start of a prompt to its first token: arithmetic of the chips that attend for it, links, activations, and in each step the weights, kernels and latencies", "R6.6");
+        template <class T>
+        static constexpr T formula(in<prompt_batch, T> B_p, in<prompt_common_time, T> t_c, in<tensor_parallel, T> G_t, in<prompt_expert_time, T> t_k, in<chips_per_stage, T> G_P, in<prompt_transfer_time, T> t_u, in<prompt_steps, T> n, in<deployed_bytes, T> W, in<cell_bandwidth, T> M, in<kernel_overhead, T> t_K, in<collective_latency, T> t_l)
+        {
+            return B_p * (t_c / G_t + t_k / G_P + t_u) + n * (W / M + (t_K + t_l));
+        }
     };
-    struct arrival_burst { static constexpr Spec spec = Spec("\\beta_a", "1", "prompts ahead of one's own over the root of the sequences that are being answered, as many as come together by chance", "calibration").range(0).by_default(0); };
+    struct arrival_burst { static constexpr Spec spec = Spec("\\beta_a", "1", "prompts ahead of one's own where one sequence is being answered", "calibration").range(0).by_default(0); };
+    struct arrival_exponent { static constexpr Spec spec = Spec("\\gamma_a", "1", "how the prompts ahead grow with the sequences: 1/2 where requests come together by chance, 1 where all come at once", "calibration").range(0, 1).by_default(0.5); };
+    struct prompts_ahead
+    {
+        static constexpr Spec spec = Spec("\\beta_a B_r^{\\gamma_a}", "1", "prompts that are read before one's own, in the mean", "calibration");
+        template <class T> static constexpr T formula(in<arrival_burst, T> b, in<running_sequences, T> B, in<arrival_exponent, T> g) { return b * pow(count(B), g); }
+    };
     struct queue_time
     {
         static constexpr Spec spec = Spec("T_q", "s", "wait for room in memory: the others' answers, as often as clients outnumber the room", "R6.13");
         template <class T> static constexpr T formula(in<clients, T> n, in<running_sequences, T> B, in<output_tokens, T> O, in<time_per_output_token, T> T_o) { return (n / B - 1.0) * (O * T_o); }
     };
+    struct first_token_time_factor { static constexpr Spec spec = Spec("f_f", "1", "time to the first token over what the terms add up to: what a few runs of one's own say", "calibration").positive().by_default(1); };
     struct time_to_first_token
     {
         static constexpr Spec spec = Spec("T_f", "s", "time from a request to its first token: overhead, the rest of the step under way, prompts ahead and one's own, the wait for room", "R6.6");
-        template <class T> static constexpr T formula(in<request_overhead, T> t_r, in<prompt_time, T> t_p, in<arrival_burst, T> b, in<running_sequences, T> B, in<time_per_output_token, T> T_o, in<generated_length, T> e, in<queue_time, T> T_q)
-        { return t_r + t_p * (1.0 + b * sqrt(count(B))) + T_o * (e / 2.0) + T_q; }
+        template <class T>
+        static constexpr T formula(in<request_overhead, T> t_r, in<prompt_time, T> t_p, in<prompts_ahead, T> n, in<time_per_output_token, T> T_o, in<generated_length, T> e, in<queue_time, T> T_q, in<first_token_time_factor, T> f)
+        {
+            return (t_r + t_p * (1.0 + n) + T_o * (e / 2.0) + T_q) * f;
+        }
     };
     struct request_time
     {
@@ -271,19 +321,14 @@ namespace roofslate::quantities
     };
     struct cost_per_input_token
     {
-        static constexpr Spec spec = Spec("c_I", "USD/token", "price of the chips for the time of a prompt, over its tokens", "R6.8");
-        template <class T> static constexpr T formula(in<cell_price, T> p, in<prefill_time, T> T_p, in<input_tokens, T> I) { return p * T_p / I; }
+        static constexpr Spec spec = Spec("c_I", "USD/token", "price of the chips for the time of a prompt, over its tokens: on chips that decode what it adds to their steps, apart all of it", "R6.8");
+        template <class T> static constexpr T formula(in<serving_mode, T> mode, in<riding_prefill_time, T> beside, in<prefill_time, T> apart, in<cell_price, T> p, in<input_tokens, T> I) { return choose(mode, beside, apart) * (p / I); }
     };
     struct cost_per_output_token
     {
-        static constexpr Spec spec = Spec("c_O", "USD/token", "price of the chips for the time between two tokens, prompts left out, over the sequences that get one", "R1.5");
-        template <class T> static constexpr T formula(in<cell_price, T> p, in<time_per_output_token, T> T_o, in<prefill_interference, T> T_i, in<running_sequences, T> B) { return (T_o - T_i) * (p / B); }
+        static constexpr Spec spec = Spec("c_O", "USD/token", "price of the chips for a step, over the tokens that it makes: prompts left out", "R1.5");
+        template <class T> static constexpr T formula(in<cell_price, T> p, in<step_time, T> t, in<round_passes, T> r, in<generated_length, T> e, in<running_sequences, T> B) { return t * (r * p / (e * B)); }
     };
 
-    using deployment = list<serving_mode, attention_arithmetic, step_context_length, dense_format, dense_weight_bytes, dense_peak_flops, visited_parameters, common_parameters, deployed_bytes, fixed_cache_bytes, cache_copies,
-        sequence_read_bytes, sequence_stored_bytes, cache_memory_share, cell_sequences, running_sequences, step_batch, step_tokens, step_weight_bytes, step_weight_fetch_time, step_kv_fetch_time, step_compute_time,
-        step_roofline_time, kernels_per_step, reference_kernel_time, reference_peak_flops, kernel_time_exponent, kernel_time, kernel_overhead, collective_step_latency, collective_latency, link_efficiency,
-        collective_bytes_per_element, collective_time_per_token, sequence_time, step_time, prefill_compute_efficiency, weights_per_table_element, head_parameters, prompt_common_time, prompt_expert_time, prefill_time, generated_length, prefill_interference,
-        time_per_output_token, request_overhead, prefill_chunk, prompt_batch, prompt_steps, prompt_time, arrival_burst, queue_time, time_to_first_token, request_time, request_rate, tokens_per_second_per_user, tokens_per_second_per_chip,
-        prefill_load, cost_per_input_token, cost_per_output_token>;
+    using deployment = list<serving_mode, attention_arithmetic, step_context_length, dense_format, dense_weight_bytes, dense_peak_flops, visited_parameters, common_parameters, deployed_bytes, fixed_cache_bytes, cache_copies, sequence_read_bytes, sequence_stored_bytes, cache_memory_share, cell_sequences, running_sequences, step_batch, step_tokens, step_coverage, step_weight_bytes, step_weight_fetch_time, step_kv_fetch_time, step_compute_time, step_roofline_time, kernels_per_step, reference_kernel_time, reference_peak_flops, kernel_time_exponent, kernel_time, kernel_overhead, collective_step_latency, collective_latency, link_efficiency, collective_bytes_per_element, collective_time_per_token, activation_transfers, activation_time_per_token, sequence_time, step_time, prefill_compute_efficiency, weights_per_table_element, head_parameters, prompt_common_time, prompt_expert_time, prompt_batch, prompt_compute_time, prompt_transfer_time, prefill_time, riding_prefill_time, generated_length, prefill_interference, token_time_factor, time_per_output_token, request_overhead, prefill_chunk, prompt_steps, prompt_time, arrival_burst, arrival_exponent, prompts_ahead, queue_time, first_token_time_factor, time_to_first_token, request_time, request_rate, tokens_per_second_per_user, tokens_per_second_per_chip, prefill_load, cost_per_input_token, cost_per_output_token>;
 }
