@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from roofslate.solving import solve
     from roofslate.sweeping import sweep
     from roofslate.units import geomspace, linspace
+    from roofslate.validating import Validation, validate
 
 __version__ = "0.1.0"
 
@@ -45,6 +46,7 @@ __all__ = [
     "Quantity",
     "RoofslateError",
     "RoofslateWarning",
+    "Validation",
     "answers",
     "api_prices",
     "best",
@@ -88,6 +90,7 @@ __all__ = [
     "storage",
     "sweep",
     "to_units",
+    "validate",
     "value",
 ]
 
@@ -113,6 +116,7 @@ _HOMES = {
     "solving": ("solve",),
     "sweeping": ("sweep",),
     "units": ("geomspace", "linspace"),
+    "validating": ("Validation", "validate"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("charts", "ciphers", "errors", "math", "scaling", "schedules")

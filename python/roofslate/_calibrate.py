@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from roofslate.calibrating import calibrate
+from roofslate.calibrations import calibration
 from roofslate.measurements import Table, shipped
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ def fitted(table: Table, date: str = "") -> Calibration:
     runs = table.runs
     rows = runs.inputs.assign(**{c: runs.rows[c] for c in (*table.hold_out, *table.fits) if c not in runs.inputs})
     rows = rows[~runs.doubtful]
+    settings = dict(table.settings)
+    if table.base:
+        sought = {name for fit in table.fits.values() for name in fit["terms"]}
+        settings = {name: x for name, x in calibration(table.base).items() if name not in sought} | settings
     for column, fit in table.fits.items():
         terms = {name: tuple(ends) for name, ends in fit["terms"].items()}
         known: dict[str, Any] = {c.name: c.value for c in found.constants} if found else {}
@@ -41,8 +46,11 @@ def fitted(table: Table, date: str = "") -> Calibration:
             output=runs.targets[column],
             measured=column,
             hold_out=table.hold_out,
+            by=fit.get("by"),
+            residual=fit.get("residual", "logarithm"),
+            soft=fit.get("soft", 0.3),
             anchor=fit.get("anchor"),
-            settings=table.settings,
+            settings=settings,
             ignore=set(table.fits),
             data=table.source,
             date=date,
@@ -62,6 +70,7 @@ def main(names: Sequence[str]) -> None:
         if not names or table.name in names:
             found = fitted(table, today)
             found.to_toml(folder / f"{table.calibration}.toml")
+            calibration.cache_clear()
             sys.stdout.write(f"{found}\n\n")
 
 

@@ -21,7 +21,16 @@ from roofslate.errors import (
     shown,
     unknown,
 )
-from roofslate.fitting import Predictor, Problem, Slot, combinations, deviations, inside_band_of_others, percentiles
+from roofslate.fitting import (
+    Predictor,
+    Problem,
+    Slot,
+    combinations,
+    deviations,
+    inside_band_of_others,
+    percentiles,
+    rounded,
+)
 from roofslate.inputs import PRESETS, find_preset, input_quantity, number, wanted_names
 from roofslate.registry import entries, lookup
 
@@ -154,23 +163,24 @@ def calibrate(
     covariance = problem.covariance(fitted)
 
     misses = {"nothing": problem.misses(fitted, every)}
-    inside: dict[str, Any] = {"nothing": None}
+    folds = {}
     for split in dict.fromkeys([*splits, tuple(kinds)] if kinds else []):
         key = ", ".join(split)
-        folds = combinations([labels[column] for column in split], len(rows))
-        if folds.max() == 0:
+        folds[key] = combinations([labels[column] for column in split], len(rows))
+        if folds[key].max() == 0:
             raise AxisError(f"hold_out: all rows have the same {key}, so none can be left out")
-        misses[key] = problem.cross_validate(folds)
-        inside[key] = inside_band_of_others(misses[key], folds)
+        misses[key] = problem.cross_validate(folds[key])
     deepest = misses[", ".join(kinds)] if kinds else misses["nothing"]
+    inside = {key: inside_band_of_others(misses[key], own, deepest) for key, own in folds.items()}
     between, within = deviations(deepest, groups)
     fit = Fit(
         name,
         measured,
         tuple(label for slot in slots for label in _numbers_of(slot)),
         tuple(tuple(row.tolist()) for row in covariance),
-        {key: error_measures(np.exp(-miss), np.ones(len(rows)), inside[key]) for key, miss in misses.items()},
-        {"measured": percentiles(deepest)} | {k: percentiles(misses[k]) for k in kinds if k in misses},
+        {key: error_measures(np.exp(-miss), np.ones(len(rows)), inside.get(key)) for key, miss in misses.items()},
+        {"measured": percentiles(deepest)}
+        | {k: percentiles(misses[k], folds[k].max() + 1) for k in kinds if k in misses},
         {k: tuple(sorted({*labels[k]} - {""})) for k in kinds if k in misses},
         between,
         within,
@@ -310,8 +320,10 @@ def _constant(
 ) -> Constant:
     own = slot.places
     deviation = math.sqrt(float(np.mean(covariance[own, own])))  # of the mean of the logarithms
-    values = dict(zip(slot.values, np.exp(logs[own]).tolist(), strict=False))
-    return Constant(slot.name, float(np.exp(logs[own].mean())), *ends, deviation, output, by.get(slot.name, ""), values)
+    values = dict(zip(slot.values, map(rounded, np.exp(logs[own])), strict=False))
+    return Constant(
+        slot.name, rounded(np.exp(logs[own].mean())), *ends, deviation, output, by.get(slot.name, ""), values
+    )
 
 
 def anchored(known: Calibration, rows: pd.DataFrame, ignore: Sequence[str], inputs: Mapping[str, Any]) -> Calibration:

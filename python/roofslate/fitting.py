@@ -153,8 +153,8 @@ class Problem:
     def weights(self) -> Values:
         """Weights of the rows, 1 in the mean."""
         weights = 1 / np.sqrt(np.bincount(self.groups)[self.groups])
-        found: Values = weights / weights.mean()
-        return found
+        mean_one: Values = weights / weights.mean()
+        return mean_one
 
     def misses(self, logs: Values, members: Any) -> Values:
         """The logarithm of measured over predicted."""
@@ -178,7 +178,8 @@ class Problem:
         slopes = (high - low).T / (ends[1] - ends[0])
         if self.relative:
             slopes *= (found[-1] / np.exp(self.told[members]))[:, None]
-        return slopes  # type: ignore[no-any-return]
+        result: Values = slopes
+        return result
 
     def check_effects(self) -> None:
         """Refuse a constant that changes nothing, from one end of its range to the other."""
@@ -218,9 +219,8 @@ class Problem:
             if slot.values and 0 < len(told) < len(slot.values):
                 own = found[slot.places]
                 own[np.setdiff1d(np.arange(len(own)), told)] = own[told].mean()
-        rounded = np.log([float(f"{x:.{_DIGITS}g}") for x in np.exp(found)])
-        clipped: Values = rounded.clip(*self.ranges.T)
-        return clipped
+        logs: Values = np.log([rounded(x) for x in np.exp(found)]).clip(*self.ranges.T)
+        return logs
 
     def cross_validate(self, folds: Any) -> Values:
         """The misses of each fold at constants that were fitted without it."""
@@ -251,20 +251,30 @@ def combinations(columns: Sequence[Any], rows: int) -> Any:
     return np.array([found.setdefault(key, len(found)) for key in zip(*columns, strict=True)], dtype=np.intp)
 
 
+def rounded(x: float) -> float:
+    """A number without the digits that differ from machine to machine."""
+    return float(f"{x:.{_DIGITS}g}")
+
+
 # ------------------------------------------------------------------------------------------------------ what is left
 
 
-def percentiles(misses: Values) -> tuple[float, ...]:
-    """The spread of misses, as it is kept."""
-    return tuple(float(f"{x:.{_DIGITS}g}") for x in np.quantile(misses, PERCENTILES))
+def percentiles(misses: Values, kinds: int | None = None) -> tuple[float, ...]:
+    """The spread of misses as it is kept, for a kind beyond those that they come of: wider the fewer those are."""
+    factor = math.sqrt(1 + 1 / kinds) if kinds else 1.0
+    return tuple(rounded(x) for x in factor * np.quantile(misses, PERCENTILES))
 
 
-def inside_band_of_others(misses: Values, folds: Any) -> Any:
+def inside_band_of_others(misses: Values, folds: Any, deepest: Values) -> Any:
     """Which rows lie in the band that the rows of the other folds tell."""
     found = np.empty(len(misses), dtype=bool)
-    for fold in range(folds.max() + 1):
+    ends = [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]
+    others = folds.max()
+    for fold in range(others + 1):
         own = folds == fold
-        low, high = np.quantile(misses[~own], [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+        wide = math.sqrt(1 + 1 / others) * np.quantile(misses[~own], ends)
+        known = np.quantile(deepest[~own], ends)
+        low, high = min(wide[0], known[0]), max(wide[1], known[1])
         found[own] = (misses[own] >= low) & (misses[own] <= high)
     return found
 

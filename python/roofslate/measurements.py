@@ -34,6 +34,7 @@ TARGETS = {
     "time_per_output_token_s": "time_per_output_token",
     "time_to_first_token_s": "time_to_first_token",
     "request_time_s": "request_time",
+    "prefill_time_s": "prefill_time",
     "tokens_per_second_per_chip": "tokens_per_second_per_chip",
 }
 _NUMBERS = {
@@ -46,7 +47,16 @@ _NUMBERS = {
     "output_tokens": "output_tokens",
 }
 _MODES = {"aggregated": "aggregated", "disaggregated decode pool": "disaggregated"}
-_FORMATS = {"bf16": "bf16", "fp16": "bf16", "fp8": "fp8", "int8": "int8", "nvfp4": "fp4", "fp4": "fp4", "int4": "fp4"}
+# By the name of a weight format: the format of the registry, that of the arithmetic, and bytes with their scales.
+_FORMATS = {
+    "bf16": ("bf16", "bf16", 2.0),
+    "fp16": ("bf16", "bf16", 2.0),
+    "fp8": ("fp8", "fp8", 1.0),
+    "int8": ("int8", "int8", 1.0),
+    "nvfp4": ("fp4", "fp4", 0.5625),
+    "mxfp4": ("fp4", "fp4", 0.53125),
+    "int4": ("fp4", "bf16", 0.53125),  # which no chip multiplies
+}
 _WORDS = ("model", "hardware", "weight_format", "chips", "clients", "input_tokens", "output_tokens")  # none may miss
 _NOTES = ("id", "framework", "framework_version", "expert_parallel", "doubtful_label", "measured", "source", "table")
 _SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint, whose shape is that of the model
@@ -141,8 +151,10 @@ def read(
         if column in table.columns:
             inputs[name] = _numbers(table, column)
     if "mode" in table.columns:
-        inputs["serving_mode"] = _words(table, "mode", _MODES)
-    inputs["weight_format"] = _words(table, "weight_format", _FORMATS)
+        inputs["serving_mode"] = [_MODES[word] for word in _words(table, "mode", _MODES)]
+    formats = [_FORMATS[word] for word in _words(table, "weight_format", _FORMATS)]
+    for k, name in enumerate(("weight_format", "compute_format", "weight_bytes")):
+        inputs[name] = [each[k] for each in formats]
     for column in table.columns:
         if column in entries() and column not in inputs and column not in TARGETS and column not in ignored:
             inputs[column] = table[column].array
@@ -189,13 +201,13 @@ def _numbers(table: pd.DataFrame, column: str) -> Any:
     return table[column].to_numpy(dtype=np.float64, na_value=np.nan)
 
 
-def _words(table: pd.DataFrame, column: str, known: Mapping[str, str]) -> list[str]:
+def _words(table: pd.DataFrame, column: str, known: Mapping[str, Any]) -> list[str]:
     for word in table[column].unique():
         if not isinstance(word, str):
             raise InputTypeError(f"{column}: expected one of {', '.join(map(repr, known))}, got {shown(word)}")
         if word not in known:
             raise unknown(column, word, known)
-    return [known[word] for word in table[column]]
+    return list(table[column])
 
 
 def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -211,7 +223,7 @@ def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str,
     ):
         experts = float(model.values.get("experts", 1)) > 1
         dense.append("bf16" if experts and weights == "fp4" else "same")
-        narrow = written in ("fp8", "nvfp4", "fp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
+        narrow = written in ("fp8", "nvfp4", "mxfp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
         caches.append(_cache_bytes(model, "fp8" if narrow else "bf16"))
     return {"dense_format": dense, "kv_bytes_per_token": caches}
 
@@ -241,6 +253,8 @@ class Table:
     source : str
     settings : dict
         Inputs that are the same for all rows.
+    base : str
+        The calibration whose constants are taken where none is fitted; empty for none.
     hold_out : tuple of str
         What the fit leaves out in turn.
     fits : dict of dict
@@ -254,6 +268,7 @@ class Table:
     calibration: str
     source: str
     settings: Mapping[str, Any]
+    base: str
     hold_out: tuple[str, ...]
     fits: Mapping[str, Mapping[str, Any]]
     bounds: tuple[Mapping[str, Any], ...]
@@ -273,9 +288,19 @@ def shipped() -> tuple[Table, ...]:
     for entry in content["table"]:
         rows = pd.read_csv(_FOLDER / entry["file"])
         runs = read(rows, fixed=entry["settings"])
-        hold_out, bounds = tuple(entry["hold_out"]), tuple(entry["bounds"])
-        arguments = (entry["calibration"], entry["source"], entry["settings"], hold_out, entry["fits"], bounds)
-        found.append(Table(entry["name"], runs, *arguments))
+        found.append(
+            Table(
+                entry["name"],
+                runs,
+                entry["calibration"],
+                entry["source"],
+                entry["settings"],
+                entry.get("base", ""),
+                tuple(entry["hold_out"]),
+                entry["fits"],
+                tuple(entry["bounds"]),
+            )
+        )
     return tuple(found)
 
 
