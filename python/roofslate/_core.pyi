@@ -519,6 +519,7 @@ QuantityName: TypeAlias = Literal[
     "step_batch",
     "step_compute_time",
     "step_context_length",
+    "step_coverage",
     "step_kv_fetch_time",
     "step_roofline_time",
     "step_time",
