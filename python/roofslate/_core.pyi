@@ -425,6 +425,7 @@ QuantityName: TypeAlias = Literal[
     "prompt_time",
     "prompt_transfer_time",
     "prompts_ahead",
+    "prompts_per_step",
     "queue_time",
     "rack_cables",
     "racks_per_token",
