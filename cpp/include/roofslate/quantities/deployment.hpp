@@ -229,19 +229,24 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("T_p", "s/sequence", "time in which a replica prefills one prompt", "Q13");
         template <class T> static constexpr T formula(in<prompt_compute_time, T> t_c, in<prompt_transfer_time, T> t_u, in<pipeline_stages, T> P) { return (t_c + t_u) / P; }
     };
+    struct generated_length { static constexpr Spec spec = Spec("e_s", "token/sequence", "tokens that a step adds to an answer: 1, or with drafts the emitted_length of their pass_length", "Q2").positive().by_default(1); };
+    struct prompts_per_step
+    {
+        static constexpr Spec spec = Spec("n_i", "sequence", "prompts that a step with prompts reads: those that come together, or as many as answers end in a step", "Q13");
+        template <class T> static constexpr T formula(in<prompt_batch, T> B_p, in<step_batch, T> B, in<generated_length, T> e, in<output_tokens, T> O) { return max(B * (e / O), B_p); }
+    };
     struct riding_prefill_time
     {
         static constexpr Spec spec = Spec("T_{pr}", "s/sequence", "time that a prompt adds to steps that decode: its arithmetic uses what memory leaves idle in one of them", "Q13");
         template <class T>
-        static constexpr T formula(in<overlap, T> o, in<step_compute_time, T> t_c, in<step_weight_fetch_time, T> t_w, in<step_kv_fetch_time, T> t_kv, in<step_roofline_time, T> t, in<prompt_batch, T> B_p, in<prompt_compute_time, T> t_p, in<prompt_transfer_time, T> t_u, in<pipeline_stages, T> P)
+        static constexpr T formula(in<overlap, T> o, in<step_compute_time, T> t_c, in<step_weight_fetch_time, T> t_w, in<step_kv_fetch_time, T> t_kv, in<step_roofline_time, T> t, in<prompts_per_step, T> n, in<prompt_compute_time, T> t_p, in<prompt_transfer_time, T> t_u, in<pipeline_stages, T> P)
         {
-            return ((pass_time::formula<T>(o, t_c + B_p * t_p, t_w, t_kv, t_w + t_kv) - t) / B_p + t_u) / P;
+            return ((pass_time::formula<T>(o, t_c + n * t_p, t_w, t_kv, t_w + t_kv) - t) / n + t_u) / P;
         }
     };
 
     // --- what a client sees ---
 
-    struct generated_length { static constexpr Spec spec = Spec("e_s", "token/sequence", "tokens that a step adds to an answer: 1, or with drafts the emitted_length of their pass_length", "Q2").positive().by_default(1); };
     struct prefill_interference
     {
         static constexpr Spec spec = Spec("T_i", "s*sequence/token", "time that the prompts of others take between two tokens of an answer: for each answer that ends a prompt begins", "Q13");
@@ -322,13 +327,13 @@ namespace roofslate::quantities
     struct cost_per_input_token
     {
         static constexpr Spec spec = Spec("c_I", "USD/token", "price of the chips for the time of a prompt, over its tokens: on chips that decode what it adds to their steps, apart all of it", "R6.8");
-        template <class T> static constexpr T formula(in<serving_mode, T> mode, in<riding_prefill_time, T> beside, in<prefill_time, T> apart, in<cell_price, T> p, in<input_tokens, T> I) { return choose(mode, beside, apart) * (p / I); }
+        template <class T> static constexpr T formula(in<serving_mode, T> mode, in<riding_prefill_time, T> beside, in<prefill_time, T> apart, in<token_time_factor, T> f, in<cell_price, T> p, in<input_tokens, T> I) { return choose(mode, beside, apart) * (f * p / I); }
     };
     struct cost_per_output_token
     {
         static constexpr Spec spec = Spec("c_O", "USD/token", "price of the chips for a step, over the tokens that it makes: prompts left out", "R1.5");
-        template <class T> static constexpr T formula(in<cell_price, T> p, in<step_time, T> t, in<round_passes, T> r, in<generated_length, T> e, in<running_sequences, T> B) { return t * (r * p / (e * B)); }
+        template <class T> static constexpr T formula(in<cell_price, T> p, in<step_time, T> t, in<round_passes, T> r, in<generated_length, T> e, in<token_time_factor, T> f, in<running_sequences, T> B) { return t * (r * f * p / (e * B)); }
     };
 
-    using deployment = list<serving_mode, attention_arithmetic, step_context_length, dense_format, dense_weight_bytes, dense_peak_flops, visited_parameters, common_parameters, deployed_bytes, fixed_cache_bytes, cache_copies, sequence_read_bytes, sequence_stored_bytes, cache_memory_share, cell_sequences, running_sequences, step_batch, step_tokens, step_coverage, step_weight_bytes, step_weight_fetch_time, step_kv_fetch_time, step_compute_time, step_roofline_time, kernels_per_step, reference_kernel_time, reference_peak_flops, kernel_time_exponent, kernel_time, kernel_overhead, collective_step_latency, collective_latency, link_efficiency, collective_bytes_per_element, collective_time_per_token, activation_transfers, activation_time_per_token, sequence_time, step_time, prefill_compute_efficiency, weights_per_table_element, head_parameters, prompt_common_time, prompt_expert_time, prompt_batch, prompt_compute_time, prompt_transfer_time, prefill_time, riding_prefill_time, generated_length, prefill_interference, token_time_factor, time_per_output_token, request_overhead, prefill_chunk, prompt_steps, prompt_time, arrival_burst, arrival_exponent, prompts_ahead, queue_time, first_token_time_factor, time_to_first_token, request_time, request_rate, tokens_per_second_per_user, tokens_per_second_per_chip, prefill_load, cost_per_input_token, cost_per_output_token>;
+    using deployment = list<serving_mode, attention_arithmetic, step_context_length, dense_format, dense_weight_bytes, dense_peak_flops, visited_parameters, common_parameters, deployed_bytes, fixed_cache_bytes, cache_copies, sequence_read_bytes, sequence_stored_bytes, cache_memory_share, cell_sequences, running_sequences, step_batch, step_tokens, step_coverage, step_weight_bytes, step_weight_fetch_time, step_kv_fetch_time, step_compute_time, step_roofline_time, kernels_per_step, reference_kernel_time, reference_peak_flops, kernel_time_exponent, kernel_time, kernel_overhead, collective_step_latency, collective_latency, link_efficiency, collective_bytes_per_element, collective_time_per_token, activation_transfers, activation_time_per_token, sequence_time, step_time, prefill_compute_efficiency, weights_per_table_element, head_parameters, prompt_common_time, prompt_expert_time, prompt_batch, prompt_compute_time, prompt_transfer_time, prefill_time, generated_length, prompts_per_step, riding_prefill_time, prefill_interference, token_time_factor, time_per_output_token, request_overhead, prefill_chunk, prompt_steps, prompt_time, arrival_burst, arrival_exponent, prompts_ahead, queue_time, first_token_time_factor, time_to_first_token, request_time, request_rate, tokens_per_second_per_user, tokens_per_second_per_chip, prefill_load, cost_per_input_token, cost_per_output_token>;
 }
