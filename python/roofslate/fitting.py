@@ -198,7 +198,8 @@ class Problem:
 
         def loss(z: Values) -> Values:  # soft_l1, each row with its weight
             root = np.sqrt(1 + z)
-            return weights * np.array([2 * (root - 1), 1 / root, -0.5 / root**3])
+            rho: Values = weights * np.array([2 * (root - 1), 1 / root, -0.5 / root**3])
+            return rho
 
         found = least_squares(
             self.residuals,

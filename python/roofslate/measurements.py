@@ -217,24 +217,27 @@ def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str,
     where vLLM runs on chips without fp4 arithmetic.
     """
     engines = table["framework"] if "framework" in table.columns else [""] * len(table)
-    dense, caches = [], []
+    found: dict[str, list[Any]] = {"dense_format": [], "kv_bytes_per_token": [], "fixed_cache_bytes": []}
     for model, chip, weights, written, engine in zip(
         inputs["model"], inputs["hardware"], inputs["weight_format"], table["weight_format"], engines, strict=True
     ):
         experts = float(model.values.get("experts", 1)) > 1
-        dense.append("bf16" if experts and weights == "fp4" else "same")
         narrow = written in ("fp8", "nvfp4", "mxfp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
-        caches.append(_cache_bytes(model, "fp8" if narrow else "bf16"))
-    return {"dense_format": dense, "kv_bytes_per_token": caches}
+        growing, fixed = _cache_bytes(model, "fp8" if narrow else "bf16")
+        found["dense_format"].append("bf16" if experts and weights == "fp4" else "same")
+        found["kv_bytes_per_token"].append(growing)
+        found["fixed_cache_bytes"].append(fixed)
+    return found
 
 
 @functools.lru_cache(maxsize=256)
-def _cache_bytes(model: Preset, kv_format: str) -> float:
-    """Cache of a token in a format, also where the preset states it in another one."""
-    own = value("kv_bytes_per_token", model=model)
-    bits = (value("kv_bits", kv_format=f) for f in (kv_format, model.values.get("kv_format", "bf16")))
-    wanted, stated = bits
-    return float(own) * float(wanted) / float(stated)
+def _cache_bytes(model: Preset, kv_format: str) -> tuple[float, float]:
+    """Cache of a token and of a sequence in a format, also where the preset states it in another one."""
+    wanted, stated = (value("kv_bits", kv_format=f) for f in (kv_format, model.values.get("kv_format", "bf16")))
+    ratio = float(wanted) / float(stated)
+    return ratio * float(value("kv_bytes_per_token", model=model)), ratio * float(
+        model.values.get("fixed_cache_bytes", 0)
+    )
 
 
 # ------------------------------------------------------------------------------------------------- the package's own
