@@ -319,7 +319,7 @@ def _constant(
     slot: Slot, ends: tuple[float, float], logs: Values, covariance: Values, by: Mapping[str, str], output: str
 ) -> Constant:
     own = slot.places
-    deviation = math.sqrt(float(np.mean(covariance[own, own])))  # of the mean of the logarithms
+    deviation = math.sqrt(max(float(np.mean(covariance[own, own])), 0.0))  # of the mean of the logarithms
     values = dict(zip(slot.values, map(rounded, np.exp(logs[own])), strict=False))
     return Constant(
         slot.name, rounded(np.exp(logs[own].mean())), *ends, deviation, output, by.get(slot.name, ""), values

@@ -240,7 +240,8 @@ class Problem:
         pulls = slopes * (self.weights * residuals / root)[:, None]
         if (count := self.groups.max() + 1) > len(logs):
             pulls = np.array([pulls[self.groups == g].sum(axis=0) for g in range(count)])
-        found: Values = bread @ (pulls.T @ pulls) @ bread
+        moves = pulls @ bread
+        found: Values = moves.T @ moves
         return found
 
 

@@ -98,10 +98,12 @@ class Validation:
         if measured is not None and measured not in targets:
             raise unknown("measured column", measured, targets)
         output = targets[measured or next(iter(targets))]
-        inputs = {
-            name: x for name, x in scored.runs.inputs.iloc[place].items() if not (isinstance(x, float) and x != x)
-        }
-        return explain(output, **{**scored.runs.fixed, **scored.calibration, **inputs})
+        kinds = {column: scored.runs.kinds(column)[place : place + 1] for column in _KINDS}
+        inputs: dict[str, Any] = {**dict(scored.calibration), **scored.runs.fixed}
+        inputs |= {name: float(x[0]) for name, x in scored.calibration.of_rows(kinds).items()}
+        for name in scored.runs.inputs.columns:
+            inputs[name] = scored.runs.inputs[name].iloc[place]
+        return explain(output, **inputs)
 
     def plot(self, measured: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw predicted against measured, on logarithmic axes.
