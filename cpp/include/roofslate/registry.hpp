@@ -16,9 +16,9 @@
     THEME(scheduling)           \
     THEME(routing)              \
     THEME(attention)            \
-    THEME(deployment)           \
     THEME(training)             \
     THEME(reversible)           \
+    THEME(deployment)           \
     THEME(speculation)          \
     THEME(energy)               \
     THEME(expert_choice)        \

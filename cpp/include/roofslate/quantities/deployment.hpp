@@ -167,11 +167,36 @@ namespace roofslate::quantities
         const T inside = count(min(n, domain)), domains = ceil(n / domain);
         return 2.0 * ((1.0 - 1.0 / inside) / u + (1.0 - 1.0 / domains) / (inside * u_o));
     }
+    // Time per byte to send k copies of what n chips share out evenly to the chips of k experts, and the results back.
+    template <class T> constexpr T exchange_time_per_byte(const T& k, const T& n, const T& domain, const T& u, const T& u_o)
+    {
+        const T domains = ceil(n / domain);
+        return 2.0 * k / count(n) * max((1.0 - 1.0 / count(n)) / u, (1.0 - 1.0 / domains) / u_o);
+    }
+    struct attention_collective_time
+    {
+        static constexpr Spec spec = Spec("t_{ua}", "s/token", "time on the links to add up what the chips that attend for a token have, in all layers, its share of the groups' time", "R3.8");
+        template <class T>
+        static constexpr T formula(in<layers, T> n, in<hidden_size, T> d, in<collective_bytes_per_element, T> w, in<link_efficiency, T> eta, in<tensor_parallel, T> G_t, in<attention_data_parallel, T> G_d, in<scale_up_domain, T> G_u, in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
+        {
+            return n * d * (w / eta) * (all_reduce_time<T>(G_t, G_u, u, u_o) / G_d);
+        }
+    };
+    struct expert_collective_time
+    {
+        // Where the groups attend apart, copies to the experts alone may be fewer bytes than all tokens to all chips.
+        static constexpr Spec spec = Spec("t_{ue}", "s/token", "time on the links to add up what all chips of a stage have after the feed-forward layer, or to exchange tokens with experts where that is quicker", "R3.8");
+        template <class T>
+        static constexpr T formula(in<layers, T> n, in<hidden_size, T> d, in<collective_bytes_per_element, T> w, in<link_efficiency, T> eta, in<chips_per_stage, T> G_P, in<attention_data_parallel, T> G_d, in<experts, T> X, in<experts_per_token, T> k, in<scale_up_domain, T> G_u, in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
+        {
+            const T all = all_reduce_time<T>(G_P, G_u, u, u_o), some = min(exchange_time_per_byte<T>(k, G_P, G_u, u, u_o), all);
+            return n * d * (w / eta) * select(G_d > T(1.0), select(X > T(1.0), some, all), all);
+        }
+    };
     struct collective_time_per_token
     {
-        static constexpr Spec spec = Spec("t_u/\\mathrm{token}", "s/token", "time that a token's collectives in all layers take on the links: its share of those after attention, and those after the feed-forward layer", "R3.8");
-        template <class T> static constexpr T formula(in<layers, T> n, in<hidden_size, T> d, in<collective_bytes_per_element, T> w, in<link_efficiency, T> eta, in<tensor_parallel, T> G_t, in<attention_data_parallel, T> G_d, in<chips_per_stage, T> G_P, in<scale_up_domain, T> G_u, in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
-        { return n * d * (w / eta) * (all_reduce_time<T>(G_t, G_u, u, u_o) / G_d + all_reduce_time<T>(G_P, G_u, u, u_o)); }
+        static constexpr Spec spec = Spec("t_u/\\mathrm{token}", "s/token", "time that a token's collectives in all layers take on the links", "R3.8");
+        template <class T> static constexpr T formula(in<attention_collective_time, T> t_a, in<expert_collective_time, T> t_e) { return t_a + t_e; }
     };
     struct activation_transfers { static constexpr Spec spec = Spec("c_a", "1", "times that the residual stream of a token goes through memory between kernels, in every layer and again for every routed expert that it visits", "calibration").range(0).by_default(0); };
     struct activation_time_per_token
@@ -335,5 +360,5 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<cell_price, T> p, in<step_time, T> t, in<round_passes, T> r, in<generated_length, T> e, in<token_time_factor, T> f, in<running_sequences, T> B) { return t * (r * f * p / (e * B)); }
     };
 
-    using deployment = list<serving_mode, attention_arithmetic, step_context_length, dense_format, dense_weight_bytes, dense_peak_flops, visited_parameters, common_parameters, deployed_bytes, fixed_cache_bytes, cache_copies, sequence_read_bytes, sequence_stored_bytes, cache_memory_share, cell_sequences, running_sequences, step_batch, step_tokens, step_coverage, step_weight_bytes, step_weight_fetch_time, step_kv_fetch_time, step_compute_time, step_roofline_time, kernels_per_step, reference_kernel_time, reference_peak_flops, kernel_time_exponent, kernel_time, kernel_overhead, collective_step_latency, collective_latency, link_efficiency, collective_bytes_per_element, collective_time_per_token, activation_transfers, activation_time_per_token, sequence_time, step_time, prefill_compute_efficiency, weights_per_table_element, head_parameters, prompt_common_time, prompt_expert_time, prompt_batch, prompt_compute_time, prompt_transfer_time, prefill_time, generated_length, prompts_per_step, riding_prefill_time, prefill_interference, token_time_factor, time_per_output_token, request_overhead, prefill_chunk, prompt_steps, prompt_time, arrival_burst, arrival_exponent, prompts_ahead, queue_time, first_token_time_factor, time_to_first_token, request_time, request_rate, tokens_per_second_per_user, tokens_per_second_per_chip, prefill_load, cost_per_input_token, cost_per_output_token>;
+    using deployment = list<serving_mode, attention_arithmetic, step_context_length, dense_format, dense_weight_bytes, dense_peak_flops, visited_parameters, common_parameters, deployed_bytes, fixed_cache_bytes, cache_copies, sequence_read_bytes, sequence_stored_bytes, cache_memory_share, cell_sequences, running_sequences, step_batch, step_tokens, step_coverage, step_weight_bytes, step_weight_fetch_time, step_kv_fetch_time, step_compute_time, step_roofline_time, kernels_per_step, reference_kernel_time, reference_peak_flops, kernel_time_exponent, kernel_time, kernel_overhead, collective_step_latency, collective_latency, link_efficiency, collective_bytes_per_element, attention_collective_time, expert_collective_time, collective_time_per_token, activation_transfers, activation_time_per_token, sequence_time, step_time, prefill_compute_efficiency, weights_per_table_element, head_parameters, prompt_common_time, prompt_expert_time, prompt_batch, prompt_compute_time, prompt_transfer_time, prefill_time, generated_length, prompts_per_step, riding_prefill_time, prefill_interference, token_time_factor, time_per_output_token, request_overhead, prefill_chunk, prompt_steps, prompt_time, arrival_burst, arrival_exponent, prompts_ahead, queue_time, first_token_time_factor, time_to_first_token, request_time, request_rate, tokens_per_second_per_user, tokens_per_second_per_chip, prefill_load, cost_per_input_token, cost_per_output_token>;
 }
