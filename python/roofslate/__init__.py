@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from roofslate import charts, ciphers, errors, math, scaling, schedules
+    from roofslate.calibrating import calibrate
+    from roofslate.calibrations import Bands, Calibration, calibration
     from roofslate.cards import flashcards
     from roofslate.catalogs import Preset, api_prices, hardware, load_presets, models, prices, storage
     from roofslate.checklist import answers
@@ -37,10 +39,13 @@ if TYPE_CHECKING:
     from roofslate.sweeping import sweep
     from roofslate.uncertainty import Tornado, VarianceShares, sobol, tornado
     from roofslate.units import geomspace, linspace
+    from roofslate.validating import Validation, validate
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bands",
+    "Calibration",
     "Comparison",
     "Explanation",
     "Explorer",
@@ -52,10 +57,13 @@ __all__ = [
     "RoofslateWarning",
     "Tornado",
     "VarianceShares",
+    "Validation",
     "answers",
     "api_prices",
     "best",
     "bounds",
+    "calibrate",
+    "calibration",
     "charts",
     "ciphers",
     "claims",
@@ -98,11 +106,14 @@ __all__ = [
     "sweep",
     "to_units",
     "tornado",
+    "validate",
     "value",
 ]
 
 # Where the public names live. A module is loaded when one of its names is first asked for: import stays light.
 _HOMES = {
+    "calibrating": ("calibrate",),
+    "calibrations": ("Bands", "Calibration", "calibration"),
     "cards": ("flashcards",),
     "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "models", "prices", "storage"),
     "checklist": ("answers",),
@@ -127,6 +138,7 @@ _HOMES = {
     "sweeping": ("sweep",),
     "uncertainty": ("Tornado", "VarianceShares", "sobol", "tornado"),
     "units": ("geomspace", "linspace"),
+    "validating": ("Validation", "validate"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("charts", "ciphers", "errors", "math", "scaling", "schedules")

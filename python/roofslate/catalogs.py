@@ -41,6 +41,7 @@ __all__ = [
 _SHIPPED = (
     "hardware.toml",
     "models.toml",
+    "measured.toml",
     "prices.toml",
     "lecture.toml",
     "techniques.toml",

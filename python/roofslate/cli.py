@@ -650,6 +650,50 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
+@main.command(short_help="Predictions against measured runs.")
+@click.argument("table", required=False, type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--rows",
+    "rows_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write every row with its prediction and band here, as CSV.",
+)
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="A column that is no input; may be repeated.")
+def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]) -> None:
+    """Score predictions against measured runs: mean and median error, bias, and what the bands hold.
+
+    Without TABLE, every published measurement that the package carries; a bound that is broken ends with exit code 1.
+    TABLE is a CSV file of measured runs, with columns model, hardware, weight_format, chips, clients, input_tokens,
+    output_tokens and time_per_output_token_s or time_to_first_token_s.
+
+    \b
+    Examples
+      roofslate validate
+      roofslate validate runs.csv --rows predicted.csv
+    """  # noqa: D301
+    import pandas as pd
+
+    from roofslate.validating import validate as compute
+
+    if table is None:
+        if ignore:
+            raise click.UsageError("--ignore goes with a table")
+        found = compute()
+    else:
+        try:
+            found = compute(pd.read_csv(table), ignore=ignore)
+        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+            raise click.UsageError(f"{table}: {error}") from None
+        except RoofslateError as error:
+            raise type(error)(f"{table}: {error}") from None
+    if rows_file is not None:
+        found.rows.to_csv(rows_file, index=False)
+    click.echo(str(found))
+    if not found.holds:
+        sys.exit(1)
+
+
 @main.command(short_help="The lecture as a report.")
 @click.option(
     "--out",

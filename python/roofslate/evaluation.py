@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate import _core
+from roofslate import bands as _bands
 from roofslate import units as _units
 from roofslate.catalogs import Preset
 from roofslate.engine import (
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from roofslate.calibrations import Bands
+
 __all__ = ["clear_pool", "evaluate", "frame", "to_units", "value"]
 
 
@@ -61,6 +64,7 @@ def evaluate(
     threads: int | None = None,
     progress: ProgressWish = None,
     units: Mapping[str, str] | None = None,
+    bands: float | Bands | None = None,
     **inputs: Any,
 ) -> xr.DataArray | xr.Dataset:
     """Quantities over the grid of all axes that the inputs have, in base units unless `units` says otherwise.
@@ -79,6 +83,9 @@ def evaluate(
         A bar from one second on where a person looks on; False for none; or a function of (done, total).
     units : dict of str, optional
         Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
+    bands : float or Bands, optional
+        For calibrated outputs also ``<name>_lower`` and ``<name>_upper``, between which this share of measured values
+        lies: 0.8. The constants must be given, ``**rs.calibration()``; `Calibration.bands` makes those of another one.
     **inputs
         By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array,
         `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray`
@@ -88,8 +95,8 @@ def evaluate(
     Returns
     -------
     xarray.DataArray or xarray.Dataset
-        A DataArray for a name, a Dataset for a list. Each carries only the dims that it depends on, with ``units`` and
-        ``long_name``; a quantity that is a choice carries ``flag_values`` and ``flag_meanings``.
+        A DataArray for a name, a Dataset for a list or with `bands`. Each carries only the dims that it depends on,
+        with ``units`` and ``long_name``; a quantity that is a choice carries ``flag_values`` and ``flag_meanings``.
 
     Raises
     ------
@@ -111,6 +118,7 @@ def evaluate(
     converted = conversions(wanted, units)
     factors = {name: factor for name, (factor, _) in converted.items()}
     grid = read_grid(inputs, wanted, chunks=True)
+    wide = _bands.asked(bands, wanted, grid.inputs) if bands is not None else None
     given = given_memory(out, wanted, outputs, stored)
     keep_apart(grid, given)
     if grid.chunked:
@@ -125,7 +133,9 @@ def evaluate(
     for name, (values, dims) in zip(wanted, results, strict=True):
         unit = converted[name][1] if name in converted else lookup(name).unit
         variables[name] = variable(name, values, dims, unit, keep=bool(given))
-    if not isinstance(outputs, str):
+        if wide is not None and name in wide.calibration.fits:
+            variables |= _bands.beside(wide, name, variables[name], grid)
+    if not isinstance(outputs, str) or wide is not None:
         return dataset(variables, grid)
     ((name, only),) = variables.items()
     return data_array(name, only, grid)
@@ -189,8 +199,12 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     explicit: dict[str, float] = {}
     presets = []
+    known = entries()
     for name, given in inputs.items():
-        if name in PRESETS:
+        q = known.get(name)
+        if type(given) in (float, int) and q is not None and not q.choices and q.low < given < q.high:
+            explicit[name] = float(given)  # as most are, the cheapest way
+        elif name in PRESETS:
             if not isinstance(given, (str, Preset)):
                 return _point_of_grid(output, inputs)
             preset = find_preset(name, given)
@@ -271,6 +285,7 @@ def frame(
     units: Mapping[str, str] | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
+    bands: float | Bands | None = None,
     **inputs: Any,
 ) -> pd.DataFrame:
     """Quantities for each row of a table of scenarios, in base units unless `units` says otherwise.
@@ -286,7 +301,7 @@ def frame(
         Columns that are no inputs.
     units : dict of str, optional
         Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
-    threads, progress
+    threads, progress, bands
         As for `evaluate`.
     **inputs
         Inputs that are the same for all rows.
@@ -323,6 +338,7 @@ def frame(
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}")
     columns = tables.read_columns(table, {ignore} if isinstance(ignore, str) else set(ignore), inputs)
     scenarios = tables.Scenarios(columns, wanted, inputs, "rs.frame")
+    wide = _bands.asked(bands, wanted, {*columns, *inputs}) if bands is not None else None
     results, bad = scenarios.compute(columns, len(table), threads=threads, progress=progress)
     found: dict[str, Any] = {}
     for name, values in zip(wanted, results, strict=True):
@@ -333,6 +349,9 @@ def frame(
             found[name] = pd.Categorical.from_codes(tables.choice_codes(values), categories=pd.Index(q.choices))
         else:
             found[name] = values
+        if wide is not None and name in wide.calibration.fits:
+            factors = wide.calibration.band_of_rows(wide.level, name, tables.preset_names(columns, inputs, len(table)))
+            found |= {f"{name}_{end}": values * factor for end, factor in zip(("lower", "upper"), factors, strict=True)}
     if len(bad):
         warnings.warn(
             f"{len(bad)} of {len(table)} rows hold NaN: an input is missing or outside of its range",

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate import _core, units
+from roofslate import bands as _bands
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError, shown
 from roofslate.inputs import Grid, explain_missing, is_bool, read_grid, wanted_names
 from roofslate.registry import Quantity, lookup
 
 if TYPE_CHECKING:
+    from roofslate.calibrations import Bands
     from roofslate.dependencies import Dependencies
 
 __all__ = ["Explanation", "Given", "Step", "explain"]
@@ -116,10 +118,13 @@ class Explanation:
         The quantity that was asked for first; each one before those that it needs.
     inputs : tuple of Given
         What was given, and with a `depth` what is not derived any further.
+    band : str
+        The band of the value, where it was asked for.
     """
 
     steps: tuple[Step, ...]
     inputs: tuple[Given, ...]
+    band: str = ""
 
     @property
     def value(self) -> float | str:
@@ -222,7 +227,7 @@ class Explanation:
 
     @property
     def _legend(self) -> list[str]:
-        """What the letters of the sources mean, in a line; none where no source has one."""
+        """The band, and what the letters of the sources mean, in a line each; none where there is nothing to say."""
         told: dict[str, str] = {}
         for part in self._parts:
             if isinstance(part, Given) and not part.origin.startswith("default"):
@@ -232,7 +237,8 @@ class Explanation:
                 told.setdefault("R", f"{source} is relation {place[2]} of chapter {place[1]} of Reiner Pope's lecture")
             elif place := re.fullmatch(r"Q(\d+)", source):
                 told.setdefault("Q", f"{source} is question {place[1]} that the lecture leaves open")
-        return [f"Sources: {', '.join(told.values())}; see docs/reference/sources.md"] if told else []
+        sources = [f"Sources: {', '.join(told.values())}; see docs/reference/sources.md"] if told else []
+        return [self.band] * bool(self.band) + sources
 
 
 def _cell(text: str) -> str:
@@ -251,7 +257,9 @@ def _latex_number(q: Quantity, x: float) -> str:
     return re.sub(r"\^([\d.]+)", r"}^{\1}\\text{", f"\\text{{{text}}}").removesuffix("\\text{}")
 
 
-def explain(output: str, /, *, depth: int | None = None, **inputs: Any) -> Explanation:
+def explain(
+    output: str, /, *, depth: int | None = None, bands: float | Bands | None = None, **inputs: Any
+) -> Explanation:
     """The derivation of one value, as on the board.
 
     Parameters
@@ -261,6 +269,8 @@ def explain(output: str, /, *, depth: int | None = None, **inputs: Any) -> Expla
     depth : int, optional
         How many levels below the output are derived; what lies deeper stands among the inputs, with its value and the
         depth that derives it. By default everything is derived.
+    bands : float or Bands, optional
+        As for `evaluate`: what is measured lies in between.
     **inputs
         As for `evaluate`, but none of them may be an axis.
 
@@ -292,6 +302,7 @@ def explain(output: str, /, *, depth: int | None = None, **inputs: Any) -> Expla
     (name,) = wanted_names([output])
     levels = math.inf if depth is None else _whole(depth)
     grid = read_grid(inputs, [name])
+    wide = _bands.asked(bands, [name], grid.inputs)
     for input_name, i in grid.inputs.items():
         if i.dims:
             raise AxisError(
@@ -317,7 +328,8 @@ def explain(output: str, /, *, depth: int | None = None, **inputs: Any) -> Expla
                 queue.append(need)
     order = _top_down(name, steps)
     givens = [Given(lookup(n), values[n], _origin(lookup(n), grid, values, level[n])) for n in order if n not in steps]
-    return Explanation(tuple(steps[n] for n in order if n in steps), tuple(givens))
+    band = _bands.text(wide, name, values[name], grid) if wide else ""
+    return Explanation(tuple(steps[n] for n in order if n in steps), tuple(givens), band)
 
 
 def _whole(depth: Any) -> int:

@@ -64,7 +64,7 @@ def plot(
     InputTypeError
         If the result is no xarray object.
     """
-    surface, binding = _chosen(result)
+    surface, binding, band = _chosen(result)
     surface = surface.squeeze([dim for dim in surface.dims if surface.sizes[dim] == 1 and dim not in (x, y, hue)])
     dims = [str(dim) for dim in surface.dims]
     for role in (x, y, hue):
@@ -81,7 +81,7 @@ def plot(
     with _draw.house_style():
         ax = _draw.axes(ax, _SIZE)
         if len(dims) == 1:
-            _one_axis(ax, surface, dims[0], binding)
+            _one_axis(ax, surface, dims[0], binding, [end.squeeze() for end in band])
         else:
             across, other, as_lines = _roles(surface, dims, x, y, hue)
             if as_lines and surface.name != _BINDING:
@@ -91,22 +91,24 @@ def plot(
     return ax
 
 
-def _chosen(result: Any) -> tuple[xr.DataArray, xr.DataArray | None]:
-    """The variable to draw, and the binding terms to outline."""
+def _chosen(result: Any) -> tuple[xr.DataArray, xr.DataArray | None, list[xr.DataArray]]:
+    """The variable to draw, the binding terms to outline, and the ends of its band."""
     import xarray as xr
 
     if isinstance(result, xr.DataArray):
-        return result if result.name is not None else result.rename("value"), None
+        return result if result.name is not None else result.rename("value"), None, []
     if not isinstance(result, xr.Dataset):
         kind = type(result).__name__
         raise InputTypeError(f"plot draws an xarray.DataArray or xarray.Dataset from rs.evaluate, got {kind}")
     names = [str(name) for name in result.data_vars]
     if names == [_BINDING]:
-        return result[_BINDING], None
-    others = [name for name in names if name != _BINDING]
+        return result[_BINDING], None, []
+    ends = [f"{name}_{end}" for name in names for end in ("lower", "upper")]
+    others = [name for name in names if name != _BINDING and name not in ends]
     if len(others) != 1:
         raise UnknownName(f"plot draws one variable, the dataset holds {', '.join(names) or 'none'}: take one of them")
-    return result[others[0]], result[_BINDING] if _BINDING in names else None
+    band = [result[f"{others[0]}_{end}"] for end in ("lower", "upper") if f"{others[0]}_{end}" in names]
+    return result[others[0]], result[_BINDING] if _BINDING in names else None, band
 
 
 def _too_many(surface: xr.DataArray, dims: list[str]) -> str:
@@ -264,7 +266,9 @@ def _text(value: Any, unit: str) -> str:
 # ---------------------------------------------------------------------------------------------------------- one axis
 
 
-def _one_axis(ax: Axes, surface: xr.DataArray, dim: str, binding: xr.DataArray | None) -> None:
+def _one_axis(
+    ax: Axes, surface: xr.DataArray, dim: str, binding: xr.DataArray | None, band: list[xr.DataArray]
+) -> None:
     if _is_named(surface, dim):
         _bars(ax, surface, dim, binding)
         return
@@ -276,6 +280,9 @@ def _one_axis(ax: Axes, surface: xr.DataArray, dim: str, binding: xr.DataArray |
         ax.spines["left"].set_visible(False)
     else:
         ax.plot(points, surface.to_numpy(), color=_draw.PALETTE[0], linewidth=2, label=str(surface.name))
+        if band:
+            low, high = (end.to_numpy() for end in band)
+            ax.fill_between(points, low, high, color=_draw.PALETTE[0], alpha=0.15, linewidth=0, label="band")
         _value_axis(ax, surface)
     _across(ax, surface, dim, points)
     if binding is not None:

@@ -35,7 +35,17 @@ if TYPE_CHECKING:
 
     from roofslate.catalogs import Preset
 
-__all__ = ["Column", "Columns", "Names", "Scenarios", "check_column", "choice_codes", "column_of", "read_columns"]
+__all__ = [
+    "Column",
+    "Columns",
+    "Names",
+    "Scenarios",
+    "check_column",
+    "choice_codes",
+    "column_of",
+    "preset_names",
+    "read_columns",
+]
 
 _BLOCK = 1 << 18  # rows that are converted or gathered at a time
 _CHECKED = 1 << 14  # rows that are searched for values out of range at a time
@@ -427,6 +437,19 @@ def _bad_rows(grid: Grid, rows: int, given: Collection[str], outside: int) -> Po
     for low, high in bounds:
         bad |= low > high
     return np.flatnonzero(bad)
+
+
+def preset_names(columns: Columns, inputs: Mapping[str, Any], rows: int) -> dict[str, list[str | None]]:
+    """What each row names by each keyword of presets, by their full names; None where it names nothing."""
+    found: dict[str, list[str | None]] = {}
+    for keyword in PRESETS:
+        column = columns.get(keyword)
+        if isinstance(column, Names):
+            names = [*(preset.name if preset == preset else None for preset in column.presets), None]
+            found[keyword] = [names[code] for code in column.codes.tolist()]
+        else:
+            found[keyword] = [find_preset(keyword, inputs[keyword]).name if keyword in inputs else None] * rows
+    return found
 
 
 def choice_codes(values: Values) -> npt.NDArray[np.int8]:

@@ -22,7 +22,7 @@ HEADERS = ROOT / "cpp" / "include" / "roofslate"
 # ------------------------------------------------------------------------------------------------ what formulas come to
 
 # Two formulas are the same if they agree wherever they are tried, whatever they look like.
-POINTS = 12
+POINTS = 60
 OPERATORS: dict[type, Any] = {
     ast.Add: np.add,
     ast.Sub: np.subtract,

@@ -18,6 +18,7 @@
     THEME(attention)            \
     THEME(training)             \
     THEME(reversible)           \
+    THEME(deployment)           \
     THEME(speculation)          \
     THEME(energy)               \
     THEME(expert_choice)        \

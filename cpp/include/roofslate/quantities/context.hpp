@@ -1,6 +1,6 @@
 // Chapter 6: what a token costs at a context and at a length of pass, and what prefill beside decoding changes.
 #pragma once
-#include <roofslate/quantities/attention.hpp>
+#include <roofslate/quantities/deployment.hpp>
 #include <roofslate/quantities/scheduling.hpp>
 
 namespace roofslate::quantities
@@ -91,7 +91,6 @@ namespace roofslate::quantities
 
     // --- or apart from it, on chips of their own ---
 
-    struct prefill_time { static constexpr Spec spec = Spec("T_p", "s/sequence", "time in which a replica prefills one prompt", "Q13").positive(); };
     struct prefill_decode_replicas
     {
         static constexpr Spec spec = Spec("G_p/G_d", "1", "replicas that prefill over replicas that decode, so that neither waits", "Q13");
@@ -99,5 +98,5 @@ namespace roofslate::quantities
     };
 
     using context = list<weight_fetch_ratio_from_batch, weight_fetch_ratio, memory_compute_ratio, compute_floor_ratio, kink_context, balance_pass_length, prefix_length, prefilled_sequences, prefix_bytes, prefix_fetch_time,
-        prefill_attention_factor, prefill_share, balancing_prefill_share, free_prefill_tokens, mixed_floor_ratio, mixed_compute_time, mixed_pass_time, mixed_compute_utilization, prefill_time, prefill_decode_replicas>;
+        prefill_attention_factor, prefill_share, balancing_prefill_share, free_prefill_tokens, mixed_floor_ratio, mixed_compute_time, mixed_pass_time, mixed_compute_utilization, prefill_decode_replicas>;
 }

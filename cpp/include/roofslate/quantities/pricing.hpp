@@ -244,11 +244,34 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<read_cost_from_prices, T> c, in<tier_retrieve_price, T> r) { return c / r; }
     };
 
+    // --- what a tariff brings ---
+
+    struct served_input_tokens { static constexpr Spec spec = Spec("D_i", "token", "tokens of prompts that are paid in full", "definition").range(0); };
+    struct cached_input_tokens { static constexpr Spec spec = Spec("D_r", "token", "tokens of prompts that are found in the cache", "definition").range(0); };
+    struct served_output_tokens { static constexpr Spec spec = Spec("D_o", "token", "tokens of answers that are paid", "definition").range(0); };
+    struct served_time { static constexpr Spec spec = Spec("T_D", "s", "time in which they are served", "definition").positive(); };
+    struct token_revenue
+    {
+        static constexpr Spec spec = Spec("E_p", "USD", "what the served tokens bring at list prices", "definition");
+        template <class T> static constexpr T formula(in<served_input_tokens, T> D_i, in<input_price, T> p_i, in<cached_input_tokens, T> D_r, in<cache_read_price, T> p_r, in<served_output_tokens, T> D_o, in<output_price, T> p_o)
+        { return D_i * p_i + D_r * p_r + D_o * p_o; }
+    };
+    struct serving_cost
+    {
+        static constexpr Spec spec = Spec("p_G T_D", "USD", "rent of the chips for the time in which tokens are served", "definition");
+        template <class T> static constexpr T formula(in<cell_price, T> p_G, in<served_time, T> T_D) { return p_G * T_D; }
+    };
+    struct serving_margin
+    {
+        static constexpr Spec spec = Spec("E_p/(p_G T_D) - 1", "1", "what served tokens bring over the rent of the chips, less one", "definition");
+        template <class T> static constexpr T formula(in<token_revenue, T> E, in<serving_cost, T> c) { return E / c - 1.0; }
+    };
+
     using pricing = list<input_price, output_price, longest_context, long_context_threshold, long_input_price, long_output_price, cache_read_price, long_cache_read_price, cache_write_price, cache_write_time,
         long_cache_write_price, long_cache_write_time, cache_storage_price, output_input_ratio_from_prices, output_input_ratio, long_context_premium_from_prices, long_context_premium, long_input_premium_from_prices,
         long_input_premium, cache_write_factor, long_cache_write_factor, cache_read_factor, cache_write_read_ratio, price_margin, cost_plus_price, long_cost_plus_price, break_even_context, context_distribution,
         traffic_exponent, shortest_context, mean_short_context, mean_long_context, fair_long_context_premium, attention_balance_from_premium, hidden_size_from_premium, kv_bytes_from_kink, kv_bytes_from_balance_context, batch_from_prices,
         context_from_prices, relative_markup, decode_cost_ratio, decode_prefill_utilization, long_decode_cost_ratio, decode_cost_step, balance_context_from_step, threshold_alignment, kink_from_threshold,
         balance_context_from_premium, implied_storage_price, implied_write_price, storage_price_per_byte, storage_price_factor, kv_bytes_from_storage_price, paying_hold_time, input_price_factor,
-        hold_cost_from_prices, kv_bytes_from_hold_price, read_cost_from_prices, kv_bytes_from_read_price>;
+        hold_cost_from_prices, kv_bytes_from_hold_price, read_cost_from_prices, kv_bytes_from_read_price, served_input_tokens, cached_input_tokens, served_output_tokens, served_time, token_revenue, serving_cost, serving_margin>;
 }

@@ -158,7 +158,7 @@ namespace roofslate::quantities
 
     // --- seats: a sequence keeps its seat until its answer is complete ---
 
-    struct response_length { static constexpr Spec spec = Spec("L_r", "token/sequence", "tokens of an answer", "Q6").positive(); };
+    struct response_length { static constexpr Spec spec = Spec("L_r", "token/sequence", "tokens of an answer", "Q6").positive().otherwise<output_tokens>(); };
     struct seat_time
     {
         static constexpr Spec spec = Spec("\\tau_s", "s", "time that a sequence keeps its seat", "Q6");

@@ -9,6 +9,9 @@ namespace roofslate::quantities
     struct batch_size { static constexpr Spec spec = Spec("B", "sequence", "sequences that get new tokens in one pass of the cell", "R1.1").positive(); };
     struct context_length { static constexpr Spec spec = Spec("L", "token/sequence", "tokens that a new token attends to", "R1.1").range(0); };
     struct pass_length { static constexpr Spec spec = Spec("\\ell", "token/sequence", "new tokens of a sequence in one pass; 1 is decode", "R6.5").range(1).by_default(1); };
+    struct clients { static constexpr Spec spec = Spec("n_c", "sequence", "requests that are in the deployment at any time: who has an answer asks again", "R1.1").positive(); };
+    struct input_tokens { static constexpr Spec spec = Spec("I", "token/sequence", "tokens of a prompt", "R6.6").positive(); };
+    struct output_tokens { static constexpr Spec spec = Spec("O", "token/sequence", "tokens of an answer", "Q6").positive(); };
     struct overlap { static constexpr Spec spec = Spec("o", "1", "what runs at the same time as what: board, all memory beside compute; serial_kv, the cache after the rest; none", "R1.1").one_of("board", "serial_kv", "none").by_default(0); };
     struct expert_reads { static constexpr Spec spec = Spec("\\epsilon", "1", "weights that a pass fetches: all, or those of the experts that it is expected to touch", "R1.4").one_of("all", "expected").by_default(0); };
     struct pass_tokens
@@ -153,7 +156,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<practical_margin, T> m, in<balance_batch, T> B_0) { return m * B_0; }
     };
 
-    using serving = list<batch_size, context_length, pass_length, overlap, expert_reads, pass_tokens, flops_per_token, compute_time, expert_coverage, touched_parameters, fetched_parameters, weight_fetch_time,
+    using serving = list<batch_size, context_length, pass_length, clients, input_tokens, output_tokens, overlap, expert_reads, pass_tokens, flops_per_token, compute_time, expert_coverage, touched_parameters, fetched_parameters, weight_fetch_time,
         kv_bytes, kv_fetch_time, memory_time, pass_time, binding_term, latency_floor, compute_utilization, model_flops_utilization, hbm_used, kv_room, weight_balance, balance_batch, hidden_kv_bytes, balance_context_from_model, balance_context,
         balance_batch_at_context, kv_overtaking_context, large_batch_utilization, practical_margin, practical_batch>;
 }

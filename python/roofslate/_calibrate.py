@@ -1,0 +1,78 @@
+"""`python -m roofslate._calibrate` fits the calibrations that come with the package to its tables of measured runs."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roofslate.calibrating import calibrate
+from roofslate.calibrations import calibration
+from roofslate.measurements import Table, shipped
+
+if TYPE_CHECKING:
+    from roofslate.calibrations import Calibration
+
+
+def fitted(table: Table, date: str = "") -> Calibration:
+    """Fit the constants of a table, one measured column after the other: what is fitted before is given to the next.
+
+    Parameters
+    ----------
+    table : Table
+    date : str
+        When.
+
+    Returns
+    -------
+    Calibration
+    """
+    found: Calibration | None = None
+    runs = table.runs
+    rows = runs.inputs.assign(**{c: runs.rows[c] for c in (*table.hold_out, *table.fits) if c not in runs.inputs})
+    rows = rows[~runs.doubtful]
+    settings = dict(table.settings)
+    if table.base:
+        sought = {name for fit in table.fits.values() for name in fit["terms"]}
+        settings = {name: x for name, x in calibration(table.base).items() if name not in sought} | settings
+    for column, fit in table.fits.items():
+        terms = {name: tuple(ends) for name, ends in fit["terms"].items()}
+        known: dict[str, Any] = {c.name: c.value for c in found.constants} if found else {}
+        part = calibrate(
+            rows,
+            terms,
+            output=runs.targets[column],
+            measured=column,
+            hold_out=table.hold_out,
+            by=fit.get("by"),
+            residual=fit.get("residual", "logarithm"),
+            soft=fit.get("soft", 0.3),
+            anchor=fit.get("anchor"),
+            settings=settings,
+            ignore=set(table.fits),
+            data=table.source,
+            date=date,
+            **known,
+        )
+        found = found | part if found else part
+    if found is None:
+        raise ValueError(f"{table.name}: nothing is fitted")
+    return found
+
+
+def main(names: Sequence[str]) -> None:
+    """Fit the tables of these names, or all, and write what was found beside the tables."""
+    folder = Path(__file__).with_name("data") / "calibrations"
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    for table in shipped():
+        if not names or table.name in names:
+            found = fitted(table, today)
+            found.to_toml(folder / f"{table.calibration}.toml")
+            calibration.cache_clear()
+            sys.stdout.write(f"{found}\n\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

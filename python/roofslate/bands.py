@@ -1,0 +1,104 @@
+"""Bands around calibrated outputs: which results get one, and how wide it is for the model and chip of each."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate.calibrations import Bands, calibration, check_level
+from roofslate.errors import MissingInput, UnknownName
+from roofslate.inputs import PRESETS, Grid
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["asked", "banded", "beside", "text"]
+
+
+def asked(bands: Any, wanted: Sequence[str], given: Collection[str]) -> Bands | None:
+    """What ``bands=`` means for these outputs; the constants that they are calibrated with must be among the inputs.
+
+    Parameters
+    ----------
+    bands : float, Bands or None
+        A level means that of the package's own calibration.
+    wanted : sequence of str
+    given : collection of str
+        Names of the inputs.
+
+    Returns
+    -------
+    Bands or None
+
+    Raises
+    ------
+    UnknownName
+        If none of the outputs is calibrated.
+    MissingInput
+        If a constant is not given: the band is that of the calibrated estimate.
+    """
+    if bands is None:
+        return None
+    found = bands if isinstance(bands, Bands) else Bands(calibration(), check_level(bands))
+    fits = found.calibration.fits
+    outputs = banded(found, wanted)
+    if not outputs:
+        raise UnknownName(f"bands: {', '.join(wanted)} is not calibrated; calibrated are {', '.join(fits)}")
+    for output in outputs:
+        missing = [name for name in found.calibration if name not in given]
+        if missing:
+            raise MissingInput(
+                f"bands: the band of {output} is that of its calibrated estimate, and {missing[0]!r} is not given; "
+                "pass the constants, **rs.calibration()"
+            )
+    return found
+
+
+def banded(bands: Bands, wanted: Sequence[str]) -> list[str]:
+    """The outputs that get a band."""
+    return [name for name in wanted if name in bands.calibration.fits]
+
+
+def beside(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> dict[str, xr.Variable]:
+    """Both ends of the band of an output, on its axes and those of models and chips."""
+    import xarray as xr
+
+    fit = bands.calibration.fit(name)
+    known = {keyword: [p.name for p in grid.presets[keyword]] for keyword in PRESETS if keyword in grid.presets}
+    kinds = [column for column in fit.kinds if column in known and len(known[column]) > 1]
+    same = {column: known[column][0] for column in fit.kinds if column in known and column not in kinds}
+    shape = [len(known[column]) for column in kinds]
+    dims = [_axis(grid, column) for column in kinds]
+    factors = np.empty((*shape, 2))
+    for place in np.ndindex(*shape):
+        told = dict(zip(kinds, (known[column][k] for column, k in zip(kinds, place, strict=True)), strict=True))
+        factors[place] = fit.band(bands.level, {**same, **told})
+    found = {}
+    for k, end in enumerate(("lower", "upper")):
+        variable = values * xr.Variable(dims, factors[..., k])
+        variable = variable.transpose(*values.dims, ...).astype(values.dtype)
+        long_name = f"{values.attrs['long_name']}, {end} end of the {100 * bands.level:g} % band"
+        variable.attrs = {"units": values.attrs["units"], "long_name": long_name}
+        found[f"{name}_{end}"] = variable
+    return found
+
+
+def _axis(grid: Grid, keyword: str) -> str:
+    """The axis along which presets vary."""
+    for i in grid.inputs.values():
+        if i.origin == keyword and i.dims:
+            return i.dims[0]
+    return keyword
+
+
+def text(bands: Bands, name: str, value: float, grid: Grid) -> str:
+    """The band of one value, as a person reads it."""
+    from roofslate import units
+    from roofslate.registry import lookup
+
+    kinds = {keyword: presets[0].name for keyword, presets in grid.presets.items()}
+    factors = bands.calibration.fit(name).band(bands.level, kinds)
+    low, high = (units.format(factor * value, lookup(name).unit) for factor in factors)
+    return f"{100 * bands.level:g} % band: {low} to {high}"

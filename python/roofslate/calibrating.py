@@ -1,0 +1,370 @@
+"""Fits of constants to measured runs: robust, cross-validated, the same whenever they are made."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate.calibrations import Calibration, Constant, Fit, Values, error_measures
+from roofslate.catalogs import Preset
+from roofslate.errors import (
+    AxisError,
+    InputTypeError,
+    MissingInput,
+    RoofslateWarning,
+    ValueRangeError,
+    shown,
+    unknown,
+)
+from roofslate.fitting import (
+    Predictor,
+    Problem,
+    Slot,
+    combinations,
+    deviations,
+    inside_band_of_others,
+    percentiles,
+    rounded,
+)
+from roofslate.inputs import PRESETS, find_preset, input_quantity, number, wanted_names
+from roofslate.registry import entries, lookup
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["anchored", "calibrate"]
+
+_RESIDUALS = ("logarithm", "relative")
+
+Term = tuple[Any, Any]
+Column = str | Sequence[str]
+
+
+def calibrate(
+    table: pd.DataFrame,
+    terms: Mapping[str, Term] | Sequence[str],
+    *,
+    output: str,
+    measured: str,
+    hold_out: Column | Sequence[Column] = (),
+    start: Mapping[str, Any] | None = None,
+    by: Mapping[str, str] | None = None,
+    residual: str = "logarithm",
+    soft: float = 0.3,
+    anchor: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    ignore: Iterable[str] = (),
+    data: str = "",
+    date: str = "",
+    **inputs: Any,
+) -> Calibration:
+    """Fit constants so that an output meets what was measured.
+
+    The sum over rows of a loss is least, each constant within its plausible range. The loss is the square of small
+    residuals and grows in proportion to large ones. Rows that are alike in all `hold_out` columns make a group, which
+    counts by the square root of its rows. The same table gives the same constants, rounded to six digits.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns are inputs, presets, the measured column and those of `hold_out`.
+    terms : mapping of str to tuple, or sequence of str
+        Inputs to fit, with their plausible range: ``{"bandwidth_efficiency": (0.3, 1)}``, texts with units too. Names
+        alone take the range of the quantity, which must be finite and positive.
+    output : str
+        Quantity that is compared.
+    measured : str
+        Column of its measured values, in the output's base unit.
+    hold_out : str, or sequence of str or of sequences of str
+        Columns by whose values the fit is cross-validated: all rows of a value are predicted by constants that were
+        fitted without them. Several columns in one item stand for their combinations. Bands come of these predictions.
+    start : mapping, optional
+        Where the search starts; by default the geometric middle of each range.
+    by : mapping of str to str, optional
+        Constants that differ by the values of a column: ``{"request_overhead": "framework"}``. A value that is unknown,
+        or left out, takes the geometric mean of the others.
+    residual : {"logarithm", "relative"}
+        What the loss is of: ln(predicted / measured), or predicted / measured - 1.
+    soft : float
+        Residuals larger than this grow in proportion.
+    anchor : str, optional
+        Input that the output is proportional to, for `Calibration.anchored`.
+    settings : mapping, optional
+        Inputs that are the same for all rows and belong to the calibration: it passes them on with the constants.
+    ignore : iterable of str
+        Columns that are no inputs.
+    data, date : str
+        What the measurements are and when they were fitted, for a reader.
+    **inputs
+        Inputs that are the same for all rows; another calibration too, ``**calibration``.
+
+    Returns
+    -------
+    Calibration
+
+    Raises
+    ------
+    UnknownName, InputTypeError, ValueRangeError, MissingInput, IneffectiveInput, AxisError
+        Before any fit, naming the column or the input. A term on which the output does not depend is ineffective.
+
+    Examples
+    --------
+    >>> import pandas as pd, roofslate as rs
+    >>> runs = pd.DataFrame({"batch_size": [1, 8, 64, 256], "seconds": [0.0121, 0.0127, 0.0181, 0.0372]})
+    >>> machine = dict(model="Llama-3.1-8B", hardware="H100", chips=1, weight_bytes=2, kv_bytes_per_token="128 kB")
+    >>> terms = {"bandwidth_efficiency": (0.2, 1)}
+    >>> fitted = rs.calibrate(runs, terms, output="pass_time", measured="seconds", context_length="1k", **machine)
+    >>> round(fitted["bandwidth_efficiency"], 2)
+    0.5
+    """
+    import pandas as pd
+
+    if not isinstance(table, pd.DataFrame):
+        raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
+    (name,) = wanted_names([output])
+    ranges = _ranges(terms, inputs)
+    begin = _start(start or {}, ranges)
+    splits = _splits(hold_out)
+    kinds = list(dict.fromkeys(column for split in splits for column in split))
+    apart_by = _by(by or {}, ranges)
+    labels = {column: _labels(table, column) for column in dict.fromkeys([*kinds, *apart_by.values()])}
+    told = _measured(table, measured)
+    others = {measured, *([ignore] if isinstance(ignore, str) else ignore), *(k for k in labels if not _is_input(k))}
+    if anchor is not None:
+        input_quantity(anchor)
+    if residual not in _RESIDUALS:
+        raise unknown("residual", residual, _RESIDUALS)
+    if not isinstance(soft, (int, float)) or not 0 < soft < math.inf:
+        raise ValueRangeError(f"soft must be a number above 0, got {shown(soft)}")
+    fixed = dict(settings or {})
+    for given in fixed:
+        if given in inputs:
+            raise InputTypeError(f"settings: {given!r} is also given as an input: leave one out")
+    slots = _slots(ranges, apart_by, labels, len(table))
+    wide = np.concatenate([np.full(len(slot.values) or 1, k) for k, slot in enumerate(slots)])
+    model = Predictor(table, name, slots, others, {**fixed, **inputs})
+
+    rows = _usable(model(begin[wide]), told)
+    if len(rows) < len(wide):
+        raise AxisError(f"{len(wide)} constants can't be fitted to {len(rows)} rows")
+    labels = {column: names[rows] for column, names in labels.items()}
+    groups = combinations([labels[column] for column in kinds], len(rows))
+    ends = np.log(list(ranges.values()))[wide]
+    relative = residual == "relative"
+    problem = Problem(model, slots, np.log(told[rows]), rows, groups, begin[wide], ends, soft, relative)
+    problem.check_effects()
+    every = np.arange(len(rows))
+    fitted = problem.solve(every)
+    covariance = problem.covariance(fitted)
+
+    misses = {"nothing": problem.misses(fitted, every)}
+    folds = {}
+    for split in dict.fromkeys([*splits, tuple(kinds)] if kinds else []):
+        key = ", ".join(split)
+        folds[key] = combinations([labels[column] for column in split], len(rows))
+        if folds[key].max() == 0:
+            raise AxisError(f"hold_out: all rows have the same {key}, so none can be left out")
+        misses[key] = problem.cross_validate(folds[key])
+    deepest = misses[", ".join(kinds)] if kinds else misses["nothing"]
+    inside = {key: inside_band_of_others(misses[key], own, deepest) for key, own in folds.items()}
+    between, within = deviations(deepest, groups)
+    fit = Fit(
+        name,
+        measured,
+        tuple(label for slot in slots for label in _numbers_of(slot)),
+        tuple(tuple(row.tolist()) for row in covariance),
+        {key: error_measures(np.exp(-miss), np.ones(len(rows)), inside.get(key)) for key, miss in misses.items()},
+        {"measured": percentiles(deepest)}
+        | {k: percentiles(misses[k], folds[k].max() + 1) for k in kinds if k in misses},
+        {k: tuple(sorted({*labels[k]} - {""})) for k in kinds if k in misses},
+        between,
+        within,
+        anchor,
+    )
+    constants = [_constant(slot, ranges[slot.name], fitted, covariance, apart_by, name) for slot in slots]
+    return Calibration(tuple(constants), {name: fit}, fixed, data, date)
+
+
+# --------------------------------------------------------------------------------------------------------- reading
+
+
+def _is_input(name: str) -> bool:
+    """Whether a column could be an input."""
+    return name in PRESETS or name in entries()
+
+
+def _ranges(terms: Any, inputs: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """The plausible range of each constant, in base units."""
+    if isinstance(terms, str) or not isinstance(terms, (Mapping, Sequence)) or not terms:
+        raise InputTypeError(f"terms: expected inputs with their ranges, got {shown(terms)}")
+    found = {}
+    for name in terms:
+        q = input_quantity(name)
+        if q.choices or name in inputs:
+            why = "is a choice, which no fit finds" if q.choices else "is both fitted and given"
+            raise InputTypeError(f"terms: {name!r} {why}")
+        given = terms[name] if isinstance(terms, Mapping) else (q.low, q.high)
+        if not isinstance(given, (tuple, list)) or len(given) != 2:
+            raise InputTypeError(f"terms: {name!r} takes a range (low, high), got {shown(given)}")
+        low, high = (number(end, q) for end in given)
+        if not 0 < low < high < math.inf:
+            raise ValueRangeError(
+                f"terms: the range of {name!r} must be finite and rise from above 0, got {shown(given)}"
+            )
+        found[name] = (low, high)
+    return found
+
+
+def _start(given: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]]) -> Values:
+    """Logarithms of the constants from which the search goes out."""
+    for name in given:
+        if name not in ranges:
+            raise unknown("term to start from", name, ranges)
+    begin = []
+    for name, (low, high) in ranges.items():
+        x = number(given[name], lookup(name)) if name in given else math.sqrt(low * high)
+        if not low <= x <= high:
+            raise ValueRangeError(f"start: {name!r} must lie within its range {low:g} to {high:g}, got {x:g}")
+        begin.append(math.log(x))
+    return np.array(begin)
+
+
+def _splits(hold_out: Any) -> list[tuple[str, ...]]:
+    if isinstance(hold_out, str):
+        return [(hold_out,)]
+    if not isinstance(hold_out, Sequence):
+        raise InputTypeError(f"hold_out: expected names of columns, got {shown(hold_out)}")
+    return [(item,) if isinstance(item, str) else tuple(item) for item in hold_out]
+
+
+def _labels(table: pd.DataFrame, column: str) -> Any:
+    """What each row has in a column, presets by their own names; nothing where it has none."""
+    _check_column(table, column, "hold_out")
+    names = {}
+    for x in table[column].unique():
+        if column in PRESETS and isinstance(x, (str, Preset)):
+            names[x] = find_preset(column, x).name
+        else:
+            names[x] = "" if x is None or x != x else str(x)
+    return np.array([names[x] for x in table[column]], dtype=object)
+
+
+def _check_column(table: pd.DataFrame, column: Any, word: str) -> None:
+    if column not in table.columns:
+        raise unknown(f"column of {word}=", column, map(str, table.columns))
+
+
+def _measured(table: pd.DataFrame, column: str) -> Values:
+    import pandas as pd
+
+    _check_column(table, column, "measured")
+    dtype = table[column].dtype
+    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        raise InputTypeError(f"{column}: expected measured numbers in base units, got a column of {dtype}")
+    found: Values = table[column].to_numpy(dtype=np.float64, na_value=np.nan)
+    return found
+
+
+def _usable(predicted: Values, told: Values) -> Any:
+    """Rows with a positive number on both sides; one warning counts the others."""
+    with np.errstate(invalid="ignore"):
+        usable = np.isfinite(predicted) & (predicted > 0) & np.isfinite(told) & (told > 0)
+    left = int((~usable).sum())
+    if left:
+        warnings.warn(
+            f"{left} of {len(told)} rows are left out: the measured or the predicted value is no positive number",
+            RoofslateWarning,
+            stacklevel=3,
+        )
+    return np.flatnonzero(usable)
+
+
+def _by(given: Any, ranges: Mapping[str, Any]) -> dict[str, str]:
+    """The column by whose values a constant differs."""
+    if not isinstance(given, Mapping):
+        raise InputTypeError(f"by: expected a column for a term, got {shown(given)}")
+    for name in given:
+        if name not in ranges:
+            raise unknown("term", name, ranges)
+    return dict(given)
+
+
+def _slots(ranges: Mapping[str, Any], by: Mapping[str, str], labels: Mapping[str, Any], rows: int) -> list[Slot]:
+    """The constants, one after the other."""
+    found: list[Slot] = []
+    first = 0
+    for name in ranges:
+        if name in by:
+            names = labels[by[name]]
+            values = tuple(sorted({*names} - {""}))
+            codes = np.array([values.index(x) if x else -1 for x in names], dtype=np.intp)
+        else:
+            values, codes = (), np.zeros(rows, dtype=np.intp)
+        found.append(Slot(name, first, values, codes))
+        first = found[-1].places.stop
+    return found
+
+
+def _numbers_of(slot: Slot) -> list[str]:
+    """Names of a constant's numbers."""
+    return [f"{slot.name}[{value}]" for value in slot.values] or [slot.name]
+
+
+def _constant(
+    slot: Slot, ends: tuple[float, float], logs: Values, covariance: Values, by: Mapping[str, str], output: str
+) -> Constant:
+    own = slot.places
+    deviation = math.sqrt(max(float(np.mean(covariance[own, own])), 0.0))  # of the mean of the logarithms
+    values = dict(zip(slot.values, map(rounded, np.exp(logs[own])), strict=False))
+    return Constant(
+        slot.name, rounded(np.exp(logs[own].mean())), *ends, deviation, output, by.get(slot.name, ""), values
+    )
+
+
+def anchored(known: Calibration, rows: pd.DataFrame, ignore: Sequence[str], inputs: Mapping[str, Any]) -> Calibration:
+    """Shift the estimates of a calibration by measured rows of one stack; see `Calibration.anchored`."""
+    import pandas as pd
+
+    if not isinstance(rows, pd.DataFrame):
+        raise InputTypeError(f"rows: expected a pandas.DataFrame, got {type(rows).__name__}")
+    fits = {name: fit for name, fit in known.fits.items() if fit.measured in rows.columns}
+    if not fits:
+        wanted = ", ".join(repr(fit.measured) for fit in known.fits.values())
+        raise MissingInput(f"rows: an anchor needs a measured column, {wanted}")
+    found = dict(known.fits)
+    factors = []
+    apart = {*ignore, *(fit.measured for fit in fits.values()), *(c for c in rows.columns if c in _kinds(known))}
+    apart -= {name for name in apart if _is_input(name)} - {*ignore}
+    for name, fit in fits.items():
+        if fit.anchor is None:
+            raise MissingInput(f"{name} was calibrated without an anchor: name the input that it is proportional to")
+        told = _measured(rows, fit.measured)
+        own = known.of_rows({c: _labels(rows, c) for c in _kinds(known) if c in rows.columns})
+        given = {**known, **inputs, fit.anchor: 1.0}
+        for column in own:
+            given.pop(column, None)
+        predicted = Predictor(rows.assign(**own), name, [], apart, given)(np.empty(0))
+        usable = _usable(predicted, told)
+        if not len(usable):
+            raise ValueRangeError(f"rows: none has a positive {fit.measured}")
+        mean = float(np.mean(np.log(told[usable] / predicted[usable])))
+        among, inside = fit.between**2, fit.within**2 / len(usable)
+        share = among / (among + inside) if among else 0.0
+        left = math.sqrt(among * (1 - share) + fit.within**2)
+        scale = left / math.hypot(fit.between, fit.within)
+        factors.append(Constant(fit.anchor, math.exp(share * mean), 0.1, 10.0, math.sqrt(among * (1 - share)), name))
+        spread = tuple(scale * x for x in fit.spread["measured"])
+        found[name] = dataclasses.replace(fit, spread={"measured": spread}, kinds={}, within=left, between=0.0)
+    kept = tuple(constant for constant in known.constants if constant.name not in {f.name for f in factors})
+    data = f"{known.data}; anchored by {len(rows)} rows"
+    return Calibration((*kept, *factors), found, known.settings, data, known.date)
+
+
+def _kinds(known: Calibration) -> set[str]:
+    """Columns that tell rows apart."""
+    return {column for fit in known.fits.values() for column in fit.kinds} | {c.by for c in known.constants if c.by}

@@ -1,0 +1,728 @@
+"""Constants that were fitted to measured runs: their values, how well they predict, and the band of a prediction."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate import units
+from roofslate.errors import (
+    InputTypeError,
+    MissingInput,
+    PresetError,
+    RoofslateError,
+    ValueRangeError,
+    shown,
+    unknown,
+)
+from roofslate.inputs import PRESETS, input_quantity, number
+from roofslate.registry import entries, lookup
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "ERRORS",
+    "PERCENTILES",
+    "Bands",
+    "Calibration",
+    "Constant",
+    "Fit",
+    "calibration",
+    "check_level",
+    "error_measures",
+]
+
+Values = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+PERCENTILES = np.linspace(0.0, 1.0, 81)  # at which the spread of residuals is kept
+ERRORS = ("rows", "mape", "median", "rms_log", "bias", "within_2x", "coverage")
+_MOST_BYTES = 4 << 20
+_KNOWN = "measured"  # the spread of rows whose kinds were all measured, each in other combinations
+
+
+def error_measures(
+    predicted: Values, measured: Values, inside: npt.NDArray[np.bool_] | None = None
+) -> dict[str, float]:
+    """How far predictions are from what was measured.
+
+    Parameters
+    ----------
+    predicted, measured : numpy.ndarray
+    inside : numpy.ndarray of bool, optional
+        Which measured values lie within their bands.
+
+    Returns
+    -------
+    dict
+        `rows`; mean (`mape`) and median (`median`) of abs(predicted / measured - 1); of the logarithm of that ratio the
+        root of the mean square (`rms_log`) and, as a factor less 1, the mean (`bias`); the share of rows within a
+        factor of 2 (`within_2x`) and within their bands (`coverage`). NaN where nothing is told.
+    """
+    log = np.log(predicted / measured)
+    if not len(log):
+        return {"rows": 0.0, **dict.fromkeys(ERRORS[1:], math.nan)}
+    relative = np.abs(predicted / measured - 1)
+    return {
+        "rows": float(len(log)),
+        "mape": float(relative.mean()),
+        "median": float(np.median(relative)),
+        "rms_log": float(np.sqrt(np.mean(log**2))),
+        "bias": float(np.expm1(log.mean())),
+        "within_2x": float(np.mean(np.abs(log) <= math.log(2))),
+        "coverage": math.nan if inside is None else float(np.mean(inside)),
+    }
+
+
+@dataclass(frozen=True)
+class Constant:
+    """One fitted input.
+
+    Attributes
+    ----------
+    name : str
+        The input.
+    value : float
+        In base units.
+    low, high : float
+        The plausible range that it was sought in.
+    deviation : float
+        Standard error of its logarithm.
+    output : str
+        The output whose measurements fixed it.
+    by : str
+        Column by whose values it differs, if it does; `value` is then the geometric mean of `values`.
+    values : dict of float
+        By value of that column.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    deviation: float
+    output: str
+    by: str = ""
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The value with its standard error, as a person reads it."""
+        return f"{units.format(self.value, lookup(self.name).unit)} ± {100 * self.deviation:.2g} %"
+
+    @property
+    def remark(self) -> str:
+        """What it differs by, and at which end of its range it lies, if it does."""
+        if self.values:
+            unit = lookup(self.name).unit
+            return ", ".join(f"{value} {units.format(x, unit, 2)}" for value, x in self.values.items())
+        for end, name in ((self.low, "low"), (self.high, "high")):
+            if math.isclose(self.value, end, rel_tol=1e-4):
+                return f"at the {name} end of its range"
+        return ""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How one output was fitted.
+
+    Attributes
+    ----------
+    output, measured : str
+        The output, and the column that it was fitted to.
+    constants : tuple of str
+        The inputs that were sought.
+    covariance : tuple of tuple of float
+        Of their logarithms.
+    errors : dict of dict
+        By what was left out: `ERRORS`, see `error_measures`.
+    spread : dict of tuple
+        Percentiles of ln(measured / predicted) of rows that were left out: ``"measured"``, where each of their kinds
+        stood in other rows; by the name of a column, where that kind stood in no other row.
+    kinds : dict of tuple
+        By column: what was measured.
+    between, within : float
+        Standard deviation of that logarithm among stacks, and among the rows of a stack.
+    anchor : str or None
+        The input that the output is proportional to.
+    """
+
+    output: str
+    measured: str
+    constants: tuple[str, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    errors: Mapping[str, Mapping[str, float]]
+    spread: Mapping[str, tuple[float, ...]]
+    kinds: Mapping[str, tuple[str, ...]]
+    between: float
+    within: float
+    anchor: str | None = None
+
+    def band(self, level: float, kinds: Mapping[str, str | None]) -> tuple[float, float]:
+        """Factors from a prediction to the ends of its band; what is not told counts as never measured."""
+        ends = ((1 - level) / 2, (1 + level) / 2)
+        low, high = np.interp(ends, PERCENTILES, self.spread[_KNOWN])
+        for column, measured in self.kinds.items():
+            if kinds.get(column) not in measured:
+                wide = np.interp(ends, PERCENTILES, self.spread[column])
+                low, high = min(low, wide[0]), max(high, wide[1])
+        return math.exp(low), math.exp(high)
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The bands of a calibration at a level, for ``bands=``."""
+
+    calibration: Calibration
+    level: float
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
+
+
+def check_level(level: Any) -> float:
+    """The level of a band, checked."""
+    if isinstance(level, (bool, np.bool_)) or not isinstance(level, (int, float, np.integer, np.floating)):
+        raise InputTypeError(f"the level of a band is a number between 0 and 1, got {shown(level)}")
+    if not 0 < level < 1:
+        raise ValueRangeError(f"the level of a band lies between 0 and 1, got {shown(level)}")
+    return float(level)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Calibration(Mapping[str, "float | str"]):
+    """Fitted constants: a mapping from inputs to values, so that ``**calibration`` passes them to any call.
+
+    The settings that they were fitted with go with them.
+
+    ``a | b`` joins the calibrations of different outputs.
+
+    Attributes
+    ----------
+    constants : tuple of Constant
+    fits : dict of Fit
+        By output.
+    settings : dict
+        Inputs that were the same in all measured rows and are part of the estimate.
+    data : str
+        The measurements that it was fitted to.
+    date : str
+        When.
+    """
+
+    constants: tuple[Constant, ...]
+    fits: Mapping[str, Fit]
+    settings: Mapping[str, float | str] = field(default_factory=dict)
+    data: str = ""
+    date: str = ""
+
+    def __getitem__(self, name: str) -> float | str:
+        for constant in self.constants:
+            if constant.name == name:
+                return constant.value
+        if name in self.settings:
+            return self.settings[name]
+        raise unknown("constant", name, list(self))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*(constant.name for constant in self.constants), *self.settings])
+
+    def __len__(self) -> int:
+        return len(self.constants) + len(self.settings)
+
+    def __or__(self, other: Calibration) -> Calibration:
+        if not isinstance(other, Calibration):
+            return NotImplemented
+        for name, x in other.items():
+            if name in self and self[name] != x:
+                raise ValueRangeError(f"{name} is {self[name]} in one calibration and {x} in the other")
+        both = sorted(set(self.fits) & set(other.fits))
+        if both:
+            raise ValueRangeError(f"both calibrations are of {', '.join(both)}")
+        added = tuple(constant for constant in other.constants if constant.name not in self)
+        settings = {**self.settings, **other.settings}
+        data = "; ".join(dict.fromkeys(filter(None, (self.data, other.data))))
+        return Calibration(
+            (*self.constants, *added), {**self.fits, **other.fits}, settings, data, max(self.date, other.date)
+        )
+
+    @property
+    def covariance(self) -> pd.DataFrame:
+        """Covariance of the logarithms of the constants.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Constants by constants; 0 between those of different outputs.
+        """
+        import pandas as pd
+
+        names = list(dict.fromkeys(name for fit in self.fits.values() for name in fit.constants))
+        found = pd.DataFrame(0.0, index=pd.Index(names, name="constant"), columns=names)
+        for fit in self.fits.values():
+            found.loc[list(fit.constants), list(fit.constants)] = np.array(fit.covariance)
+        return found
+
+    @property
+    def standard_errors(self) -> pd.Series:
+        """Standard errors of the constants, each in its unit.
+
+        Returns
+        -------
+        pandas.Series
+        """
+        import pandas as pd
+
+        errors = {constant.name: constant.value * constant.deviation for constant in self.constants}
+        return pd.Series(errors, name="standard_error", dtype=float)
+
+    @property
+    def errors(self) -> pd.DataFrame:
+        """How far predictions are from what was measured, in sample and left out.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by output and what was left out; columns as `error_measures` names them. `coverage` is that of the
+            80 % band, of rows left out.
+        """
+        import pandas as pd
+
+        rows = {(output, out): row for output, fit in self.fits.items() for out, row in fit.errors.items()}
+        index = pd.MultiIndex.from_tuples(list(rows), names=["output", "left_out"])
+        found = pd.DataFrame(list(rows.values()), index=index, columns=list(ERRORS))
+        return found.astype({"rows": int})
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table of the constants, one row each.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns value, unit, standard_error, low, high, output, meaning.
+        """
+        import pandas as pd
+
+        rows = [
+            {
+                "value": c.value,
+                "unit": lookup(c.name).unit,
+                "standard_error": c.value * c.deviation,
+                "low": c.low,
+                "high": c.high,
+                "output": c.output,
+                "meaning": lookup(c.name).brief,
+            }
+            for c in self.constants
+        ]
+        return pd.DataFrame(rows, index=pd.Index([c.name for c in self.constants], name="constant"))
+
+    def band(self, level: float = 0.8, output: str | None = None, **kinds: str | None) -> tuple[float, float]:
+        """Factors from a prediction to the ends of its band.
+
+        Parameters
+        ----------
+        level : float
+            Share of measured values that the band should hold.
+        output : str, optional
+            Where the calibration has several.
+        **kinds : str
+            ``model="Qwen3-32B"``, ``hardware="H200"`` and what else the constants were cross-validated by. What is not
+            told, or was never measured, widens the band.
+
+        Returns
+        -------
+        tuple of float
+
+        Examples
+        --------
+        >>> import roofslate as rs
+        >>> low, high = rs.calibration("FasterTransformer").band(0.8)
+        >>> low < 1 < high
+        True
+        """
+        return self.fit(output).band(check_level(level), {k: self.kind(k, name) for k, name in kinds.items()})
+
+    def band_of_rows(self, level: float, output: str, kinds: Mapping[str, Any]) -> tuple[Values, Values]:
+        """The factors of `band` for each row, from what the rows have in each column."""
+        fit = self.fit(output)
+        columns = [names for column, names in kinds.items() if column in fit.kinds]
+        keys = list(zip(*columns, strict=True))
+        names = [column for column in kinds if column in fit.kinds]
+        each = {key: fit.band(level, dict(zip(names, key, strict=True))) for key in set(keys)}
+        found = np.array([each[key] for key in keys]).reshape(len(keys), 2)
+        return found[:, 0], found[:, 1]
+
+    def of_rows(self, kinds: Mapping[str, Any]) -> dict[str, Values]:
+        """The constants that differ from row to row, from what the rows have in each column."""
+        return {
+            c.name: np.array([c.values.get(str(name), c.value) for name in kinds[c.by]])
+            for c in self.constants
+            if c.by and c.by in kinds
+        }
+
+    def at(self, **kinds: str) -> Calibration:
+        """The constants of one value of the columns by which they differ.
+
+        Parameters
+        ----------
+        **kinds : str
+            ``framework="vllm"``.
+
+        Returns
+        -------
+        Calibration
+        """
+        columns = {c.by for c in self.constants if c.by}
+        constants = []
+        for name in kinds:
+            if name not in columns:
+                raise unknown("column by which constants differ", name, columns)
+        for c in self.constants:
+            if c.by in kinds:
+                if kinds[c.by] not in c.values:
+                    raise unknown(c.by, kinds[c.by], c.values)
+                constants.append(dataclasses.replace(c, value=c.values[kinds[c.by]], by="", values={}))
+            else:
+                constants.append(c)
+        return dataclasses.replace(self, constants=tuple(constants))
+
+    def bands(self, level: float = 0.8) -> Bands:
+        """Bands of this calibration: ``rs.evaluate(..., bands=calibration.bands(0.9), **calibration)``."""
+        return Bands(self, level)
+
+    def fit(self, output: str | None = None) -> Fit:
+        """How an output was fitted; the only one where none is named."""
+        if output is None and len(self.fits) == 1:
+            return next(iter(self.fits.values()))
+        if output is None:
+            raise MissingInput(f"which output? This calibration is of {', '.join(self.fits)}")
+        if output not in self.fits:
+            raise unknown("calibrated output", output, self.fits)
+        return self.fits[output]
+
+    def kind(self, column: str, name: str | None) -> str | None:
+        """The name under which a kind was measured: that of its preset, if it has one."""
+        if column not in PRESETS or name is None or name not in PRESETS[column]:
+            return name
+        return PRESETS[column][name].name
+
+    def compare(self, other: Calibration) -> pd.DataFrame:
+        """The constants beside those of another calibration.
+
+        Parameters
+        ----------
+        other : Calibration
+
+        Returns
+        -------
+        pandas.DataFrame
+            Indexed by constant; columns `this`, `other`, `ratio` (of the other to this one) and `deviations`: the
+            logarithm of the ratio in standard errors of both. NaN where one of them does not have it.
+        """
+        import pandas as pd
+
+        if not isinstance(other, Calibration):
+            raise InputTypeError(f"compare takes another calibration, got {shown(other)}")
+        mine, theirs = ({c.name: c for c in each.constants} for each in (self, other))
+        names = list(dict.fromkeys([*mine, *theirs]))
+        a, b = (np.array([of[n].value if n in of else math.nan for n in names]) for of in (mine, theirs))
+        variance = [sum(of[n].deviation ** 2 for of in (mine, theirs) if n in of) for n in names]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            columns = {"this": a, "other": b, "ratio": b / a, "deviations": np.log(b / a) / np.sqrt(variance)}
+        return pd.DataFrame(columns, index=pd.Index(names, name="constant"))
+
+    def anchored(self, rows: pd.DataFrame, *, ignore: Sequence[str] = (), **inputs: Any) -> Calibration:
+        """Shift the estimate by one or a few measured rows of a stack of your own.
+
+        Each output whose measured column the rows have gets a factor, shrunk towards 1 the less the rows tell: its
+        logarithm is that of the mean ratio of measured to predicted, times v / (v + u / n) with n rows, the variance v
+        among stacks and u within a stack, both of the fit.
+
+        Parameters
+        ----------
+        rows : pandas.DataFrame
+            Columns as for `calibrate`.
+        ignore : sequence of str
+            Columns that are no inputs.
+        **inputs
+            Inputs that are the same for all rows.
+
+        Returns
+        -------
+        Calibration
+            With the factors among its constants and narrower bands, for this stack alone.
+        """
+        from roofslate.calibrating import anchored
+
+        return anchored(self, rows, ignore, inputs)
+
+    def __str__(self) -> str:
+        lines = [f"Calibration of {', '.join(self.fits)}", *([f"  {self.data}"] if self.data else [])]
+        rows = [(c.name, c.text, c.remark or lookup(c.name).brief) for c in self.constants]
+        widths = [max((len(row[k]) for row in rows), default=0) for k in (0, 1)]
+        lines += [f"  {name:<{widths[0]}}  {text:<{widths[1]}}  {why}".rstrip() for name, text, why in rows]
+        lines += [f"  {name} = {x!r}" for name, x in self.settings.items()]
+        for output, fit in self.fits.items():
+            lines.append(f"  {output}: mean / median error")
+            lines += [f"    {out:<22}  {_errors_text(row)}" for out, row in fit.errors.items()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from roofslate.typesetting import html_table
+
+        constants = [(c.name, c.text, lookup(c.name).brief, c.remark) for c in self.constants]
+        errors = [(o, out, _errors_text(row)) for o, fit in self.fits.items() for out, row in fit.errors.items()]
+        return html_table(self.data or "constants", ("constant", "value", "meaning", ""), constants) + html_table(
+            "errors", ("output", "left out", "mean / median"), errors
+        )
+
+    # ------------------------------------------------------------------------------------------------------- files
+
+    def to_toml(self, path: str | os.PathLike[str]) -> None:
+        """Write constants, covariances, errors and bands to a TOML file.
+
+        Parameters
+        ----------
+        path : path-like
+        """
+        lines = [f"data = {_written(self.data)}", f"date = {_written(self.date)}", "", "[settings]"]
+        lines += [f"{name} = {_written(x)}" for name, x in self.settings.items()]
+        for c in self.constants:
+            q = lookup(c.name)
+            lines += ["", f"# {q.brief}", f"[constant.{c.name}]", f"value = {_written(c.value)}", f'unit = "{q.unit}"']
+            lines += [f"{key} = {_written(getattr(c, key))}" for key in ("low", "high", "deviation", "output", "by")]
+            if c.values:
+                lines += [
+                    f"[constant.{c.name}.values]",
+                    *(f"{_written(k)} = {_written(x)}" for k, x in c.values.items()),
+                ]
+        for fit in self.fits.values():
+            here = f"output.{fit.output}"
+            lines += ["", f"[{here}]"]
+            lines += [f"{f.name} = {_written(getattr(fit, f.name))}" for f in _plain_fields(fit)]
+            for name in ("kinds", "spread"):
+                lines += ["", f"[{here}.{name}]"]
+                lines += [f"{_written(key)} = {_written(x)}" for key, x in getattr(fit, name).items()]
+            for out, row in fit.errors.items():
+                lines += ["", f"[{here}.errors.{_written(out)}]"]
+                lines += [f"{key} = {_written(x)}" for key, x in row.items()]
+        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Calibration:
+        """Read what `to_toml` wrote.
+
+        Parameters
+        ----------
+        path : path-like
+
+        Returns
+        -------
+        Calibration
+
+        Raises
+        ------
+        PresetError
+            Where something in the file is not as it should be; the message names the file and the key.
+        """
+        path = Path(path)
+        try:
+            if path.stat().st_size > _MOST_BYTES:
+                raise PresetError(f"{path.name}: larger than {_MOST_BYTES >> 20} MiB, which no calibration is")
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise PresetError(f"{path.name}: {error}") from None
+        try:
+            return _read(content)
+        except PresetError as error:
+            raise PresetError(f"{path.name}: {error}") from None
+
+
+def _errors_text(row: Mapping[str, float]) -> str:
+    held = row["coverage"]
+    inside = "" if math.isnan(held) else f", the 80 % band holds {100 * held:.0f} %"
+    return f"{100 * row['mape']:.1f} % / {100 * row['median']:.1f} % of {row['rows']:,.0f} rows{inside}"
+
+
+def _plain_fields(fit: Fit) -> list[dataclasses.Field[Any]]:
+    return [
+        f
+        for f in dataclasses.fields(fit)
+        if not isinstance(x := getattr(fit, f.name), Mapping) and x is not None and f.name != "output"
+    ]
+
+
+def _written(x: Any) -> str:
+    """A value as TOML has it."""
+    if isinstance(x, str):
+        escaped = re.sub(r'[\x00-\x1f\x7f"\\]', lambda match: f"\\u{ord(match[0]):04x}", x)
+        return f'"{escaped}"'
+    if isinstance(x, (tuple, list)):
+        return f"[{', '.join(map(_written, x))}]"
+    return repr(float(x))
+
+
+# --------------------------------------------------------------------------------------------------------- reading
+
+
+def _read(content: Mapping[str, Any]) -> Calibration:
+    constants = tuple(_constant(name, table) for name, table in _tables(content, "constant").items())
+    fits = {name: _fit(name, table) for name, table in _tables(content, "output").items()}
+    named = {constant.name for constant in constants}
+    for name, fit in fits.items():
+        for wanted in fit.constants:
+            if wanted.partition("[")[0] not in named:
+                raise PresetError(f"output.{name}.constants: there is no constant {wanted!r}")
+    texts = [_text(content, key, key) for key in ("data", "date")]
+    return Calibration(constants, fits, _settings(content.get("settings")), *texts)
+
+
+def _settings(table: Any) -> dict[str, float | str]:
+    if not isinstance(table, dict):
+        raise PresetError("settings: expected a table of inputs")
+    try:
+        for name, x in table.items():
+            number(x, input_quantity(name))
+    except RoofslateError as error:
+        raise PresetError(f"settings: {error}") from None
+    return dict(table)
+
+
+def _tables(content: Mapping[str, Any], key: str) -> Mapping[str, Mapping[str, Any]]:
+    found = content.get(key)
+    if not isinstance(found, dict) or not found or not all(isinstance(table, dict) for table in found.values()):
+        raise PresetError(f"{key}: expected a table for each {key}")
+    for name in found:
+        if name not in entries():
+            raise PresetError(f"{key}.{name}: {unknown('quantity', name, entries())}")
+    return found
+
+
+def _text(table: Mapping[str, Any], key: str, here: str) -> str:
+    if not isinstance(table.get(key), str):
+        raise PresetError(f"{here}: expected a text, got {shown(table.get(key))}")
+    return str(table[key])
+
+
+def _number(table: Mapping[str, Any], key: str, here: str, low: float = 0.0) -> float:
+    x = table.get(key)
+    if isinstance(x, bool) or not isinstance(x, (int, float)) or not low <= x < math.inf:
+        raise PresetError(f"{here}.{key}: expected a number from {low:g} on, got {shown(x)}")
+    return float(x)
+
+
+def _numbers(x: Any, here: str, length: int) -> tuple[float, ...]:
+    whole = isinstance(x, list) and len(x) == length
+    if not whole or not all(type(y) in (int, float) and math.isfinite(y) for y in x):
+        raise PresetError(f"{here}: expected a list of {length} numbers")
+    return tuple(map(float, x))
+
+
+def _texts(x: Any, here: str) -> tuple[str, ...]:
+    if not isinstance(x, list) or not all(isinstance(y, str) for y in x):
+        raise PresetError(f"{here}: expected a list of texts")
+    return tuple(x)
+
+
+def _constant(name: str, table: Mapping[str, Any]) -> Constant:
+    here, q = f"constant.{name}", lookup(name)
+    if _text(table, "unit", f"{here}.unit") != q.unit:
+        raise PresetError(f"{here}.unit: {name} is in {q.unit}, got {shown(table['unit'])}")
+    value, low, high, deviation = (_number(table, key, here) for key in ("value", "low", "high", "deviation"))
+    if not (q.low <= value <= q.high):
+        raise PresetError(f"{here}.value: {name} must be {q.range_text}, got {value!r}")
+    values = table.get("values", {})
+    if not isinstance(values, dict):
+        raise PresetError(f"{here}.values: expected a table")
+    each = {key: _number(values, key, f"{here}.values") for key in values}
+    output, by = (_text(table, key, f"{here}.{key}") for key in ("output", "by"))
+    return Constant(name, value, low, high, deviation, output, by, each)
+
+
+def _fit(name: str, table: Mapping[str, Any]) -> Fit:
+    here = f"output.{name}"
+    constants = _texts(table.get("constants"), f"{here}.constants")
+    covariance = table.get("covariance")
+    if not isinstance(covariance, list) or len(covariance) != len(constants):
+        raise PresetError(f"{here}.covariance: expected {len(constants)} rows")
+    parts: dict[str, Mapping[str, Any]] = {}
+    for part in ("kinds", "spread", "errors"):
+        parts[part] = table.get(part, {})
+        if not isinstance(parts[part], dict):
+            raise PresetError(f"{here}.{part}: expected a table")
+    kinds = {column: _texts(x, f"{here}.kinds.{column}") for column, x in parts["kinds"].items()}
+    spread = {
+        key: _numbers(parts["spread"].get(key), f"{here}.spread.{key}", len(PERCENTILES)) for key in (_KNOWN, *kinds)
+    }
+    errors = {}
+    for out, row in parts["errors"].items():
+        if (
+            not isinstance(row, dict)
+            or set(row) != set(ERRORS)
+            or not all(type(x) in (int, float) for x in row.values())
+        ):
+            raise PresetError(f"{here}.errors.{out}: expected the numbers {', '.join(ERRORS)}")
+        errors[out] = {key: float(row[key]) for key in ERRORS}
+    return Fit(
+        name,
+        _text(table, "measured", f"{here}.measured"),
+        constants,
+        tuple(_numbers(row, f"{here}.covariance", len(constants)) for row in covariance),
+        errors,
+        spread,
+        kinds,
+        _number(table, "between", here),
+        _number(table, "within", here),
+        _text(table, "anchor", f"{here}.anchor") if "anchor" in table else None,
+    )
+
+
+@functools.cache
+def calibration(name: str = "serving") -> Calibration:
+    """A calibration that comes with the package.
+
+    Parameters
+    ----------
+    name : str
+        ``"serving"``, of the deployments that `validate` scores; ``"FasterTransformer"`` and ``"TensorRT-LLM"``, of
+        one published table each.
+
+    Returns
+    -------
+    Calibration
+        Read when it is first asked for.
+
+    Raises
+    ------
+    UnknownName
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> 0 < rs.calibration()["bandwidth_efficiency"] < 1
+    True
+    """
+    known = {path.stem: path for path in sorted((Path(__file__).with_name("data") / "calibrations").glob("*.toml"))}
+    if name not in known:
+        raise unknown("calibration", name, known)
+    return Calibration.from_toml(known[name])

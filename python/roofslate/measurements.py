@@ -1,0 +1,342 @@
+"""Tables of measured serving runs: the columns that they share, read into inputs; and those of the package."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate.catalogs import Preset
+from roofslate.checklist import compute
+from roofslate.errors import InputTypeError, MissingInput, PresetError, UnknownName, shown, unknown
+from roofslate.evaluation import value
+from roofslate.inputs import PRESETS
+from roofslate.registry import entries
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TARGETS", "Runs", "Table", "published", "read", "shipped"]
+
+# What a table can measure, and the quantity that predicts it. In the second table: numbers as they stand.
+TARGETS = {
+    "time_per_output_token_s": "time_per_output_token",
+    "time_to_first_token_s": "time_to_first_token",
+    "request_time_s": "request_time",
+    "prefill_time_s": "prefill_time",
+    "tokens_per_second_per_chip": "tokens_per_second_per_chip",
+}
+_NUMBERS = {
+    "chips": "chips",
+    "tensor_parallel": "tensor_parallel",
+    "attention_data_parallel": "attention_data_parallel",
+    "pipeline_parallel": "pipeline_stages",
+    "clients": "clients",
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+}
+_MODES = {"aggregated": "aggregated", "disaggregated decode pool": "disaggregated"}
+# By the name of a weight format: the format of the registry, that of the arithmetic, and bytes with their scales.
+_FORMATS = {
+    "bf16": ("bf16", "bf16", 2.0),
+    "fp16": ("bf16", "bf16", 2.0),
+    "fp8": ("fp8", "fp8", 1.0),
+    "int8": ("int8", "int8", 1.0),
+    "nvfp4": ("fp4", "fp4", 0.5625),
+    "mxfp4": ("fp4", "fp4", 0.53125),
+    "int4": ("fp4", "bf16", 0.53125),  # which no chip multiplies
+}
+_WORDS = ("model", "hardware", "weight_format", "chips", "clients", "input_tokens", "output_tokens")  # none may miss
+_NOTES = ("id", "framework", "framework_version", "expert_parallel", "doubtful_label", "measured", "source", "table")
+_SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint, whose shape is that of the model
+_TOLERANCE = 0.005
+_FOLDER = Path(__file__).with_name("data") / "measurements"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Measured runs, ready to be predicted.
+
+    Attributes
+    ----------
+    rows : pandas.DataFrame
+        As they were given.
+    inputs : pandas.DataFrame
+        The inputs of each row, by the names of the registry; presets as such.
+    targets : dict of str
+        The measured columns, and the quantities that predict them.
+    fixed : dict
+        Inputs that are the same for all rows.
+    """
+
+    rows: pd.DataFrame
+    inputs: pd.DataFrame
+    targets: Mapping[str, str]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def doubtful(self) -> Any:
+        """Which rows have a label that cannot describe one replica."""
+        if "doubtful_label" not in self.rows:
+            return np.zeros(len(self.rows), dtype=bool)
+        return self.rows["doubtful_label"].to_numpy(dtype=float, na_value=0.0) != 0
+
+    def kinds(self, column: str) -> list[str | None]:
+        """What each row has in a column, presets by their own names."""
+        if column in PRESETS:
+            return [preset.name for preset in self.inputs[column]]
+        if column not in self.rows:
+            return [None] * len(self.rows)
+        return [str(x) if isinstance(x, str) else None for x in self.rows[column]]
+
+
+def read(
+    table: pd.DataFrame,
+    *,
+    models: Mapping[str, Any] | None = None,
+    hardware: Mapping[str, Any] | None = None,
+    ignore: Iterable[str] = (),
+    fixed: Mapping[str, Any] | None = None,
+) -> Runs:
+    """Read a table of measured runs.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns `model`, `hardware`, `weight_format`, `chips`, `clients`, `input_tokens`, `output_tokens`; where they
+        differ from 1 `tensor_parallel`, `attention_data_parallel`, `pipeline_parallel`; `mode`; `framework`; what was
+        measured, `TARGETS`; notes; and any input of the registry.
+    models, hardware : dict, optional
+        Presets by names that the catalogs do not have.
+    ignore : iterable of str
+        Further columns that are no inputs.
+    fixed : dict, optional
+        Inputs that are the same for all rows.
+
+    Returns
+    -------
+    Runs
+    """
+    import pandas as pd
+
+    if not isinstance(table, pd.DataFrame):
+        raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
+    if not table.columns.is_unique:
+        raise InputTypeError("the table has two columns of the same name")
+    ignored = {ignore} if isinstance(ignore, str) else set(ignore)
+    known = {*_NUMBERS, *_NOTES, *_WORDS, "mode", *TARGETS}
+    for column in table.columns:
+        if column not in known and column not in ignored and column not in entries():
+            raise unknown("column", column, [*known, *entries()])
+    for column in _WORDS:
+        if column not in table.columns and column not in (fixed or {}):
+            raise MissingInput(f"the table has no column {column!r}")
+    targets = {column: output for column, output in TARGETS.items() if column in table.columns}
+    inputs: dict[str, Any] = {
+        "model": _presets(table, "model", models or {}),
+        "hardware": _presets(table, "hardware", hardware or {}),
+    }
+    for column, name in _NUMBERS.items():
+        if column in table.columns:
+            inputs[name] = _numbers(table, column)
+    if "mode" in table.columns:
+        inputs["serving_mode"] = [_MODES[word] for word in _words(table, "mode", _MODES)]
+    formats = [_FORMATS[word] for word in _words(table, "weight_format", _FORMATS)]
+    for k, name in enumerate(("weight_format", "compute_format", "weight_bytes")):
+        inputs[name] = [each[k] for each in formats]
+    for column in table.columns:
+        if column in entries() and column not in inputs and column not in TARGETS and column not in ignored:
+            inputs[column] = table[column].array
+    for name, values in _stored_formats(table, inputs).items():
+        if name not in inputs and name not in (fixed or {}):
+            inputs[name] = values
+    for column in targets:
+        _numbers(table, column)
+    return Runs(table, pd.DataFrame(inputs, index=table.index), targets, dict(fixed or {}))
+
+
+def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any]) -> list[Preset]:
+    """The preset of each row, by its full name, without its organisation, or by the caller's own names."""
+    if not isinstance(own, Mapping):
+        raise InputTypeError(f"{column}: expected a dict of presets by name, got {shown(own)}")
+    found: dict[Any, Preset] = {}
+    for name in table[column].unique():
+        if isinstance(name, Preset):
+            found[name] = name
+            continue
+        if not isinstance(name, str):
+            raise InputTypeError(f"{column}: expected the name of a preset, got {shown(name)}")
+        preset = own.get(name)
+        catalog = PRESETS[column]
+        bare = name.rpartition("/")[2]
+        for known in (name, bare, _SUFFIX.sub("", bare)):
+            if preset is None and known in catalog:
+                preset = catalog[known]
+        if preset is None:
+            near = unknown(f"{column} preset", name, [*own, *catalog])
+            raise UnknownName(f"{near} ({column}s={{name: preset}} takes those that the catalog does not have)")
+        if not isinstance(preset, Preset) or preset.kind != column:
+            raise PresetError(f"{column}: {name!r} is no preset for {column}=, but {shown(preset)}")
+        found[name] = preset
+    return [found[name] for name in table[column]]
+
+
+def _numbers(table: pd.DataFrame, column: str) -> Any:
+    import pandas as pd
+
+    dtype = table[column].dtype
+    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        raise InputTypeError(f"{column}: expected numbers, got a column of {dtype}")
+    return table[column].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _words(table: pd.DataFrame, column: str, known: Mapping[str, Any]) -> list[str]:
+    for word in table[column].unique():
+        if not isinstance(word, str):
+            raise InputTypeError(f"{column}: expected one of {', '.join(map(repr, known))}, got {shown(word)}")
+        if word not in known:
+            raise unknown(column, word, known)
+    return list(table[column])
+
+
+def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What engines do with weights and caches of a format, where the table does not say it.
+
+    Checkpoints of experts in four bits keep the rest in bf16. Caches are fp8 beside weights of fp8 and nvfp4; not so
+    where vLLM runs on chips without fp4 arithmetic.
+    """
+    engines = table["framework"] if "framework" in table.columns else [""] * len(table)
+    found: dict[str, list[Any]] = {"dense_format": [], "kv_bytes_per_token": [], "fixed_cache_bytes": []}
+    for model, chip, weights, written, engine in zip(
+        inputs["model"], inputs["hardware"], inputs["weight_format"], table["weight_format"], engines, strict=True
+    ):
+        experts = float(model.values.get("experts", 1)) > 1
+        narrow = written in ("fp8", "nvfp4", "mxfp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
+        growing, fixed = _cache_bytes(model, "fp8" if narrow else "bf16")
+        found["dense_format"].append("bf16" if experts and weights == "fp4" else "same")
+        found["kv_bytes_per_token"].append(growing)
+        found["fixed_cache_bytes"].append(fixed)
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _cache_bytes(model: Preset, kv_format: str) -> tuple[float, float]:
+    """Cache of a token and of a sequence in a format, also where the preset states it in another one."""
+    wanted, stated = (value("kv_bits", kv_format=f) for f in (kv_format, model.values.get("kv_format", "bf16")))
+    ratio = float(wanted) / float(stated)
+    return ratio * float(value("kv_bytes_per_token", model=model)), ratio * float(
+        model.values.get("fixed_cache_bytes", 0)
+    )
+
+
+# ------------------------------------------------------------------------------------------------- the package's own
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of measured runs that comes with the package, and how constants are fitted to it.
+
+    Attributes
+    ----------
+    name : str
+    runs : Runs
+    calibration : str
+        Name of the calibration that predicts it.
+    source : str
+    settings : dict
+        Inputs that are the same for all rows.
+    base : str
+        The calibration whose constants are taken where none is fitted; empty for none.
+    hold_out : tuple of str
+        What the fit leaves out in turn.
+    fits : dict of dict
+        By measured column: `terms` with their ranges, and the input that is its `anchor`.
+    bounds : tuple of dict
+        The errors that the package promises.
+    """
+
+    name: str
+    runs: Runs
+    calibration: str
+    source: str
+    settings: Mapping[str, Any]
+    base: str
+    hold_out: tuple[str, ...]
+    fits: Mapping[str, Mapping[str, Any]]
+    bounds: tuple[Mapping[str, Any], ...]
+
+
+def shipped() -> tuple[Table, ...]:
+    """The tables of measured runs that come with the package.
+
+    Returns
+    -------
+    tuple of Table
+    """
+    import pandas as pd
+
+    content = tomllib.loads((_FOLDER / "tables.toml").read_text(encoding="utf-8"))
+    found = []
+    for entry in content["table"]:
+        rows = pd.read_csv(_FOLDER / entry["file"])
+        runs = read(rows, fixed=entry["settings"])
+        found.append(
+            Table(
+                entry["name"],
+                runs,
+                entry["calibration"],
+                entry["source"],
+                entry["settings"],
+                entry.get("base", ""),
+                tuple(entry["hold_out"]),
+                entry["fits"],
+                tuple(entry["bounds"]),
+            )
+        )
+    return tuple(found)
+
+
+def published() -> pd.DataFrame:
+    """Published numbers that follow from others in closed form, beside ours.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `table`, `question`, `published`, `ours`, `unit`, `error` and `tolerance` (relative), `verdict` ("holds"
+        or "fails"), `quantity`, `inputs`, `source`.
+    """
+    import pandas as pd
+
+    content = tomllib.loads((_FOLDER / "published.toml").read_text(encoding="utf-8"))
+    rows = []
+    for entry in content["entry"]:
+        ours = compute(entry)
+        tolerance = entry.get("tolerance", _TOLERANCE)
+        error = ours / entry["published"] - 1
+        rows.append(
+            {
+                "table": entry["table"],
+                "question": entry["question"],
+                "published": float(entry["published"]),
+                "ours": ours,
+                "unit": entry["unit"],
+                "error": error,
+                "tolerance": tolerance,
+                "verdict": "holds" if abs(error) <= tolerance else "fails",
+                "quantity": entry["quantity"],
+                "inputs": dict(entry["inputs"]),
+                "source": entry["source"],
+            }
+        )
+    return pd.DataFrame(rows)
