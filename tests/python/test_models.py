@@ -477,6 +477,22 @@ def test_layers_with_a_state(keys, states):
     assert model.cache_bytes(0) == 0
 
 
+def test_state_of_lightning_attention():
+    model = read(model_type="minimax", attn_type_list=[0, 1, 0, 1])
+    assert model.state_bytes == 2 * 2 * 8 * 8 * 8  # a matrix for each of eight heads
+    assert model.parts["state_mixer"] == 2 * (5 * 64 * 64 + 64)
+
+
+@pytest.mark.parametrize(
+    ("family", "norms"),
+    [("llama", 2), ("gemma2", 4), ("glm4", 4), ("cohere", 1), ("phi", 2), ("olmo", 0), ("starcoder2", 4)],
+)
+def test_norms(family, norms):
+    model = read(model_type=family, sliding_window=None)
+    after = {"phi": 2, "starcoder2": 2, "olmo": 0}.get(family, 1)  # vectors of one norm
+    assert model.parts.get("norms", 0) == (4 * norms + after) * 64
+
+
 def test_layers_of_linear_attention_count_from_one():
     linear = {"full_attn_layers": [4], "kda_layers": [1, 2, 3], "num_heads": 4, "head_dim": 8}
     linear["short_conv_kernel_size"] = 4
@@ -624,6 +640,13 @@ def test_quantization(table, bits, word):
     assert model.weight_format == word
     assert model.parameter_table()["bytes"]["dense_ffn"] == model.parts["dense_ffn"] * bits / 8
     assert any("quantization_config" in line for line in model.assumptions) == (bits == 16)
+
+
+def test_a_part_is_whole_only_if_most_of_its_layers_are():
+    table = {"quant_method": "fp8", "modules_to_not_convert": ["model.layers.0.self_attn", "model.layers.1.mlp.gate"]}
+    assert read(quantization_config=table).parameter_table()["bytes"]["attention"] == read().parts["attention"]
+    table["modules_to_not_convert"] += ["model.layers.3.self_attn"]
+    assert read(quantization_config=table).parameter_table()["bytes"]["attention"] == 2 * read().parts["attention"]
 
 
 def test_formats_of_the_caller_come_first():

@@ -363,7 +363,7 @@ class Keys:
         return value
 
     def _checked(self, key: str, value: Any, low: int, high: int) -> int:
-        if isinstance(value, bool) or not _is_finite(value) or value != int(value):
+        if not _is_finite(value) or value != int(value):
             raise PresetError(f"{self._path}{key}: expected a whole number, got {shown(value)}")
         if not low <= value <= high:
             raise PresetError(f"{self._path}{key}: expected {low:,} to {high:,}, got {shown(value)}")
