@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate import units
-from roofslate.catalogs import Fact, Preset, choices_of, unit_of
+from roofslate.catalogs import Fact, Preset
 from roofslate.configs import BITS, Cache, Shape, bits_in, read_shape
 from roofslate.errors import ValueRangeError, shown, unknown
+from roofslate.registry import lookup
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -101,7 +102,7 @@ class Model(Preset):
         shape = replace(shape, formats=formats, name=name or shape.name or shape.family or "config.json")
         said = source or f"{shape.name}, config.json"
         facts = {
-            quantity: Fact(value, unit_of(quantity), _written(value), said, date, read=True)
+            quantity: Fact(value, lookup(quantity).unit, _written(value), said, date, read=True)
             for quantity, value in _values(shape).items()
         }
         sums: dict[str, float | str] = {"family": shape.family or "unknown", **_sums(shape)}
@@ -253,13 +254,13 @@ _IDLE = ("input_table", "vision", "audio")
 
 def _checked(quantity: str, word: str) -> str:
     if word not in BITS:
-        raise unknown(quantity, word, choices_of(quantity))
+        raise unknown(quantity, word, lookup(quantity).choices)
     return word
 
 
 def _tokens(context_length: Any) -> npt.NDArray[np.float64]:
     if isinstance(context_length, str):
-        context_length = units.to_base(context_length, unit_of("context_length"))
+        context_length = units.to_base(context_length, lookup("context_length").unit)
     tokens = np.asarray(context_length, dtype=float)
     if not np.all(np.isfinite(tokens) & (tokens >= 0)):
         raise ValueRangeError(f"tokens must be finite and not negative, got {shown(context_length)}")
