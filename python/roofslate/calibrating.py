@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate.calibrations import Calibration, Constant, Fit, Values, error_measures
-from roofslate.catalogs import Preset
 from roofslate.errors import (
     AxisError,
     InputTypeError,
@@ -244,14 +243,16 @@ def _splits(hold_out: Any) -> list[tuple[str, ...]]:
 
 def _labels(table: pd.DataFrame, column: str) -> Any:
     """What each row has in a column, presets by their own names; nothing where it has none."""
+    import pandas as pd
+
     _check_column(table, column, "hold_out")
-    names = {}
-    for x in table[column].unique():
-        if column in PRESETS and isinstance(x, (str, Preset)):
-            names[x] = find_preset(column, x).name
-        else:
-            names[x] = "" if x is None or x != x else str(x)
-    return np.array([names[x] for x in table[column]], dtype=object)
+    try:
+        codes, words = pd.factorize(table[column])
+    except TypeError:
+        raise InputTypeError(f"{column}: expected texts or numbers, got a column of other objects") from None
+    presets = column in PRESETS
+    names = [find_preset(column, word).name if presets else str(word) for word in words]
+    return np.array([*names, ""], dtype=object)[codes]
 
 
 def _check_column(table: pd.DataFrame, column: Any, word: str) -> None:

@@ -171,12 +171,10 @@ def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any]) -> list[P
     if not isinstance(own, Mapping):
         raise InputTypeError(f"{column}: expected a dict of presets by name, got {shown(own)}")
     found: dict[Any, Preset] = {}
-    for name in table[column].unique():
+    for name in _distinct(table, column, "the name of a preset"):
         if isinstance(name, Preset):
             found[name] = name
             continue
-        if not isinstance(name, str):
-            raise InputTypeError(f"{column}: expected the name of a preset, got {shown(name)}")
         preset = own.get(name)
         catalog = PRESETS[column]
         bare = name.rpartition("/")[2]
@@ -192,6 +190,14 @@ def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any]) -> list[P
     return [found[name] for name in table[column]]
 
 
+def _distinct(table: pd.DataFrame, column: str, expected: str) -> list[Any]:
+    """The distinct values of a column of texts and presets, in their order."""
+    for x in table[column]:
+        if not isinstance(x, (str, Preset)):
+            raise InputTypeError(f"{column}: expected {expected}, got {shown(x)}")
+    return list(dict.fromkeys(table[column]))
+
+
 def _numbers(table: pd.DataFrame, column: str) -> Any:
     import pandas as pd
 
@@ -202,9 +208,7 @@ def _numbers(table: pd.DataFrame, column: str) -> Any:
 
 
 def _words(table: pd.DataFrame, column: str, known: Mapping[str, Any]) -> list[str]:
-    for word in table[column].unique():
-        if not isinstance(word, str):
-            raise InputTypeError(f"{column}: expected one of {', '.join(map(repr, known))}, got {shown(word)}")
+    for word in _distinct(table, column, f"one of {', '.join(map(repr, known))}"):
         if word not in known:
             raise unknown(column, word, known)
     return list(table[column])
