@@ -167,11 +167,11 @@ namespace roofslate::quantities
         const T inside = count(min(n, domain)), domains = ceil(n / domain);
         return 2.0 * ((1.0 - 1.0 / inside) / u + (1.0 - 1.0 / domains) / (inside * u_o));
     }
-    // Time per byte to send k copies of what n chips share out evenly to the chips of k experts, and the results back.
+    // Time per byte to send what n chips share out evenly to k experts and back: a copy to each of them, but only one to each other domain.
     template <class T> constexpr T exchange_time_per_byte(const T& k, const T& n, const T& domain, const T& u, const T& u_o)
     {
-        const T domains = ceil(n / domain);
-        return 2.0 * k / count(n) * max((1.0 - 1.0 / count(n)) / u, (1.0 - 1.0 / domains) / u_o);
+        const T domains = ceil(n / domain), leaving = (domains - 1.0) * (1.0 - pow(1.0 - 1.0 / domains, k));
+        return 2.0 / count(n) * max(k * (1.0 - 1.0 / count(n)) / u, leaving / u_o);
     }
     struct attention_collective_time
     {
