@@ -335,6 +335,25 @@ def test_an_anchor_needs_what_it_stands_on(calibrated, fitted):
         cal.anchored([1])
 
 
+def test_a_table_of_measured_runs_is_read_as_validate_reads_it():
+    from roofslate.measurements import shipped
+
+    rows = next(t for t in shipped() if t.name == "serving").runs.rows
+    own = rows[(rows["model"] == "Qwen3-32B") & (rows["hardware"] == "H100")].iloc[::9]
+    known = {name: x for name, x in rs.calibration().items() if name != "reference_kernel_time"}
+    terms = {"reference_kernel_time": ("1 us", "50 us")}
+    found = rs.calibrate(own, terms, measured="time_per_output_token_s", settings=known, anchor="token_time_factor")
+    predicted = rs.validate(own, calibration=found).rows["predicted_time_per_output_token_s"]
+    expected = error_measures(predicted.to_numpy(), own["time_per_output_token_s"].to_numpy())
+    assert found.errors.loc[("time_per_output_token", "nothing"), "mape"] == pytest.approx(expected["mape"])
+    anchored = rs.calibration().anchored(own.iloc[:2])
+    assert {"token_time_factor", "first_token_time_factor"} <= set(anchored)
+    shifted = rs.validate(own.iloc[:2], calibration=anchored)
+    plain = rs.validate(own.iloc[:2])
+    ratio = shifted.rows["predicted_time_per_output_token_s"] / plain.rows["predicted_time_per_output_token_s"]
+    np.testing.assert_allclose(ratio, anchored["token_time_factor"])
+
+
 # --------------------------------------------------------------------------------------------------------------- files
 
 
@@ -463,6 +482,7 @@ def mistaken(**changes):
         ({"terms": {"batch_size": (1, 2)}}, errors.InputTypeError, "also a column"),
         ({"output": "pass_tim"}, errors.UnknownName, "'pass_time'"),
         ({"measured": "second"}, errors.UnknownName, "'seconds'"),
+        ({"output": None}, errors.UnknownName, "time_per_output_token_s"),
         ({"hold_out": "modle"}, errors.UnknownName, "'model'"),
         ({"hold_out": 3}, errors.InputTypeError, "hold_out"),
         ({"start": {"overlap": 1}}, errors.UnknownName, "start"),
@@ -485,7 +505,7 @@ def mistaken(**changes):
             "all rows have the same model",
         ),
     ],
-    ids=range(28),
+    ids=range(29),
 )
 def test_mistakes(changes, error, said):
     with pytest.raises(error, match=said):
