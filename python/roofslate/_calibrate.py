@@ -31,8 +31,7 @@ def fitted(table: Table, date: str = "") -> Calibration:
     """
     found: Calibration | None = None
     runs = table.runs
-    rows = runs.inputs.assign(**{c: runs.rows[c] for c in (*table.hold_out, *table.fits) if c not in runs.inputs})
-    rows = rows[~runs.doubtful]
+    rows = runs.rows[~runs.doubtful]
     settings = dict(table.settings)
     if table.base:
         sought = {name for fit in table.fits.values() for name in fit["terms"]}
@@ -43,7 +42,6 @@ def fitted(table: Table, date: str = "") -> Calibration:
         part = calibrate(
             rows,
             terms,
-            output=runs.targets[column],
             measured=column,
             hold_out=table.hold_out,
             by=fit.get("by"),
@@ -51,7 +49,6 @@ def fitted(table: Table, date: str = "") -> Calibration:
             soft=fit.get("soft", 0.3),
             anchor=fit.get("anchor"),
             settings=settings,
-            ignore=set(table.fits),
             data=table.source,
             date=date,
             **known,
@@ -67,7 +64,7 @@ def main(names: Sequence[str]) -> None:
     folder = Path(__file__).with_name("data") / "calibrations"
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     for table in shipped():
-        if not names or table.name in names:
+        if table.fits and (not names or table.name in names):
             found = fitted(table, today)
             found.to_toml(folder / f"{table.calibration}.toml")
             calibration.cache_clear()

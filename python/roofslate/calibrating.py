@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate.calibrations import Calibration, Constant, Fit, Values, error_measures
-from roofslate.catalogs import Preset
 from roofslate.errors import (
     AxisError,
     InputTypeError,
@@ -32,6 +31,7 @@ from roofslate.fitting import (
     rounded,
 )
 from roofslate.inputs import PRESETS, find_preset, input_quantity, number, wanted_names
+from roofslate.measurements import TARGETS, read
 from roofslate.registry import entries, lookup
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def calibrate(
     table: pd.DataFrame,
     terms: Mapping[str, Term] | Sequence[str],
     *,
-    output: str,
     measured: str,
+    output: str | None = None,
     hold_out: Column | Sequence[Column] = (),
     start: Mapping[str, Any] | None = None,
     by: Mapping[str, str] | None = None,
@@ -72,14 +72,15 @@ def calibrate(
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns are inputs, presets, the measured column and those of `hold_out`.
+        Columns are inputs, presets, the measured column and those of `hold_out`. A table of measured runs has the
+        columns of `validate`, if `measured` is one of them.
     terms : mapping of str to tuple, or sequence of str
         Inputs to fit, with their plausible range: ``{"bandwidth_efficiency": (0.3, 1)}``, texts with units too. Names
         alone take the range of the quantity, which must be finite and positive.
-    output : str
-        Quantity that is compared.
     measured : str
-        Column of its measured values, in the output's base unit.
+        Column of measured values, in the output's base unit.
+    output : str, optional
+        Quantity that is compared; by default what `validate` predicts the measured column with.
     hold_out : str, or sequence of str or of sequences of str
         Columns by whose values the fit is cross-validated: all rows of a value are predicted by constants that were
         fitted without them. Several columns in one item stand for their combinations. Bands come of these predictions.
@@ -126,15 +127,21 @@ def calibrate(
 
     if not isinstance(table, pd.DataFrame):
         raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
-    (name,) = wanted_names([output])
+    if output is None and measured not in TARGETS:
+        raise unknown("measured column", measured, TARGETS)
+    (name,) = wanted_names([output or TARGETS[measured]])
     ranges = _ranges(terms, inputs)
     begin = _start(start or {}, ranges)
     splits = _splits(hold_out)
     kinds = list(dict.fromkeys(column for split in splits for column in split))
     apart_by = _by(by or {}, ranges)
-    labels = {column: _labels(table, column) for column in dict.fromkeys([*kinds, *apart_by.values()])}
+    told_apart = list(dict.fromkeys([*kinds, *apart_by.values()]))
+    ignored = {ignore} if isinstance(ignore, str) else set(ignore)
+    if measured in TARGETS:
+        table, inputs = _inputs_of_runs(table, measured, told_apart, ignored, settings or {}, inputs)
+    labels = {column: _labels(table, column) for column in told_apart}
     told = _measured(table, measured)
-    others = {measured, *([ignore] if isinstance(ignore, str) else ignore), *(k for k in labels if not _is_input(k))}
+    others = {measured, *ignored, *(k for k in labels if not _is_input(k))}
     if anchor is not None:
         input_quantity(anchor)
     if residual not in _RESIDUALS:
@@ -193,6 +200,21 @@ def calibrate(
 # --------------------------------------------------------------------------------------------------------- reading
 
 
+def _inputs_of_runs(
+    table: pd.DataFrame,
+    measured: str,
+    columns: Iterable[str],
+    ignore: set[str],
+    settings: Mapping[str, Any],
+    inputs: Mapping[str, Any],
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """A table of measured runs as inputs of the registry, with the columns that tell its rows apart."""
+    runs = read(table, ignore=ignore, fixed={**settings, **inputs})
+    beside = {column: table[column] for column in (*columns, measured) if column in table and column not in runs.inputs}
+    left = {name: x for name, x in inputs.items() if name not in PRESETS}
+    return runs.inputs.assign(**beside), left
+
+
 def _is_input(name: str) -> bool:
     """Whether a column could be an input."""
     return name in PRESETS or name in entries()
@@ -244,14 +266,16 @@ def _splits(hold_out: Any) -> list[tuple[str, ...]]:
 
 def _labels(table: pd.DataFrame, column: str) -> Any:
     """What each row has in a column, presets by their own names; nothing where it has none."""
+    import pandas as pd
+
     _check_column(table, column, "hold_out")
-    names = {}
-    for x in table[column].unique():
-        if column in PRESETS and isinstance(x, (str, Preset)):
-            names[x] = find_preset(column, x).name
-        else:
-            names[x] = "" if x is None or x != x else str(x)
-    return np.array([names[x] for x in table[column]], dtype=object)
+    try:
+        codes, words = pd.factorize(table[column])
+    except TypeError:
+        raise InputTypeError(f"{column}: expected texts or numbers, got a column of other objects") from None
+    presets = column in PRESETS
+    names = [find_preset(column, word).name if presets else str(word) for word in words]
+    return np.array([*names, ""], dtype=object)[codes]
 
 
 def _check_column(table: pd.DataFrame, column: Any, word: str) -> None:
@@ -336,19 +360,21 @@ def anchored(known: Calibration, rows: pd.DataFrame, ignore: Sequence[str], inpu
     if not fits:
         wanted = ", ".join(repr(fit.measured) for fit in known.fits.values())
         raise MissingInput(f"rows: an anchor needs a measured column, {wanted}")
+    kinds = [column for column in rows.columns if column in _kinds(known)]
     found = dict(known.fits)
     factors = []
-    apart = {*ignore, *(fit.measured for fit in fits.values()), *(c for c in rows.columns if c in _kinds(known))}
-    apart -= {name for name in apart if _is_input(name)} - {*ignore}
     for name, fit in fits.items():
         if fit.anchor is None:
             raise MissingInput(f"{name} was calibrated without an anchor: name the input that it is proportional to")
-        told = _measured(rows, fit.measured)
-        own = known.of_rows({c: _labels(rows, c) for c in _kinds(known) if c in rows.columns})
-        given = {**known, **inputs, fit.anchor: 1.0}
-        for column in own:
-            given.pop(column, None)
-        predicted = Predictor(rows.assign(**own), name, [], apart, given)(np.empty(0))
+        table, given = rows, dict(inputs)
+        if fit.measured in TARGETS:
+            table, given = _inputs_of_runs(rows, fit.measured, kinds, set(ignore), known.settings, inputs)
+        own = known.of_rows({column: _labels(table, column) for column in kinds})
+        apart = {*ignore, *(f.measured for f in fits.values()), *(k for k in kinds if not _is_input(k))}
+        same = {**known, **given, fit.anchor: 1.0}
+        same = {column: x for column, x in same.items() if column not in own and column not in table}
+        predicted = Predictor(table.assign(**own), name, [], apart, same)(np.empty(0))
+        told = _measured(table, fit.measured)
         usable = _usable(predicted, told)
         if not len(usable):
             raise ValueRangeError(f"rows: none has a positive {fit.measured}")

@@ -363,11 +363,11 @@ class Calibration(Mapping[str, "float | str"]):
     def band_of_rows(self, level: float, output: str, kinds: Mapping[str, Any]) -> tuple[Values, Values]:
         """The factors of `band` for each row, from what the rows have in each column."""
         fit = self.fit(output)
-        columns = [names for column, names in kinds.items() if column in fit.kinds]
-        keys = list(zip(*columns, strict=True))
         names = [column for column in kinds if column in fit.kinds]
+        rows = len(next(iter(kinds.values()), ()))
+        keys = list(zip(*(kinds[column] for column in names), strict=True)) or [()] * rows
         each = {key: fit.band(level, dict(zip(names, key, strict=True))) for key in set(keys)}
-        found = np.array([each[key] for key in keys]).reshape(len(keys), 2)
+        found = np.array([each[key] for key in keys]).reshape(rows, 2)
         return found[:, 0], found[:, 1]
 
     def of_rows(self, kinds: Mapping[str, Any]) -> dict[str, Values]:
@@ -459,7 +459,7 @@ class Calibration(Mapping[str, "float | str"]):
         Parameters
         ----------
         rows : pandas.DataFrame
-            Columns as for `calibrate`.
+            Columns as for `calibrate`, or those of `validate`.
         ignore : sequence of str
             Columns that are no inputs.
         **inputs

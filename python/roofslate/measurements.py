@@ -16,7 +16,7 @@ from roofslate.catalogs import Preset
 from roofslate.checklist import compute
 from roofslate.errors import InputTypeError, MissingInput, PresetError, UnknownName, shown, unknown
 from roofslate.evaluation import value
-from roofslate.inputs import PRESETS
+from roofslate.inputs import PRESETS, find_preset
 from roofslate.registry import entries
 
 if sys.version_info >= (3, 11):
@@ -144,39 +144,41 @@ def read(
             raise MissingInput(f"the table has no column {column!r}")
     targets = {column: output for column, output in TARGETS.items() if column in table.columns}
     inputs: dict[str, Any] = {
-        "model": _presets(table, "model", models or {}),
-        "hardware": _presets(table, "hardware", hardware or {}),
+        "model": _presets(table, "model", models or {}, fixed or {}),
+        "hardware": _presets(table, "hardware", hardware or {}, fixed or {}),
     }
     for column, name in _NUMBERS.items():
         if column in table.columns:
             inputs[name] = _numbers(table, column)
     if "mode" in table.columns:
         inputs["serving_mode"] = [_MODES[word] for word in _words(table, "mode", _MODES)]
-    formats = [_FORMATS[word] for word in _words(table, "weight_format", _FORMATS)]
+    written = table if "weight_format" in table else table.assign(weight_format=(fixed or {})["weight_format"])
+    formats = [_FORMATS[word] for word in _words(written, "weight_format", _FORMATS)]
     for k, name in enumerate(("weight_format", "compute_format", "weight_bytes")):
         inputs[name] = [each[k] for each in formats]
     for column in table.columns:
         if column in entries() and column not in inputs and column not in TARGETS and column not in ignored:
             inputs[column] = table[column].array
-    for name, values in _stored_formats(table, inputs).items():
+    for name, values in _stored_formats(written, inputs).items():
         if name not in inputs and name not in (fixed or {}):
             inputs[name] = values
     for column in targets:
         _numbers(table, column)
-    return Runs(table, pd.DataFrame(inputs, index=table.index), targets, dict(fixed or {}))
+    same = {name: x for name, x in (fixed or {}).items() if name not in PRESETS and name != "weight_format"}
+    return Runs(table, pd.DataFrame(inputs, index=table.index), targets, same)
 
 
-def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any]) -> list[Preset]:
+def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any], fixed: Mapping[str, Any]) -> list[Preset]:
     """The preset of each row, by its full name, without its organisation, or by the caller's own names."""
     if not isinstance(own, Mapping):
         raise InputTypeError(f"{column}: expected a dict of presets by name, got {shown(own)}")
+    if column not in table.columns:
+        return [find_preset(column, fixed[column])] * len(table)
     found: dict[Any, Preset] = {}
-    for name in table[column].unique():
+    for name in _distinct(table, column, "the name of a preset"):
         if isinstance(name, Preset):
             found[name] = name
             continue
-        if not isinstance(name, str):
-            raise InputTypeError(f"{column}: expected the name of a preset, got {shown(name)}")
         preset = own.get(name)
         catalog = PRESETS[column]
         bare = name.rpartition("/")[2]
@@ -192,6 +194,14 @@ def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any]) -> list[P
     return [found[name] for name in table[column]]
 
 
+def _distinct(table: pd.DataFrame, column: str, expected: str) -> list[Any]:
+    """The distinct values of a column of texts and presets, in their order."""
+    for x in table[column]:
+        if not isinstance(x, (str, Preset)):
+            raise InputTypeError(f"{column}: expected {expected}, got {shown(x)}")
+    return list(dict.fromkeys(table[column]))
+
+
 def _numbers(table: pd.DataFrame, column: str) -> Any:
     import pandas as pd
 
@@ -202,9 +212,7 @@ def _numbers(table: pd.DataFrame, column: str) -> Any:
 
 
 def _words(table: pd.DataFrame, column: str, known: Mapping[str, Any]) -> list[str]:
-    for word in table[column].unique():
-        if not isinstance(word, str):
-            raise InputTypeError(f"{column}: expected one of {', '.join(map(repr, known))}, got {shown(word)}")
+    for word in _distinct(table, column, f"one of {', '.join(map(repr, known))}"):
         if word not in known:
             raise unknown(column, word, known)
     return list(table[column])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +45,8 @@ class Validation:
     ----------
     rows : pandas.DataFrame
         The table as it was given, with columns ``predicted_<column>``, ``predicted_<column>_lower`` and ``..._upper``
-        for each measured one. Of the package's own tables: all of them, one below the other, with a column `table`.
+        for each measured one; the ends are NaN where the calibration has no band. Of the package's own tables: all of
+        them, one below the other, with a column `table`.
     summary : pandas.DataFrame
         Indexed by table, measured column, what the rows have in common and its value; columns as `error_measures` names
         them.
@@ -265,7 +265,6 @@ def validate(
         runs = measurements.read(
             table, models=models, hardware=hardware, ignore=ignore, fixed={**chosen.settings, **inputs}
         )
-        runs = dataclasses.replace(runs, targets={c: o for c, o in runs.targets.items() if o in chosen.fits})
         scored = (_Scored("", runs, chosen),)
         published = measurements.published().iloc[:0]
     parts, summaries = [], []
@@ -295,7 +294,8 @@ def _score(
     for column, output in runs.targets.items():
         assert found is not None
         predicted = found[output].to_numpy()
-        low, high = chosen.band_of_rows(level, output, kinds)
+        has_band = output in chosen.fits
+        low, high = chosen.band_of_rows(level, output, kinds) if has_band else (np.nan, np.nan)
         rows[f"predicted_{column}"] = predicted
         rows[f"predicted_{column}_lower"] = lower = predicted * low
         rows[f"predicted_{column}_upper"] = upper = predicted * high
@@ -309,7 +309,7 @@ def _score(
         groups[("doubtful label", "")] = counted & runs.doubtful
         for key, own in groups.items():
             if own.any() or key[0] == "all":
-                measures = error_measures(predicted[own], told[own], inside[own])
+                measures = error_measures(predicted[own], told[own], inside[own] if has_band else None)
                 errors.append(((scored.name, column, *key), measures))
     return rows, errors
 
