@@ -110,7 +110,7 @@ def sample(
     (columns,) = draws.values(threads, progress)
     import xarray as xr
 
-    drawn = {name: xr.DataArray(values, dims=SAMPLE) for name, values in columns.items()}
+    drawn: dict[str, Any] = {name: xr.DataArray(values, dims=SAMPLE) for name, values in columns.items()}
     found = evaluate(outputs, threads=threads, progress=progress, units=units, **others, **drawn)
     coords = {}
     for name, array in drawn.items():
