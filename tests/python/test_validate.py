@@ -269,6 +269,13 @@ def test_a_broken_bound_is_seen(monkeypatch):
     assert "broken" in done.output
 
 
+def test_published_numbers_have_to_be_met(monkeypatch):
+    monkeypatch.setattr(measurements, "compute", lambda entry: 1.01 * entry["published"])
+    found = measurements.published()
+    assert ((found["verdict"] == "fails") == (found["tolerance"] < 0.01)).all()
+    assert set(found["verdict"]) == {"holds", "fails"}
+
+
 def test_a_number_that_is_not_met_is_seen(monkeypatch):
     worse = measurements.published()
     worse.loc[3, ["ours", "verdict"]] = [1.0, "fails"]
