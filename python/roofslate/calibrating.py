@@ -124,8 +124,8 @@ def calibrate(
     >>> machine = dict(model="Llama-3.1-8B", hardware="H100", chips=1, weight_bytes=2, kv_bytes_per_token="128 kB")
     >>> terms = {"bandwidth_efficiency": (0.2, 1)}
     >>> fitted = rs.calibrate(runs, terms, output="pass_time", measured="seconds", context_length="1k", **machine)
-    >>> round(fitted["bandwidth_efficiency"], 2)
-    0.5
+    >>> round(fitted["bandwidth_efficiency"], 1)
+    0.4
     """
     import pandas as pd
 
