@@ -48,6 +48,7 @@ def fitted(table: Table, date: str = "") -> Calibration:
             residual=fit.get("residual", "logarithm"),
             soft=fit.get("soft", 0.3),
             anchor=fit.get("anchor"),
+            stack=table.stack,
             settings=settings,
             data=table.source,
             date=date,

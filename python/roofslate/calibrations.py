@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import math
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,25 +19,24 @@ from roofslate import units
 from roofslate.errors import (
     InputTypeError,
     MissingInput,
-    PresetError,
-    RoofslateError,
     ValueRangeError,
     shown,
     unknown,
 )
-from roofslate.inputs import PRESETS, input_quantity, number
-from roofslate.registry import entries, lookup
+from roofslate.inputs import PRESETS
+from roofslate.registry import lookup
 
 if sys.version_info >= (3, 11):
-    import tomllib
+    pass
 else:
-    import tomli as tomllib
+    pass
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
     "ERRORS",
+    "KNOWN",
     "PERCENTILES",
     "Bands",
     "Calibration",
@@ -54,8 +52,7 @@ Flags = npt.NDArray[np.bool_]
 
 PERCENTILES = np.linspace(0.0, 1.0, 81)  # at which the spread of residuals is kept
 ERRORS = ("rows", "mape", "median", "rms_log", "bias", "within_2x", "coverage")
-_MOST_BYTES = 4 << 20
-_KNOWN = "measured"  # the spread of rows whose kinds were all measured, each in other combinations
+KNOWN = "measured"  # the spread of rows whose kinds were all measured, each in other combinations
 
 
 def error_measures(
@@ -178,7 +175,7 @@ class Fit:
     def band(self, level: float, kinds: Mapping[str, str | None]) -> tuple[float, float]:
         """Factors from a prediction to the ends of its band; what is not told counts as never measured."""
         ends = ((1 - level) / 2, (1 + level) / 2)
-        low, high = np.interp(ends, PERCENTILES, self.spread[_KNOWN])
+        low, high = np.interp(ends, PERCENTILES, self.spread[KNOWN])
         for column, measured in self.kinds.items():
             if kinds.get(column) not in measured:
                 wide = np.interp(ends, PERCENTILES, self.spread[column])
@@ -505,28 +502,9 @@ class Calibration(Mapping[str, "float | str"]):
         ----------
         path : path-like
         """
-        lines = [f"data = {_written(self.data)}", f"date = {_written(self.date)}", "", "[settings]"]
-        lines += [f"{name} = {_written(x)}" for name, x in self.settings.items()]
-        for c in self.constants:
-            q = lookup(c.name)
-            lines += ["", f"# {q.brief}", f"[constant.{c.name}]", f"value = {_written(c.value)}", f'unit = "{q.unit}"']
-            lines += [f"{key} = {_written(getattr(c, key))}" for key in ("low", "high", "deviation", "output", "by")]
-            if c.values:
-                lines += [
-                    f"[constant.{c.name}.values]",
-                    *(f"{_written(k)} = {_written(x)}" for k, x in c.values.items()),
-                ]
-        for fit in self.fits.values():
-            here = f"output.{fit.output}"
-            lines += ["", f"[{here}]"]
-            lines += [f"{f.name} = {_written(getattr(fit, f.name))}" for f in _plain_fields(fit)]
-            for name in ("kinds", "spread"):
-                lines += ["", f"[{here}.{name}]"]
-                lines += [f"{_written(key)} = {_written(x)}" for key, x in getattr(fit, name).items()]
-            for out, row in fit.errors.items():
-                lines += ["", f"[{here}.errors.{_written(out)}]"]
-                lines += [f"{key} = {_written(x)}" for key, x in row.items()]
-        Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        from roofslate.calibration_files import written
+
+        Path(path).write_text(written(self), encoding="utf-8")
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Calibration:
@@ -545,156 +523,15 @@ class Calibration(Mapping[str, "float | str"]):
         PresetError
             Where something in the file is not as it should be; the message names the file and the key.
         """
-        path = Path(path)
-        try:
-            if path.stat().st_size > _MOST_BYTES:
-                raise PresetError(f"{path.name}: larger than {_MOST_BYTES >> 20} MiB, which no calibration is")
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise PresetError(f"{path.name}: {error}") from None
-        try:
-            return _read(content)
-        except PresetError as error:
-            raise PresetError(f"{path.name}: {error}") from None
+        from roofslate.calibration_files import read
+
+        return read(Path(path))
 
 
 def _errors_text(row: Mapping[str, float]) -> str:
     held = row["coverage"]
     inside = "" if math.isnan(held) else f", the 80 % band holds {100 * held:.0f} %"
     return f"{100 * row['mape']:.1f} % / {100 * row['median']:.1f} % of {row['rows']:,.0f} rows{inside}"
-
-
-def _plain_fields(fit: Fit) -> list[dataclasses.Field[Any]]:
-    return [
-        f
-        for f in dataclasses.fields(fit)
-        if not isinstance(x := getattr(fit, f.name), Mapping) and x is not None and f.name != "output"
-    ]
-
-
-def _written(x: Any) -> str:
-    """A value as TOML has it."""
-    if isinstance(x, str):
-        escaped = re.sub(r'[\x00-\x1f\x7f"\\]', lambda match: f"\\u{ord(match[0]):04x}", x)
-        return f'"{escaped}"'
-    if isinstance(x, (tuple, list)):
-        return f"[{', '.join(map(_written, x))}]"
-    return repr(float(x))
-
-
-# --------------------------------------------------------------------------------------------------------- reading
-
-
-def _read(content: Mapping[str, Any]) -> Calibration:
-    constants = tuple(_constant(name, table) for name, table in _tables(content, "constant").items())
-    fits = {name: _fit(name, table) for name, table in _tables(content, "output").items()}
-    named = {constant.name for constant in constants}
-    for name, fit in fits.items():
-        for wanted in fit.constants:
-            if wanted.partition("[")[0] not in named:
-                raise PresetError(f"output.{name}.constants: there is no constant {wanted!r}")
-    texts = [_text(content, key, key) for key in ("data", "date")]
-    return Calibration(constants, fits, _settings(content.get("settings")), *texts)
-
-
-def _settings(table: Any) -> dict[str, float | str]:
-    if not isinstance(table, dict):
-        raise PresetError("settings: expected a table of inputs")
-    try:
-        for name, x in table.items():
-            number(x, input_quantity(name))
-    except RoofslateError as error:
-        raise PresetError(f"settings: {error}") from None
-    return dict(table)
-
-
-def _tables(content: Mapping[str, Any], key: str) -> Mapping[str, Mapping[str, Any]]:
-    found = content.get(key)
-    if not isinstance(found, dict) or not found or not all(isinstance(table, dict) for table in found.values()):
-        raise PresetError(f"{key}: expected a table for each {key}")
-    for name in found:
-        if name not in entries():
-            raise PresetError(f"{key}.{name}: {unknown('quantity', name, entries())}")
-    return found
-
-
-def _text(table: Mapping[str, Any], key: str, here: str) -> str:
-    if not isinstance(table.get(key), str):
-        raise PresetError(f"{here}: expected a text, got {shown(table.get(key))}")
-    return str(table[key])
-
-
-def _number(table: Mapping[str, Any], key: str, here: str, low: float = 0.0) -> float:
-    x = table.get(key)
-    if isinstance(x, bool) or not isinstance(x, (int, float)) or not low <= x < math.inf:
-        raise PresetError(f"{here}.{key}: expected a number from {low:g} on, got {shown(x)}")
-    return float(x)
-
-
-def _numbers(x: Any, here: str, length: int) -> tuple[float, ...]:
-    whole = isinstance(x, list) and len(x) == length
-    if not whole or not all(type(y) in (int, float) and math.isfinite(y) for y in x):
-        raise PresetError(f"{here}: expected a list of {length} numbers")
-    return tuple(map(float, x))
-
-
-def _texts(x: Any, here: str) -> tuple[str, ...]:
-    if not isinstance(x, list) or not all(isinstance(y, str) for y in x):
-        raise PresetError(f"{here}: expected a list of texts")
-    return tuple(x)
-
-
-def _constant(name: str, table: Mapping[str, Any]) -> Constant:
-    here, q = f"constant.{name}", lookup(name)
-    if _text(table, "unit", f"{here}.unit") != q.unit:
-        raise PresetError(f"{here}.unit: {name} is in {q.unit}, got {shown(table['unit'])}")
-    value, low, high, deviation = (_number(table, key, here) for key in ("value", "low", "high", "deviation"))
-    if not (q.low <= value <= q.high):
-        raise PresetError(f"{here}.value: {name} must be {q.range_text}, got {value!r}")
-    values = table.get("values", {})
-    if not isinstance(values, dict):
-        raise PresetError(f"{here}.values: expected a table")
-    each = {key: _number(values, key, f"{here}.values") for key in values}
-    output, by = (_text(table, key, f"{here}.{key}") for key in ("output", "by"))
-    return Constant(name, value, low, high, deviation, output, by, each)
-
-
-def _fit(name: str, table: Mapping[str, Any]) -> Fit:
-    here = f"output.{name}"
-    constants = _texts(table.get("constants"), f"{here}.constants")
-    covariance = table.get("covariance")
-    if not isinstance(covariance, list) or len(covariance) != len(constants):
-        raise PresetError(f"{here}.covariance: expected {len(constants)} rows")
-    parts: dict[str, Mapping[str, Any]] = {}
-    for part in ("kinds", "spread", "errors"):
-        parts[part] = table.get(part, {})
-        if not isinstance(parts[part], dict):
-            raise PresetError(f"{here}.{part}: expected a table")
-    kinds = {column: _texts(x, f"{here}.kinds.{column}") for column, x in parts["kinds"].items()}
-    spread = {
-        key: _numbers(parts["spread"].get(key), f"{here}.spread.{key}", len(PERCENTILES)) for key in (_KNOWN, *kinds)
-    }
-    errors = {}
-    for out, row in parts["errors"].items():
-        if (
-            not isinstance(row, dict)
-            or set(row) != set(ERRORS)
-            or not all(type(x) in (int, float) for x in row.values())
-        ):
-            raise PresetError(f"{here}.errors.{out}: expected the numbers {', '.join(ERRORS)}")
-        errors[out] = {key: float(row[key]) for key in ERRORS}
-    return Fit(
-        name,
-        _text(table, "measured", f"{here}.measured"),
-        constants,
-        tuple(_numbers(row, f"{here}.covariance", len(constants)) for row in covariance),
-        errors,
-        spread,
-        kinds,
-        _number(table, "between", here),
-        _number(table, "within", here),
-        _text(table, "anchor", f"{here}.anchor") if "anchor" in table else None,
-    )
 
 
 @functools.cache

@@ -88,6 +88,7 @@ def main(context: click.Context) -> None:
     roofslate lecture                    the lecture as a report: charts, answers, inconsistencies
     roofslate quantities memory          what can be asked for and given
     roofslate presets                    models, hardware and prices known by name
+    roofslate validate                   predictions against measured runs
     roofslate explain pass_time model=DeepSeek-V3 hardware="GB200 NVL72" batch_size=256 context_length=8k
     roofslate evaluate pass_time model=DeepSeek-V3 hardware="GB200 NVL72" batch_size=1:4096:13:log context_length=8k
 

@@ -268,6 +268,8 @@ class Table:
         The calibration whose constants are taken where none is fitted; empty for none.
     hold_out : tuple of str
         What the fit leaves out in turn.
+    stack : tuple of str
+        In what the rows of one stack are alike.
     fits : dict of dict
         By measured column: `terms` with their ranges, and the input that is its `anchor`.
     bounds : tuple of dict
@@ -281,6 +283,7 @@ class Table:
     settings: Mapping[str, Any]
     base: str
     hold_out: tuple[str, ...]
+    stack: tuple[str, ...]
     fits: Mapping[str, Mapping[str, Any]]
     bounds: tuple[Mapping[str, Any], ...]
 
@@ -308,6 +311,7 @@ def shipped() -> tuple[Table, ...]:
                 entry["settings"],
                 entry.get("base", ""),
                 tuple(entry["hold_out"]),
+                tuple(entry.get("stack", ())),
                 entry["fits"],
                 tuple(entry["bounds"]),
             )

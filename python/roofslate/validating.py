@@ -274,7 +274,7 @@ def validate(
         summaries += errors
     rows = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
     index = pd.MultiIndex.from_tuples([key for key, _ in summaries], names=["table", "measured", "by", "value"])
-    summary = pd.DataFrame([row for _, row in summaries], index=index, columns=list(ERRORS))
+    summary = pd.DataFrame([row for _, row in summaries], index=index, columns=list(ERRORS)).sort_index()
     bounds = _bounds(tables, scored if tables else (), summary)
     return Validation(rows, summary, published, bounds, scored)
 

@@ -25,6 +25,7 @@ UNITS = {
     **dict.fromkeys(["kv_compression", "kept_token_share", "kept_head_share", "stored_layer_share"], "1"),
     **dict.fromkeys(["attention_window", "selected_tokens"], "token/sequence"),
     "index_bytes_per_token": "byte/token",
+    "fixed_cache_bytes": "byte/sequence",
     **dict.fromkeys(["dispatch_bytes_per_element", "combine_bytes_per_element"], "byte/token"),
     "expert_parallel": "chip",
     "link_bandwidth_ratio": "1",

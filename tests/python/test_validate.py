@@ -238,6 +238,24 @@ def test_the_floor_lies_below_what_was_measured():
     assert below.mean() >= 0.99
 
 
+def test_one_anchor_a_stack_brings_the_others_nearer():
+    """The first row of each stack shifts the rest of it."""
+    (serving,) = [t for t in measurements.shipped() if t.name == "serving"]
+    fit = rs.calibration().fits["time_per_output_token"]
+    rows = rs.validate(serving.runs.rows).rows
+    stacks = rows.groupby(list(serving.stack), dropna=False).ngroup()
+    misses = np.log(rows["time_per_output_token_s"] / rows["predicted_time_per_output_token_s"])
+    first = ~stacks.duplicated()
+    share = fit.between**2 / (fit.between**2 + fit.within**2)
+    left = (misses - share * stacks.map(misses[first].set_axis(stacks[first])))[~first]
+    errors_left = np.abs(np.expm1(-left))
+    assert errors_left.mean() <= 0.13
+    assert errors_left.median() <= 0.09
+    own = rows[stacks == stacks.iloc[0]]
+    anchored = rs.calibration().anchored(own[serving.runs.rows.columns].iloc[:1])
+    assert anchored["token_time_factor"] == pytest.approx(math.exp(share * misses[own.index[0]]))
+
+
 def test_a_broken_bound_is_seen(monkeypatch):
     tables = measurements.shipped()
     promise = {"measured": "request_time_s", "left_out": "nothing", "measure": "rms_log", "at_most": 0.01}
@@ -249,6 +267,13 @@ def test_a_broken_bound_is_seen(monkeypatch):
     done = CliRunner().invoke(main, ["validate"])
     assert done.exit_code == 1
     assert "broken" in done.output
+
+
+def test_published_numbers_have_to_be_met(monkeypatch):
+    monkeypatch.setattr(measurements, "compute", lambda entry: 1.01 * entry["published"])
+    found = measurements.published()
+    assert ((found["verdict"] == "fails") == (found["tolerance"] < 0.01)).all()
+    assert set(found["verdict"]) == {"holds", "fails"}
 
 
 def test_a_number_that_is_not_met_is_seen(monkeypatch):
