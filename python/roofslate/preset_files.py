@@ -99,7 +99,7 @@ def _text(path: Path) -> str:
             raw = file.read(_LARGEST + 1)
         if len(raw) > _LARGEST:
             raise PresetError(f"{path}: a preset file has at most {_LARGEST:,} bytes, this one has more")
-        return raw.decode("utf-8").replace("\r\n", "\n")
+        return raw.decode("utf-8")
     except (OSError, ValueError) as error:
         raise (
             error
@@ -125,7 +125,7 @@ def _content(path: Path, text: str) -> dict[str, Any]:
         raise PresetError(f"{path}: lists or tables are nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         told = re.fullmatch(r"(.*) \(at line (\d+), (column \d+)\)", str(error), re.DOTALL)
-        line, message = (told[2], f"{told[1]:.200} ({told[3]})") if told else (text.count("\n") + 1, f"{error!s:.200}")
+        line, message = (told[2], f"{told[1]:.200} ({told[3]})") if told else (text.count("\n") + 1, str(error))
         raise PresetError(f"{path}, line {line}: {message}") from None
 
 

@@ -270,6 +270,15 @@ def test_a_chip_with_faster_memory() -> None:
     assert float(found[0] / found[1]) == pytest.approx(10 / 7.7, rel=1e-15)  # two roundings
 
 
+def test_what_is_being_read_does_not_change() -> None:
+    """Another thread that goes over a catalog sees it as it was."""
+    shelf = catalogs._library.shelf("hardware")
+    before = dict(shelf.presets)
+    rs.hardware.define("B200 fast", base="B200", hbm_bandwidth="10 TB/s")
+    assert shelf.presets == before
+    assert len(rs.hardware) == len(before) + 1
+
+
 NUMBERS = ("peak_flops_bf16", "hbm_bandwidth", "hbm_capacity", "chip_power", "scale_up_bandwidth", "chips")
 
 
@@ -342,6 +351,7 @@ HOSTILE = {
     "single quotes": ("'" * 3_000_000, "line 1: "),
     "dots": (". " * 100_000, "a key of more than 8 parts"),
     "long name": ('[hardware."' + "x" * 1_000_000 + '"]\na=1', "(1000002 characters)"),
+    "long name twice": (2 * ('[hardware."' + "x" * 100_000 + '"]\n'), "line 2: Cannot declare ('hardware', 'xxx"),
     "base of itself": (
         HEAD.replace("]\n", "]\nbase='x'\n", 1) + "[hardware.x.values]\nchips=8",
         "the base 'x' of 'x' is",
