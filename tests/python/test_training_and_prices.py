@@ -238,7 +238,7 @@ def test_replicas_for_prefill() -> None:
 
 
 def test_tiers_as_a_table() -> None:
-    tiers = rs.storage.to_frame()
+    tiers = rs.storage.to_frame().drop(columns="tier_rent").dropna()  # devices, not links and services
     table = rs.frame(
         tiers,
         ["tier_drain_time", "tier_cost", "tier_hold_cost", "tier_retrieve_cost"],
