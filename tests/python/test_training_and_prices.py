@@ -238,7 +238,7 @@ def test_replicas_for_prefill() -> None:
 
 
 def test_tiers_as_a_table() -> None:
-    tiers = rs.storage.to_frame()
+    tiers = rs.storage.to_frame()[["tier_capacity", "tier_bandwidth", "tier_price"]].dropna()  # no links, no services
     table = rs.frame(
         tiers,
         ["tier_drain_time", "tier_cost", "tier_hold_cost", "tier_retrieve_cost"],
