@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import sys
 from collections.abc import Sequence
@@ -50,14 +51,12 @@ def fitted(table: Table, date: str = "") -> Calibration:
             anchor=fit.get("anchor"),
             stack=table.stack,
             settings=settings,
-            data=table.source,
-            date=date,
             **known,
         )
         found = found | part if found else part
     if found is None:
         raise ValueError(f"{table.name}: nothing is fitted")
-    return found
+    return dataclasses.replace(found, data=table.source, date=date)
 
 
 def main(names: Sequence[str]) -> None:

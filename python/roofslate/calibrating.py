@@ -47,6 +47,7 @@ Column = str | Sequence[str]
 
 def calibrate(
     table: pd.DataFrame,
+    /,
     terms: Mapping[str, Term] | Sequence[str],
     *,
     measured: str,
@@ -60,8 +61,6 @@ def calibrate(
     stack: Sequence[str] = (),
     settings: Mapping[str, Any] | None = None,
     ignore: Iterable[str] = (),
-    data: str = "",
-    date: str = "",
     **inputs: Any,
 ) -> Calibration:
     """Fit constants so that an output meets what was measured.
@@ -103,8 +102,6 @@ def calibrate(
         Inputs that are the same for all rows and belong to the calibration: it passes them on with the constants.
     ignore : iterable of str
         Columns that are no inputs.
-    data, date : str
-        What the measurements are and when they were fitted, for a reader.
     **inputs
         Inputs that are the same for all rows; another calibration too, ``**calibration``.
 
@@ -199,7 +196,7 @@ def calibrate(
         anchor,
     )
     constants = [_constant(slot, ranges[slot.name], fitted, covariance, apart_by, name) for slot in slots]
-    return Calibration(tuple(constants), {name: fit}, fixed, data, date)
+    return Calibration(tuple(constants), {name: fit}, fixed)
 
 
 # --------------------------------------------------------------------------------------------------------- reading

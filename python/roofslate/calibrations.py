@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import math
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +24,6 @@ from roofslate.errors import (
 )
 from roofslate.inputs import PRESETS
 from roofslate.registry import lookup
-
-if sys.version_info >= (3, 11):
-    pass
-else:
-    pass
 
 if TYPE_CHECKING:
     import pandas as pd

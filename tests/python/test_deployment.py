@@ -13,12 +13,14 @@ import roofslate as rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-# No collective takes time where links have no end; a latent vector is cached once, as on the board.
+# No collective takes time where links have no end; a cache grows with its context alone and a latent vector is cached
+# once, as on the board.
 IDEAL = {
     "scale_up_bandwidth": math.inf,
     "scale_out_bandwidth": math.inf,
     "serving_mode": "disaggregated",
     "cache_copies": 1,
+    "fixed_cache_bytes": 0,
 }
 MACHINES = ("A100", "H100", "H200", "B200", "GB200 NVL72")
 MODELS = ("DeepSeek-V3", "Llama-3.1-70B", "Qwen3-32B", "gpt-oss-120b", "Mixtral-8x7B")
