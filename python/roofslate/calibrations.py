@@ -24,6 +24,7 @@ from roofslate.errors import (
 )
 from roofslate.inputs import PRESETS
 from roofslate.registry import lookup
+from roofslate.typesetting import columns, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -468,8 +469,7 @@ class Calibration(Mapping[str, "float | str"]):
     def __str__(self) -> str:
         lines = [f"Calibration of {', '.join(self.fits)}", *([f"  {self.data}"] if self.data else [])]
         rows = [(c.name, c.text, c.remark or lookup(c.name).brief) for c in self.constants]
-        widths = [max((len(row[k]) for row in rows), default=0) for k in (0, 1)]
-        lines += [f"  {name:<{widths[0]}}  {text:<{widths[1]}}  {why}".rstrip() for name, text, why in rows]
+        lines += columns(rows)
         lines += [f"  {name} = {x!r}" for name, x in self.settings.items()]
         for output, fit in self.fits.items():
             lines.append(f"  {output}: mean / median error")
@@ -479,8 +479,6 @@ class Calibration(Mapping[str, "float | str"]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from roofslate.typesetting import html_table
-
         constants = [(c.name, c.text, lookup(c.name).brief, c.remark) for c in self.constants]
         errors = [(o, out, _errors_text(row)) for o, fit in self.fits.items() for out, row in fit.errors.items()]
         return html_table(self.data or "constants", ("constant", "value", "meaning", ""), constants) + html_table(

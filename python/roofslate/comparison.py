@@ -20,6 +20,7 @@ from roofslate.errors import AxisError, InputTypeError, RoofslateError, ValueRan
 from roofslate.evaluation import value
 from roofslate.inputs import PRESETS, read_grid, wanted_names
 from roofslate.registry import Quantity, ancestors, lookup
+from roofslate.typesetting import columns, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,19 +126,12 @@ class Comparison:
         place = np.rint((at - at.min()) * (_BAR / (np.ptp(at) or 1.0))).astype(int).tolist()
         ends = [sorted(pair) for pair in itertools.pairwise(place)]
         bars = ["", *(" " * low + "█" * (high - low) for low, high in ends), ""]
-        lines = self._lines()
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        text = [
-            f"  {name:<{widths[0]}}  {change:<{widths[1]}}  {factor:<{widths[2]}}  {reached:<{widths[3]}}  {bar}"
-            for (name, change, factor, reached), bar in zip(lines, bars, strict=True)
-        ]
-        return "\n".join([f"{self.quantity.name}: {self.quantity.brief}", *map(str.rstrip, text)])
+        text = columns((*line, bar) for line, bar in zip(self._lines(), bars, strict=True))
+        return "\n".join([f"{self.quantity.name}: {self.quantity.brief}", *text])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from roofslate.typesetting import html_table
-
         caption = f"{self.quantity.name}: {self.quantity.brief}"
         return html_table(caption, ("input", "change", "factor", self.quantity.name), self._lines())
 

@@ -8,7 +8,7 @@ import html
 import io
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ __all__ = [
     "LITERAL",
     "Picture",
     "breakable",
+    "columns",
     "embedded",
     "formula",
     "html_table",
@@ -138,6 +139,13 @@ def embedded(svg: bytes) -> str:
 
 
 # -------------------------------------------------------------------------------------------------------------- tables
+
+
+def columns(lines: Iterable[Sequence[str]]) -> list[str]:
+    """Lines of words in columns."""
+    lines = list(lines)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  " + "  ".join(f"{w:<{k}}" for w, k in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
 def html_table(caption: str | Markup, head: Iterable[str], rows: Iterable[Iterable[str | Markup]]) -> str:

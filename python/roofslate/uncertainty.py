@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from roofslate.evaluation import evaluate
 from roofslate.inputs import PRESETS, Grid, Values, check_effect, input_quantity, number, read_grid, wanted_names
 from roofslate.registry import Quantity, lookup
 from roofslate.sampling import SAMPLE, read_draws, whole
+from roofslate.typesetting import columns, html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +28,35 @@ _DEVIATIONS = 1.96  # standard deviations that 95 % of a normal distribution rea
 _RESAMPLES = 199
 
 
+class _ByInput(ABC):
+    """What is told of a quantity, a line for each input: as text and in Jupyter."""
+
+    quantity: Quantity
+    _head: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def _told(self) -> str:
+        """What the lines tell, or what they start from."""
+
+    @abstractmethod
+    def _lines(self) -> list[tuple[str, ...]]:
+        """Words of each line."""
+
+    @property
+    def _caption(self) -> str:
+        return f"{self.quantity.name}: {self.quantity.brief}, {self._told()}"
+
+    def __str__(self) -> str:
+        return "\n".join([self._caption, *columns([self._head, *self._lines()])])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(self._caption, self._head, self._lines())
+
+
 @dataclass(frozen=True, repr=False)
-class Tornado:
+class Tornado(_ByInput):
     """An output as one input at a time goes through its range.
 
     `plot` draws it, `str()` and Jupyter show it as a table.
@@ -47,6 +76,10 @@ class Tornado:
     quantity: Quantity
     base: float
     table: pd.DataFrame
+    _head = ("input", "low", "high", "at low", "at high", "swing")
+
+    def _told(self) -> str:
+        return units.format(self.base, self.quantity.unit)
 
     def _lines(self) -> list[tuple[str, ...]]:
         lines = []
@@ -55,19 +88,6 @@ class Tornado:
             outputs = [units.format(row[at], self.quantity.unit) for at in ("at_low", "at_high")]
             lines.append((str(name), *ends, *outputs, f"{row['swing']:.4g}"))
         return lines
-
-    def __str__(self) -> str:
-        lines = [("input", "low", "high", "at low", "at high", "swing"), *self._lines()]
-        base = units.format(self.base, self.quantity.unit)
-        return "\n".join([f"{self.quantity.name}: {self.quantity.brief}, {base}", *_columns(lines)])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from roofslate.typesetting import html_table
-
-        caption = f"{self.quantity.name}: {self.quantity.brief}, {units.format(self.base, self.quantity.unit)}"
-        return html_table(caption, ("input", "low", "high", "at low", "at high", "swing"), self._lines())
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw a bar for each input, the widest on top.
@@ -213,7 +233,7 @@ def _base(q: Quantity, ends: tuple[float, float], stated: Mapping[str, Any], fix
 
 
 @dataclass(frozen=True, repr=False)
-class VarianceShares:
+class VarianceShares(_ByInput):
     """Sobol's indices: the shares of an output's variance that its inputs account for.
 
     `plot` draws them, `str()` and Jupyter show them as a table.
@@ -234,6 +254,10 @@ class VarianceShares:
     mean: float
     variance: float
     table: pd.DataFrame
+    _head = ("input", "first order", "total")
+
+    def _told(self) -> str:
+        return "shares of its variance"
 
     def _lines(self) -> list[tuple[str, ...]]:
         return [
@@ -243,18 +267,6 @@ class VarianceShares:
             )
             for name, row in self.table.iterrows()
         ]
-
-    def __str__(self) -> str:
-        lines = [("input", "first order", "total"), *self._lines()]
-        return "\n".join([f"{self.quantity.name}: {self.quantity.brief}, shares of its variance", *_columns(lines)])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from roofslate.typesetting import html_table
-
-        caption = f"{self.quantity.name}: {self.quantity.brief}, shares of its variance"
-        return html_table(caption, ("input", "first order", "total"), self._lines())
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw two bars for each input, alone and in total, with their intervals of confidence.
@@ -399,9 +411,3 @@ def _shares(a: Values, b: Values, mixed: Sequence[Values], seed: int) -> tuple[V
     spread = _DEVIATIONS * np.std(again, axis=0, ddof=1)
     first, total = np.split(of_means(terms.mean(axis=0)), 2)
     return first, total, spread.reshape(2, -1)
-
-
-def _columns(lines: Sequence[tuple[str, ...]]) -> list[str]:
-    """Lines of words in columns."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["  " + "  ".join(f"{w:<{k}}" for w, k in zip(line, widths, strict=True)).rstrip() for line in lines]
