@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roofslate.calibrations import Bands, calibration, check_level
+from roofslate.calibrations import Bands, Calibration, calibration, check_level
 from roofslate.errors import MissingInput, UnknownName
 from roofslate.inputs import PRESETS, Grid
 
@@ -22,8 +22,8 @@ def asked(bands: Any, wanted: Sequence[str], given: Collection[str]) -> Bands | 
 
     Parameters
     ----------
-    bands : float, Bands or None
-        A level means that of the package's own calibration.
+    bands : float, Bands, Calibration or None
+        A level means that of the package's own calibration; a calibration, its band of 80 %.
     wanted : sequence of str
     given : collection of str
         Names of the inputs.
@@ -41,6 +41,8 @@ def asked(bands: Any, wanted: Sequence[str], given: Collection[str]) -> Bands | 
     """
     if bands is None:
         return None
+    if isinstance(bands, Calibration):
+        bands = bands.bands()
     found = bands if isinstance(bands, Bands) else Bands(calibration(), check_level(bands))
     fits = found.calibration.fits
     outputs = banded(found, wanted)

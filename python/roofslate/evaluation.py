@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from roofslate.calibrations import Bands
+    from roofslate.calibrations import Bands, Calibration
 
 __all__ = ["clear_pool", "evaluate", "frame", "to_units", "value"]
 
@@ -64,7 +64,7 @@ def evaluate(
     threads: int | None = None,
     progress: ProgressWish = None,
     units: Mapping[str, str] | None = None,
-    bands: float | Bands | None = None,
+    bands: float | Bands | Calibration | None = None,
     **inputs: Any,
 ) -> xr.DataArray | xr.Dataset:
     """Quantities over the grid of all axes that the inputs have, in base units unless `units` says otherwise.
@@ -83,7 +83,7 @@ def evaluate(
         A bar from one second on where a person looks on; False for none; or a function of (done, total).
     units : dict of str, optional
         Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
-    bands : float or Bands, optional
+    bands : float, Bands or Calibration, optional
         For calibrated outputs also ``<name>_lower`` and ``<name>_upper``, between which this share of measured values
         lies: 0.8. The constants must be given, ``**rs.calibration()``; `Calibration.bands` makes those of another one.
     **inputs
@@ -285,7 +285,7 @@ def frame(
     units: Mapping[str, str] | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
-    bands: float | Bands | None = None,
+    bands: float | Bands | Calibration | None = None,
     **inputs: Any,
 ) -> pd.DataFrame:
     """Quantities for each row of a table of scenarios, in base units unless `units` says otherwise.

@@ -17,7 +17,7 @@ from roofslate.inputs import Grid, explain_missing, is_bool, read_grid, wanted_n
 from roofslate.registry import Quantity, lookup
 
 if TYPE_CHECKING:
-    from roofslate.calibrations import Bands
+    from roofslate.calibrations import Bands, Calibration
     from roofslate.dependencies import Dependencies
 
 __all__ = ["Explanation", "Given", "Step", "explain"]
@@ -258,7 +258,7 @@ def _latex_number(q: Quantity, x: float) -> str:
 
 
 def explain(
-    output: str, /, *, depth: int | None = None, bands: float | Bands | None = None, **inputs: Any
+    output: str, /, *, depth: int | None = None, bands: float | Bands | Calibration | None = None, **inputs: Any
 ) -> Explanation:
     """The derivation of one value, as on the board.
 
@@ -269,7 +269,7 @@ def explain(
     depth : int, optional
         How many levels below the output are derived; what lies deeper stands among the inputs, with its value and the
         depth that derives it. By default everything is derived.
-    bands : float or Bands, optional
+    bands : float, Bands or Calibration, optional
         As for `evaluate`: what is measured lies in between.
     **inputs
         As for `evaluate`, but none of them may be an axis.

@@ -237,6 +237,8 @@ def test_bands_in_results(noisy):
     assert "80 % band" in grid["pass_time_upper"].attrs["long_name"]
     point = {"batch_size": 1, "model": "Qwen3-32B", "hardware": "H200", **inputs}
     ms = rs.evaluate("pass_time", bands=bands, units={"pass_time": "ms"}, **point)
+    whole = rs.evaluate("pass_time", bands=fitted, **point)
+    assert whole.identical(rs.evaluate("pass_time", bands=fitted.bands(0.8), **point))
     assert float(ms["pass_time_upper"]) == pytest.approx(1e3 * float(grid["pass_time_upper"][0, 0]))
 
     table = pd.DataFrame({"batch_size": [1.0, 64.0], "model": ["Qwen3-32B", "Kimi-K2"]})
