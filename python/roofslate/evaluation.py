@@ -44,7 +44,7 @@ from roofslate.inputs import (
     read_grid,
     wanted_names,
 )
-from roofslate.registry import Definition, bounded_pairs, current, entries, lookup
+from roofslate.registry import Definition, current, entries, lookup
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,7 +199,10 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     explicit: dict[str, float] = {}
     presets = []
-    known = entries()
+    choices = []
+    supplied = 0
+    registry = current()
+    known = registry.entries
     for name, given in inputs.items():
         q = known.get(name)
         if type(given) in (float, int) and q is not None and not q.choices and q.low < given < q.high:
@@ -209,18 +212,23 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
                 return _point_of_grid(output, inputs)
             preset = find_preset(name, given)
             presets.append(preset)
-            found |= preset_numbers(preset)
+            numbers = preset_numbers(preset)
+            supplied += len(numbers)
+            found |= numbers
         elif isinstance(given, (str, float, int)) and not isinstance(given, bool):
-            explicit[name] = number(given, input_quantity(name))
+            q = input_quantity(name)
+            explicit[name] = x = number(given, q)
+            if q.choices:
+                choices.append((name, x))
         else:
             return _point_of_grid(output, inputs)
-    definitions = current().definitions_of((output, *explicit))
-    overlap_of_presets = len(found) < sum(len(preset_numbers(p)) for p in presets)
+    definitions = registry.definitions_of((output, *explicit)) if registry.definitions else ()
+    overlap_of_presets = len(found) < supplied
     found |= explicit
     if (
         overlap_of_presets
-        or _exceeds_bound(found)
-        or not _has_effect(output, tuple(explicit), tuple(presets), _choices(found), definitions)
+        or _exceeds_bound(found, registry.bounded_pairs)
+        or not _has_effect(output, tuple(explicit), tuple(presets), tuple(choices), definitions)
     ):
         return _point_of_grid(output, inputs)
     return found
@@ -234,13 +242,11 @@ def _point_of_grid(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(i.values) for name, i in grid.inputs.items()}
 
 
-def _exceeds_bound(found: Mapping[str, float]) -> bool:
-    return any(name in found and bound in found and found[name] > found[bound] for name, bound in bounded_pairs())
-
-
-def _choices(found: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    known = entries()
-    return tuple((name, x) for name, x in found.items() if known[name].choices)
+def _exceeds_bound(found: Mapping[str, float], pairs: Iterable[tuple[str, str]]) -> bool:
+    for name, bound in pairs:  # a generator would cost twice as much
+        if name in found and bound in found and found[name] > found[bound]:
+            return True
+    return False
 
 
 @functools.lru_cache(maxsize=1024)
