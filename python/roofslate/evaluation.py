@@ -181,11 +181,12 @@ def value(output: str, /, *, units: str | None = None, **inputs: Any) -> float |
     >>> rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     0.024
     """
-    if units is None:
-        plain = _core.value(output, inputs) if isinstance(output, str) and output in entries() else NotImplemented
+    known = isinstance(output, str) and output in entries()
+    if known and units is None:
+        plain = _core.value(output, inputs)
         if plain is not NotImplemented:
             return plain  # type: ignore[no-any-return]
-    (name,) = wanted_names([output])
+    (name,) = [output] if known else wanted_names([output])
     q = lookup(name)
     checked = _point_numbers(name, inputs)
     x = _core.number(name, checked)

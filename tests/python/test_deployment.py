@@ -13,7 +13,7 @@ import roofslate as rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-# No collective takes time where links have no end; as on the board, a latent vector is cached once and windows are left out.
+# Links without end take no time. As on the board, a latent vector is cached once, and windows are left out.
 IDEAL = {
     "scale_up_bandwidth": math.inf,
     "scale_out_bandwidth": math.inf,
