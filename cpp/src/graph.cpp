@@ -6,7 +6,7 @@ namespace roofslate
 {
     Graph::Graph(std::vector<std::size_t> shape) : shape_(std::move(shape))
     {
-        nodes_.reserve(128);
+        nodes_.reserve(256);
         leaves_.reserve(32);
         chains_.fill(-1);
     }
@@ -27,7 +27,7 @@ namespace roofslate
         for (int i = chain; i >= 0; i = nodes_[std::size_t(i)].next)
         {
             const Node& other = nodes_[std::size_t(i)];
-            if (other.op == node.op && other.argument == node.argument && other.routine == node.routine && math::bits(other.value) == math::bits(node.value))
+            if (other.op == node.op && math::bits(other.value) == math::bits(node.value) && other.argument == node.argument && other.routine == node.routine)
                 return i;
         }
         nodes_.push_back(node);

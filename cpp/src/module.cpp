@@ -87,7 +87,11 @@ namespace
         {
             double& x = values[supplied.size()];
             x = py::cast<double>(given);
-            supplied.push_back({registry.at(py::cast<std::string_view>(key)), {&x, 0, {}}});
+            Py_ssize_t length;
+            const char* const input = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
+            if (!input)
+                throw py::error_already_set();
+            supplied.push_back({registry.at({input, std::size_t(length)}), {&x, 0, {}}});
         }
         Graph graph({});
         Closure closure(registry, graph, supplied);

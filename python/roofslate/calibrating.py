@@ -87,7 +87,7 @@ def calibrate(
     start : mapping, optional
         Where the search starts; by default the geometric middle of each range.
     by : mapping of str to str, optional
-        Constants that differ by the values of a column: ``{"request_overhead": "framework"}``. A value that is unknown,
+        Constants that differ by the values of a column: ``{"admission_steps": "framework"}``. A value that is unknown,
         or left out, takes the geometric mean of the others.
     residual : {"logarithm", "relative"}
         What the loss is of: ln(predicted / measured), or predicted / measured - 1.

@@ -225,19 +225,22 @@ class Calibration(Mapping[str, "float | str"]):
     data: str = ""
     date: str = ""
 
+    @functools.cached_property
+    def _values(self) -> dict[str, float | str]:
+        fitted = {constant.name: constant.value for constant in self.constants}
+        return {**fitted, **{name: x for name, x in self.settings.items() if name not in fitted}}
+
     def __getitem__(self, name: str) -> float | str:
-        for constant in self.constants:
-            if constant.name == name:
-                return constant.value
-        if name in self.settings:
-            return self.settings[name]
-        raise unknown("constant", name, list(self))
+        try:
+            return self._values[name]
+        except KeyError:
+            raise unknown("constant", name, self._values) from None
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*(constant.name for constant in self.constants), *self.settings])
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self.constants) + len(self.settings)
+        return len(self._values)
 
     def __or__(self, other: Calibration) -> Calibration:
         if not isinstance(other, Calibration):

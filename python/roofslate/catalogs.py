@@ -407,6 +407,9 @@ class _Shelf:
         self.keys: dict[str, str] = {}
 
     def find(self, name: str) -> Preset | None:
+        as_written = self.presets.get(name)
+        if as_written is not None:
+            return as_written
         owner = self.keys.get(_key(name))
         return self.presets[owner] if owner is not None else None
 

@@ -44,7 +44,7 @@ from roofslate.inputs import (
     read_grid,
     wanted_names,
 )
-from roofslate.registry import Definition, bounded_pairs, current, entries, lookup
+from roofslate.registry import Definition, current, entries, lookup
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,11 +181,12 @@ def value(output: str, /, *, units: str | None = None, **inputs: Any) -> float |
     >>> rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     0.024
     """
-    if units is None:
-        plain = _core.value(output, inputs) if isinstance(output, str) and output in entries() else NotImplemented
+    known = isinstance(output, str) and output in entries()
+    if known and units is None:
+        plain = _core.value(output, inputs)
         if plain is not NotImplemented:
             return plain  # type: ignore[no-any-return]
-    (name,) = wanted_names([output])
+    (name,) = [output] if known else wanted_names([output])
     q = lookup(name)
     checked = _point_numbers(name, inputs)
     x = _core.number(name, checked)
@@ -199,7 +200,10 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     explicit: dict[str, float] = {}
     presets = []
-    known = entries()
+    choices = []
+    supplied = 0
+    registry = current()
+    known = registry.entries
     for name, given in inputs.items():
         q = known.get(name)
         if type(given) in (float, int) and q is not None and not q.choices and q.low < given < q.high:
@@ -209,18 +213,23 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
                 return _point_of_grid(output, inputs)
             preset = find_preset(name, given)
             presets.append(preset)
-            found |= preset_numbers(preset)
+            numbers = preset_numbers(preset)
+            supplied += len(numbers)
+            found |= numbers
         elif isinstance(given, (str, float, int)) and not isinstance(given, bool):
-            explicit[name] = number(given, input_quantity(name))
+            q = input_quantity(name)
+            explicit[name] = x = number(given, q)
+            if q.choices:
+                choices.append((name, x))
         else:
             return _point_of_grid(output, inputs)
-    definitions = current().definitions_of((output, *explicit))
-    overlap_of_presets = len(found) < sum(len(preset_numbers(p)) for p in presets)
+    definitions = registry.definitions_of((output, *explicit)) if registry.definitions else ()
+    overlap_of_presets = len(found) < supplied
     found |= explicit
     if (
         overlap_of_presets
-        or _exceeds_bound(found)
-        or not _has_effect(output, tuple(explicit), tuple(presets), _choices(found), definitions)
+        or _exceeds_bound(found, registry.bounded_pairs)
+        or not _has_effect(output, tuple(explicit), tuple(presets), tuple(choices), definitions)
     ):
         return _point_of_grid(output, inputs)
     return found
@@ -234,13 +243,11 @@ def _point_of_grid(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(i.values) for name, i in grid.inputs.items()}
 
 
-def _exceeds_bound(found: Mapping[str, float]) -> bool:
-    return any(name in found and bound in found and found[name] > found[bound] for name, bound in bounded_pairs())
-
-
-def _choices(found: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
-    known = entries()
-    return tuple((name, x) for name, x in found.items() if known[name].choices)
+def _exceeds_bound(found: Mapping[str, float], pairs: Iterable[tuple[str, str]]) -> bool:
+    for name, bound in pairs:  # noqa: SIM110 - a generator takes twice as long
+        if name in found and bound in found and found[name] > found[bound]:
+            return True
+    return False
 
 
 @functools.lru_cache(maxsize=1024)

@@ -53,6 +53,7 @@ _FORMATS = {
     "fp16": ("bf16", "bf16", 2.0),
     "fp8": ("fp8", "fp8", 1.0),
     "int8": ("int8", "int8", 1.0),
+    "fp4": ("fp4", "fp4", 0.5625),
     "nvfp4": ("fp4", "fp4", 0.5625),
     "mxfp4": ("fp4", "fp4", 0.53125),
     "int4": ("fp4", "bf16", 0.53125),  # which no chip multiplies
@@ -225,27 +226,26 @@ def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str,
     where vLLM runs on chips without fp4 arithmetic.
     """
     engines = table["framework"] if "framework" in table.columns else [""] * len(table)
-    found: dict[str, list[Any]] = {"dense_format": [], "kv_bytes_per_token": [], "fixed_cache_bytes": []}
+    caches = ("kv_bytes_per_token", "windowed_bytes_per_token", "fixed_cache_bytes")
+    found: dict[str, list[Any]] = {name: [] for name in ("dense_format", *caches)}
     for model, chip, weights, written, engine in zip(
         inputs["model"], inputs["hardware"], inputs["weight_format"], table["weight_format"], engines, strict=True
     ):
         experts = float(model.values.get("experts", 1)) > 1
-        narrow = written in ("fp8", "nvfp4", "mxfp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
-        growing, fixed = _cache_bytes(model, "fp8" if narrow else "bf16")
+        narrow = written in ("fp8", "fp4", "nvfp4", "mxfp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
         found["dense_format"].append("bf16" if experts and weights == "fp4" else "same")
-        found["kv_bytes_per_token"].append(growing)
-        found["fixed_cache_bytes"].append(fixed)
+        for name, size in zip(caches, _cache_bytes(model, "fp8" if narrow else "bf16"), strict=True):
+            found[name].append(size)
     return found
 
 
 @functools.lru_cache(maxsize=256)
-def _cache_bytes(model: Preset, kv_format: str) -> tuple[float, float]:
-    """Cache of a token and of a sequence in a format, also where the preset states it in another one."""
+def _cache_bytes(model: Preset, kv_format: str) -> tuple[float, ...]:
+    """Cache of a token, of one in windows and of a sequence in a format, also where the preset states it in another."""
     wanted, stated = (value("kv_bits", kv_format=f) for f in (kv_format, model.values.get("kv_format", "bf16")))
     ratio = float(wanted) / float(stated)
-    return ratio * float(value("kv_bytes_per_token", model=model)), ratio * float(
-        model.values.get("fixed_cache_bytes", 0)
-    )
+    beside = (float(model.values.get(name, 0)) for name in ("windowed_bytes_per_token", "fixed_cache_bytes"))
+    return tuple(ratio * size for size in (float(value("kv_bytes_per_token", model=model)), *beside))
 
 
 # ------------------------------------------------------------------------------------------------- the package's own

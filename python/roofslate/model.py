@@ -319,6 +319,9 @@ def _values(shape: Shape) -> dict[str, float | str]:
         values["attention_window"] = float(max(cache.window for cache in windowed))
     elif growth != plain * len(caches) or not growth:
         values["kv_bytes_per_token"] = size * growth
+    if growth and len({cache.window for cache in windowed}) == 1:
+        values["windowed_bytes_per_token"] = size * sum(cache.elements for cache in windowed)
+        values["attention_window"] = float(windowed[0].window)
     index = sum(cache.index for cache in caches)
     if index:
         values["index_bytes_per_token"] = size * index

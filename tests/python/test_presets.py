@@ -48,6 +48,7 @@ UNITS = {
     "chip_price": "USD/s/chip",
     "weight_bytes": "byte/parameter",
     "kv_bytes_per_token": "byte/token",
+    "windowed_bytes_per_token": "byte/token",
     "weight_balance": "token",
     "balance_context": "token/sequence",
     "train_period": "s",

@@ -48,7 +48,13 @@ namespace roofslate::quantities
 
     // --- caches: what a sequence has in memory, and how many find room ---
 
-    struct fixed_cache_bytes { static constexpr Spec spec = Spec("S_0", "byte/sequence", "cache of a sequence that does not grow with its context: recurrent states, windows beside kv_bytes_per_token", "R6.4").range(0).by_default(0); };
+    struct fixed_cache_bytes { static constexpr Spec spec = Spec("S_0", "byte/sequence", "cache of a sequence that does not grow with its context: recurrent states", "R6.4").range(0).by_default(0); };
+    struct windowed_bytes_per_token { static constexpr Spec spec = Spec("q_w", "byte/token", "cache of a token in layers that see the window alone, where kv_bytes_per_token counts the others", "Q4").range(0).by_default(0); };
+    struct windowed_cache_bytes
+    {
+        static constexpr Spec spec = Spec("S_w", "byte/sequence", "cache of a sequence in layers that see the window alone, where kv_bytes_per_token counts the others", "Q4");
+        template <class T> static constexpr T formula(in<windowed_bytes_per_token, T> q_w, in<step_context_length, T> L, in<attention_window, T> w) { return q_w * min(L, w); }
+    };
     struct cache_copies
     {
         static constexpr Spec spec = Spec("\\kappa_c", "1", "copies of a cache among the chips that attend for its sequence: there are no more pieces than key-value heads, and a latent is one", "R3.8");
@@ -57,14 +63,14 @@ namespace roofslate::quantities
     struct sequence_read_bytes
     {
         static constexpr Spec spec = Spec("r_s", "byte/sequence", "what a step reads of a sequence's cache, mean over an answer", "R6.6");
-        template <class T> static constexpr T formula(in<step_context_length, T> L, in<kv_bytes_per_token, T> q, in<kv_read_factor, T> k, in<global_layer_share, T> g, in<attention_window, T> w, in<selected_tokens, T> K, in<index_bytes_per_token, T> q_i, in<fixed_cache_bytes, T> S_0)
-        { return kv_read_bytes::formula<T>(q, k, attended_tokens::formula<T>(g, L, K, windowed_tokens::formula<T>(g, L, w)), q_i, L) + k * S_0; }
+        template <class T> static constexpr T formula(in<step_context_length, T> L, in<kv_bytes_per_token, T> q, in<kv_read_factor, T> k, in<global_layer_share, T> g, in<attention_window, T> w, in<selected_tokens, T> K, in<index_bytes_per_token, T> q_i, in<windowed_cache_bytes, T> S_w, in<fixed_cache_bytes, T> S_0)
+        { return kv_read_bytes::formula<T>(q, k, attended_tokens::formula<T>(g, L, K, windowed_tokens::formula<T>(g, L, w)), q_i, L) + k * (S_w + S_0); }
     };
     struct sequence_stored_bytes
     {
         static constexpr Spec spec = Spec("S_s", "byte/sequence", "memory that a sequence's cache takes, mean over an answer", "R6.6");
-        template <class T> static constexpr T formula(in<step_context_length, T> L, in<kv_bytes_per_token, T> q, in<kv_stored_factor, T> k, in<global_layer_share, T> g, in<attention_window, T> w, in<index_bytes_per_token, T> q_i, in<fixed_cache_bytes, T> S_0)
-        { return kv_stored_bytes::formula<T>(q, k, g, L, windowed_tokens::formula<T>(g, L, w), q_i) + k * S_0; }
+        template <class T> static constexpr T formula(in<step_context_length, T> L, in<kv_bytes_per_token, T> q, in<kv_stored_factor, T> k, in<global_layer_share, T> g, in<attention_window, T> w, in<index_bytes_per_token, T> q_i, in<windowed_cache_bytes, T> S_w, in<fixed_cache_bytes, T> S_0)
+        { return kv_stored_bytes::formula<T>(q, k, g, L, windowed_tokens::formula<T>(g, L, w), q_i) + k * (S_w + S_0); }
     };
     struct cache_memory_share { static constexpr Spec spec = Spec("\\eta_h", "1", "share of the memory beside the weights that caches may fill", "Q12").positive(1).by_default(1); };
     struct cell_sequences
@@ -204,14 +210,20 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("t_a/\\mathrm{token}", "s/token", "time to move a token's activations through memory between the kernels of all layers", "calibration");
         template <class T> static constexpr T formula(in<activation_transfers, T> c, in<hidden_size, T> d, in<activation_bytes_per_element, T> w, in<layers, T> n, in<moe_layers, T> n_e, in<experts_per_token, T> k, in<cell_bandwidth, T> M) { return c * d * w * (n + n_e * k) / M; }
     };
+    struct communication_overlap { static constexpr Spec spec = Spec("o_u", "1", "what runs beside the links: none; two_batch, the work of one half of a batch beside the exchange of the other", "Q13").one_of("none", "two_batch").by_default(0); };
+    struct step_collective_time
+    {
+        static constexpr Spec spec = Spec("t_{us}", "s", "time that the collectives of a step add on the links to arithmetic, memory and activations", "R3.8");
+        template <class T> static constexpr T formula(in<communication_overlap, T> o, in<step_tokens, T> tokens, in<collective_time_per_token, T> t_u, in<step_roofline_time, T> t, in<activation_time_per_token, T> t_a) { return choose(o, tokens * t_u, max(tokens * t_u - (t + tokens * t_a), 0.0)); }
+    };
     struct sequence_time { static constexpr Spec spec = Spec("\\tau_s", "s/sequence", "time that a group of chips takes in a step to schedule and sample for one sequence", "calibration").range(0).by_default(0); };
     struct step_time
     {
         static constexpr Spec spec = Spec("t_\\mathrm{step}", "s", "time of a step: arithmetic and memory, kernels, collectives, activations, scheduling", "R1.1");
         template <class T>
-        static constexpr T formula(in<step_roofline_time, T> t, in<kernel_overhead, T> t_K, in<collective_latency, T> t_l, in<step_tokens, T> tokens, in<collective_time_per_token, T> t_u, in<activation_time_per_token, T> t_a, in<step_batch, T> B, in<sequence_time, T> each, in<attention_data_parallel, T> G_d)
+        static constexpr T formula(in<step_roofline_time, T> t, in<kernel_overhead, T> t_K, in<collective_latency, T> t_l, in<step_collective_time, T> t_u, in<step_tokens, T> tokens, in<activation_time_per_token, T> t_a, in<step_batch, T> B, in<sequence_time, T> each, in<attention_data_parallel, T> G_d)
         {
-            return t + (t_K + t_l) + (tokens * (t_u + t_a) + B * (each / G_d));
+            return t + (t_K + t_l) + (t_u + tokens * t_a + B * (each / G_d));
         }
     };
 
@@ -246,8 +258,8 @@ namespace roofslate::quantities
     };
     struct prompt_transfer_time
     {
-        static constexpr Spec spec = Spec("t_{pu}", "s/sequence", "time of a prompt on links and for activations", "R3.8");
-        template <class T> static constexpr T formula(in<input_tokens, T> I, in<collective_time_per_token, T> t_u, in<activation_time_per_token, T> t_a) { return I * (t_u + t_a); }
+        static constexpr Spec spec = Spec("t_{pu}", "s/sequence", "time that a prompt takes on links and for activations beside its arithmetic", "R3.8");
+        template <class T> static constexpr T formula(in<communication_overlap, T> o, in<input_tokens, T> I, in<collective_time_per_token, T> t_u, in<prompt_compute_time, T> t_c, in<activation_time_per_token, T> t_a) { return choose(o, I * (t_u + t_a), max(I * t_u - t_c, I * t_a)); }
     };
     struct prefill_time
     {
@@ -260,13 +272,14 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("n_i", "sequence", "prompts that a step with prompts reads: those that come together, or as many as answers end in a step", "Q13");
         template <class T> static constexpr T formula(in<prompt_batch, T> B_p, in<step_batch, T> B, in<generated_length, T> e, in<output_tokens, T> O) { return max(B * (e / O), B_p); }
     };
+    struct prompt_kernel_factor { static constexpr Spec spec = Spec("f_K", "1", "time of a kernel in a step that reads prompts over that in a step that decodes, whose kernels engines replay from a recorded graph", "calibration").range(1).by_default(1); };
     struct riding_prefill_time
     {
         static constexpr Spec spec = Spec("T_{pr}", "s/sequence", "time that a prompt adds to steps that decode: its arithmetic uses what memory leaves idle in one of them", "Q13");
         template <class T>
-        static constexpr T formula(in<overlap, T> o, in<step_compute_time, T> t_c, in<step_weight_fetch_time, T> t_w, in<step_kv_fetch_time, T> t_kv, in<step_roofline_time, T> t, in<prompts_per_step, T> n, in<prompt_compute_time, T> t_p, in<prompt_transfer_time, T> t_u, in<pipeline_stages, T> P)
+        static constexpr T formula(in<overlap, T> o, in<step_compute_time, T> t_c, in<step_weight_fetch_time, T> t_w, in<step_kv_fetch_time, T> t_kv, in<step_roofline_time, T> t, in<prompts_per_step, T> n, in<kernel_overhead, T> t_K, in<prompt_kernel_factor, T> f, in<prompt_compute_time, T> t_p, in<prompt_transfer_time, T> t_u, in<pipeline_stages, T> P)
         {
-            return ((pass_time::formula<T>(o, t_c + n * t_p, t_w, t_kv, t_w + t_kv) - t) / n + t_u) / P;
+            return ((pass_time::formula<T>(o, t_c + n * t_p, t_w, t_kv, t_w + t_kv) - t + (f - 1.0) * t_K) / n + t_u) / P;
         }
     };
 
@@ -294,9 +307,9 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec = Spec("t_p", "s", "time from the start of a prompt to its first token: arithmetic of the chips that attend for it, links, activations, and in each step the weights, kernels and latencies", "R6.6");
         template <class T>
-        static constexpr T formula(in<prompt_batch, T> B_p, in<prompt_common_time, T> t_c, in<tensor_parallel, T> G_t, in<prompt_expert_time, T> t_k, in<chips_per_stage, T> G_P, in<prompt_transfer_time, T> t_u, in<prompt_steps, T> n, in<deployed_bytes, T> W, in<cell_bandwidth, T> M, in<kernel_overhead, T> t_K, in<collective_latency, T> t_l)
+        static constexpr T formula(in<prompt_batch, T> B_p, in<prompt_common_time, T> t_c, in<tensor_parallel, T> G_t, in<prompt_expert_time, T> t_k, in<chips_per_stage, T> G_P, in<prompt_transfer_time, T> t_u, in<prompt_steps, T> n, in<deployed_bytes, T> W, in<cell_bandwidth, T> M, in<kernel_overhead, T> t_K, in<prompt_kernel_factor, T> f, in<collective_latency, T> t_l)
         {
-            return B_p * (t_c / G_t + t_k / G_P + t_u) + n * (W / M + (t_K + t_l));
+            return B_p * (t_c / G_t + t_k / G_P + t_u) + n * (W / M + (t_K * f + t_l));
         }
     };
     struct arrival_burst { static constexpr Spec spec = Spec("\\beta_a", "1", "prompts ahead of one's own where one sequence is being answered", "calibration").range(0).by_default(0); };
@@ -311,14 +324,15 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("T_q", "s", "wait for room in memory: the others' answers, as often as clients outnumber the room", "R6.13");
         template <class T> static constexpr T formula(in<clients, T> n, in<running_sequences, T> B, in<output_tokens, T> O, in<time_per_output_token, T> T_o) { return (n / B - 1.0) * (O * T_o); }
     };
+    struct admission_steps { static constexpr Spec spec = Spec("n_w", "1", "steps that pass between a request and its first token besides those that read prompts: the rest of the one under way, and those in which engines take requests in and give tokens out", "calibration").range(0).by_default(0.5); };
     struct first_token_time_factor { static constexpr Spec spec = Spec("f_f", "1", "time to the first token over what the terms add up to: what a few runs of one's own say", "calibration").positive().by_default(1); };
     struct time_to_first_token
     {
-        static constexpr Spec spec = Spec("T_f", "s", "time from a request to its first token: overhead, the rest of the step under way, prompts ahead and one's own, the wait for room", "R6.6");
+        static constexpr Spec spec = Spec("T_f", "s", "time from a request to its first token: overhead, steps until it is taken in, prompts ahead and one's own, the wait for room", "R6.6");
         template <class T>
-        static constexpr T formula(in<request_overhead, T> t_r, in<prompt_time, T> t_p, in<prompts_ahead, T> n, in<time_per_output_token, T> T_o, in<generated_length, T> e, in<queue_time, T> T_q, in<first_token_time_factor, T> f)
+        static constexpr T formula(in<request_overhead, T> t_r, in<prompt_time, T> t_p, in<prompts_ahead, T> n, in<admission_steps, T> n_w, in<time_per_output_token, T> T_o, in<generated_length, T> e, in<queue_time, T> T_q, in<first_token_time_factor, T> f)
         {
-            return (t_r + t_p * (1.0 + n) + T_o * (e / 2.0) + T_q) * f;
+            return (t_r + t_p * (1.0 + n) + T_o * (e * n_w) + T_q) * f;
         }
     };
     struct request_time
@@ -360,5 +374,5 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<cell_price, T> p, in<step_time, T> t, in<round_passes, T> r, in<generated_length, T> e, in<token_time_factor, T> f, in<running_sequences, T> B) { return t * (r * f * p / (e * B)); }
     };
 
-    using deployment = list<serving_mode, attention_arithmetic, step_context_length, dense_format, dense_weight_bytes, dense_peak_flops, visited_parameters, common_parameters, deployed_bytes, fixed_cache_bytes, cache_copies, sequence_read_bytes, sequence_stored_bytes, cache_memory_share, cell_sequences, running_sequences, step_batch, step_tokens, step_coverage, step_weight_bytes, step_weight_fetch_time, step_kv_fetch_time, step_compute_time, step_roofline_time, kernels_per_step, reference_kernel_time, reference_peak_flops, kernel_time_exponent, kernel_time, kernel_overhead, collective_step_latency, collective_latency, link_efficiency, collective_bytes_per_element, attention_collective_time, expert_collective_time, collective_time_per_token, activation_transfers, activation_time_per_token, sequence_time, step_time, prefill_compute_efficiency, weights_per_table_element, head_parameters, prompt_common_time, prompt_expert_time, prompt_batch, prompt_compute_time, prompt_transfer_time, prefill_time, generated_length, prompts_per_step, riding_prefill_time, prefill_interference, token_time_factor, time_per_output_token, request_overhead, prefill_chunk, prompt_steps, prompt_time, arrival_burst, arrival_exponent, prompts_ahead, queue_time, first_token_time_factor, time_to_first_token, request_time, request_rate, tokens_per_second_per_user, tokens_per_second_per_chip, prefill_load, cost_per_input_token, cost_per_output_token>;
+    using deployment = list<serving_mode, attention_arithmetic, step_context_length, dense_format, dense_weight_bytes, dense_peak_flops, visited_parameters, common_parameters, deployed_bytes, fixed_cache_bytes, windowed_bytes_per_token, windowed_cache_bytes, cache_copies, sequence_read_bytes, sequence_stored_bytes, cache_memory_share, cell_sequences, running_sequences, step_batch, step_tokens, step_coverage, step_weight_bytes, step_weight_fetch_time, step_kv_fetch_time, step_compute_time, step_roofline_time, kernels_per_step, reference_kernel_time, reference_peak_flops, kernel_time_exponent, kernel_time, kernel_overhead, collective_step_latency, collective_latency, link_efficiency, collective_bytes_per_element, attention_collective_time, expert_collective_time, collective_time_per_token, activation_transfers, activation_time_per_token, communication_overlap, step_collective_time, sequence_time, step_time, prefill_compute_efficiency, weights_per_table_element, head_parameters, prompt_common_time, prompt_expert_time, prompt_batch, prompt_compute_time, prompt_transfer_time, prefill_time, generated_length, prompts_per_step, riding_prefill_time, prefill_interference, token_time_factor, time_per_output_token, request_overhead, prefill_chunk, prompt_steps, prompt_kernel_factor, prompt_time, arrival_burst, arrival_exponent, prompts_ahead, queue_time, admission_steps, first_token_time_factor, time_to_first_token, request_time, request_rate, tokens_per_second_per_user, tokens_per_second_per_chip, prefill_load, cost_per_input_token, cost_per_output_token>;
 }
