@@ -3,7 +3,7 @@
 export PYTHON
 run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help lecture test bench lint format docs clean
+.PHONY: help lecture test bench wheel lint format docs clean
 help:                                ## Lists the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
 
@@ -19,6 +19,9 @@ test:                                ## Runs all tests, C++ and Python
 bench:                               ## Measures against the machine's limits and against NumPy, numexpr, numba and JAX
 	@.ci/setup all bench $(EXTRAS)
 	$(run) roofslate bench
+
+wheel:                               ## Builds dist/*.whl, for any x86-64 Linux with glibc 2.17 or newer
+	@.ci/wheel
 
 lint:                                ## Checks format, style and types
 	@.ci/setup all test dev $(EXTRAS)

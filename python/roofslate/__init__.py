@@ -9,6 +9,7 @@ catalogs of sourced numbers.
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,8 +41,11 @@ if TYPE_CHECKING:
     from roofslate.uncertainty import Tornado, VarianceShares, sobol, tornado
     from roofslate.units import geomspace, linspace
     from roofslate.validating import Validation, validate
+    from roofslate.versions import show_versions
 
 __version__ = "0.1.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless asked for
 
 __all__ = [
     "Bands",
@@ -100,6 +104,7 @@ __all__ = [
     "scaling",
     "schedules",
     "sensitivity",
+    "show_versions",
     "sobol",
     "solve",
     "storage",
@@ -139,6 +144,7 @@ _HOMES = {
     "uncertainty": ("Tornado", "VarianceShares", "sobol", "tornado"),
     "units": ("geomspace", "linspace"),
     "validating": ("Validation", "validate"),
+    "versions": ("show_versions",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("charts", "ciphers", "errors", "math", "scaling", "schedules")

@@ -69,6 +69,18 @@ class _Commands(click.Group):
         return list(self.commands)  # in the order of this file
 
 
+def _completed(what: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """What a shell offers for an argument."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+        from roofslate import completion
+
+        found: list[str] = getattr(completion, what)(begun)
+        return found
+
+    return complete
+
+
 def _fail(message: str) -> NoReturn:
     click.echo(f"roofslate: {' '.join(message.split())}", err=True)
     sys.exit(2)
@@ -95,6 +107,7 @@ def main(context: click.Context) -> None:
     \b
     Questions are written as names of quantities, inputs as NAME=VALUE; `roofslate evaluate --help` has the rules.
     A mistake ends with one line on standard error and exit code 2.
+    In bash, eval "$(_ROOFSLATE_COMPLETE=bash_source roofslate)" completes names; zsh_source and fish_source too.
     """  # noqa: D301
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -220,7 +233,7 @@ _scenario_option = click.option(
 
 
 @main.command(short_help="Quantities at a point or over a grid.")
-@click.argument("words", nargs=-1, metavar="QUANTITY... [NAME=VALUE]...")
+@click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="QUANTITY... [NAME=VALUE]...")
 @_scenario_option
 @click.option(
     "--units",
@@ -432,7 +445,7 @@ def _write_parquet(columns: Sequence[_Column], path: Path) -> None:
 
 @main.command(short_help="Quantities for each row of a scenario file.")
 @click.argument("source", type=click.Path(path_type=Path, dir_okay=False))
-@click.argument("words", nargs=-1, metavar="[NAME=VALUE]...")
+@click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="[NAME=VALUE]...")
 @click.option("--outputs", required=True, metavar="NAME,...", help="Quantities to compute.")
 @click.option(
     "--output",
@@ -511,7 +524,7 @@ def sweep(
 
 
 @main.command(short_help="The derivation of one value, as on the board.")
-@click.argument("words", nargs=-1, metavar="QUANTITY [NAME=VALUE]...")
+@click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="QUANTITY [NAME=VALUE]...")
 @_scenario_option
 @click.option(
     "--format",
@@ -552,7 +565,7 @@ def explain(words: Sequence[str], scenario: Path | None, form: str, depth: int |
 
 
 @main.command(short_help="Why a value differs between two scenarios.")
-@click.argument("words", nargs=-1, metavar="QUANTITY A.TOML B.TOML [NAME=VALUE]...")
+@click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="QUANTITY A.TOML B.TOML [NAME=VALUE]...")
 def compare(words: Sequence[str]) -> None:
     """Explain the ratio of a quantity in two scenarios, factor by factor; the factors multiply to the ratio.
 
@@ -574,7 +587,7 @@ def compare(words: Sequence[str]) -> None:
 
 
 @main.command(short_help="What can be asked for and given.")
-@click.argument("search", required=False)
+@click.argument("search", required=False, shell_complete=_completed("names"))
 @click.option(
     "--format",
     "-f",
@@ -617,7 +630,7 @@ def quantities(search: str | None, form: str) -> None:
 
 
 @main.command(short_help="Models, hardware and prices known by name.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_completed("presets"))
 def presets(name: str | None) -> None:
     """List the presets of model=, hardware= and prices=; with NAME, its numbers and where they come from.
 
@@ -644,11 +657,10 @@ def presets(name: str | None) -> None:
     click.echo("\n\n".join(map(repr, found)))
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
+def _aligned(rows: Iterable[Sequence[str]]) -> str:
+    from roofslate.typesetting import columns
+
+    return "\n".join(columns(rows, indent=""))
 
 
 @main.command(short_help="Predictions against measured runs.")

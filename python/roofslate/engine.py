@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -37,6 +38,8 @@ __all__ = [
 ROW = "row"  # the axis of a table
 
 _MOST_THREADS = 4096
+
+_log = logging.getLogger(__name__)
 
 ProgressWish = bool | Callable[[int, int], None] | None
 
@@ -141,6 +144,8 @@ def run(
 ) -> tuple[list[tuple[Values, tuple[str, ...]]], int]:
     """The values of the outputs and the names of their axes; how many values of `columns` are out of range."""
     axes = list(grid.sizes)
+    if _log.isEnabledFor(logging.DEBUG):
+        _log.debug("%s over %s, %d threads", ", ".join(wanted), grid.sizes or "a point", thread_count(threads))
     with Progress(progress) as bar:
         try:
             if columns is None:

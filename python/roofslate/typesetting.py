@@ -141,11 +141,11 @@ def embedded(svg: bytes) -> str:
 # -------------------------------------------------------------------------------------------------------------- tables
 
 
-def columns(lines: Iterable[Sequence[str]]) -> list[str]:
+def columns(lines: Iterable[Sequence[str]], indent: str = "  ") -> list[str]:
     """Lines of words in columns."""
     lines = list(lines)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return ["  " + "  ".join(f"{w:<{k}}" for w, k in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return [indent + "  ".join(f"{w:<{k}}" for w, k in zip(line, widths, strict=True)).rstrip() for line in lines]
 
 
 def html_table(caption: str | Markup, head: Iterable[str], rows: Iterable[Iterable[str | Markup]]) -> str:
