@@ -4,9 +4,9 @@
 
 namespace roofslate
 {
-    Graph::Graph(std::vector<std::size_t> shape) : shape_(std::move(shape))
+    Graph::Graph(std::vector<std::size_t> shape, Literals literals) : shape_(std::move(shape)), literals_(literals)
     {
-        nodes_.reserve(256);
+        nodes_.reserve(512);
         leaves_.reserve(32);
         chains_.fill(-1);
     }
@@ -27,7 +27,8 @@ namespace roofslate
         for (int i = chain; i >= 0; i = nodes_[std::size_t(i)].next)
         {
             const Node& other = nodes_[std::size_t(i)];
-            if (other.op == node.op && math::bits(other.value) == math::bits(node.value) && other.argument == node.argument && other.routine == node.routine)
+            // values differ most often; three comparisons in place take less than a call
+            if (math::bits(other.value) == math::bits(node.value) && other.op == node.op && other.argument[0] == node.argument[0] && other.argument[1] == node.argument[1] && other.argument[2] == node.argument[2] && other.routine == node.routine)
                 return i;
         }
         nodes_.push_back(node);
@@ -38,7 +39,10 @@ namespace roofslate
     {
         Node n{Op::constant};
         n.value = value;
-        return shared(n);
+        if (literals_ == Literals::shared)
+            return shared(n);
+        nodes_.push_back(n);
+        return size() - 1;
     }
     int Graph::leaf(const View& view)
     {

@@ -72,7 +72,7 @@ namespace
         const auto supplied = plain_numbers(registry, inputs, values);
         if (quantity < 0 || !supplied)
             return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-        Graph graph({});
+        Graph graph({}, Graph::Literals::apart);
         Closure closure(registry, graph, *supplied);
         return shown(*registry[quantity].spec, graph[closure.node(quantity)].value);
     }
@@ -93,7 +93,7 @@ namespace
                 throw py::error_already_set();
             supplied.push_back({registry.at({input, std::size_t(length)}), {&x, 0, {}}});
         }
-        Graph graph({});
+        Graph graph({}, Graph::Literals::apart);
         Closure closure(registry, graph, supplied);
         return graph[closure.node(registry.at(name))].value;
     }

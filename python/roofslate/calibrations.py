@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -241,6 +241,9 @@ class Calibration(Mapping[str, "float | str"]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def keys(self) -> KeysView[str]:  # what ** asks for: the dict's own are three times as fast
+        return self._values.keys()
 
     def __or__(self, other: Calibration) -> Calibration:
         if not isinstance(other, Calibration):

@@ -206,8 +206,12 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     known = registry.entries
     for name, given in inputs.items():
         q = known.get(name)
-        if type(given) in (float, int) and q is not None and not q.choices and q.low < given < q.high:
+        kind = type(given)
+        if (kind is float or kind is int) and q is not None and not q.choices and q.low < given < q.high:
             explicit[name] = float(given)  # as most are, the cheapest way
+        elif kind is str and q is not None and given in q.choices:
+            explicit[name] = x = float(q.choices.index(given))
+            choices.append((name, x))
         elif name in PRESETS:
             if not isinstance(given, (str, Preset)):
                 return _point_of_grid(output, inputs)

@@ -50,7 +50,12 @@ namespace roofslate
     class Graph
     {
     public:
-        explicit Graph(std::vector<std::size_t> shape);
+        enum class Literals
+        {
+            shared,
+            apart
+        }; // apart where only a value is wanted: looking for an equal one takes longest
+        explicit Graph(std::vector<std::size_t> shape, Literals literals = Literals::shared);
 
         int constant(double value);
         int leaf(const View& view); // a view without axes is a literal
@@ -67,6 +72,7 @@ namespace roofslate
         int shared(const Node& node);
 
         std::vector<std::size_t> shape_;
+        Literals literals_;
         std::vector<Node> nodes_;
         std::vector<View> leaves_;
         std::array<int, 256> chains_;
