@@ -312,7 +312,7 @@ def test_a_table_of_training_runs_needs_its_columns():
         ({"goodput": 1.2}, "goodput"),
         ({"context_parallel": 0}, "context_parallel"),
         ({"windowed_attention_layers": 100}, "windowed_attention_layers"),
-        ({"communication_overlap": -1}, "communication_overlap"),
+        ({"link_overlap": -1}, "link_overlap"),
     ],
 )
 def test_what_cannot_be_is_named(changes, named):

@@ -148,11 +148,11 @@ namespace roofslate::quantities
             return tokens / count(G_P) * (2.0 * v * (1.0 - 1.0 / P) * d * w) / select(G > G_u, u_o, u);
         }
     };
-    struct communication_overlap { static constexpr Spec spec = Spec("o_u", "1", "share of the time on links that arithmetic hides", "calibration").range(0, 1).by_default(0); };
+    struct link_overlap { static constexpr Spec spec = Spec("o_u", "1", "share of the time on links that arithmetic hides", "calibration").range(0, 1).by_default(0); };
     struct stage_communication_time
     {
         static constexpr Spec spec = Spec("t_{uT}", "s", "time in a step that a stage waits for links", "R3.8");
-        template <class T> static constexpr T formula(in<tensor_collective_time, T> t_t, in<training_exchange_time, T> t_x, in<stage_hop_time, T> t_h, in<communication_overlap, T> o, in<link_efficiency, T> eta) { return (t_t + t_x + t_h) * ((1.0 - o) / eta); }
+        template <class T> static constexpr T formula(in<tensor_collective_time, T> t_t, in<training_exchange_time, T> t_x, in<stage_hop_time, T> t_h, in<link_overlap, T> o, in<link_efficiency, T> eta) { return (t_t + t_x + t_h) * ((1.0 - o) / eta); }
     };
     struct stage_busy_time
     {
@@ -210,7 +210,7 @@ namespace roofslate::quantities
             return choose(z, 2.0 * g, g + w, g + w, n * (g + 2.0 * w)) / 2.0 * (N_c * common + N_k * routed);
         }
     };
-    struct gradient_overlap { static constexpr Spec spec = Spec("o_g", "1", "share of the time of gradients on links that arithmetic hides", "calibration").range(0, 1).otherwise<communication_overlap>(); };
+    struct gradient_overlap { static constexpr Spec spec = Spec("o_g", "1", "share of the time of gradients on links that arithmetic hides", "calibration").range(0, 1).otherwise<link_overlap>(); };
     struct optimizer_transfers { static constexpr Spec spec = Spec("c_o", "1", "times that what the optimizer keeps goes through memory in a step", "calibration").range(0).by_default(0); };
     struct optimizer_time
     {
@@ -299,7 +299,7 @@ namespace roofslate::quantities
 
     using training_run = list<common_copies, routed_copies, context_parallel, data_parallel, microbatch_size, sequence_parallel, sharded_state, prediction_layers, prediction_parameters, attention_mask, windowed_attention_layers, attention_training_flops,
         matrix_training_flops, training_flops_with_attention, counted_training_flops, repeated_attention, executed_matrix_flops, executed_attention_flops, executed_training_flops, recomputation_overhead,
-        attention_compute_efficiency, training_compute_time, training_passes, training_activation_time, training_kernel_time, tensor_collective_time, training_exchange_time, stage_hop_time, communication_overlap,
+        attention_compute_efficiency, training_compute_time, training_passes, training_activation_time, training_kernel_time, tensor_collective_time, training_exchange_time, stage_hop_time, link_overlap,
         stage_communication_time, stage_busy_time, trained_weight_bytes, gradient_bytes, optimizer_bytes, common_parameters_per_chip, routed_parameters_per_chip, weight_copies,
         optimizer_state_bytes, training_state_bytes, gradient_collective_time, gradient_overlap, optimizer_transfers, optimizer_time, training_step_time, trained_tokens_per_second, trained_tokens_per_second_per_chip,
         training_flops_utilization, hardware_flops_utilization, whole_activations_of_a_layer, kept_score_bytes, layer_activation_bytes, training_activation_bytes, training_memory, goodput, run_steps, run_time,
