@@ -52,6 +52,16 @@ def test_a_pipeline_adds_the_bubble_of_the_board(stages, microbatches):
     assert used == pytest.approx(1 - (stages - 1) / (microbatches + stages - 1), rel=1e-12)
 
 
+@given(window=st.integers(1, 6000), length=st.sampled_from([512, 4096]))
+@settings(max_examples=30, deadline=None)
+def test_tokens_that_a_window_meets(window, length):
+    """Counted one by one; the closed form takes tokens as a continuum, which leaves half a token."""
+    asked = {"attention_heads": 1, "head_size": 1, "layers": 1, "global_attention_layers": 0}
+    asked |= {"windowed_attention_layers": 1, "attention_window": window, "sequence_length": length}
+    met = np.minimum(np.arange(length) + 0.5, window).mean()
+    assert rs.value("attention_training_flops", **asked) == pytest.approx(12 * met, abs=12 / 8)
+
+
 def test_attention_counts_on_request():
     layout = {"tensor_parallel": 8, "chips": 8}
     step = [
