@@ -196,7 +196,7 @@ namespace roofslate
     }
 
     // Words that calls use as arguments of their own.
-    inline constexpr std::array<std::string_view, 30> reserved_words{"over", "where", "maximize", "minimize", "objective", "out", "dtype", "progress", "threads", "prune", "at", "n", "seed", "units", "bands", "ignore", "depth", "also", "model", "hardware", "prices", "bins", "range", "log", "to", "side", "base", "correlation", "rounding", "tiers"};
+    inline constexpr std::array<std::string_view, 31> reserved_words{"over", "where", "maximize", "minimize", "objective", "out", "dtype", "progress", "threads", "prune", "at", "n", "seed", "units", "bands", "ignore", "depth", "also", "model", "hardware", "prices", "loss_law", "bins", "range", "log", "to", "side", "base", "correlation", "rounding", "tiers"};
     constexpr bool is_reserved(std::string_view name)
     {
         for (const std::string_view word : reserved_words)
