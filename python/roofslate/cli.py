@@ -472,9 +472,9 @@ def sweep(
 ) -> None:
     """Compute quantities for each row of SOURCE, a .csv or .parquet file, and write its columns with the results.
 
-    Columns are inputs: numbers, texts with units, words of choices; in columns called model, hardware, prices
-    and loss_law names of presets. What is the same for all rows is written NAME=VALUE, as for `roofslate evaluate`. Files may be larger
-    than memory; rows keep their order. The output appears when it is whole.
+    Columns are inputs: numbers, texts with units, words of choices; in columns called model, hardware, prices and
+    loss_law names of presets. What is the same for all rows is written NAME=VALUE, as for `roofslate evaluate`. Files
+    may be larger than memory; rows keep their order. The output appears when it is whole.
 
     A value that cannot be read ends the sweep and names its line. A row with an empty cell or a number out of range
     gets empty cells, and one line at the end counts such rows. Needs pyarrow: pip install 'roofslate[io]'.

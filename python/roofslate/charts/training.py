@@ -205,6 +205,9 @@ _BUCKETS = {
 }
 
 
+_COSTS = ("pretraining_cost", "rl_cost", "inference_cost")
+
+
 def _compute_buckets(**inputs: Any) -> pd.DataFrame:
     import pandas as pd
 
@@ -228,8 +231,12 @@ def _compute_buckets(**inputs: Any) -> pd.DataFrame:
     inner = ("active_parameters", "rl_flops_per_parameter", "training_flops_per_parameter", "flops_per_parameter_token")
     marks = {str(name): float(array) for name, array in found.items()}
     marks |= {name: number(name, **inputs) for name in inner}
+    if {"chip_price", "prices"} & set(inputs):
+        spent = dataset([*_COSTS, "lifetime_cost"], **inputs)
+        table["cost"] = [float(spent[name]) for name in _COSTS]
+        marks["lifetime_cost"] = float(spent["lifetime_cost"])
     table.attrs["marks"] = marks
-    flops = dict.fromkeys(("flops", "done_flops"), "FLOP")
+    flops = {"flops": "FLOP", "done_flops": "FLOP", "cost": "USD"}
     table.attrs["units"] = {"tokens": "token", **flops} | {name: lookup(name).unit for name in marks}
     return table
 
@@ -256,7 +263,8 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
         Where to draw; a figure of its own otherwise.
     **inputs
         Of `lifetime_flops`: a model, tokens or traffic, `decode_inefficiency`. What is left out of the lecture's model
-        is the lecture's, and so are its 200T served tokens; tokens of training that are not given cost as much.
+        is the lecture's, and so are its 200T served tokens; tokens of training that are not given cost as much. With
+        the price and the peak of chips, ``hardware=`` and ``prices=``, each bar also says what it costs.
 
     Returns
     -------
@@ -279,8 +287,9 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
     for x, (bucket, row), name in zip(place, table.iterrows(), each, strict=True):
         tokens = counted(row["tokens"], "token")
         formula = f"\n{marks[name]:.3g} × {weights} × {tokens}{wait if bucket != 'pretraining' else ''}"
+        price = f", {_draw.text_of(row['cost'], 'USD')}" if "cost" in table else ""
         ax.annotate(
-            f"{_flops(row['flops'])} FLOP{formula}" if inches > 1.4 else _flops(row["flops"]),
+            f"{_flops(row['flops'])} FLOP{price}{formula}" if inches > 1.4 else _flops(row["flops"]),
             (x, row["flops"]),
             xytext=(0, 4),
             textcoords="offset points",
