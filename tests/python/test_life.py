@@ -345,3 +345,10 @@ def test_buckets_say_what_they_cost() -> None:
     assert sum("$37M" in text.get_text() for text in ax.texts) == 3
     assert charts.compute_buckets.data(**MACHINE)["cost"].to_numpy() == pytest.approx(37.04e6, rel=1e-3)
     assert "cost" not in charts.compute_buckets.data()
+
+
+def test_a_model_that_says_how_dear_decoding_is() -> None:
+    """Chips and prices go with a preset of which the arithmetic alone does not depend on them."""
+    assert charts.compute_buckets.data(**LECTURE, **MACHINE)["cost"].to_numpy() == pytest.approx(37.04e6, rel=1e-3)
+    preset = charts.lifetime_surface.data(**LECTURE).attrs["marks"]
+    assert preset == pytest.approx(charts.lifetime_surface.data().attrs["marks"], rel=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from roofslate.charts import _draw
-from roofslate.charts._chart import chart, dataset, filled, number, tabulated
+from roofslate.charts._chart import chart, dataset, filled, numbers, tabulated
 from roofslate.charts.training import counted, trained
 from roofslate.errors import IneffectiveInput
 from roofslate.inputs import find_preset
@@ -34,17 +34,18 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
     law = find_preset("loss_law", loss_law)
     inputs = filled(trained({"compute_efficiency": _UTILIZATION, **inputs}, rounded=True), _MACHINE)
     inputs |= {"loss_law": law, "rl_tokens": 0}
-    size = number("active_parameters", **inputs)
-    marks = {name: number(name, **inputs) for name in (*_LINES, *_BEST)}
+    # money is asked for each time, so that chips and prices have a say in each question
+    marks = numbers(["active_parameters", *_LINES, *_BEST, "inference_cost"], **inputs)
+    size = marks["active_parameters"]
     least, most = (end(marks[name] for name in _LINES) for end in (min, max))
     sizes = np.geomspace(_SIZES[0] * size, _SIZES[1] * size, _POINTS)
     tokens = np.geomspace(_TOKENS[0] * least, _TOKENS[1] * most, _POINTS)
     surface = dataset(_SURFACES, **{**inputs, "active_parameters": sizes, "pretraining_tokens": tokens})
-    lines = dataset(_LINES, **{**inputs, "active_parameters": sizes})
+    lines = dataset([*_LINES, "inference_cost"], **{**inputs, "active_parameters": sizes})
     best = {**inputs, "pretraining_tokens": marks["optimal_pretraining_tokens"]}
-    marks |= {name: number(name, **best) for name in ("lifetime_cost", "inference_tokens", "overtraining_ratio")}
+    marks |= numbers(["lifetime_cost", "inference_tokens", "overtraining_ratio"], **best)
     dims = ["pretraining_tokens", "active_parameters"]
-    table = tabulated(surface.merge(lines), dims, "lifetime_surface", active_parameters=size, **marks)
+    table = tabulated(surface.merge(lines), dims, "lifetime_surface", **marks)
     table.attrs["loss_law"] = law.name
     return table
 
@@ -56,7 +57,7 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
     paragraph=(
         "What pretraining and serving {inference_tokens:2} tokens cost together, for every size and every number of "
         "pretraining tokens; reinforcement learning is left out. Along the black line the loss is the same by the law "
-        "of Hoffmann et al. Where training alone counts it would be reached with {training_optimal_parameters} weights. "
+        "of Hoffmann et al. Where training alone counts it would take {training_optimal_parameters} weights for it. "
         "The least cost is {lifetime_cost:3}, at {active_parameters:3} weights and {optimal_pretraining_tokens:4} "
         "tokens, {overtraining_ratio:2} times the 20 a weight: near the line on which pretraining costs what serving "
         "does, and a share of {optimal_lifetime_saving:2} less than the larger model costs."

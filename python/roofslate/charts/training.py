@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.catalogs import models
 from roofslate.charts import _draw
-from roofslate.charts._chart import chart, dataset, number, tabulated
-from roofslate.errors import AxisError
+from roofslate.charts._chart import chart, dataset, number, numbers, tabulated
 from roofslate.inputs import find_preset
 from roofslate.registry import lookup
 
@@ -213,28 +212,24 @@ def _compute_buckets(**inputs: Any) -> pd.DataFrame:
 
     inputs = trained(inputs, rounded=True)
     names = [name for bucket in _BUCKETS.values() for name in bucket]
-    found = dataset([*names, "lifetime_flops", "inference_flops_share", "decode_inefficiency"], **inputs)
-    others = [str(dim) for dim in found.dims]
-    if others:
-        raise AxisError(f"the chart compute_buckets draws one scenario, but {others[0]} is an axis: give one value")
-    tokens = {name: float(found[name]) for name, _ in _BUCKETS.values()}
+    inner = ("active_parameters", "rl_flops_per_parameter", "training_flops_per_parameter", "flops_per_parameter_token")
+    priced = bool({"chip_price", "prices"} & set(inputs))
+    money = [*_COSTS, "lifetime_cost"] if priced else []
+    totals = ("lifetime_flops", "inference_flops_share", "decode_inefficiency")
+    marks = numbers([*names, *totals, *inner, *money], **inputs)
+    tokens = {name: marks[name] for name in names[::2]}
     # the same tokens where decoding loses nothing
     done = dataset(names[1::2], **{**inputs, **tokens, "decode_inefficiency": 1})
     table = pd.DataFrame(
         {
             "tokens": list(tokens.values()),
-            "flops": [float(found[name]) for _, name in _BUCKETS.values()],
-            "done_flops": [float(done[name]) for _, name in _BUCKETS.values()],
+            "flops": [marks[name] for name in names[1::2]],
+            "done_flops": [float(done[name]) for name in names[1::2]],
         },
         index=pd.Index(list(_BUCKETS), name="bucket"),
     )
-    inner = ("active_parameters", "rl_flops_per_parameter", "training_flops_per_parameter", "flops_per_parameter_token")
-    marks = {str(name): float(array) for name, array in found.items()}
-    marks |= {name: number(name, **inputs) for name in inner}
-    if {"chip_price", "prices"} & set(inputs):
-        spent = dataset([*_COSTS, "lifetime_cost"], **inputs)
-        table["cost"] = [float(spent[name]) for name in _COSTS]
-        marks["lifetime_cost"] = float(spent["lifetime_cost"])
+    if priced:
+        table["cost"] = [marks[name] for name in _COSTS]
     table.attrs["marks"] = marks
     flops = {"flops": "FLOP", "done_flops": "FLOP", "cost": "USD"}
     table.attrs["units"] = {"tokens": "token", **flops} | {name: lookup(name).unit for name in marks}
