@@ -155,7 +155,7 @@ namespace roofslate::quantities
     };
     struct rl_cost
     {
-        static constexpr Spec spec = Spec("c_\\mathrm{RL}^\\$", "USD", "price of the chips that do reinforcement learning", "R5.2");
+        static constexpr Spec spec = Spec("\\hat{c}_\\mathrm{RL}", "USD", "price of the chips that do reinforcement learning", "R5.2");
         template <class T> static constexpr T formula(in<rl_chip_time, T> GT, in<chip_price, T> p) { return pretraining_cost::formula<T>(GT, p); }
     };
     struct inference_cost
