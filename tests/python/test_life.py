@@ -182,8 +182,8 @@ def test_the_replaced_model_has_the_same_loss(law: str, size: float, over: float
 def test_both_models_cost_the_same_at_the_break_even_volume(law: str, over: float) -> None:
     own: dict[str, Any] = {"loss_law": law, "active_parameters": 8e9}
     own["pretraining_tokens"] = over * rs.value("training_optimal_tokens", **own)
-    work: dict[str, Any] = {"decode_inefficiency": 3, "rl_tokens": 0, "rl_flops_per_parameter": 2}
-    volume = rs.value("break_even_inference_tokens", **own, decode_inefficiency=3)
+    work: dict[str, Any] = {"decode_inefficiency": 5, "rl_tokens": 0, "rl_flops_per_parameter": 2}
+    volume = rs.value("break_even_inference_tokens", **own, decode_inefficiency=5)
     other = {
         "active_parameters": rs.value("equal_loss_parameters", **own),
         "pretraining_tokens": rs.value("equal_loss_tokens", **own),
