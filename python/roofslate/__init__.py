@@ -2,8 +2,8 @@
 
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
 `compare` why two scenarios differ.
-`quantities()` lists what there is, `define` adds to it; `hardware`, `models`, `prices`, `api_prices`, `storage` are
-catalogs of sourced numbers.
+`quantities()` lists what there is, `define` adds to it; `hardware`, `models`, `prices`, `loss_laws`, `api_prices`,
+`storage` are catalogs of sourced numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from roofslate.calibrating import calibrate
     from roofslate.calibrations import Bands, Calibration, calibration
     from roofslate.cards import flashcards
-    from roofslate.catalogs import Preset, api_prices, hardware, load_presets, models, prices, storage
+    from roofslate.catalogs import Preset, api_prices, hardware, load_presets, loss_laws, models, prices, storage
     from roofslate.checklist import answers
     from roofslate.comparison import Comparison, compare
     from roofslate.crossings import crossovers
@@ -92,6 +92,7 @@ __all__ = [
     "lecture",
     "linspace",
     "load_presets",
+    "loss_laws",
     "math",
     "models",
     "pareto",
@@ -120,7 +121,7 @@ _HOMES = {
     "calibrating": ("calibrate",),
     "calibrations": ("Bands", "Calibration", "calibration"),
     "cards": ("flashcards",),
-    "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "models", "prices", "storage"),
+    "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"),
     "checklist": ("answers",),
     "comparison": ("Comparison", "compare"),
     "derivatives": ("gradient", "sensitivity"),

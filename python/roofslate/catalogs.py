@@ -1,4 +1,4 @@
-"""Catalogs of chips, models, prices and tiers of memory: every number with its source and date.
+"""Catalogs of chips, models, prices, loss laws and tiers of memory: every number with its source and date.
 
 The numbers stand in TOML files beside this module. Files of the same form are added by `load_presets` or by the
 environment variable ``ROOFSLATE_PRESETS``. Nothing is read before a catalog is used.
@@ -33,6 +33,7 @@ __all__ = [
     "hardware",
     "is_date",
     "load_presets",
+    "loss_laws",
     "models",
     "prices",
     "storage",
@@ -47,6 +48,7 @@ _SHIPPED = (
     "techniques.toml",
     "storage.toml",
     "api_prices.toml",
+    "loss_laws.toml",
 )
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
 _LONGEST_NAME, _LONGEST_TEXT = 100, 1000  # characters
@@ -56,6 +58,7 @@ KINDS = {
     "hardware": "hardware",
     "models": "model",
     "prices": "prices",
+    "loss_laws": "loss_law",
     "storage": "storage",
     "api_prices": "api_prices",
 }
@@ -101,13 +104,16 @@ class Fact:
 
 @dataclass(frozen=True, repr=False)
 class Preset:
-    """A named set of inputs: a chip, a system, a model, a price or a tier of memory. It does not change.
+    """A named set of inputs: a chip, a system, a model, a price, a loss law or a tier of memory.
+
+    It does not change.
 
     Attributes
     ----------
     name : str
     kind : str
-        The keyword that takes it: ``"hardware"``, ``"model"`` or ``"prices"``; ``"storage"`` or ``"api_prices"``.
+        The keyword that takes it: ``"hardware"``, ``"model"``, ``"prices"`` or ``"loss_law"``; ``"storage"`` or
+        ``"api_prices"``.
     facts : Mapping[str, Fact]
         What it supplies, by the name of the quantity.
     values : Mapping[str, float or str]
@@ -524,5 +530,6 @@ _library = _Library()
 hardware = Catalog("hardware")
 models = Catalog("models")
 prices = Catalog("prices")
+loss_laws = Catalog("loss_laws")
 storage = Catalog("storage")
 api_prices = Catalog("api_prices")

@@ -24,7 +24,7 @@ __all__ = ["main"]
 
 _FORMATS = ("table", "csv", "json", "parquet")
 _MOST_TABLE_ROWS = 100_000
-_PRESET_INPUTS = ("model", "hardware", "prices")
+_PRESET_INPUTS = ("model", "hardware", "prices", "loss_law")
 _OPTIONS = ("threads", "units", "format", "scenario")  # written as inputs by mistake
 _EXTRAS = {"matplotlib": "charts", "pyarrow": "io", "scipy": "analysis"}
 
@@ -99,7 +99,7 @@ def main(context: click.Context) -> None:
     \b
     roofslate lecture                    the lecture as a report: charts, answers, inconsistencies
     roofslate quantities memory          what can be asked for and given
-    roofslate presets                    models, hardware and prices known by name
+    roofslate presets                    models, hardware, prices, loss laws by name
     roofslate validate                   predictions against measured runs
     roofslate explain pass_time model=DeepSeek-V3 hardware="GB200 NVL72" batch_size=256 context_length=8k
     roofslate evaluate pass_time model=DeepSeek-V3 hardware="GB200 NVL72" batch_size=1:4096:13:log context_length=8k
@@ -278,7 +278,7 @@ def evaluate(
       a word of a choice                       overlap=serial_kv
       a list makes an axis                     batch_size=1,64,512  model=DeepSeek-V3,Kimi-K2
       a range makes an axis                    batch_size=1:8192:50:log  context_length=0:128k:65
-      presets                                  model=  hardware=  prices=
+      presets                                  model=  hardware=  prices=  loss_law=
     Commas part the items of a list: 1667 or 1_667 is one number, 1,667 two. A range has its ends as points.
     Base units are FLOP, byte, token, sequence, parameter, chip, s, USD and J.
 
@@ -301,7 +301,7 @@ def evaluate(
     \b
     Where names are found
       roofslate quantities [TEXT]   quantities with units and meaning; each can be an output or an input
-      roofslate presets [NAME]      models, hardware and prices, with their numbers and sources
+      roofslate presets [NAME]      models, hardware, prices and loss laws, with their numbers and sources
     """  # noqa: D301
     outputs, texts = _texts(words)
     if not outputs:
@@ -485,9 +485,9 @@ def sweep(
 ) -> None:
     """Compute quantities for each row of SOURCE, a .csv or .parquet file, and write its columns with the results.
 
-    Columns are inputs: numbers, texts with units, words of choices; in columns called model, hardware and prices names
-    of presets. What is the same for all rows is written NAME=VALUE, as for `roofslate evaluate`. Files may be larger
-    than memory; rows keep their order. The output appears when it is whole.
+    Columns are inputs: numbers, texts with units, words of choices; in columns called model, hardware, prices and
+    loss_law names of presets. What is the same for all rows is written NAME=VALUE, as for `roofslate evaluate`. Files
+    may be larger than memory; rows keep their order. The output appears when it is whole.
 
     A value that cannot be read ends the sweep and names its line. A row with an empty cell or a number out of range
     gets empty cells, and one line at the end counts such rows. Needs pyarrow: pip install 'roofslate[io]'.
@@ -629,10 +629,10 @@ def quantities(search: str | None, form: str) -> None:
         )
 
 
-@main.command(short_help="Models, hardware and prices known by name.")
+@main.command(short_help="Models, hardware, prices and loss laws known by name.")
 @click.argument("name", required=False, shell_complete=_completed("presets"))
 def presets(name: str | None) -> None:
-    """List the presets of model=, hardware= and prices=; with NAME, its numbers and where they come from.
+    """List the presets of model=, hardware=, prices= and loss_law=; with NAME, its numbers and where they come from.
 
     \b
     Examples

@@ -283,7 +283,8 @@ def _check_name(name: Any) -> None:
     if name in _TAKEN:
         is_unit = name in units.UNIT_NAMES or name in units.PREFIXES_OF_COUNTS
         refuse(name, "this is a unit" if is_unit else "this is a word that calls, results or conditions use")
-    for kind, catalog in (("model", catalogs.models), ("hardware", catalogs.hardware), ("prices", catalogs.prices)):
+    keywords = ("model", catalogs.models), ("hardware", catalogs.hardware), ("prices", catalogs.prices)
+    for kind, catalog in (*keywords, ("loss_law", catalogs.loss_laws)):
         if name in catalog:
             refuse(name, f"this is a preset for {kind}=")
 

@@ -90,7 +90,8 @@ def evaluate(
         By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array,
         `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray`
         (its dims; from one that dask holds in chunks the results follow in chunks, computed when they are asked for);
-        ``model=``, ``hardware=``, ``prices=``: the name of a preset, a preset, or a list of them (an axis).
+        ``model=``, ``hardware=``, ``prices=``, ``loss_law=``: the name of a preset, a preset, or a list of them (an
+        axis).
 
     Returns
     -------
@@ -304,8 +305,8 @@ def frame(
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns are inputs: numbers, texts with units, words of choices; in ``model``, ``hardware`` and ``prices`` names
-        of presets.
+        Columns are inputs: numbers, texts with units, words of choices; in ``model``, ``hardware``, ``prices`` and
+        ``loss_law`` names of presets.
     outputs : str or list of str
         Names of quantities.
     ignore : iterable of str

@@ -30,7 +30,12 @@ from roofslate.registry import Quantity, ancestors, entries, lookup
 
 __all__ = ["Grid", "Input", "read_grid"]
 
-PRESETS = {"model": catalogs.models, "hardware": catalogs.hardware, "prices": catalogs.prices}
+PRESETS = {
+    "model": catalogs.models,
+    "hardware": catalogs.hardware,
+    "prices": catalogs.prices,
+    "loss_law": catalogs.loss_laws,
+}
 
 Values = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.integer[Any]]

@@ -1,29 +1,20 @@
-"""What several fits of the loss law say of over-training: how many tokens a model should see that will be served."""
+"""What several loss laws say of over-training: how many tokens a model should see that will be served."""
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roofslate.errors import unknown
-from roofslate.evaluation import frame
-from roofslate.registry import lookup
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from roofslate.catalogs import Preset, loss_laws
+from roofslate.evaluation import evaluate
+from roofslate.inputs import find_preset
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["fits", "optimum"]
+__all__ = ["optimum"]
 
-_ABOUT = ("source", "date", "read", "note")
-_OF_THE_FIT = (
+_OF_THE_LAW = (
     "training_optimal_tokens",
     "training_optimal_token_ratio",
     "optimal_pretraining_tokens",
@@ -36,40 +27,21 @@ _OF_THE_FIT = (
 _AT_THE_OPTIMUM = ("overtraining_ratio", "pretraining_loss")
 
 
-def fits() -> pd.DataFrame:
-    """Published fits of the loss law, one row a fit.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Index `fit`; a column for each coefficient, named as the input of the registry, and `source`, `date`, `read`
-        (whether the numbers were read there), `note`.
-
-    Examples
-    --------
-    >>> import roofslate as rs
-    >>> float(rs.scaling.fits().loc["Besiroglu", "loss_data_exponent"])
-    0.3658
-    """
-    import pandas as pd
-
-    return pd.DataFrame(_rows()).set_index("name").rename_axis("fit")
-
-
-def optimum(fit: str | Sequence[str] | None = None, **inputs: Any) -> pd.DataFrame:
-    """Tokens that make a model of a given size cheapest for its loss, served tokens included; one row a fit.
+def optimum(loss_law: str | Preset | Sequence[str | Preset] | None = None, **inputs: Any) -> pd.DataFrame:
+    """Tokens that make a model of a given size cheapest for its loss, served tokens included; one row a loss law.
 
     Parameters
     ----------
-    fit : str or sequence of str, optional
-        Rows of `fits`; all of them unless given.
+    loss_law : str or Preset, or a sequence of them, optional
+        Of `rs.loss_laws`; unless given, all that say what the loss is.
     **inputs
         Of the registry: `active_parameters`, `inference_tokens` and `decode_inefficiency`, or what they follow from.
 
     Returns
     -------
     pandas.DataFrame
-        Index `fit`; the columns are quantities of the registry, in base units. The units stand in ``attrs["units"]``.
+        Index `loss_law`; the columns are quantities of the registry, in base units. The units stand in
+        ``attrs["units"]``.
 
     Examples
     --------
@@ -78,23 +50,14 @@ def optimum(fit: str | Sequence[str] | None = None, **inputs: Any) -> pd.DataFra
     >>> (table["optimal_pretraining_tokens"] / 1e12).round(1).to_dict()["Besiroglu"]
     70.8
     """
-    laws = fits().drop(columns=list(_ABOUT))
-    if fit is not None:
-        names = [fit] if isinstance(fit, str) else list(fit)
-        for name in names:
-            if name not in laws.index:
-                raise unknown("fit", name, list(laws.index))
-        laws = laws.loc[names]
-    table = frame(laws, list(_OF_THE_FIT), **inputs)
-    trained = laws.assign(pretraining_tokens=table["optimal_pretraining_tokens"])
-    reached = frame(trained, list(_AT_THE_OPTIMUM), **inputs)
-    table = table.join(reached)
-    table.attrs["units"] = {name: lookup(name).unit for name in table.columns}
+    if loss_law is None:
+        named: list[Any] = [law for law in loss_laws.values() if "loss_data_exponent" in law.values]
+    else:
+        named = [loss_law] if isinstance(loss_law, (str, Preset)) else list(loss_law)
+    laws = [find_preset("loss_law", law) for law in named]
+    best: Any = evaluate(list(_OF_THE_LAW), loss_law=laws, **inputs)
+    trained = {**inputs, "pretraining_tokens": best["optimal_pretraining_tokens"].drop_attrs()}
+    found = best.merge(evaluate(list(_AT_THE_OPTIMUM), loss_law=laws, **trained))
+    table: pd.DataFrame = found.to_dataframe()[[*_OF_THE_LAW, *_AT_THE_OPTIMUM]]
+    table.attrs["units"] = {name: found[name].attrs["units"] for name in table.columns}
     return table
-
-
-@functools.cache
-def _rows() -> list[dict[str, Any]]:
-    path = Path(__file__).with_name("data") / "scaling_laws.toml"
-    rows: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["fit"]
-    return rows

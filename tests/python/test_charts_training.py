@@ -221,13 +221,13 @@ def test_overtraining_of_real_models_has_a_start_for_each() -> None:
 
 
 def test_overtraining_beside_loss_laws() -> None:
-    ax = charts.overtraining(fit=["Hoffmann", "Besiroglu"])
+    ax = charts.overtraining(loss_law=["Hoffmann", "Besiroglu"])
     assert point(ax, "loss law, Hoffmann") == pytest.approx((176.6e12, 3), rel=1e-3)
     assert point(ax, "loss law, Besiroglu") == pytest.approx((70.8e12, 4), rel=1e-3)
     best = rs.scaling.optimum("Besiroglu", **LECTURE, inference_tokens=200e12).iloc[0]
-    marks = charts.overtraining.data(fit="Besiroglu").attrs["marks"]
+    marks = charts.overtraining.data(loss_law="Besiroglu").attrs["marks"]
     assert marks["optimal_lifetime_saving"] == best["optimal_lifetime_saving"]
-    busy = charts.overtraining.data(fit="Besiroglu", model_token_rate="500 Mtok/s").attrs["marks"]
+    busy = charts.overtraining.data(loss_law="Besiroglu", model_token_rate="500 Mtok/s").attrs["marks"]
     assert busy["optimal_pretraining_tokens"] > 3 * best["optimal_pretraining_tokens"]
 
 
@@ -237,9 +237,9 @@ def test_overtraining_refuses_what_it_cannot_draw() -> None:
     with pytest.raises(AxisError, match=r"Qwen3-8B.*twice"):
         charts.overtraining(model=["Qwen3-8B", "Qwen3-8B"], pretraining_tokens=[1e12, 2e12])
     with pytest.raises(AxisError, match="one model, got 2"):
-        charts.overtraining(model=["Qwen3-8B", "Qwen3-32B"], fit="Besiroglu")
+        charts.overtraining(model=["Qwen3-8B", "Qwen3-32B"], loss_law="Besiroglu")
     with pytest.raises(UnknownName, match="Hoffmann"):
-        charts.overtraining(fit="Hofmann")
+        charts.overtraining(loss_law="Hofmann")
     with pytest.raises(RoofslateError, match="pretraining_tokens"):
         charts.overtraining(pretraining_tokens="15 GB")
 

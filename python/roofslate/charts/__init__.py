@@ -15,6 +15,7 @@ from roofslate.charts.drain import device_occupancy, drain_times
 from roofslate.charts.economics import cost_vs_batch, fast_mode
 from roofslate.charts.generations import hardware_generations
 from roofslate.charts.hardware import machine_balance, roofline
+from roofslate.charts.lifetime import lifetime_surface
 from roofslate.charts.overtraining import overtraining, overtraining_tornado
 from roofslate.charts.pipeline import pipeline_inference, pipeline_latency, training_bubble
 from roofslate.charts.pricing import price_map
@@ -51,6 +52,7 @@ __all__ = [
     "hardware_generations",
     "hop_path",
     "latency_vs_batch",
+    "lifetime_surface",
     "machine_balance",
     "memory_vs_stages",
     "moe_layer",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-__all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "number", "tabulated", "watch"]
+__all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "number", "numbers", "tabulated", "watch"]
 
 Data = Callable[..., "pd.DataFrame"]
 Draw = Callable[["Axes", "pd.DataFrame"], None]
@@ -254,6 +254,14 @@ def number(output: str, **inputs: Any) -> float:
             f"a chart draws one scenario, but {listed[0] if listed else 'an input'} is an axis: give one value, "
             f"or draw rs.evaluate(...) with rs.plot"
         ) from None
+
+
+def numbers(outputs: list[str], **inputs: Any) -> dict[str, float]:
+    """Evaluate several quantities at a point."""
+    found = dataset(outputs, **inputs)
+    if found.dims:
+        raise AxisError(f"a chart draws one scenario, but {next(iter(found.dims))} is an axis: give one value")
+    return {name: float(found[name]) for name in outputs}
 
 
 def datasets(outputs: list[str], along: str, cases: Mapping[Any, Mapping[str, Any]]) -> xr.Dataset:

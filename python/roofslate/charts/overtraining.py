@@ -27,7 +27,11 @@ _RUMOUR = 150e12  # of tokens that a model was pretrained on; "not well cited", 
 
 
 def _overtraining(
-    *, model: Any = None, pretraining_tokens: Any = None, fit: str | Sequence[str] | None = None, **inputs: Any
+    *,
+    model: Any = None,
+    pretraining_tokens: Any = None,
+    loss_law: str | Preset | Sequence[str | Preset] | None = None,
+    **inputs: Any,
 ) -> pd.DataFrame:
     import numpy as np
 
@@ -56,11 +60,11 @@ def _overtraining(
                 )
             rows[label] = {**case, "pretraining_tokens": seen}
     marks: dict[str, float] = {}
-    if fit is not None:
+    if loss_law is not None:
         if len(names) > 1:
-            raise AxisError(f"fit: a loss law is drawn for one model, got {len(names)}")
+            raise AxisError(f"loss_law: it is drawn for one model, got {len(names)}")
         given = {"model": model, **inputs} if model is not None else inputs
-        best = scaling.optimum(fit, **trained(given, rounded=True))
+        best = scaling.optimum(loss_law, **trained(given, rounded=True))
         for law, told in best.iterrows():
             rows[f"loss law, {law}"] = {**scenarios[0], "pretraining_tokens": told["optimal_pretraining_tokens"]}
         marks |= {str(name): float(x) for name, x in best.iloc[0].items()}
@@ -101,8 +105,8 @@ def overtraining(ax: Axes, table: pd.DataFrame) -> None:
     pretraining_tokens : float, str or list, optional
         Of each model; otherwise those that cost as much as serving, and beside them the lecture's rumour and its
         rounded number if the model is the lecture's.
-    fit : str or list of str, optional
-        Rows of `scaling.fits`: adds what each loss law calls best, for the lecture's 200T served tokens unless
+    loss_law : str, Preset or a list of them, optional
+        Of `rs.loss_laws`: adds what each of them calls best, for the lecture's 200T served tokens unless
         `inference_tokens` are given.
     **inputs
         Of `overtraining_ratio`.

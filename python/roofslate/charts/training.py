@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.catalogs import models
 from roofslate.charts import _draw
-from roofslate.charts._chart import chart, dataset, number, tabulated
-from roofslate.errors import AxisError
+from roofslate.charts._chart import chart, dataset, number, numbers, tabulated
 from roofslate.inputs import find_preset
 from roofslate.registry import lookup
 
@@ -205,31 +204,34 @@ _BUCKETS = {
 }
 
 
+_COSTS = ("pretraining_cost", "rl_cost", "inference_cost")
+
+
 def _compute_buckets(**inputs: Any) -> pd.DataFrame:
     import pandas as pd
 
     inputs = trained(inputs, rounded=True)
     names = [name for bucket in _BUCKETS.values() for name in bucket]
-    found = dataset([*names, "lifetime_flops", "inference_flops_share", "decode_inefficiency"], **inputs)
-    others = [str(dim) for dim in found.dims]
-    if others:
-        raise AxisError(f"the chart compute_buckets draws one scenario, but {others[0]} is an axis: give one value")
-    tokens = {name: float(found[name]) for name, _ in _BUCKETS.values()}
+    inner = ("active_parameters", "rl_flops_per_parameter", "training_flops_per_parameter", "flops_per_parameter_token")
+    priced = bool({"chip_price", "prices"} & set(inputs))
+    money = [*_COSTS, "lifetime_cost"] if priced else []
+    totals = ("lifetime_flops", "inference_flops_share", "decode_inefficiency")
+    marks = numbers([*names, *totals, *inner, *money], **inputs)
+    tokens = {name: marks[name] for name in names[::2]}
     # the same tokens where decoding loses nothing
     done = dataset(names[1::2], **{**inputs, **tokens, "decode_inefficiency": 1})
     table = pd.DataFrame(
         {
             "tokens": list(tokens.values()),
-            "flops": [float(found[name]) for _, name in _BUCKETS.values()],
-            "done_flops": [float(done[name]) for _, name in _BUCKETS.values()],
+            "flops": [marks[name] for name in names[1::2]],
+            "done_flops": [float(done[name]) for name in names[1::2]],
         },
         index=pd.Index(list(_BUCKETS), name="bucket"),
     )
-    inner = ("active_parameters", "rl_flops_per_parameter", "training_flops_per_parameter", "flops_per_parameter_token")
-    marks = {str(name): float(array) for name, array in found.items()}
-    marks |= {name: number(name, **inputs) for name in inner}
+    if priced:
+        table["cost"] = [marks[name] for name in _COSTS]
     table.attrs["marks"] = marks
-    flops = dict.fromkeys(("flops", "done_flops"), "FLOP")
+    flops = {"flops": "FLOP", "done_flops": "FLOP", "cost": "USD"}
     table.attrs["units"] = {"tokens": "token", **flops} | {name: lookup(name).unit for name in marks}
     return table
 
@@ -256,7 +258,8 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
         Where to draw; a figure of its own otherwise.
     **inputs
         Of `lifetime_flops`: a model, tokens or traffic, `decode_inefficiency`. What is left out of the lecture's model
-        is the lecture's, and so are its 200T served tokens; tokens of training that are not given cost as much.
+        is the lecture's, and so are its 200T served tokens; tokens of training that are not given cost as much. With
+        the price and the peak of chips, ``hardware=`` and ``prices=``, each bar also says what it costs.
 
     Returns
     -------
@@ -279,8 +282,9 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
     for x, (bucket, row), name in zip(place, table.iterrows(), each, strict=True):
         tokens = counted(row["tokens"], "token")
         formula = f"\n{marks[name]:.3g} × {weights} × {tokens}{wait if bucket != 'pretraining' else ''}"
+        price = f", {_draw.text_of(row['cost'], 'USD')}" if "cost" in table else ""
         ax.annotate(
-            f"{_flops(row['flops'])} FLOP{formula}" if inches > 1.4 else _flops(row["flops"]),
+            f"{_flops(row['flops'])} FLOP{price}{formula}" if inches > 1.4 else _flops(row["flops"]),
             (x, row["flops"]),
             xytext=(0, 4),
             textcoords="offset points",
