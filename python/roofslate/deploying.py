@@ -1,0 +1,494 @@
+"""`deploy`: the best way to put a model on chips, among all layouts in which everything divides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate.conditions import Condition, parse_conditions
+from roofslate.definition import within
+from roofslate.deployments import CONDITION as _CONDITION
+from roofslate.deployments import LAYOUT, Deployments
+from roofslate.deployments import MARGIN as _MARGIN
+from roofslate.engine import ProgressWish, conversions
+from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError
+from roofslate.folds import best
+from roofslate.inputs import PRESETS, Grid, Input, preset_numbers, read_grid, wanted_names
+from roofslate.layouts import PARTS, SIZES, legal_layouts
+from roofslate.registry import Definition, current, lookup
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from roofslate.registry import Step
+
+__all__ = ["deploy"]
+
+Names = str | Sequence[str]
+Places = npt.NDArray[np.intp]
+
+_GOAL = "goal of the search"
+_DOMAINS = 8  # scale-up domains that a replica takes at most, unless chips are given
+_OCTAVE = 8  # steps of an octave in which clients and batches are tried
+_MOST_OCTAVES = 16
+_CROWD = ("clients", "batch_size")
+# What a deployment must hold anyway, where the question depends on the quantity before it.
+_ALWAYS = (
+    ("batch_size", "hbm_used <= hbm_capacity"),
+    ("clients", "least_deployed_bytes <= cell_capacity"),
+    ("clients", "clients >= least_clients"),
+    ("data_parallel", "training_memory <= hbm_capacity"),
+)
+
+
+def deploy(
+    *,
+    objective: str,
+    where: Names = (),
+    maximize: bool = False,
+    also: Names = (),
+    units: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    **inputs: Any,
+) -> Deployments:
+    """The best deployment: every layout in which everything divides, each at its best, in base units.
+
+    A layout is what the question depends on of ``chips``, ``pipeline_stages``, ``attention_data_parallel``,
+    ``tensor_parallel``, ``expert_parallel``, ``context_parallel`` and ``data_parallel``. It is legal if the stages divide
+    chips and layers, the chips of a group divide heads and matrices, key-value heads divide or are copied evenly, and
+    the chips of a stage divide the experts or these them. Each part takes all legal values unless given as a number or
+    a list; chips are powers of two and whole scale-up domains, up to eight domains.
+
+    Parameters
+    ----------
+    objective : str
+        Name of the quantity that is to be small: ``"cost_per_output_token"``.
+    where : str or list of str
+        Conditions that must hold: ``"time_per_output_token <= 30 ms"``. That weights and caches find room in memory,
+        and that no group of chips is without a sequence, is always among them.
+    maximize : bool
+        Whether the quantity is to be large instead.
+    also : str or list of str
+        Quantities that are wanted at the best points too.
+    units : dict of str, optional
+        Units of results: ``{"cost_per_output_token": "USD/Mtoken"}``.
+    threads, progress
+        As for `evaluate`.
+    **inputs
+        As for `evaluate`. Lists of ``model=``, ``hardware=``, formats and other choices are compared; what differs
+        among them is a Series by their names. All other axes are searched. ``clients``, or where the question has none
+        ``batch_size``, go from 1 to 65,536 unless given; where it has both, a batch is what of the clients is in flight.
+
+    Returns
+    -------
+    Deployments
+        Its `table` has the best point of each layout, best first, its `rejected` those that cannot meet a condition.
+
+    Raises
+    ------
+    ValueRangeError
+        If no layout is legal; it names what does not divide what.
+    ConditionError, AxisError, MissingInput, UnknownName, UnitError, InputTypeError
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> plan = rs.deploy(
+    ...     model="DeepSeek-V3", hardware=["HGX H200", "GB200 NVL72"], objective="cost_per_output_token",
+    ...     where=["time_per_output_token <= 30 ms", "time_to_first_token <= 2 s"], expert_reads="expected",
+    ...     input_tokens="2k", output_tokens="500", chip_price="$3/hour",
+    ... )
+    >>> plan.best["hardware"], plan.best["chips"]
+    ('GB200 NVL72', 64)
+    """
+    names = wanted_names([objective]) if isinstance(objective, str) else []
+    if not names:
+        raise InputTypeError(f"objective: expected the name of one quantity, got {objective!r}")
+    others = [n for n in (wanted_names(also) if also else []) if n != objective]
+    given = read_grid(inputs)
+    conditions = parse_conditions(where)
+    told = list(dict.fromkeys([objective, *_quantities_of(conditions), *others]))
+    converted = conversions(told, units)
+    always = _always(_reached(told, given.inputs), given)
+    wanted = list(dict.fromkeys([*told, *_quantities_of(always)]))
+    layouts = _Layouts(inputs, given, wanted, _reached(wanted, given.inputs))
+    search = _Search(told, bool(maximize), conditions, always, layouts, {"threads": threads, "progress": progress})
+    table, places, rejected = search.run()
+    for frame in (table, rejected):
+        for name, (factor, _) in converted.items():
+            if name in frame:
+                frame[name] /= factor
+    return Deployments(
+        objective=lookup(objective),
+        maximize=bool(maximize),
+        conditions=conditions,
+        always=tuple(c.text for c in always),
+        table=table,
+        rejected=rejected,
+        inputs=layouts.inputs,
+        units={name: unit for name, (_, unit) in converted.items()},
+        _settings=layouts.settings(),
+        _axes=layouts.axes(),
+        _places=places,
+    )
+
+
+def _quantities_of(conditions: Iterable[Condition]) -> list[str]:
+    """The quantities that conditions compare, each once."""
+    return list(dict.fromkeys(n for c in conditions for side in (c.left, c.right) for n in side.quantities))
+
+
+def _reached(wanted: Iterable[str], given: Iterable[str]) -> dict[str, None]:
+    """What quantities depend on, where those that are given depend on nothing; in the order in which it is met."""
+    reached: dict[str, None] = {}
+    cut, waiting = set(given) - set(PARTS), list(wanted)
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached[name] = None
+        q = lookup(name)
+        if name not in cut:
+            waiting += [*q.needs, *([q.fallback] if q.fallback else [])]
+    return reached
+
+
+def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
+    """The conditions of every deployment that this question can tell."""
+    found = []
+    searched = {*PARTS, "clients", "batch_size", "context_length"}
+    for trigger, text in _ALWAYS:
+        if trigger in reached:
+            (condition,) = parse_conditions(text)
+            missing = [
+                name
+                for name in _reached(_quantities_of([condition]), given.inputs)
+                if name not in given.inputs and name not in searched and _is_open(name)
+            ]
+            if not missing:
+                found.append(condition)
+    return found
+
+
+def _is_open(name: str) -> bool:
+    """Whether a quantity has neither a formula nor a default."""
+    q = lookup(name)
+    return not q.computed and q.default is None and q.fallback is None
+
+
+# ------------------------------------------------------------------------------------------------------------ layouts
+
+
+class _Layouts:
+    """All legal layouts of all kinds of deployment, as one axis, and everything else that was given along it.
+
+    A kind is a combination of presets and choices.
+    """
+
+    def __init__(self, inputs: Mapping[str, Any], given: Grid, wanted: Sequence[str], reached: Mapping[str, None]) -> None:
+        self.parts = [part for part in PARTS if part in reached]
+        self.given = given
+        missing = [name for name in (*_CROWD, "context_length") if name in reached and name not in given.inputs]
+        joined = [name for name in missing if name != "clients"] if set(_CROWD) <= reached.keys() else []
+        crowd = {name: _octaves() for name in missing if name in _CROWD and name not in joined}
+        alone = dict.fromkeys([*self.parts, *joined], 1)  # until the layouts are known
+        self.grid = read_grid({**inputs, **crowd, **alone}, wanted)
+        for name in alone:
+            del self.grid.inputs[name]
+        self.kinds = self._kinds()
+        self.reasons: list[tuple[tuple[int, ...], str]] = []
+        self.columns, self.places = self._legal()
+        self.inputs = self._along_layouts()
+        self._join(joined)
+
+    def _kinds(self) -> list[str]:
+        """The axes whose values make kinds."""
+        found = {dim for dim in self.grid.sizes if dim in PRESETS}
+        for name, i in self.grid.inputs.items():
+            if i.origin or i.quantity.choices or name in SIZES or name == "scale_up_domain":
+                found |= set(i.dims)
+        return [dim for dim in self.grid.sizes if dim in found]
+
+    def _legal(self) -> tuple[dict[str, Places], list[Places]]:
+        """The parts of each legal layout, and the position of its kind along each of the axes of kinds."""
+        parts: list[npt.NDArray[np.int64]] = []
+        places = []
+        for place in np.ndindex(*(self.grid.sizes[dim] for dim in self.kinds)):
+            try:
+                found = self._legal_of(dict(zip(self.kinds, place, strict=True)))
+            except ValueRangeError as error:
+                self.reasons.append((place, str(error)))
+                continue
+            parts.append(found)
+            places.append(np.tile(np.array(place, dtype=np.intp)[:, np.newaxis], found.shape[1]))
+        if not parts:
+            raise ValueRangeError(f"no layout is legal: {self.reasons[0][1]}")
+        columns = dict(zip(self.parts, np.concatenate(parts, axis=1), strict=True))
+        return columns, list(np.concatenate(places, axis=1))
+
+    def _legal_of(self, place: Mapping[str, int]) -> npt.NDArray[np.int64]:
+        """The legal layouts of a kind, a row for each part that matters; one without rows where none does."""
+        if not self.parts:
+            return np.empty((0, 1), np.int64)
+        candidates: dict[str, Any] = {part: None for part in self.parts if part != "chips"}
+        if "data_parallel" not in self.parts:
+            candidates.setdefault("attention_data_parallel", None)
+        for part in PARTS:
+            if part in self.given.inputs and self.given.inputs[part].origin is None:
+                candidates[part] = np.unique(_at(self.given.inputs[part], place))
+        if candidates.get("chips") is None:
+            candidates["chips"] = self._chips(place)
+        sizes = {name: _at(self.grid.inputs[name], place) for name in SIZES if name in self.grid.inputs}
+        legal = legal_layouts(candidates, {name: float(x) for name, x in sizes.items() if x.size == 1})
+        return np.unique(np.stack([legal[part] for part in self.parts]), axis=1)
+
+    def _chips(self, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
+        """Powers of two and whole scale-up domains, and what a system has."""
+        if "scale_up_domain" not in self.grid.inputs:
+            raise MissingInput(
+                "deploy searches chips up to eight scale-up domains: give chips=, a number or a list, or hardware= with "
+                "a known scale_up_domain"
+            )
+        domain = float(_at(self.grid.inputs["scale_up_domain"], place).max())
+        most = _DOMAINS * domain
+        own = [preset_numbers(p).get("chips") for p in self._chosen("hardware", place)]
+        powers = 2.0 ** np.arange(0, np.floor(np.log2(most)) + 1)
+        return np.unique([*powers, *(domain * np.arange(1, _DOMAINS + 1)), *(x for x in own if x is not None)])
+
+    def _chosen(self, keyword: str, place: Mapping[str, int]) -> list[Any]:
+        """The presets of a kind."""
+        presets = self.grid.presets.get(keyword, [])
+        return [presets[place[keyword]]] if keyword in place else presets[:1]
+
+    def _along_layouts(self) -> dict[str, Any]:
+        """Everything as inputs of any call: what differs from kind to kind along the axis of layouts."""
+        import xarray as xr
+
+        found: dict[str, Any] = {}
+        for name, i in self.grid.inputs.items():
+            values: Any = np.asarray(i.quantity.choices)[i.values.astype(int)] if i.quantity.choices else i.values
+            own = [dim for dim in self.kinds if dim in i.dims]
+            rest = [dim for dim in i.dims if dim not in own]
+            if own:
+                turned = np.transpose(values, [i.dims.index(dim) for dim in (*own, *rest)])
+                values = turned[tuple(self.places[self.kinds.index(dim)] for dim in own)]
+                rest = [LAYOUT, *rest]
+            if not rest:
+                found[name] = values.item()
+            elif rest == [name]:
+                found[name] = values
+            else:
+                coords = {dim: self.grid.coords[dim][0] for dim in rest if dim in self.grid.coords}
+                found[name] = xr.DataArray(values, dims=rest, coords=coords)
+        found |= {part: xr.DataArray(x.astype(float), dims=LAYOUT) for part, x in self.columns.items()}
+        return found
+
+    def _join(self, joined: Iterable[str]) -> None:
+        """Let the pass of a cell be the step of a deployment: its batch what of the clients is in flight."""
+        import xarray as xr
+
+        def labelled(name: str) -> Any:
+            x = self.inputs[name]
+            return xr.DataArray(x, dims=name) if isinstance(x, np.ndarray) else x
+
+        if "batch_size" in joined:
+            in_flight = "microbatches" if "microbatches" in self.inputs else "pipeline_stages"
+            self.inputs["batch_size"] = labelled("clients") / labelled(in_flight)
+        if "context_length" in joined:
+            self.inputs["context_length"] = labelled("input_tokens") + labelled("output_tokens") / 2
+
+    def axes(self) -> dict[str, Any]:
+        """What stands on each axis; on that of the layouts, columns that tell them apart."""
+        found: dict[str, Any] = {LAYOUT: self.named(self.places) | self.columns}
+        for x in self.inputs.values():
+            for dim in getattr(x, "dims", ()):
+                if dim not in found:
+                    found[dim] = self.inputs[dim] if isinstance(self.inputs.get(dim), np.ndarray) else x[dim].to_numpy()
+        return found | {name: x for name, x in self.inputs.items() if isinstance(x, np.ndarray)}
+
+    def settings(self) -> dict[str, Any]:
+        """All that is no preset's, and the presets by their names."""
+        import xarray as xr
+
+        found: dict[str, Any] = {}
+        for keyword, presets in self.grid.presets.items():
+            names = np.array([p.name for p in presets], dtype=object)
+            along = next((i.dims[0] for i in self.grid.inputs.values() if i.origin == keyword and i.dims), None)
+            at = self.places[self.kinds.index(along)] if along else 0
+            found[keyword] = xr.DataArray(names[at], dims=LAYOUT) if along else names.item()
+        own = [name for name in self.inputs if name not in self.grid.inputs or self.grid.inputs[name].origin is None]
+        return found | {name: self.inputs[name] for name in own}
+
+    @property
+    def count(self) -> int:
+        """How many layouts there are, of all kinds."""
+        return len(self.places[0]) if self.places else len(next(iter(self.columns.values()), range(1)))
+
+    def named(self, places: Sequence[Places]) -> dict[str, Any]:
+        """What the axes of kinds have at some positions."""
+        coords = [self.grid.coords.get(dim) for dim in self.kinds]
+        return {
+            dim: at if coord is None else np.asarray(coord[0])[at]
+            for dim, coord, at in zip(self.kinds, coords, places, strict=True)
+        }
+
+
+def _at(i: Input, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
+    """The values of an input at a kind."""
+    return np.asarray(i.values[tuple(place.get(dim, slice(None)) for dim in i.dims)])
+
+
+def _octaves() -> npt.NDArray[np.float64]:
+    """Whole numbers that grow evenly."""
+    return np.unique(np.round(2.0 ** np.linspace(0, _MOST_OCTAVES, _OCTAVE * _MOST_OCTAVES + 1)))
+
+
+# ------------------------------------------------------------------------------------------------------------- search
+
+
+class _Search:
+    """The best point of each layout, and where none meets the conditions the one that misses them least.
+
+    What is searched for, and the margins, are quantities of the search alone: the engine computes them with all else.
+    """
+
+    def __init__(
+        self,
+        told: Sequence[str],
+        maximize: bool,
+        conditions: Sequence[Condition],
+        always: Sequence[Condition],
+        layouts: _Layouts,
+        running: Mapping[str, Any],
+    ) -> None:
+        self.objective, self.maximize = told[0], maximize
+        self.layouts, self.running = layouts, running
+        axes = [dim for x in layouts.inputs.values() for dim in getattr(x, "dims", ()) if dim != LAYOUT]
+        axes += [name for name, x in layouts.inputs.items() if isinstance(x, np.ndarray)]
+        self.over = list(dict.fromkeys(axes))
+        self.told = [name for name in told if name not in self.over and name not in layouts.columns]
+        self.always = [c.text for c in always]
+        self.where = list(dict.fromkeys([*(c.text for c in conditions), *self.always]))
+        margins = {c.text: _margin(c) for c in (*conditions, *always) if _has_margin(c)}
+        self.measured = list(margins)
+        self.made = [_made(text, "1", steps) for text, steps in margins.items()]
+
+    def run(self) -> tuple[pd.DataFrame, Places, pd.DataFrame]:
+        """The layouts that meet the conditions, best first, their positions, and the others, nearest first."""
+        import pandas as pd
+
+        everything = np.arange(self.layouts.count)
+        steps: tuple[Step, ...] = (("quantity", self.objective),)
+        found = self._best(everything, steps, lookup(self.objective).unit, self.where, self.maximize)
+        met = found.pop(_GOAL).notna().to_numpy()
+        table = found[met].sort_values(self.objective, ascending=not self.maximize, kind="stable")
+        if self.measured:
+            table[_MARGIN] = table[self.measured].min(axis=1)
+        places = table.index.to_numpy(dtype=np.intp)
+        table.index = pd.RangeIndex(1, len(table) + 1, name="rank")
+        return table, places, self._rejected(everything[~met])
+
+    def _best(
+        self, at: Places, goal: tuple[Step, ...], unit: str, where: Sequence[str], maximize: bool
+    ) -> pd.DataFrame:
+        """A row for each of these layouts: what it is, its best point, and how it does there."""
+        import pandas as pd
+        import xarray as xr
+
+        inputs = {
+            name: x.isel({LAYOUT: at}) if isinstance(x, xr.DataArray) and LAYOUT in x.dims else x
+            for name, x in self.layouts.inputs.items()
+        }
+        shown = [*self.told, *self.measured]
+        with within((*current().definitions, *self.made, _made(_GOAL, unit, goal))):
+            found = best(_GOAL, over=self.over, where=where, maximize=maximize, also=shown, **self.running, **inputs)
+        columns: dict[str, Any] = self.layouts.named([place[at] for place in self.layouts.places])
+        columns |= {part: values[at] for part, values in self.layouts.columns.items()}
+        for name in [*self.over, *shown, _GOAL]:
+            values = np.broadcast_to(found[name].to_numpy(), at.shape)
+            choices = lookup(name).choices if name in self.told else ()
+            columns[name] = [choices[int(x)] if x == x else "" for x in values] if choices else values
+        return pd.DataFrame(columns)
+
+    def _rejected(self, at: Places) -> pd.DataFrame:
+        """What is wrong with each of these layouts, and by how much at least; then the kinds that have no legal one.
+
+        Of the points that can be deployed at all the one counts that misses least; where there is none, of all points.
+        """
+        import pandas as pd
+
+        own = [text for text in self.measured if text not in self.always]
+        others = [text for text in self.where if text not in self.measured]
+        parts = []
+        for measured, where in ((own, [*others, *self.always]), (self.always, others), ([], [])):
+            if not len(at):
+                break
+            goal = _least(measured) if measured else (("constant", 0.0),)
+            found = self._best(at, goal, "1", where, True)
+            margin = found.pop(_GOAL).to_numpy()
+            met = ~np.isnan(margin)
+            if measured:
+                worst = np.argmin(found[measured].fillna(np.inf).to_numpy(), axis=1)
+                reason = np.where(margin < 0, np.array(measured, dtype=object)[worst], f"{self.objective} is undefined")
+            else:
+                margin = np.full(len(at), np.nan)
+                reason = np.full(len(at), " and ".join(others) or f"{self.objective} is undefined")
+            found.insert(0, _CONDITION, reason)
+            found.insert(1, _MARGIN, margin)
+            parts.append(found[met].sort_values(_MARGIN, ascending=False, kind="stable"))
+            at = at[~met]
+        reasons = self.layouts.reasons
+        places = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
+        illegal = {_CONDITION: [reason for _, reason in reasons], _MARGIN: np.nan}
+        if reasons:
+            parts.append(pd.DataFrame(illegal | self.layouts.named(places)))
+        parts = [part for part in parts if len(part)]
+        if not parts:
+            return pd.DataFrame({_CONDITION: [], _MARGIN: []})
+        return pd.concat(parts, ignore_index=True)
+
+
+def _made(name: str, unit: str, steps: tuple[Step, ...]) -> Definition:
+    return Definition(name, name, unit, name, "this search", steps)
+
+
+def _has_margin(condition: Condition) -> bool:
+    """Whether it tells by how much it holds: it compares numbers, and not with infinity."""
+    sides = (condition.left, condition.right)
+    endless = any(side.steps == (("constant", end),) for side in sides for end in (np.inf, -np.inf))
+    return condition.relation in ("<", "<=") and not endless
+
+
+def _margin(condition: Condition) -> tuple[Step, ...]:
+    """Room below the right side as a share of the limit: of the side without quantities, otherwise of the right one."""
+    steps = list(condition.right.steps)
+    right = len(steps) - 1
+    left = right + len(condition.left.steps)
+    steps += [_moved(step, right + 1) for step in condition.left.steps]
+    steps.append(("sub", right, left))
+    limit = left if condition.right.quantities and not condition.left.quantities else right
+    if steps[limit] != ("constant", 0.0):  # of which nothing is a share
+        steps += [("neg", limit), ("max", limit, left + 2), ("div", left + 1, left + 3)]
+    return tuple(steps)
+
+
+def _moved(step: Step, by: int) -> Step:
+    """A step of a formula that follows upon others."""
+    if step[0] in ("quantity", "constant"):
+        return step
+    return (step[0], *(k + by for k in step[1:]))  # type: ignore[return-value, operator]
+
+
+def _least(names: Sequence[str]) -> tuple[Step, ...]:
+    """The least of some quantities."""
+    steps: list[Step] = [("quantity", names[0])]
+    for name in names[1:]:
+        steps += [("quantity", name), ("min", len(steps) - 1, len(steps))]
+    return tuple(steps)
