@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from roofslate.comparison import Comparison, compare
     from roofslate.crossings import crossovers
     from roofslate.definition import define, definitions
+    from roofslate.deploying import deploy
+    from roofslate.deployments import Deployments
     from roofslate.derivatives import gradient, sensitivity
     from roofslate.errors import RoofslateError, RoofslateWarning
     from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
@@ -47,6 +49,7 @@ __all__ = [
     "Bands",
     "Calibration",
     "Comparison",
+    "Deployments",
     "Explanation",
     "Explorer",
     "Inference",
@@ -73,6 +76,7 @@ __all__ = [
     "crossovers",
     "define",
     "definitions",
+    "deploy",
     "errors",
     "evaluate",
     "explain",
@@ -118,6 +122,8 @@ _HOMES = {
     "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "models", "prices", "storage"),
     "checklist": ("answers",),
     "comparison": ("Comparison", "compare"),
+    "deploying": ("deploy",),
+    "deployments": ("Deployments",),
     "derivatives": ("gradient", "sensitivity"),
     "definition": ("define", "definitions"),
     "crossings": ("crossovers",),

@@ -37,7 +37,7 @@ _DOMAINS = 8  # scale-up domains that a replica takes at most, unless chips are 
 _OCTAVE = 8  # steps of an octave in which clients and batches are tried
 _MOST_OCTAVES = 16
 _CROWD = ("clients", "batch_size")
-# What a deployment must hold anyway, where the question depends on the quantity before it.
+# What a deployment must hold anyway, where the quantity before it is given or matters.
 _ALWAYS = (
     ("batch_size", "hbm_used <= hbm_capacity"),
     ("clients", "least_deployed_bytes <= cell_capacity"),
@@ -165,7 +165,7 @@ def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
     found = []
     searched = {*PARTS, "clients", "batch_size", "context_length"}
     for trigger, text in _ALWAYS:
-        if trigger in reached:
+        if trigger in reached or trigger in given.inputs:
             (condition,) = parse_conditions(text)
             missing = [
                 name
