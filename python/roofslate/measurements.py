@@ -1,4 +1,4 @@
-"""Tables of measured serving runs: the columns that they share, read into inputs; and those of the package."""
+"""Tables of measured runs, of serving and of training: the columns that they share, read into inputs; and those of the package."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ TARGETS = {
     "request_time_s": "request_time",
     "prefill_time_s": "prefill_time",
     "tokens_per_second_per_chip": "tokens_per_second_per_chip",
+    "trained_tokens_per_second_per_chip": "trained_tokens_per_second_per_chip",
+    "training_flops_utilization": "training_flops_utilization",
 }
+_TRAINING = {"trained_tokens_per_second_per_chip", "training_flops_utilization"}
 _NUMBERS = {
     "chips": "chips",
     "tensor_parallel": "tensor_parallel",
@@ -52,12 +55,16 @@ _FORMATS = {
     "bf16": ("bf16", "bf16", 2.0),
     "fp16": ("bf16", "bf16", 2.0),
     "fp8": ("fp8", "fp8", 1.0),
+    "mxfp8": ("fp8", "fp8", 1.03125),
     "int8": ("int8", "int8", 1.0),
     "nvfp4": ("fp4", "fp4", 0.5625),
     "mxfp4": ("fp4", "fp4", 0.53125),
     "int4": ("fp4", "bf16", 0.53125),  # which no chip multiplies
 }
-_WORDS = ("model", "hardware", "weight_format", "chips", "clients", "input_tokens", "output_tokens")  # none may miss
+# Columns that none may miss, and those of a run that serves or trains.
+_WORDS = ("model", "hardware", "weight_format", "chips")
+_SERVED = ("clients", "input_tokens", "output_tokens")
+_TRAINED = ("sequence_length",)
 _NOTES = ("id", "framework", "framework_version", "expert_parallel", "doubtful_label", "measured", "source", "table")
 _SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint, whose shape is that of the model
 _TOLERANCE = 0.005
@@ -114,9 +121,10 @@ def read(
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns `model`, `hardware`, `weight_format`, `chips`, `clients`, `input_tokens`, `output_tokens`; where they
-        differ from 1 `tensor_parallel`, `attention_data_parallel`, `pipeline_parallel`; `mode`; `framework`; what was
-        measured, `TARGETS`; notes; and any input of the registry.
+        Columns `model`, `hardware`, `weight_format`, `chips`; of a run that serves `clients`, `input_tokens`,
+        `output_tokens`, of one that trains `sequence_length`; where they differ from 1 `tensor_parallel`,
+        `attention_data_parallel`, `pipeline_parallel`; `mode`; `framework`; what was measured, `TARGETS`; notes; and any
+        input of the registry.
     models, hardware : dict, optional
         Presets by names that the catalogs do not have.
     ignore : iterable of str
@@ -135,11 +143,13 @@ def read(
     if not table.columns.is_unique:
         raise InputTypeError("the table has two columns of the same name")
     ignored = {ignore} if isinstance(ignore, str) else set(ignore)
-    known = {*_NUMBERS, *_NOTES, *_WORDS, "mode", *TARGETS}
+    trains = not _TRAINING.isdisjoint(table.columns)
+    words = (*_WORDS, *(_TRAINED if trains else _SERVED))
+    known = {*_NUMBERS, *_NOTES, *words, "mode", *TARGETS}
     for column in table.columns:
         if column not in known and column not in ignored and column not in entries():
             raise unknown("column", column, [*known, *entries()])
-    for column in _WORDS:
+    for column in words:
         if column not in table.columns and column not in (fixed or {}):
             raise MissingInput(f"the table has no column {column!r}")
     targets = {column: output for column, output in TARGETS.items() if column in table.columns}
@@ -159,7 +169,7 @@ def read(
     for column in table.columns:
         if column in entries() and column not in inputs and column not in TARGETS and column not in ignored:
             inputs[column] = table[column].array
-    for name, values in _stored_formats(written, inputs).items():
+    for name, values in ({} if trains else _stored_formats(written, inputs)).items():
         if name not in inputs and name not in (fixed or {}):
             inputs[name] = values
     for column in targets:

@@ -26,7 +26,8 @@
     THEME(storage)              \
     THEME(pricing)              \
     THEME(racks)                \
-    THEME(pipeline)
+    THEME(pipeline)             \
+    THEME(training_run)
 
 namespace roofslate
 {

@@ -40,7 +40,6 @@ namespace roofslate::quantities
     struct chips { static constexpr Spec spec = Spec("G", "chip", "chips of one replica (serving cell), all stages together", "R1.2").range(1); };
     struct pipeline_stages { static constexpr Spec spec = Spec("P", "1", "stages that the layers are divided into", "R3.2").range(1).by_default(1); };
     struct microbatches { static constexpr Spec spec = Spec("n_\\mu", "1", "batches in flight, one to a stage or more", "R3.2").range(1).otherwise<pipeline_stages>(); };
-    struct expert_parallel { static constexpr Spec spec = Spec("G_e", "chip", "chips that the experts of a layer are spread over", "R2.2").range(1); };
     struct attention_data_parallel { static constexpr Spec spec = Spec("G_d", "1", "groups of chips that each attend for sequences of their own, with a copy of the weights outside of the experts", "R3.8").range(1).by_default(1); };
 
     // --- efficiencies: 1 is the lecture's ideal machine ---
@@ -55,6 +54,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("G_P", "chip", "chips that work on one stage", "R3.6");
         template <class T> static constexpr T formula(in<chips, T> G, in<pipeline_stages, T> P) { return G / P; }
     };
+    struct expert_parallel { static constexpr Spec spec = Spec("G_e", "chip", "chips that the experts of a layer are spread over", "R2.2").range(1).otherwise<chips_per_stage>(); };
     struct tensor_parallel_from_layout
     {
         static constexpr Spec spec = Spec("G_P/G_d", "chip", "chips of a stage that attend for the same sequences", "R3.8");
@@ -100,7 +100,7 @@ namespace roofslate::quantities
     };
 
     using hardware = list<weight_format, compute_format, peak_flops_bf16, peak_flops_fp8, peak_flops_int8, peak_flops_fp4, peak_flops_in_format, peak_flops, hbm_bandwidth, hbm_capacity, chip_price, chip_power,
-        scale_up_bandwidth, scale_out_bandwidth, scale_up_latency, scale_out_latency, scale_up_domain, chips, pipeline_stages, microbatches, expert_parallel, attention_data_parallel,
-        compute_efficiency, bandwidth_efficiency, chips_per_stage, tensor_parallel_from_layout, tensor_parallel, cell_flops, cell_bandwidth, cell_capacity, cell_price, hbm_drain_time, ridge_point, arithmetic_intensity,
+        scale_up_bandwidth, scale_out_bandwidth, scale_up_latency, scale_out_latency, scale_up_domain, chips, pipeline_stages, microbatches, attention_data_parallel,
+        compute_efficiency, bandwidth_efficiency, chips_per_stage, expert_parallel, tensor_parallel_from_layout, tensor_parallel, cell_flops, cell_bandwidth, cell_capacity, cell_price, hbm_drain_time, ridge_point, arithmetic_intensity,
         attainable_flops>;
 }

@@ -78,7 +78,8 @@ namespace roofslate::quantities
 
     // --- training: times are those of a stage's forward pass of a micro-batch ---
 
-    struct pipeline_schedule { static constexpr Spec spec = Spec("\\pi", "1", "order of the work: gpipe, all forwards first; 1f1b, one forward, one backward; zb_h1 and zb_h2, weight gradients where a stage would idle", "R3.4").one_of("gpipe", "1f1b", "zb_h1", "zb_h2").by_default(0); };
+    struct pipeline_schedule { static constexpr Spec spec = Spec("\\pi", "1", "order of the work: gpipe, all forwards first; 1f1b, one forward, one backward; zb_h1 and zb_h2, weight gradients where a stage would idle; interleaved, zb_v and dualpipe, several chunks of layers on a stage", "R3.4").one_of("gpipe", "1f1b", "zb_h1", "zb_h2", "interleaved", "zb_v", "dualpipe").by_default(0); };
+    struct model_chunks { static constexpr Spec spec = Spec("v", "1", "chunks of layers that a stage has when its schedule is interleaved", "arXiv:2104.04473").range(1).by_default(1); };
     struct backward_forward_ratio_from_flops
     {
         static constexpr Spec spec = Spec("4/2", "1", "arithmetic of the backward pass over that of the forward pass", "R5.1");
@@ -94,21 +95,34 @@ namespace roofslate::quantities
     struct live_microbatches
     {
         static constexpr Spec spec = Spec("n_a", "1", "micro-batches whose activations the first stage holds at once, at most", "R3.4");
-        template <class T> static constexpr T formula(in<pipeline_schedule, T> which, in<microbatches, T> n, in<pipeline_stages, T> P) { return choose(which, n, min(n, P), min(n, P), min(n, 2.0 * P - 1.0)); }
+        template <class T> static constexpr T formula(in<pipeline_schedule, T> which, in<microbatches, T> n, in<pipeline_stages, T> P, in<model_chunks, T> v)
+        { return choose(which, n, min(n, P), min(n, P), min(n, 2.0 * P - 1.0), min(n, P + (P - 1.0) / v), min(n, P), min(n, select(P > T(1.0), P + 1.0, P))); }
     };
     // Qi et al., arXiv:2401.10241, with fewer micro-batches than a schedule asks for counted too: each forward pass that the stage is
-    // ahead leaves a weight gradient to fill a gap with.
+    // ahead leaves a weight gradient to fill a gap with. In a V of two chunks half the memory puts it as far ahead.
     struct zero_bubble_idle_time
     {
         static constexpr Spec spec = Spec("\\tau_0", "1", "idle time of the first stage when weight gradients fill gaps, in forward passes of a micro-batch; exact where these take as long as each half of a backward pass", "R3.4");
-        template <class T> static constexpr T formula(in<pipeline_stages, T> P, in<backward_forward_ratio, T> r, in<weight_gradient_share, T> w, in<live_microbatches, T> n_a)
-        { return max((P - 1.0) * (1.0 + r * (1.0 - w)) - (n_a - 1.0) * (r * w), 0.0); }
+        template <class T> static constexpr T formula(in<pipeline_schedule, T> which, in<pipeline_stages, T> P, in<microbatches, T> n, in<backward_forward_ratio, T> r, in<weight_gradient_share, T> w, in<live_microbatches, T> n_a)
+        {
+            const T ahead = choose(which, n_a, n_a, n_a, n_a, n_a, min(n, 2.0 * P - 1.0), n_a) - 1.0;
+            return max((P - 1.0) * (1.0 + r * (1.0 - w)) - ahead * (r * w), 0.0);
+        }
+    };
+    struct two_way_idle_time
+    {
+        // DualPipe feeds both ends of the pipeline: DeepSeek-V3, arXiv:2412.19437, table 2, a forward and a backward pass side by side taking as long as both.
+        static constexpr Spec spec = Spec("\\tau_2", "1", "idle time of a stage when micro-batches enter at both ends of the pipeline, in forward passes of a micro-batch", "arXiv:2412.19437");
+        template <class T> static constexpr T formula(in<pipeline_stages, T> P, in<backward_forward_ratio, T> r, in<weight_gradient_share, T> w) { return max(P / 2.0 - 1.0, 0.0) * max(1.0 + r * (2.0 - 3.0 * w), 0.0); }
     };
     struct pipeline_idle_time
     {
         static constexpr Spec spec = Spec("\\tau", "1", "idle time of the first stage between its first and its last work of a step, in forward passes of a micro-batch", "R3.4");
-        template <class T> static constexpr T formula(in<pipeline_schedule, T> which, in<pipeline_stages, T> P, in<backward_forward_ratio, T> r, in<zero_bubble_idle_time, T> filled)
-        { return choose(which, (P - 1.0) * (1.0 + r), (P - 1.0) * (1.0 + r), filled, filled); }
+        template <class T> static constexpr T formula(in<pipeline_schedule, T> which, in<pipeline_stages, T> P, in<backward_forward_ratio, T> r, in<model_chunks, T> v, in<zero_bubble_idle_time, T> filled, in<two_way_idle_time, T> two_way)
+        {
+            const T plain = (P - 1.0) * (1.0 + r);
+            return choose(which, plain, plain, filled, filled, plain / v, filled, two_way);
+        }
     };
     struct pipeline_step_time
     {
@@ -175,8 +189,8 @@ namespace roofslate::quantities
     };
 
     using pipeline = list<layers_per_stage, exchange_hop_ratio_from_bytes, exchange_hop_ratio, pipeline_traffic_threshold, pipeline_traffic_ratio, stage_time, pipeline_utilization, network_card_latency, switch_latency,
-        switches_per_hop, path_latency, hop_latency, pipeline_latency, full_pipeline_microbatches, hop_cache_growth, pipeline_round_time, pipeline_utilization_with_hops, pipeline_schedule,
-        backward_forward_ratio_from_flops, backward_forward_ratio, weight_gradient_share, pipeline_busy_time, live_microbatches, zero_bubble_idle_time, pipeline_idle_time, pipeline_step_time, training_bubble,
+        switches_per_hop, path_latency, hop_latency, pipeline_latency, full_pipeline_microbatches, hop_cache_growth, pipeline_round_time, pipeline_utilization_with_hops, pipeline_schedule, model_chunks,
+        backward_forward_ratio_from_flops, backward_forward_ratio, weight_gradient_share, pipeline_busy_time, live_microbatches, zero_bubble_idle_time, two_way_idle_time, pipeline_idle_time, pipeline_step_time, training_bubble,
         training_bubble_overhead, weight_bytes_per_chip, kv_bytes_per_chip, break_even_stages, minimum_stages_for_weights, minimum_pipeline_stages, global_layer_period, global_layer_cost,
         mean_stage_cost, slowest_stage_cost, stage_balance>;
 }

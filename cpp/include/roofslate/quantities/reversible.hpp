@@ -4,7 +4,14 @@
 
 namespace roofslate::quantities
 {
-    struct trained_tokens { static constexpr Spec spec = Spec("n_T", "token", "tokens of one training step", "R7.3").positive(); };
+    struct sequence_length { static constexpr Spec spec = Spec("L_T", "token/sequence", "tokens of a sequence that is trained on", "R5.1").positive(); };
+    struct global_batch { static constexpr Spec spec = Spec("B_T", "sequence", "sequences of one training step", "R3.5").positive(); };
+    struct trained_tokens_from_batch
+    {
+        static constexpr Spec spec = Spec("B_T L_T", "token", "tokens of one training step, from its sequences", "R3.5");
+        template <class T> static constexpr T formula(in<global_batch, T> B, in<sequence_length, T> L) { return B * L; }
+    };
+    struct trained_tokens { static constexpr Spec spec = Spec("n_T", "token", "tokens of one training step", "R7.3").positive().otherwise<trained_tokens_from_batch>(); };
     struct activation_bytes_per_element { static constexpr Spec spec = Spec("w_x", "byte/token", "bytes of a token's element of the residual stream", "R7.3").positive().by_default(2); };
     struct activation_policy { static constexpr Spec spec = Spec("\\pi_a", "1", "what the forward pass keeps: all; what large matrices give; the input of each layer; only the last layer's output, from which the others are undone", "Q7").one_of("all", "selective", "block", "reversible"); };
     struct activations_of_a_layer { static constexpr Spec spec = Spec("20", "1", "activations of a layer as wide as the residual stream, all intermediates", "scaling book, chapter 5").positive().by_default(20); };
@@ -37,6 +44,6 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<training_flops_per_token, T> f, in<recomputation_factor, T> again) { return f * again; }
     };
 
-    using reversible = list<trained_tokens, activation_bytes_per_element, activation_policy, activations_of_a_layer, matrix_activations_of_a_layer, reversible_streams, kept_activations, activation_bytes, repeated_forward,
+    using reversible = list<sequence_length, global_batch, trained_tokens_from_batch, trained_tokens, activation_bytes_per_element, activation_policy, activations_of_a_layer, matrix_activations_of_a_layer, reversible_streams, kept_activations, activation_bytes, repeated_forward,
         recomputation_factor, recomputed_training_flops>;
 }
