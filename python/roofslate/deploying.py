@@ -34,6 +34,7 @@ Places = npt.NDArray[np.intp]
 
 _GOAL = "goal of the search"
 _DOMAINS = 8  # scale-up domains that a replica takes at most, unless chips are given
+_MOST_TRAINING_CHIPS = 2**17
 _OCTAVE = 8  # steps of an octave in which clients and batches are tried
 _MOST_OCTAVES = 16
 _CROWD = ("clients", "batch_size")
@@ -42,7 +43,7 @@ _ALWAYS = (
     ("batch_size", "hbm_used <= hbm_capacity"),
     ("clients", "least_deployed_bytes <= cell_capacity"),
     ("clients", "clients >= least_clients"),
-    ("data_parallel", "training_memory <= hbm_capacity"),
+    ("trained_tokens", "training_memory <= hbm_capacity"),
 )
 
 
@@ -63,7 +64,8 @@ def deploy(
     ``tensor_parallel``, ``expert_parallel``, ``context_parallel`` and ``data_parallel``. It is legal if the stages divide
     chips and layers, the chips of a group divide heads and matrices, key-value heads divide or are copied evenly, and
     the chips of a stage divide the experts or these them. Each part takes all legal values unless given as a number or
-    a list; chips are powers of two and whole scale-up domains, up to eight domains.
+    a list; chips are powers of two and whole scale-up domains, up to eight domains. In training these are the chips of a
+    stage, up to 131,072 in all, and of the micro-batches that divide the batch those count that do best.
 
     Parameters
     ----------
@@ -192,9 +194,12 @@ class _Layouts:
     A kind is a combination of presets and choices.
     """
 
-    def __init__(self, inputs: Mapping[str, Any], given: Grid, wanted: Sequence[str], reached: Mapping[str, None]) -> None:
-        self.parts = [part for part in PARTS if part in reached]
+    def __init__(
+        self, inputs: Mapping[str, Any], given: Grid, wanted: Sequence[str], reached: Mapping[str, None]
+    ) -> None:
         self.given = given
+        self.training = "trained_tokens" in reached
+        self.parts = self._parts(reached)
         missing = [name for name in (*_CROWD, "context_length") if name in reached and name not in given.inputs]
         joined = [name for name in missing if name != "clients"] if set(_CROWD) <= reached.keys() else []
         crowd = {name: _octaves() for name in missing if name in _CROWD and name not in joined}
@@ -207,6 +212,15 @@ class _Layouts:
         self.columns, self.places = self._legal()
         self.inputs = self._along_layouts()
         self._join(joined)
+
+    def _parts(self, reached: Mapping[str, None]) -> list[str]:
+        """The parts of a layout that matter. Chips of a stage that share no matrix work on sequences of their own."""
+        others = {"context_parallel", "data_parallel", "microbatches"}
+        if self.training:
+            others = {"attention_data_parallel", *(["microbatches"] if "global_batch" not in reached else [])}
+            others |= {"context_parallel"} - self.given.inputs.keys()
+            reached = {**reached} | {"data_parallel": None} if "chips" in reached else reached
+        return [part for part in PARTS if part in reached and part not in others]
 
     def _kinds(self) -> list[str]:
         """The axes whose values make kinds."""
@@ -237,13 +251,16 @@ class _Layouts:
         """The legal layouts of a kind, a row for each part that matters; one without rows where none does."""
         if not self.parts:
             return np.empty((0, 1), np.int64)
-        candidates: dict[str, Any] = {part: None for part in self.parts if part != "chips"}
-        if "data_parallel" not in self.parts:
-            candidates.setdefault("attention_data_parallel", None)
-        for part in PARTS:
-            if part in self.given.inputs and self.given.inputs[part].origin is None:
-                candidates[part] = np.unique(_at(self.given.inputs[part], place))
-        if candidates.get("chips") is None:
+        candidates: dict[str, Any] = dict.fromkeys(
+            part for part in self.parts if part not in ("chips", "expert_parallel")
+        )
+        if not self.training:
+            candidates["attention_data_parallel"] = None
+        for part in (*self.parts, "tensor_parallel", "attention_data_parallel", "expert_parallel"):
+            i = self.given.inputs.get(part)
+            if i is not None and i.origin is None:
+                candidates[part] = np.unique(_at(i, place))
+        if "chips" not in candidates:
             candidates["chips"] = self._chips(place)
         sizes = {name: _at(self.grid.inputs[name], place) for name in SIZES if name in self.grid.inputs}
         legal = legal_layouts(candidates, {name: float(x) for name, x in sizes.items() if x.size == 1})
@@ -257,10 +274,14 @@ class _Layouts:
                 "a known scale_up_domain"
             )
         domain = float(_at(self.grid.inputs["scale_up_domain"], place).max())
-        most = _DOMAINS * domain
+        most = max(_DOMAINS * domain, _MOST_TRAINING_CHIPS if self.training else 0)
         own = [preset_numbers(p).get("chips") for p in self._chosen("hardware", place)]
-        powers = 2.0 ** np.arange(0, np.floor(np.log2(most)) + 1)
-        return np.unique([*powers, *(domain * np.arange(1, _DOMAINS + 1)), *(x for x in own if x is not None)])
+        found = np.array([*(2.0 ** np.arange(0, np.log2(most) + 1)), *(domain * np.arange(1, _DOMAINS + 1))])
+        if self.training and "layers" in self.grid.inputs:
+            layers = _at(self.grid.inputs["layers"], place).max()
+            stages = np.arange(1, layers + 1)
+            found = np.outer(found, stages[layers % stages == 0]).ravel()
+        return np.unique([*found[found <= most], *(x for x in own if x is not None)])
 
     def _chosen(self, keyword: str, place: Mapping[str, int]) -> list[Any]:
         """The presets of a kind."""
@@ -374,6 +395,10 @@ class _Search:
         axes += [name for name, x in layouts.inputs.items() if isinstance(x, np.ndarray)]
         self.over = list(dict.fromkeys(axes))
         self.told = [name for name in told if name not in self.over and name not in layouts.columns]
+        self.apart = [
+            *layouts.kinds,
+            *(part for part in layouts.parts if part != "microbatches"),
+        ]  # what makes a layout
         self.always = [c.text for c in always]
         self.where = list(dict.fromkeys([*(c.text for c in conditions), *self.always]))
         margins = {c.text: _margin(c) for c in (*conditions, *always) if _has_margin(c)}
@@ -389,11 +414,18 @@ class _Search:
         found = self._best(everything, steps, lookup(self.objective).unit, self.where, self.maximize)
         met = found.pop(_GOAL).notna().to_numpy()
         table = found[met].sort_values(self.objective, ascending=not self.maximize, kind="stable")
+        table = self._distinct(table)
         if self.measured:
             table[_MARGIN] = table[self.measured].min(axis=1)
         places = table.index.to_numpy(dtype=np.intp)
         table.index = pd.RangeIndex(1, len(table) + 1, name="rank")
-        return table, places, self._rejected(everything[~met])
+        able = set(found.loc[met, self.apart].itertuples(index=False, name=None))
+        others = [tuple(row) not in able for row in found[self.apart].itertuples(index=False, name=None)]
+        return table, places, self._rejected(everything[np.array(others, bool)])
+
+    def _distinct(self, found: pd.DataFrame) -> pd.DataFrame:
+        """The first row of each layout, whatever its micro-batches."""
+        return found.drop_duplicates(self.apart) if "microbatches" in self.layouts.parts else found
 
     def _best(
         self, at: Places, goal: tuple[Step, ...], unit: str, where: Sequence[str], maximize: bool
@@ -402,7 +434,7 @@ class _Search:
         import pandas as pd
         import xarray as xr
 
-        inputs = {
+        inputs: dict[str, Any] = {
             name: x.isel({LAYOUT: at}) if isinstance(x, xr.DataArray) and LAYOUT in x.dims else x
             for name, x in self.layouts.inputs.items()
         }
@@ -442,8 +474,10 @@ class _Search:
                 reason = np.full(len(at), " and ".join(others) or f"{self.objective} is undefined")
             found.insert(0, _CONDITION, reason)
             found.insert(1, _MARGIN, margin)
-            parts.append(found[met].sort_values(_MARGIN, ascending=False, kind="stable"))
-            at = at[~met]
+            nearest = found[met].sort_values(_MARGIN, ascending=False, kind="stable")
+            parts.append(self._distinct(nearest))
+            able = set(nearest[self.apart].itertuples(index=False, name=None))
+            at = at[[row not in able for row in found[self.apart].itertuples(index=False, name=None)]]
         reasons = self.layouts.reasons
         places = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
         illegal = {_CONDITION: [reason for _, reason in reasons], _MARGIN: np.nan}

@@ -27,6 +27,16 @@ CONDITION, MARGIN = "condition", "margin"
 
 _SHOWN = 10  # rows of a table as a person reads it
 _LABELS = 6
+_PARTS = {
+    "chips": "{} chips",
+    "pipeline_stages": "{} stages",
+    "attention_data_parallel": "{} groups",
+    "context_parallel": "context over {}",
+    "data_parallel": "data over {}",
+    "microbatches": "{} micro-batches",
+    "tensor_parallel": "tensor over {}",
+    "expert_parallel": "experts over {}",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,7 +112,9 @@ class Deployments:
         if rank not in self.table.index:
             raise ValueRangeError(f"rank: the table has {len(self.table)} rows, got {rank!r}")
         row = self.table.loc[rank]
-        place = {dim: int(np.flatnonzero(np.asarray(x) == row[dim])[0]) for dim, x in self._axes.items() if dim != LAYOUT}
+        place = {
+            dim: int(np.flatnonzero(np.asarray(x) == row[dim])[0]) for dim, x in self._axes.items() if dim != LAYOUT
+        }
         place[LAYOUT] = int(self._places[rank - 1])
         found = {}
         for name, x in self._settings.items():
@@ -146,17 +158,8 @@ class Deployments:
         """A layout in words."""
         parts = {name: int(row[name]) for name in self._axes[LAYOUT] if name in PARTS and row[name] == row[name]}
         words = [str(row[name]) for name in self._axes[LAYOUT] if name not in PARTS]
-        told = {
-            "chips": "{} chips",
-            "pipeline_stages": "{} stages",
-            "attention_data_parallel": "{} groups",
-            "context_parallel": "context over {}",
-            "data_parallel": "data over {}",
-            "tensor_parallel": "tensor over {}",
-            "expert_parallel": "experts over {}",
-        }
-        words += [told[name].format(n) for name, n in parts.items() if n > 1 or name == "chips"]
-        return ", ".join(words).replace("1 chips", "1 chip") if parts.get("chips") == 1 else ", ".join(words)
+        words += [_PARTS[name].format(n) for name, n in parts.items() if n > 1 or name == "chips"]
+        return ", ".join(words).replace(" 1 chips", " 1 chip")
 
     def _written(self, name: str, x: Any) -> str:
         """A value as a person reads it."""
@@ -266,23 +269,26 @@ class Deployments:
         if front.empty:
             raise ValueRangeError(self._missed(self.rejected.iloc[0]))
         names = front.apply(self._named, axis=1)
+        common = set(names.value_counts().index[:_LABELS])
+        shown = [name for name in dict.fromkeys(names) if name in common]  # in the order in which they are met
         with _draw.house_style():
             ax = _draw.axes(ax, (7.2, 4.4))
-            ax.set_xscale("log")
-            ax.set_yscale("log")
+            ax.set(xscale="log", yscale="log")
             ax.plot(front[x], front[y], color=_draw.NOTE, linewidth=0.8, zorder=1)
-            shown = list(names.value_counts().index[:_LABELS])
             for name, look in zip(shown, _draw.styles(len(shown)), strict=True):
                 own = front[names == name]
                 ax.plot(own[x], own[y], **look | {"linestyle": "none", "markersize": 4}, label=name)
             for c in free:
                 if not c.right.quantities and len(c.right.steps) == 1:
-                    limit = float(c.right.steps[0][1]) / (_units.convert_factor(units[x], lookup(x).unit) if x in units else 1.0)
-                    ax.axvline(limit, color=_draw.RED, linewidth=1.0, linestyle="--")
+                    limit = float(c.right.steps[0][1])
+                    factor = _units.convert_factor(units[x], lookup(x).unit) if x in units else 1.0
+                    text = f"at most {_draw.text_of(limit, lookup(x).unit)}"
+                    ax.axvline(limit / factor, color=_draw.RED, linewidth=1.0, linestyle="--", label=text)
             if len(self.table) and x in self.table:
                 first = self.table.iloc[0]
-                ax.plot([first[x]], [first[y]], marker="*", markersize=13, color=_draw.RED, linestyle="none", label="best")
-            ax.legend(fontsize=8)
+                star: dict[str, Any] = {"marker": "*", "markersize": 13, "color": _draw.RED, "linestyle": "none"}
+                ax.plot([first[x]], [first[y]], **star, label=f"best: {self._named(first)}")
+            ax.legend(fontsize=8, frameon=True, framealpha=1.0, edgecolor="none")
             for axis, name in ((ax.xaxis, x), (ax.yaxis, y)):
                 axis.set_label_text(_draw.words(name, lookup(name).unit))
                 _draw.scale_ticks(axis, units.get(name, lookup(name).unit))

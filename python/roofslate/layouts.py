@@ -22,6 +22,7 @@ PARTS = (
     "attention_data_parallel",
     "context_parallel",
     "data_parallel",
+    "microbatches",
     "tensor_parallel",
     "expert_parallel",
 )
@@ -82,14 +83,16 @@ def _rules(name: str, at: Mapping[str, Integers], sizes: Mapping[str, int]) -> I
             yield _divides(name, part, whole, np.asarray(sizes[whole]), either=either)
 
     routed = sizes.get("experts", 1) > 1
-    if name == "chips":
-        return
     if name == "pipeline_stages":
         yield _divides(name, part, "chips", at["chips"])
         yield from divides("layers")
         return
     stage = at["chips"] // at["pipeline_stages"]
-    if name in _IN_A_STAGE[:-1]:
+    if name == "microbatches":
+        if "global_batch" in sizes:
+            each = np.asarray(sizes["global_batch"]) // at["data_parallel"]
+            yield _divides(name, part, "the sequences of a copy of the model:", each)
+    elif name in _IN_A_STAGE[:-1]:
         yield _divides(name, part, _STAGE, stage)
         if name == "context_parallel":
             yield from divides("sequence_length")
@@ -171,13 +174,21 @@ def legal_layouts(candidates: Mapping[str, Sequence[float] | None], sizes: Mappi
     known = {name: int(sizes[name]) for name in SIZES if name in sizes and float(sizes[name]).is_integer()}
     taken = {name: _integers(name, values) for name, values in candidates.items() if values is not None}
     every = _divisors(taken["chips"])
-    free = {"tensor_parallel", *(["expert_parallel"] if known.get("experts", 1) > 1 else []), *candidates}
-    at: dict[str, Integers] = {}
-    for name in PARTS:
-        values = taken.get(name, every if name in free else np.ones(1, np.int64))
-        rows = len(at["chips"]) if at else 1
-        at = {part: np.repeat(x, len(values)) for part, x in at.items()} | {name: np.tile(values, rows)}
-        legal = np.ones(rows * len(values), bool)
+    free: dict[str, Integers] = dict.fromkeys((name for name in candidates if name not in taken), every)
+    if "microbatches" in free and "global_batch" in known:
+        free["microbatches"] = _divisors(np.array([known["global_batch"]]))
+    experts = known.get("experts", 1)
+    free["expert_parallel"] = every[experts % every == 0]
+    at: dict[str, Integers] = {"chips": taken["chips"]}
+    for name in PARTS[1:]:
+        if name == "tensor_parallel" and name not in taken:
+            stage = at["chips"] // at["pipeline_stages"]
+            at[name] = np.maximum(stage // np.prod([at[each] for each in _IN_A_STAGE[:-1]], axis=0), 1)
+        else:
+            values = taken.get(name, free.get(name, np.ones(1, np.int64)))
+            each = np.tile(values, len(at["chips"]))
+            at = {part: np.repeat(x, len(values)) for part, x in at.items()} | {name: each}
+        legal = np.ones(len(at["chips"]), bool)
         for rule in _rules(name, at, known):
             left = legal & rule.holds
             if not left.any():
@@ -197,5 +208,6 @@ def _integers(name: str, values: Sequence[float]) -> Integers:
 
 def _divisors(numbers: Integers) -> Integers:
     """All that divide one of the numbers."""
-    found = np.arange(1, int(numbers.max()) + 1)
-    return found[(numbers[:, np.newaxis] % found == 0).any(axis=0)]
+    found: Integers = np.arange(1, int(numbers.max()) + 1)
+    divide: npt.NDArray[np.bool_] = (numbers[:, np.newaxis] % found == 0).any(axis=0)
+    return found[divide]

@@ -112,7 +112,11 @@ def questions(draw):
 def brute(question):
     """Best value of each legal layout, NaN where it meets the conditions nowhere: all of them at all points."""
     name, maximize = question["objective"]
-    relations = [*question["limits"], ("least_deployed_bytes", "<=", "cell_capacity"), ("clients", ">=", "least_clients")]
+    relations = [
+        *question["limits"],
+        ("least_deployed_bytes", "<=", "cell_capacity"),
+        ("clients", ">=", "least_clients"),
+    ]
     wanted = {name, "chips", *(n for n, _, _ in relations), "cell_capacity", "least_clients"}
     formats = question["weight_format"]
     found = {}
