@@ -29,6 +29,7 @@ PARTS = (
 # What is shared out; one that is not known is not asked.
 SIZES = (
     "layers",
+    "model_chunks",
     "dense_layers",
     "attention_heads",
     "kv_heads",
@@ -86,6 +87,9 @@ def _rules(name: str, at: Mapping[str, Integers], sizes: Mapping[str, int]) -> I
     if name == "pipeline_stages":
         yield _divides(name, part, "chips", at["chips"])
         yield from divides("layers")
+        if "layers" in sizes and "model_chunks" in sizes:
+            chunks = part * sizes["model_chunks"]
+            yield _divides("pipeline_stages x model_chunks", chunks, "layers", np.asarray(sizes["layers"]))
         return
     stage = at["chips"] // at["pipeline_stages"]
     if name == "microbatches":
@@ -99,6 +103,7 @@ def _rules(name: str, at: Mapping[str, Integers], sizes: Mapping[str, int]) -> I
         if name == "data_parallel":
             yield from divides("global_batch")
     elif name == "tensor_parallel":
+        yield _divides(name, part, _STAGE, stage)
         together = np.prod([at[each] for each in _IN_A_STAGE], axis=0)
         words = " x ".join(each for each in _IN_A_STAGE if each == name or (at[each] > 1).any())
         yield _Rule(words, together, "make up", _STAGE, stage, together == stage)

@@ -10,11 +10,12 @@ import roofslate as rs
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from roofslate.errors import InputTypeError, MissingInput, UnknownName, ValueRangeError
+from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
 from roofslate.layouts import check_layout, legal_layouts
 
 matplotlib.use("Agg")
 
+ALWAYS = [("least_deployed_bytes", "<=", "cell_capacity"), ("clients", ">=", "least_clients")]
 SERVER = {"input_tokens": "2k", "output_tokens": 500, "chip_price": "$3/h", "expert_reads": "expected"}
 GOALS = ["time_per_output_token <= 30 ms", "time_to_first_token <= 2 s"]
 PARTS = ("chips", "pipeline_stages", "attention_data_parallel", "tensor_parallel")
@@ -155,7 +156,7 @@ def test_as_looking_at_every_layout(question):
     }
     expected = brute(question)
     if not expected:
-        with pytest.raises(ValueRangeError, match="divide|make up"):
+        with pytest.raises(ValueRangeError, match=r"divide|make up"):
             rs.deploy(**asked)
         return
     plan = rs.deploy(**asked, progress=False)
@@ -168,3 +169,272 @@ def test_as_looking_at_every_layout(question):
     others = set(rejected[own].itertuples(index=False, name=None)) if len(rejected) else set()
     assert others == set(expected) - set(met)
     assert (rejected["margin"] <= 0).all()
+
+
+# --------------------------------------------------------------------------------------------------------- training
+
+RUN = {
+    "model": "Llama-3.1-8B",
+    "hardware": "H100",
+    "chip_price": "$2/h",
+    "pretraining_tokens": "15T",
+    "global_batch": 96,
+    "sequence_length": 8192,
+    "weight_format": "bf16",
+    "activation_policy": "selective",
+    "activation_bytes_per_element": 2,
+    "sharded_state": "optimizer",
+}
+
+
+def test_training_is_as_looking_at_every_layout():
+    """Stages, tensor, data and micro-batches, one by one; of the micro-batches those that do best."""
+    sizes = rs.models["Llama-3.1-8B"].values
+    expected = {}
+    for chips, stages, tensor, count in itertools.product([8, 48, 64, 96], range(1, 33), range(1, 33), range(1, 97)):
+        copies = chips / stages / tensor
+        if copies % 1 or sizes["layers"] % stages or RUN["global_batch"] % (copies * count) or any(
+            sizes[name] % tensor for name in ("attention_heads", "intermediate_size")
+        ) or (sizes["kv_heads"] % tensor and tensor % sizes["kv_heads"]):  # fmt: skip
+            continue
+        layout = {"chips": chips, "pipeline_stages": stages, "tensor_parallel": tensor, "microbatches": count}
+        inputs = {**RUN, **layout, "expert_parallel": 1}
+        fits = rs.value("training_memory", **inputs) <= rs.value("hbm_capacity", hardware="H100")
+        if fits and rs.value("run_time", **inputs) <= 1000 * 86400:
+            key = (chips, stages, copies, tensor)
+            expected[key] = min(expected.get(key, math.inf), rs.value("run_cost", **inputs))
+    plan = rs.deploy(objective="run_cost", where="run_time <= 1000 day", chips=[8, 48, 64, 96], **RUN)
+    own = ["chips", "pipeline_stages", "data_parallel", "tensor_parallel"]
+    assert (
+        dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table["run_cost"], strict=True)) == expected
+    )
+    assert len(expected) > 3
+    assert not set(plan.rejected[own].itertuples(index=False, name=None)) & set(expected)
+    assert rs.value("run_cost", **plan.best) == plan.table["run_cost"].iloc[0]
+
+
+# ------------------------------------------------------------------------------------------------------- the lecture
+
+
+def test_chooser_of_the_lecture():
+    """DeepSeek takes one stage, of 64 chips of the rack's 72; 5T in four bits on boards of 640 GB at least four."""
+    rack = rs.deploy(
+        model="DeepSeek-V3", hardware="GB200 NVL72", objective="pass_time", where="chips_per_stage <= scale_up_domain",
+        batch_size=2400, context_length="10k", attention_data_parallel=1,
+    )  # fmt: skip
+    assert (rack.best["pipeline_stages"], rack.best["chips"]) == (1, 64)
+    board = {"total_parameters": 5e12, "active_parameters": 100e9, "weight_format": "fp4", "hardware": "HGX H100"}
+    for caches in ("1 B", "60 GB", "15 GB"):
+        question = {"objective": "chips", "where": "chips_per_stage <= scale_up_domain", "chips": range(8, 129, 8)}
+        batch = {"batch_size": 1, "kv_bytes": caches, "context_length": 0}
+        plan = rs.deploy(**question, **board, **batch, also="pipeline_stages")
+        stages = rs.value("minimum_pipeline_stages", **board, kv_bytes=caches)
+        assert plan.best["pipeline_stages"] >= 4
+        assert plan.best["chips"] >= 32
+        assert caches == "60 GB" or (plan.best["chips"], plan.best["pipeline_stages"]) == (8 * stages, stages)
+
+
+# ------------------------------------------------------------------------------------------------ tables and margins
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return rs.deploy(model="DeepSeek-V3", hardware=RACKS, objective="cost_per_output_token", where=GOALS, **SERVER)
+
+
+def test_margins_and_ranks(plan):
+    table = plan.table
+    assert list(table.index) == list(range(1, len(table) + 1))
+    assert table["cost_per_output_token"].is_monotonic_increasing
+    assert np.allclose(table[GOALS[0]], 1 - table["time_per_output_token"] / 0.03, rtol=1e-12)
+    assert np.allclose(table[GOALS[1]], 1 - table["time_to_first_token"] / 2, rtol=1e-12)
+    assert (table["margin"] == table[[c for c in table if "=" in c]].min(axis=1)).all()
+    assert (table["margin"] >= 0).all()
+    assert (plan.rejected["margin"] < 0).all()
+    assert (plan.rejected["condition"] == "least_deployed_bytes <= cell_capacity").all()
+    first = plan.rejected.iloc[0]  # weights that do not fit miss by what they lack
+    assert first["margin"] == pytest.approx(-0.19, abs=0.01)
+
+
+def test_every_row_is_a_scenario(plan):
+    for rank in (1, 2, len(plan.table)):
+        for name in ("cost_per_output_token", "time_per_output_token", "time_to_first_token"):
+            assert rs.value(name, **plan.at(rank)) == plan.table.loc[rank, name]
+    with pytest.raises(ValueRangeError, match="rank: the table has"):
+        plan.at(0)
+
+
+def test_units_scale_results_only(plan):
+    units = {"cost_per_output_token": "USD/Mtoken", "time_per_output_token": "ms*sequence/token"}
+    scaled = rs.deploy(
+        model="DeepSeek-V3", hardware=RACKS, objective="cost_per_output_token", where=GOALS, units=units, **SERVER
+    )
+    assert np.allclose(scaled.table["cost_per_output_token"], plan.table["cost_per_output_token"] * 1e6, rtol=1e-15)
+    assert scaled.best == plan.best
+    assert "USD/Mtoken" in str(scaled)
+
+
+def test_impossible_goals(plan):
+    never = rs.deploy(
+        model="DeepSeek-V3", hardware=RACKS, objective="cost_per_output_token",
+        where="time_per_output_token <= 10 us", **SERVER,
+    )  # fmt: skip
+    assert never.table.empty
+    nearest = never.rejected.iloc[0]
+    assert nearest["condition"] == "time_per_output_token <= 10 us"
+    assert nearest["margin"] == 1 - nearest["time_per_output_token"] / 10e-6
+    fastest = rs.deploy(model="DeepSeek-V3", hardware=RACKS, objective="time_per_output_token", **SERVER)
+    assert nearest["time_per_output_token"] == fastest.table["time_per_output_token"].iloc[0]
+    with pytest.raises(ValueRangeError, match=r"misses time_per_output_token <= 10 us by \d+%"):
+        never.best
+    assert "HGX H200" in str(never)
+    assert "0 layouts can" in str(never)
+    with pytest.raises(ValueRangeError, match="misses"):
+        rs.deploy(
+            model="DeepSeek-V3", hardware="HGX H200", objective="cost_per_output_token", chips=1,
+            where="time_per_output_token <= 30 ms", **SERVER,
+        ).plot()  # fmt: skip
+
+
+def test_all_hold_but_none_holds_together():
+    """Each goal can be met, both cannot: the nearest misses both alike, and the larger miss is told."""
+    both = ["time_per_output_token <= 3 ms", "cost_per_output_token <= 0.1 USD/Mtoken"]
+    asked = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
+    assert not rs.deploy(where=both[0], **asked).table.empty
+    assert not rs.deploy(where=both[1], **asked).table.empty
+    found = rs.deploy(where=both, **asked)
+    assert found.table.empty
+    nearest = found.rejected.iloc[0]
+    assert nearest["margin"] == min(nearest[both])
+    assert nearest["condition"] == both[int(np.argmin(nearest[both]))]
+
+
+def test_choices_zero_and_infinity_in_conditions():
+    asked = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
+    found = rs.deploy(where=["weight_format == 'fp8'", "queue_time <= 0", "time_to_first_token < inf"], **asked)
+    assert len(found.table)
+    assert (found.table["queue_time <= 0"] == 0).all()
+    never = rs.deploy(where="weight_format == 'bf16'", **asked)
+    assert never.table.empty
+    assert (never.rejected["condition"].iloc[0], never.rejected["margin"].isna().iloc[0]) == (
+        "weight_format == 'bf16'",
+        True,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------ inputs
+
+
+def test_a_series_differs_by_hardware():
+    import pandas as pd
+
+    price = pd.Series(["$2/h", "$9/h"], index=pd.Index(RACKS, name="hardware"))
+    found = rs.deploy(
+        model="DeepSeek-V3",
+        hardware=RACKS,
+        objective="cost_per_output_token",
+        where=GOALS,
+        **SERVER | {"chip_price": price},
+    )
+    for rank in (1, len(found.table)):
+        point = found.at(rank)
+        assert point["chip_price"] == {"HGX H200": 2, "GB200 NVL72": 9}[point["hardware"]] / 3600
+
+
+def test_a_pass_is_the_step_of_the_deployment():
+    """Where batch and clients both matter, the batch is what of the clients is in flight."""
+    found = rs.deploy(
+        model="Llama-3.1-70B", hardware="HGX H200", objective="cost_per_token", where=GOALS, chips=[8, 16], **SERVER
+    )
+    for rank in range(1, len(found.table) + 1):
+        point = found.at(rank)
+        assert point["batch_size"] == point["clients"] / point["pipeline_stages"]
+        assert point["context_length"] == 2250
+        assert rs.value("cost_per_token", **point) == found.table.loc[rank, "cost_per_token"]
+    assert (found.table["pipeline_stages"] > 1).any()
+
+
+def test_layouts_that_do_not_divide():
+    asked = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
+    for layout, complaint in (
+        ({"chips": 64, "pipeline_stages": 2}, "pipeline_stages 2 does not divide layers 61"),
+        ({"chips": 72, "attention_data_parallel": 1}, "tensor_parallel 72 does not divide attention_heads 128"),
+        ({"chips": 64, "tensor_parallel": 24}, "tensor_parallel 24 does not divide the chips of a stage: 64"),
+        ({"chips": 72}, "chips of an expert: .* does not divide expert_intermediate_size 2048"),
+        ({"chips": 12.5}, "chips must be a whole number"),
+    ):
+        with pytest.raises(ValueRangeError, match=complaint):
+            rs.deploy(**asked, **layout)
+    with pytest.raises(ValueRangeError, match="tensor_parallel 3 does not divide attention_heads 64"):
+        check_layout({"chips": 3}, rs.models["Llama-3.1-70B"].values)
+    with pytest.raises(ValueRangeError, match="data_parallel 7 does not divide global_batch 1024"):
+        check_layout({"chips": 7, "data_parallel": 7}, {"global_batch": 1024})
+    check_layout({"chips": 64, "attention_data_parallel": 8, "tensor_parallel": 8}, rs.models["DeepSeek-V3"].values)
+
+
+def test_a_kind_without_a_legal_layout_is_rejected():
+    found = rs.deploy(
+        model=["DeepSeek-V3", "Llama-3.1-70B"], hardware="GB200 NVL72", objective="cost_per_output_token",
+        chips=[8], pipeline_stages=8, **SERVER,
+    )  # fmt: skip
+    assert set(found.table["model"]) == {"Llama-3.1-70B"}
+    (row,) = found.rejected[found.rejected["model"] == "DeepSeek-V3"].to_dict("records")
+    assert row["condition"] == "pipeline_stages 8 does not divide layers 61"
+    assert math.isnan(row["margin"])
+
+
+def test_what_cannot_be_asked():
+    with pytest.raises(InputTypeError, match="objective: expected the name of one quantity"):
+        rs.deploy(objective=["cost_per_token"])
+    with pytest.raises(MissingInput, match="give chips="):
+        rs.deploy(
+            objective="pass_time", model="DeepSeek-V3", batch_size=1, context_length=0, hbm_bandwidth=1, peak_flops=1
+        )
+    with pytest.raises(MissingInput, match="input_tokens"):
+        rs.deploy(objective="time_per_output_token", model="DeepSeek-V3", hardware="HGX H200")
+
+
+# ---------------------------------------------------------------------------------------------------------- frontier
+
+
+def test_frontier_and_picture(plan):
+    front = plan.pareto(minimize=["cost_per_output_token", "time_per_output_token"])
+    assert front["cost_per_output_token"].iloc[0] == plan.table["cost_per_output_token"].iloc[0]
+    assert (front["time_per_output_token"] <= 0.03).all()
+    assert front["time_per_output_token"].is_monotonic_decreasing
+    assert {"hardware", "chips", "clients"} <= set(front)
+    ax = plan.plot()
+    x, y = ax.get_lines()[0].get_data()
+    assert (np.diff(x) > 0).all()
+    assert (np.diff(y) < 0).all()
+    assert max(x) > 0.03  # the condition is drawn, and not asked for
+    star = next(line for line in ax.get_lines() if line.get_marker() == "*")
+    assert star.get_ydata()[0] == plan.table["cost_per_output_token"].iloc[0]
+    assert any("64 chips" in text.get_text() for text in ax.get_legend().get_texts())
+    matplotlib.pyplot.close(ax.figure)
+    assert "<table" in plan._repr_html_()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(-3, 3), min_size=3, max_size=3),
+    st.integers(1, 3),
+    st.booleans(),
+)
+def test_inputs_along_two_axes_are_searched_alike(slopes, seed, rough):
+    """Values that go one way along an axis, or do not: the same optimum as looking at every point."""
+    rng = np.random.default_rng(seed)
+    rows, columns = np.arange(30.0), np.arange(40.0)
+    values = 200 + slopes[0] * rows[:, np.newaxis] + slopes[1] * columns
+    if rough:
+        values = values + rng.integers(0, 50, 30)[:, np.newaxis]
+    inputs = {
+        "compute_time": xr.DataArray(values, dims=["a", "b"]),
+        "memory_time": xr.DataArray(300 + slopes[2] * np.arange(700.0), dims="c"),
+        "weight_fetch_time": 1,
+        "kv_fetch_time": xr.DataArray(rng.random(40) * 100, dims="b"),
+    }
+    for over in (["a", "b", "c"], ["b", "c"]):
+        for where in ("pass_time >= 190", "compute_time + kv_fetch_time <= 260 s"):
+            asked = {"over": over, "where": where, "overlap": "none", **inputs}
+            assert rs.best("pass_time", **asked).identical(rs.best("pass_time", prune=False, **asked))
