@@ -213,7 +213,7 @@ class Deployments:
         if len(self.table) > _SHOWN:
             lines.append(f"... {len(self.table) - _SHOWN} more in .table")
         misses = self._misses()
-        return "\n".join([*lines, *(["of these none can:"] if misses else []), *(f"  {miss}" for miss in misses)])
+        return "\n".join([*lines, *(["nearest, where none can:"] if misses else []), *(f"  {miss}" for miss in misses)])
 
     __repr__ = __str__
 
@@ -224,7 +224,7 @@ class Deployments:
 
         head, rows = self._rows()
         listed = "".join(f"<li>{html.escape(miss)}</li>" for miss in self._misses())
-        misses = f"<p>Of these none can:</p><ul>{listed}</ul>" if listed else ""
+        misses = f"<p>Nearest, where none can:</p><ul>{listed}</ul>" if listed else ""
         table = html_table(self._summary(), head, rows) if rows else f"<p>{html.escape(self._summary())}</p>"
         return table + misses
 

@@ -438,3 +438,10 @@ def test_inputs_along_two_axes_are_searched_alike(slopes, seed, rough):
         for where in ("pass_time >= 190", "compute_time + kv_fetch_time <= 260 s"):
             asked = {"over": over, "where": where, "overlap": "none", **inputs}
             assert rs.best("pass_time", **asked).identical(rs.best("pass_time", prune=False, **asked))
+
+
+def test_the_search_as_inputs_of_other_calls(plan):
+    over = ["layout", "clients"]
+    found = rs.best("cost_per_output_token", over=over, where=[*GOALS, *plan.always], **plan.inputs)
+    assert found["cost_per_output_token"].item() == plan.table["cost_per_output_token"].iloc[0]
+    assert found["clients"].item() == plan.best["clients"]
