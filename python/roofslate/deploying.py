@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from roofslate.candidates import CROWD, Candidates
 from roofslate.conditions import Condition, parse_conditions
 from roofslate.definition import within
-from roofslate.deployments import CONDITION as _CONDITION
-from roofslate.deployments import LAYOUT, Deployments
-from roofslate.deployments import MARGIN as _MARGIN
+from roofslate.deployments import CONDITION, LAYOUT, MARGIN, Deployments
 from roofslate.engine import ProgressWish, conversions
-from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError
+from roofslate.errors import InputTypeError, shown
 from roofslate.folds import best
-from roofslate.inputs import PRESETS, Grid, Input, preset_numbers, read_grid, wanted_names
-from roofslate.layouts import PARTS, SIZES, legal_layouts
+from roofslate.inputs import Grid, read_grid, wanted_names
+from roofslate.layouts import PARTS
 from roofslate.registry import Definition, current, lookup
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
 
     from roofslate.registry import Step
 
@@ -33,11 +30,6 @@ Names = str | Sequence[str]
 Places = npt.NDArray[np.intp]
 
 _GOAL = "goal of the search"
-_DOMAINS = 8  # scale-up domains that a replica takes at most, unless chips are given
-_MOST_TRAINING_CHIPS = 2**17
-_OCTAVE = 8  # steps of an octave in which clients and batches are tried
-_MOST_OCTAVES = 16
-_CROWD = ("clients", "batch_size")
 # What a deployment must hold anyway, where the quantity before it is given or matters.
 _ALWAYS = (
     ("batch_size", "hbm_used <= hbm_capacity"),
@@ -61,11 +53,11 @@ def deploy(
     """The best deployment: every layout in which everything divides, each at its best, in base units.
 
     A layout is what the question depends on of ``chips``, ``pipeline_stages``, ``attention_data_parallel``,
-    ``tensor_parallel``, ``expert_parallel``, ``context_parallel`` and ``data_parallel``. It is legal if the stages divide
-    chips and layers, the chips of a group divide heads and matrices, key-value heads divide or are copied evenly, and
-    the chips of a stage divide the experts or these them. Each part takes all legal values unless given as a number or
-    a list; chips are powers of two and whole scale-up domains, up to eight domains. In training these are the chips of a
-    stage, up to 131,072 in all, and of the micro-batches that divide the batch those count that do best.
+    ``tensor_parallel``, ``expert_parallel``, and in training ``data_parallel`` and ``microbatches``. It is legal if the
+    stages divide chips and layers, the chips of a group divide heads and matrices, key-value heads divide or are copied
+    evenly, and the chips of a stage share experts out evenly. Each part takes all legal values unless given as a number
+    or a list; chips are powers of two and whole scale-up domains, up to eight domains. In training these are the chips
+    of a stage, up to 131,072 in all, and of the micro-batches that divide the batch those count that do best.
 
     Parameters
     ----------
@@ -85,7 +77,8 @@ def deploy(
     **inputs
         As for `evaluate`. Lists of ``model=``, ``hardware=``, formats and other choices are compared; what differs
         among them is a Series by their names. All other axes are searched. ``clients``, or where the question has none
-        ``batch_size``, go from 1 to 65,536 unless given; where it has both, a batch is what of the clients is in flight.
+        ``batch_size``, go from 1 to 65,536 unless given; where it has both, a batch is what of the clients is in
+        flight.
 
     Returns
     -------
@@ -112,7 +105,7 @@ def deploy(
     """
     names = wanted_names([objective]) if isinstance(objective, str) else []
     if not names:
-        raise InputTypeError(f"objective: expected the name of one quantity, got {objective!r}")
+        raise InputTypeError(f"objective: expected the name of one quantity, got {shown(objective)}")
     others = [n for n in (wanted_names(also) if also else []) if n != objective]
     given = read_grid(inputs)
     conditions = parse_conditions(where)
@@ -120,7 +113,7 @@ def deploy(
     converted = conversions(told, units)
     always = _always(_reached(told, given.inputs), given)
     wanted = list(dict.fromkeys([*told, *_quantities_of(always)]))
-    layouts = _Layouts(inputs, given, wanted, _reached(wanted, given.inputs))
+    layouts = Candidates(inputs, given, wanted, _reached(wanted, given.inputs))
     search = _Search(told, bool(maximize), conditions, always, layouts, {"threads": threads, "progress": progress})
     table, places, rejected = search.run()
     for frame in (table, rejected):
@@ -165,7 +158,7 @@ def _reached(wanted: Iterable[str], given: Iterable[str]) -> dict[str, None]:
 def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
     """The conditions of every deployment that this question can tell."""
     found = []
-    searched = {*PARTS, "clients", "batch_size", "context_length"}
+    searched = {*PARTS, *CROWD, "context_length"}
     for trigger, text in _ALWAYS:
         if trigger in reached or trigger in given.inputs:
             (condition,) = parse_conditions(text)
@@ -185,192 +178,6 @@ def _is_open(name: str) -> bool:
     return not q.computed and q.default is None and q.fallback is None
 
 
-# ------------------------------------------------------------------------------------------------------------ layouts
-
-
-class _Layouts:
-    """All legal layouts of all kinds of deployment, as one axis, and everything else that was given along it.
-
-    A kind is a combination of presets and choices.
-    """
-
-    def __init__(
-        self, inputs: Mapping[str, Any], given: Grid, wanted: Sequence[str], reached: Mapping[str, None]
-    ) -> None:
-        self.given = given
-        self.training = "trained_tokens" in reached
-        self.parts = self._parts(reached)
-        missing = [name for name in (*_CROWD, "context_length") if name in reached and name not in given.inputs]
-        joined = [name for name in missing if name != "clients"] if set(_CROWD) <= reached.keys() else []
-        crowd = {name: _octaves() for name in missing if name in _CROWD and name not in joined}
-        alone = dict.fromkeys([*self.parts, *joined], 1)  # until the layouts are known
-        self.grid = read_grid({**inputs, **crowd, **alone}, wanted)
-        for name in alone:
-            del self.grid.inputs[name]
-        self.kinds = self._kinds()
-        self.reasons: list[tuple[tuple[int, ...], str]] = []
-        self.columns, self.places = self._legal()
-        self.inputs = self._along_layouts()
-        self._join(joined)
-
-    def _parts(self, reached: Mapping[str, None]) -> list[str]:
-        """The parts of a layout that matter. Chips of a stage that share no matrix work on sequences of their own."""
-        others = {"context_parallel", "data_parallel", "microbatches"}
-        if self.training:
-            others = {"attention_data_parallel", *(["microbatches"] if "global_batch" not in reached else [])}
-            others |= {"context_parallel"} - self.given.inputs.keys()
-            reached = {**reached} | {"data_parallel": None} if "chips" in reached else reached
-        return [part for part in PARTS if part in reached and part not in others]
-
-    def _kinds(self) -> list[str]:
-        """The axes whose values make kinds."""
-        found = {dim for dim in self.grid.sizes if dim in PRESETS}
-        for name, i in self.grid.inputs.items():
-            if i.origin or i.quantity.choices or name in SIZES or name == "scale_up_domain":
-                found |= set(i.dims)
-        return [dim for dim in self.grid.sizes if dim in found]
-
-    def _legal(self) -> tuple[dict[str, Places], list[Places]]:
-        """The parts of each legal layout, and the position of its kind along each of the axes of kinds."""
-        parts: list[npt.NDArray[np.int64]] = []
-        places = []
-        for place in np.ndindex(*(self.grid.sizes[dim] for dim in self.kinds)):
-            try:
-                found = self._legal_of(dict(zip(self.kinds, place, strict=True)))
-            except ValueRangeError as error:
-                self.reasons.append((place, str(error)))
-                continue
-            parts.append(found)
-            places.append(np.tile(np.array(place, dtype=np.intp)[:, np.newaxis], found.shape[1]))
-        if not parts:
-            raise ValueRangeError(f"no layout is legal: {self.reasons[0][1]}")
-        columns = dict(zip(self.parts, np.concatenate(parts, axis=1), strict=True))
-        return columns, list(np.concatenate(places, axis=1))
-
-    def _legal_of(self, place: Mapping[str, int]) -> npt.NDArray[np.int64]:
-        """The legal layouts of a kind, a row for each part that matters; one without rows where none does."""
-        if not self.parts:
-            return np.empty((0, 1), np.int64)
-        candidates: dict[str, Any] = dict.fromkeys(
-            part for part in self.parts if part not in ("chips", "expert_parallel")
-        )
-        if not self.training:
-            candidates["attention_data_parallel"] = None
-        for part in (*self.parts, "tensor_parallel", "attention_data_parallel", "expert_parallel"):
-            i = self.given.inputs.get(part)
-            if i is not None and i.origin is None:
-                candidates[part] = np.unique(_at(i, place))
-        if "chips" not in candidates:
-            candidates["chips"] = self._chips(place)
-        sizes = {name: _at(self.grid.inputs[name], place) for name in SIZES if name in self.grid.inputs}
-        legal = legal_layouts(candidates, {name: float(x) for name, x in sizes.items() if x.size == 1})
-        return np.unique(np.stack([legal[part] for part in self.parts]), axis=1)
-
-    def _chips(self, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
-        """Powers of two and whole scale-up domains, and what a system has."""
-        if "scale_up_domain" not in self.grid.inputs:
-            raise MissingInput(
-                "deploy searches chips up to eight scale-up domains: give chips=, a number or a list, or hardware= with "
-                "a known scale_up_domain"
-            )
-        domain = float(_at(self.grid.inputs["scale_up_domain"], place).max())
-        most = max(_DOMAINS * domain, _MOST_TRAINING_CHIPS if self.training else 0)
-        own = [preset_numbers(p).get("chips") for p in self._chosen("hardware", place)]
-        found = np.array([*(2.0 ** np.arange(0, np.log2(most) + 1)), *(domain * np.arange(1, _DOMAINS + 1))])
-        if self.training and "layers" in self.grid.inputs:
-            layers = _at(self.grid.inputs["layers"], place).max()
-            stages = np.arange(1, layers + 1)
-            found = np.outer(found, stages[layers % stages == 0]).ravel()
-        return np.unique([*found[found <= most], *(x for x in own if x is not None)])
-
-    def _chosen(self, keyword: str, place: Mapping[str, int]) -> list[Any]:
-        """The presets of a kind."""
-        presets = self.grid.presets.get(keyword, [])
-        return [presets[place[keyword]]] if keyword in place else presets[:1]
-
-    def _along_layouts(self) -> dict[str, Any]:
-        """Everything as inputs of any call: what differs from kind to kind along the axis of layouts."""
-        import xarray as xr
-
-        found: dict[str, Any] = {}
-        for name, i in self.grid.inputs.items():
-            values: Any = np.asarray(i.quantity.choices)[i.values.astype(int)] if i.quantity.choices else i.values
-            own = [dim for dim in self.kinds if dim in i.dims]
-            rest = [dim for dim in i.dims if dim not in own]
-            if own:
-                turned = np.transpose(values, [i.dims.index(dim) for dim in (*own, *rest)])
-                values = turned[tuple(self.places[self.kinds.index(dim)] for dim in own)]
-                rest = [LAYOUT, *rest]
-            if not rest:
-                found[name] = values.item()
-            elif rest == [name]:
-                found[name] = values
-            else:
-                coords = {dim: self.grid.coords[dim][0] for dim in rest if dim in self.grid.coords}
-                found[name] = xr.DataArray(values, dims=rest, coords=coords)
-        found |= {part: xr.DataArray(x.astype(float), dims=LAYOUT) for part, x in self.columns.items()}
-        return found
-
-    def _join(self, joined: Iterable[str]) -> None:
-        """Let the pass of a cell be the step of a deployment: its batch what of the clients is in flight."""
-        import xarray as xr
-
-        def labelled(name: str) -> Any:
-            x = self.inputs[name]
-            return xr.DataArray(x, dims=name) if isinstance(x, np.ndarray) else x
-
-        if "batch_size" in joined:
-            in_flight = "microbatches" if "microbatches" in self.inputs else "pipeline_stages"
-            self.inputs["batch_size"] = labelled("clients") / labelled(in_flight)
-        if "context_length" in joined:
-            self.inputs["context_length"] = labelled("input_tokens") + labelled("output_tokens") / 2
-
-    def axes(self) -> dict[str, Any]:
-        """What stands on each axis; on that of the layouts, columns that tell them apart."""
-        found: dict[str, Any] = {LAYOUT: self.named(self.places) | self.columns}
-        for x in self.inputs.values():
-            for dim in getattr(x, "dims", ()):
-                if dim not in found:
-                    found[dim] = self.inputs[dim] if isinstance(self.inputs.get(dim), np.ndarray) else x[dim].to_numpy()
-        return found | {name: x for name, x in self.inputs.items() if isinstance(x, np.ndarray)}
-
-    def settings(self) -> dict[str, Any]:
-        """All that is no preset's, and the presets by their names."""
-        import xarray as xr
-
-        found: dict[str, Any] = {}
-        for keyword, presets in self.grid.presets.items():
-            names = np.array([p.name for p in presets], dtype=object)
-            along = next((i.dims[0] for i in self.grid.inputs.values() if i.origin == keyword and i.dims), None)
-            at = self.places[self.kinds.index(along)] if along else 0
-            found[keyword] = xr.DataArray(names[at], dims=LAYOUT) if along else names.item()
-        own = [name for name in self.inputs if name not in self.grid.inputs or self.grid.inputs[name].origin is None]
-        return found | {name: self.inputs[name] for name in own}
-
-    @property
-    def count(self) -> int:
-        """How many layouts there are, of all kinds."""
-        return len(self.places[0]) if self.places else len(next(iter(self.columns.values()), range(1)))
-
-    def named(self, places: Sequence[Places]) -> dict[str, Any]:
-        """What the axes of kinds have at some positions."""
-        coords = [self.grid.coords.get(dim) for dim in self.kinds]
-        return {
-            dim: at if coord is None else np.asarray(coord[0])[at]
-            for dim, coord, at in zip(self.kinds, coords, places, strict=True)
-        }
-
-
-def _at(i: Input, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
-    """The values of an input at a kind."""
-    return np.asarray(i.values[tuple(place.get(dim, slice(None)) for dim in i.dims)])
-
-
-def _octaves() -> npt.NDArray[np.float64]:
-    """Whole numbers that grow evenly."""
-    return np.unique(np.round(2.0 ** np.linspace(0, _MOST_OCTAVES, _OCTAVE * _MOST_OCTAVES + 1)))
-
-
 # ------------------------------------------------------------------------------------------------------------- search
 
 
@@ -386,7 +193,7 @@ class _Search:
         maximize: bool,
         conditions: Sequence[Condition],
         always: Sequence[Condition],
-        layouts: _Layouts,
+        layouts: Candidates,
         running: Mapping[str, Any],
     ) -> None:
         self.objective, self.maximize = told[0], maximize
@@ -395,10 +202,8 @@ class _Search:
         axes += [name for name, x in layouts.inputs.items() if isinstance(x, np.ndarray)]
         self.over = list(dict.fromkeys(axes))
         self.told = [name for name in told if name not in self.over and name not in layouts.columns]
-        self.apart = [
-            *layouts.kinds,
-            *(part for part in layouts.parts if part != "microbatches"),
-        ]  # what makes a layout
+        # Of the micro-batches of a layout those count that do best.
+        self.apart = [*layouts.kinds, *(part for part in layouts.parts if part != "microbatches")]
         self.always = [c.text for c in always]
         self.where = list(dict.fromkeys([*(c.text for c in conditions), *self.always]))
         margins = {c.text: _margin(c) for c in (*conditions, *always) if _has_margin(c)}
@@ -416,7 +221,7 @@ class _Search:
         table = found[met].sort_values(self.objective, ascending=not self.maximize, kind="stable")
         table = self._distinct(table)
         if self.measured:
-            table[_MARGIN] = table[self.measured].min(axis=1)
+            table[MARGIN] = table[self.measured].min(axis=1)
         places = table.index.to_numpy(dtype=np.intp)
         table.index = pd.RangeIndex(1, len(table) + 1, name="rank")
         able = set(found.loc[met, self.apart].itertuples(index=False, name=None))
@@ -424,7 +229,7 @@ class _Search:
         return table, places, self._rejected(everything[np.array(others, bool)])
 
     def _distinct(self, found: pd.DataFrame) -> pd.DataFrame:
-        """The first row of each layout, whatever its micro-batches."""
+        """The first row of each layout."""
         return found.drop_duplicates(self.apart) if "microbatches" in self.layouts.parts else found
 
     def _best(
@@ -468,24 +273,24 @@ class _Search:
             met = ~np.isnan(margin)
             if measured:
                 worst = np.argmin(found[measured].fillna(np.inf).to_numpy(), axis=1)
-                reason = np.where(margin < 0, np.array(measured, dtype=object)[worst], f"{self.objective} is undefined")
+                reason = np.where(margin > 0, f"{self.objective} is undefined", np.array(measured, dtype=object)[worst])
             else:
                 margin = np.full(len(at), np.nan)
                 reason = np.full(len(at), " and ".join(others) or f"{self.objective} is undefined")
-            found.insert(0, _CONDITION, reason)
-            found.insert(1, _MARGIN, margin)
-            nearest = found[met].sort_values(_MARGIN, ascending=False, kind="stable")
+            found.insert(0, CONDITION, reason)
+            found.insert(1, MARGIN, margin)
+            nearest = found[met].sort_values(MARGIN, ascending=False, kind="stable")
             parts.append(self._distinct(nearest))
             able = set(nearest[self.apart].itertuples(index=False, name=None))
             at = at[[row not in able for row in found[self.apart].itertuples(index=False, name=None)]]
         reasons = self.layouts.reasons
         places = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
-        illegal = {_CONDITION: [reason for _, reason in reasons], _MARGIN: np.nan}
+        illegal = {CONDITION: [reason for _, reason in reasons], MARGIN: np.nan}
         if reasons:
             parts.append(pd.DataFrame(illegal | self.layouts.named(places)))
         parts = [part for part in parts if len(part)]
         if not parts:
-            return pd.DataFrame({_CONDITION: [], _MARGIN: []})
+            return pd.DataFrame({CONDITION: [], MARGIN: []})
         return pd.concat(parts, ignore_index=True)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate import units as _units
-from roofslate.conditions import Condition
-from roofslate.errors import InputTypeError, ValueRangeError, unknown
+from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.folds import pareto
 from roofslate.layouts import PARTS
 from roofslate.registry import Quantity, lookup
@@ -19,6 +18,8 @@ from roofslate.registry import Quantity, lookup
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from roofslate.conditions import Condition
 
 __all__ = ["CONDITION", "LAYOUT", "MARGIN", "Deployments"]
 
