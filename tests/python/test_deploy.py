@@ -372,6 +372,52 @@ def test_layouts_that_do_not_divide():
     check_layout({"chips": 64, "attention_data_parallel": 8, "tensor_parallel": 8}, rs.models["DeepSeek-V3"].values)
 
 
+@pytest.mark.parametrize(
+    ("layout", "sizes", "complaint"),
+    [
+        ({"chips": 48, "expert_parallel": 48}, {"experts": 256}, "expert_parallel 48 does not divide experts 256"),
+        ({"chips": 6}, {"kv_heads": 4}, "tensor_parallel 6 does not divide, nor is a multiple of, kv_heads 4"),
+        ({"chips": 6}, {"kv_heads": 4, "kv_latent_size": 512}, None),
+        ({"chips": 8}, {"kv_heads": 4}, None),
+        ({"chips": 8}, {"intermediate_size": 100}, "tensor_parallel 8 does not divide intermediate_size 100"),
+        ({"chips": 8}, {"intermediate_size": 100, "experts": 8}, None),
+        ({"chips": 8}, {"intermediate_size": 100, "experts": 8, "dense_layers": 1}, "intermediate_size 100"),
+        ({"chips": 64, "attention_data_parallel": 4, "tensor_parallel": 8}, {}, "32 does not make up"),
+        ({"chips": 12, "pipeline_stages": 4}, {"layers": 24, "model_chunks": 4}, "model_chunks 16 does not"),
+        ({"chips": 6, "context_parallel": 3}, {"sequence_length": 8192}, "does not divide sequence_length"),
+    ],
+)  # fmt: skip
+def test_each_rule(layout, sizes, complaint):
+    if complaint is None:
+        check_layout(layout, sizes)
+    else:
+        with pytest.raises(ValueRangeError, match=complaint):
+            check_layout(layout, sizes)
+
+
+def test_groups_that_do_not_matter_need_not_be_one():
+    """The pass of chapter 1 does not depend on groups, yet 256 chips cannot cut 128 heads: they are two groups."""
+    found = rs.deploy(
+        objective="pass_time",
+        model="DeepSeek-V3",
+        hardware="GB200 NVL72",
+        chips=256,
+        batch_size=64,
+        context_length="8k",
+    )
+    assert found.best["chips"] == 256
+    assert "attention_data_parallel" not in found.table
+
+
+def test_margin_of_a_floor():
+    """Of what must be large, too, the margin is a share of the limit."""
+    floor = "tokens_per_second_per_user >= 40"
+    found = rs.deploy(
+        model="DeepSeek-V3", hardware="GB200 NVL72", objective="cost_per_output_token", where=floor, **SERVER
+    )
+    assert np.allclose(found.table[floor], found.table["tokens_per_second_per_user"] / 40 - 1, rtol=1e-12)
+
+
 def test_a_kind_without_a_legal_layout_is_rejected():
     found = rs.deploy(
         model=["DeepSeek-V3", "Llama-3.1-70B"], hardware="GB200 NVL72", objective="cost_per_output_token",
