@@ -101,7 +101,7 @@ def deploy(
     ...     input_tokens="2k", output_tokens="500", chip_price="$3/hour",
     ... )
     >>> plan.best["hardware"], plan.best["chips"]
-    ('GB200 NVL72', 64)
+    ('GB200 NVL72', 64.0)
     """
     names = wanted_names([objective]) if isinstance(objective, str) else []
     if not names:
