@@ -1,4 +1,4 @@
-"""Tables of measured runs, of serving and of training: the columns that they share, read into inputs; and those of the package."""
+"""Tables of measured runs, serving or training: the columns that they share, read into inputs; the package's own."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ def read(
     table : pandas.DataFrame
         Columns `model`, `hardware`, `weight_format`, `chips`; of a run that serves `clients`, `input_tokens`,
         `output_tokens`, of one that trains `sequence_length`; where they differ from 1 `tensor_parallel`,
-        `attention_data_parallel`, `pipeline_parallel`; `mode`; `framework`; what was measured, `TARGETS`; notes; and any
-        input of the registry.
+        `attention_data_parallel`, `pipeline_parallel`; `mode`; `framework`; what was measured, `TARGETS`; notes; and
+        any input of the registry.
     models, hardware : dict, optional
         Presets by names that the catalogs do not have.
     ignore : iterable of str

@@ -221,7 +221,7 @@ def test_what_the_package_promises_holds():
     assert found.holds
     assert set(found.bounds["verdict"]) == {"holds"}
     assert len(found.bounds) >= 8
-    assert set(found.published["table"]) == {"PaLM", "DeepSeek", "scaling book"}
+    assert set(found.published["table"]) == {"PaLM", "DeepSeek", "scaling book", "training runs"}
 
 
 @pytest.mark.parametrize("entry", measurements.published().to_dict("records"), ids=lambda e: e["question"])

@@ -212,7 +212,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("t_u/\\mathrm{token}", "s/token", "time that a token's collectives in all layers take on the links", "R3.8");
         template <class T> static constexpr T formula(in<attention_collective_time, T> t_a, in<expert_collective_time, T> t_e) { return t_a + t_e; }
     };
-    struct activation_transfers { static constexpr Spec spec = Spec("c_a", "1", "times that the residual stream of a token goes through memory between kernels, in every layer and again for every routed expert that it visits", "calibration").range(0).by_default(0); };
+    struct activation_transfers { static constexpr Spec spec = Spec("c_a", "1", "times that the residual stream of a token goes through memory between kernels, in every layer, and for every routed expert that it visits unless expert_activation_transfers says otherwise", "calibration").range(0).by_default(0); };
     struct expert_activation_transfers { static constexpr Spec spec = Spec("c_k", "1", "times that the residual stream of a token goes through memory for a routed expert that it visits", "calibration").range(0).otherwise<activation_transfers>(); };
     struct activation_time_per_token
     {

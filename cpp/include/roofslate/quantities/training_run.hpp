@@ -8,11 +8,21 @@ namespace roofslate::quantities
 {
     // --- layout ---
 
+    struct common_copies
+    {
+        static constexpr Spec spec = Spec("G_P/G_t", "1", "chips that have the same weights outside of the routed experts", "R3.8");
+        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<tensor_parallel, T> G_t) { return G_P / G_t; }
+    };
+    struct routed_copies
+    {
+        static constexpr Spec spec = Spec("G_P/G_e", "1", "chips that have the same routed experts", "R3.8");
+        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<expert_parallel, T> G_e) { return G_P / G_e; }
+    };
     struct context_parallel { static constexpr Spec spec = Spec("G_c", "1", "parts that a trained sequence is cut into, each with chips of its own", "definition").range(1).by_default(1); };
     struct data_parallel
     {
         static constexpr Spec spec = Spec("G_r", "1", "copies of the model that train on sequences of their own", "R3.8");
-        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<tensor_parallel, T> G_t, in<context_parallel, T> G_c) { return G_P / (G_t * G_c); }
+        template <class T> static constexpr T formula(in<common_copies, T> G_1, in<context_parallel, T> G_c) { return G_1 / G_c; }
     };
     struct microbatch_size
     {
@@ -115,18 +125,18 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec = Spec("t_{tT}", "s", "time on the links in a step to add up what the chips that share matrices have: twice in a layer forward, twice backward", "arXiv:1909.08053");
         template <class T>
-        static constexpr T formula(in<trained_tokens, T> tokens, in<tensor_parallel, T> G_t, in<chips_per_stage, T> G_P, in<layers_per_stage, T> n, in<hidden_size, T> d, in<collective_bytes_per_element, T> w, in<repeated_forward, T> again, in<scale_up_domain, T> G_u, in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
+        static constexpr T formula(in<trained_tokens, T> tokens, in<common_copies, T> G_1, in<tensor_parallel, T> G_t, in<layers_per_stage, T> n, in<hidden_size, T> d, in<collective_bytes_per_element, T> w, in<repeated_forward, T> again, in<scale_up_domain, T> G_u, in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
         {
-            return tokens * (G_t / G_P) * (n * d * w) * (2.0 * (2.0 + again) * all_reduce_time<T>(G_t, G_u, u, u_o));
+            return tokens / G_1 * (n * d * w) * (2.0 * (2.0 + again) * all_reduce_time<T>(G_t, G_u, u, u_o));
         }
     };
     struct training_exchange_time
     {
-        static constexpr Spec spec = Spec("t_{xT}", "s", "time on the links in a step to send tokens to routed experts and back, forward and backward", "R2.3");
+        static constexpr Spec spec = Spec("t_{xT}", "s", "time on the links in a step to send tokens to routed experts and back, forward and backward: a copy to each of them, but only one to each other domain", "R2.3");
         template <class T>
-        static constexpr T formula(in<trained_tokens, T> tokens, in<expert_parallel, T> G_e, in<chips_per_stage, T> G_P, in<moe_layers, T> n_e, in<pipeline_stages, T> P, in<hidden_size, T> d, in<collective_bytes_per_element, T> w, in<repeated_forward, T> again, in<experts_per_token, T> k, in<scale_up_domain, T> G_u, in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
+        static constexpr T formula(in<trained_tokens, T> tokens, in<chips_per_stage, T> G_P, in<moe_layers, T> n_e, in<pipeline_stages, T> P, in<hidden_size, T> d, in<collective_bytes_per_element, T> w, in<repeated_forward, T> again, in<experts_per_token, T> k, in<expert_parallel, T> G_e, in<hierarchical_leaving_copies, T> R_o, in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
         {
-            return tokens * (G_e / G_P) * (n_e / P * d * w) * ((2.0 + again) * exchange_time_per_byte<T>(k, G_e, G_u, u, u_o));
+            return tokens / count(G_P) * (n_e / P * d * w) * (2.0 * (2.0 + again) * max(k * (1.0 - 1.0 / count(G_e)) / u, R_o / u_o));
         }
     };
     struct stage_hop_time
@@ -138,11 +148,11 @@ namespace roofslate::quantities
             return tokens / count(G_P) * (2.0 * v * (1.0 - 1.0 / P) * d * w) / select(G > G_u, u_o, u);
         }
     };
-    struct communication_overlap { static constexpr Spec spec = Spec("o_u", "1", "share of the time on links that arithmetic hides", "calibration").range(0, 1).by_default(0); };
+    struct link_overlap { static constexpr Spec spec = Spec("o_u", "1", "share of the time on links that arithmetic hides", "calibration").range(0, 1).by_default(0); };
     struct stage_communication_time
     {
         static constexpr Spec spec = Spec("t_{uT}", "s", "time in a step that a stage waits for links", "R3.8");
-        template <class T> static constexpr T formula(in<tensor_collective_time, T> t_t, in<training_exchange_time, T> t_x, in<stage_hop_time, T> t_h, in<communication_overlap, T> o, in<link_efficiency, T> eta) { return (t_t + t_x + t_h) * ((1.0 - o) / eta); }
+        template <class T> static constexpr T formula(in<tensor_collective_time, T> t_t, in<training_exchange_time, T> t_x, in<stage_hop_time, T> t_h, in<link_overlap, T> o, in<link_efficiency, T> eta) { return (t_t + t_x + t_h) * ((1.0 - o) / eta); }
     };
     struct stage_busy_time
     {
@@ -164,16 +174,6 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec = Spec("(N_t - N_d)/(P G_e)", "parameter/chip", "weights of the routed experts that a chip trains", "R3.6");
         template <class T> static constexpr T formula(in<total_parameters, T> N_t, in<dense_parameters, T> N_d, in<pipeline_stages, T> P, in<expert_parallel, T> G_e) { return (N_t - N_d) / (P * G_e); }
-    };
-    struct common_copies
-    {
-        static constexpr Spec spec = Spec("G_P/G_t", "1", "chips that have the same weights outside of the routed experts", "R3.8");
-        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<tensor_parallel, T> G_t) { return G_P / G_t; }
-    };
-    struct routed_copies
-    {
-        static constexpr Spec spec = Spec("G_P/G_e", "1", "chips that have the same routed experts", "R3.8");
-        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<expert_parallel, T> G_e) { return G_P / G_e; }
     };
     struct weight_copies
     {
@@ -198,19 +198,19 @@ namespace roofslate::quantities
             return copies * choose(z, (w + g) * whole, (w + g) * whole, w * whole + g * shared, (w + g) * shared) + O;
         }
     };
-    // A ring over copies that stand `apart` chips from one another: what is left of a domain for them.
-    template <class T> constexpr T domain_for_copies(const T& domain, const T& apart) { return domain / min(count(apart), count(domain)); }
+    // Copies that stand `apart` chips from one another: how many a domain has room for.
+    template <class T> constexpr T copies_in_domain(const T& domain, const T& apart) { return domain / min(apart, domain); }
     struct gradient_collective_time
     {
         static constexpr Spec spec = Spec("t_{gT}", "s", "time on the links in a step to add up gradients among copies of the weights and to share out what the optimizer made of them; weights that are shared out are fetched for every micro-batch, forward and backward", "arXiv:1910.02054");
         template <class T>
-        static constexpr T formula(in<sharded_state, T> z, in<trained_weight_bytes, T> w, in<gradient_bytes, T> g, in<microbatches, T> n, in<common_parameters_per_chip, T> N_c, in<routed_parameters_per_chip, T> N_k, in<chips_per_stage, T> G_P, in<tensor_parallel, T> G_t, in<expert_parallel, T> G_e, in<scale_up_domain, T> G_u, in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
+        static constexpr T formula(in<sharded_state, T> z, in<trained_weight_bytes, T> w, in<gradient_bytes, T> g, in<microbatches, T> n, in<common_parameters_per_chip, T> N_c, in<routed_parameters_per_chip, T> N_k, in<common_copies, T> G_1, in<routed_copies, T> G_2, in<tensor_parallel, T> G_t, in<expert_parallel, T> G_e, in<scale_up_domain, T> G_u, in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
         {
-            const T common = all_reduce_time<T>(G_P / count(G_t), domain_for_copies<T>(G_u, G_t), u, u_o), routed = all_reduce_time<T>(G_P / count(G_e), domain_for_copies<T>(G_u, G_e), u, u_o);
+            const T common = all_reduce_time<T>(G_1, copies_in_domain<T>(G_u, G_t), u, u_o), routed = all_reduce_time<T>(G_2, copies_in_domain<T>(G_u, G_e), u, u_o);
             return choose(z, 2.0 * g, g + w, g + w, n * (g + 2.0 * w)) / 2.0 * (N_c * common + N_k * routed);
         }
     };
-    struct gradient_overlap { static constexpr Spec spec = Spec("o_g", "1", "share of the time of gradients on links that arithmetic hides", "calibration").range(0, 1).otherwise<communication_overlap>(); };
+    struct gradient_overlap { static constexpr Spec spec = Spec("o_g", "1", "share of the time of gradients on links that arithmetic hides", "calibration").range(0, 1).otherwise<link_overlap>(); };
     struct optimizer_transfers { static constexpr Spec spec = Spec("c_o", "1", "times that what the optimizer keeps goes through memory in a step", "calibration").range(0).by_default(0); };
     struct optimizer_time
     {
@@ -257,9 +257,9 @@ namespace roofslate::quantities
         static constexpr T formula(in<trained_tokens, T> tokens, in<microbatches, T> n, in<chips_per_stage, T> G_P, in<tensor_parallel, T> G_t, in<hidden_size, T> d, in<activation_bytes_per_element, T> w, in<activation_policy, T> policy, in<kept_activations, T> kept, in<whole_activations_of_a_layer, T> five, in<sequence_parallel, T> divided, in<attention_heads, T> n_h, in<sequence_length, T> L, in<kept_score_bytes, T> w_s)
         {
             // Of what large matrices give, two results are summed over the group and so are whole; a layer's input is whole as well.
-            const T whole = choose(policy, min(five, kept), min(T(2.0), kept), kept, kept), t = count(G_t);
-            const T scores = choose(policy, n_h * (L * w_s), 0.0 * (n_h * (L * w_s)), 0.0 * (n_h * (L * w_s)), 0.0 * (n_h * (L * w_s)));
-            return tokens * (t / (n * G_P)) * (d * w * (whole / choose(divided, T(1.0), t) + (kept - whole) / t) + scores / t);
+            const T whole = choose(policy, min(five, kept), min(T(2.0), kept), kept, kept), one = T(1.0), none = T(0.0);
+            const T scores = n_h * (L * w_s) * choose(policy, one, none, none, none);
+            return tokens / (n * G_P) * (d * w * (whole * choose(divided, count(G_t), one) + (kept - whole)) + scores);
         }
     };
     struct training_activation_bytes
@@ -297,10 +297,10 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<run_chip_time, T> GT, in<chip_price, T> p) { return GT * p; }
     };
 
-    using training_run = list<context_parallel, data_parallel, microbatch_size, sequence_parallel, sharded_state, prediction_layers, prediction_parameters, attention_mask, windowed_attention_layers, attention_training_flops,
+    using training_run = list<common_copies, routed_copies, context_parallel, data_parallel, microbatch_size, sequence_parallel, sharded_state, prediction_layers, prediction_parameters, attention_mask, windowed_attention_layers, attention_training_flops,
         matrix_training_flops, training_flops_with_attention, counted_training_flops, repeated_attention, executed_matrix_flops, executed_attention_flops, executed_training_flops, recomputation_overhead,
-        attention_compute_efficiency, training_compute_time, training_passes, training_activation_time, training_kernel_time, tensor_collective_time, training_exchange_time, stage_hop_time, communication_overlap,
-        stage_communication_time, stage_busy_time, trained_weight_bytes, gradient_bytes, optimizer_bytes, common_parameters_per_chip, routed_parameters_per_chip, common_copies, routed_copies, weight_copies,
+        attention_compute_efficiency, training_compute_time, training_passes, training_activation_time, training_kernel_time, tensor_collective_time, training_exchange_time, stage_hop_time, link_overlap,
+        stage_communication_time, stage_busy_time, trained_weight_bytes, gradient_bytes, optimizer_bytes, common_parameters_per_chip, routed_parameters_per_chip, weight_copies,
         optimizer_state_bytes, training_state_bytes, gradient_collective_time, gradient_overlap, optimizer_transfers, optimizer_time, training_step_time, trained_tokens_per_second, trained_tokens_per_second_per_chip,
         training_flops_utilization, hardware_flops_utilization, whole_activations_of_a_layer, kept_score_bytes, layer_activation_bytes, training_activation_bytes, training_memory, goodput, run_steps, run_time,
         run_chip_time, run_cost>;
