@@ -54,11 +54,35 @@ namespace roofslate
         bounds_.compile(bound_lanes_, bounds, set);
         points_.compile(point_lanes_, values, set);
         for (Leaf& leaf : leaves_)
-            if (leaf.low && leaf.axes.size() != 1) // bounds of such a leaf are not narrowed
+            if (leaf.low && leaf.axes.empty()) // bounds of such a leaf are not narrowed
             {
                 std::fill_n(leaf.low, LaneProgram::capacity, leaf.all.low);
                 std::fill_n(leaf.high, LaneProgram::capacity, leaf.all.high);
             }
+    }
+    namespace
+    {
+        // Which way values go along an axis, on every line of them.
+        signed char direction_of(const View& view, const std::vector<std::size_t>& shape, int axis)
+        {
+            std::array<std::size_t, most_axes> at{};
+            const std::ptrdiff_t step = view.stride[std::size_t(axis)];
+            bool rises = true, falls = true;
+            for (bool more = true; more && (rises || falls);)
+            {
+                std::ptrdiff_t offset = 0;
+                for (std::size_t k = 0; k < shape.size(); ++k)
+                    offset += (view.axes >> k & 1) ? std::ptrdiff_t(at[k]) * view.stride[k] : 0;
+                for (std::size_t i = 1; i < shape[std::size_t(axis)]; ++i, offset += step)
+                    rises = rises && view.data[offset] <= view.data[offset + step], falls = falls && view.data[offset] >= view.data[offset + step];
+                more = false;
+                for (std::size_t k = shape.size(); k-- > 0 && !more;)
+                    if (int(k) != axis && (view.axes >> k & 1))
+                        more = ++at[k] < shape[k], at[k] = more ? at[k] : 0;
+            }
+            return rises ? 1 : falls ? -1
+                                     : 0;
+        }
     }
     constexpr std::size_t most_table_entries = 65536; // of the ranges along an axis that is not sorted
     void Boxes::read_leaf(const Graph& graph, const Node& node, Leaf& leaf) const
@@ -68,6 +92,9 @@ namespace roofslate
             if (leaf.view.axes >> k & 1)
                 leaf.axes.push_back(k);
         leaf.all = range_of_view(leaf.view, shape_);
+        if (leaf.axes.size() > 1 && leaf.all.known())
+            for (const int k : leaf.axes)
+                leaf.direction[std::size_t(k)] = direction_of(leaf.view, shape_, k);
         if (leaf.axes.size() != 1)
             return;
         const int axis = leaf.axes.front();
@@ -113,6 +140,21 @@ namespace roofslate
         return {std::min(a.low, b.low), std::max(a.high, b.high)};
     }
 
+    // From one corner to the opposite one, where the values go one way along every axis that the box extends over.
+    Range Boxes::Leaf::within(const Box& box) const
+    {
+        std::ptrdiff_t least = 0, most = 0;
+        for (const int axis : axes)
+        {
+            const std::size_t k = std::size_t(axis);
+            const std::ptrdiff_t first = std::ptrdiff_t(box.low[k]) * view.stride[k], last = std::ptrdiff_t(box.high[k] - 1) * view.stride[k];
+            if (first != last && !direction[k])
+                return all;
+            least += direction[k] < 0 ? last : first, most += direction[k] < 0 ? first : last;
+        }
+        return {view.data[least], view.data[most]};
+    }
+
     Box Boxes::whole() const
     {
         Box box;
@@ -133,12 +175,12 @@ namespace roofslate
     {
         for (const Leaf& leaf : leaves_)
         {
-            if (!leaf.low || leaf.axes.size() != 1)
+            if (!leaf.low || leaf.axes.empty())
                 continue;
             const std::size_t axis = std::size_t(leaf.axes.front());
             for (std::size_t i = 0; i < n; ++i)
             {
-                const Range r = leaf.within(boxes[i].low[axis], boxes[i].high[axis]);
+                const Range r = leaf.axes.size() > 1 ? leaf.within(boxes[i]) : leaf.within(boxes[i].low[axis], boxes[i].high[axis]);
                 leaf.low[i] = r.low, leaf.high[i] = r.high;
             }
         }
@@ -149,8 +191,27 @@ namespace roofslate
         const std::size_t d = axes_.size();
         for (const Leaf& leaf : leaves_)
         {
-            if (!leaf.low || leaf.axes.size() != 1)
+            if (!leaf.low || leaf.axes.empty())
                 continue;
+            if (leaf.axes.size() > 1)
+            {
+                for (std::size_t b = 0; b < n; ++b)
+                {
+                    Box line = boxes[b];
+                    for (const int k : leaf.axes)
+                        line.low[std::size_t(k)] += (line.high[std::size_t(k)] - line.low[std::size_t(k)]) / 2, line.high[std::size_t(k)] = line.low[std::size_t(k)] + 1;
+                    for (std::size_t j = 0; j < d; ++j)
+                    {
+                        const std::size_t k = std::size_t(axes_[j]);
+                        const std::uint32_t low = line.low[k], high = line.high[k];
+                        line.low[k] = boxes[b].low[k], line.high[k] = boxes[b].high[k];
+                        const Range r = leaf.within(line);
+                        leaf.low[b * d + j] = r.low, leaf.high[b * d + j] = r.high;
+                        line.low[k] = low, line.high[k] = high;
+                    }
+                }
+                continue;
+            }
             const std::size_t axis = std::size_t(leaf.axes.front());
             const std::ptrdiff_t step = leaf.view.stride[axis];
             for (std::size_t b = 0; b < n; ++b)

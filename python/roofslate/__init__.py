@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from roofslate.comparison import Comparison, compare
     from roofslate.crossings import crossovers
     from roofslate.definition import define, definitions
+    from roofslate.deploying import deploy
+    from roofslate.deployments import Deployments
     from roofslate.derivatives import gradient, sensitivity
     from roofslate.errors import RoofslateError, RoofslateWarning
     from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
@@ -51,6 +53,7 @@ __all__ = [
     "Bands",
     "Calibration",
     "Comparison",
+    "Deployments",
     "Explanation",
     "Explorer",
     "Inference",
@@ -77,6 +80,7 @@ __all__ = [
     "crossovers",
     "define",
     "definitions",
+    "deploy",
     "errors",
     "evaluate",
     "explain",
@@ -124,6 +128,8 @@ _HOMES = {
     "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"),
     "checklist": ("answers",),
     "comparison": ("Comparison", "compare"),
+    "deploying": ("deploy",),
+    "deployments": ("Deployments",),
     "derivatives": ("gradient", "sensitivity"),
     "definition": ("define", "definitions"),
     "crossings": ("crossovers",),

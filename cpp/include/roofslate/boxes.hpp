@@ -41,9 +41,11 @@ namespace roofslate
             std::size_t grain = 1;                // values of an entry of the table
             std::vector<std::vector<Range>> table; // of stretches of 2^k entries, where the values neither rise nor fall throughout
             Range all;
+            std::array<signed char, most_axes> direction{}; // of several axes: 1 along one that the values never fall along, -1 along one that they never rise along
             double *low = nullptr, *high = nullptr, *points = nullptr;
 
-            Range within(std::size_t first, std::size_t last) const;
+            Range within(std::size_t first, std::size_t last) const; // along its one axis
+            Range within(const Box& box) const;                      // of several axes
         };
         void read_leaf(const Graph& graph, const Node& node, Leaf& leaf) const;
 

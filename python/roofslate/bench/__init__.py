@@ -29,6 +29,7 @@ PARTS: dict[str, Callable[[Size, int], Section]] = {
     "best": folds.measure_best,
     "optimum": folds.measure_optimum,
     "pruning": folds.measure_pruning,
+    "deployments": folds.measure_deployments,
     "distributions": lambda how, _: folds.measure_distributions(how),
     "solve": solves.measure_solve,
     "samples": samples.measure_samples,

@@ -14,7 +14,16 @@ from roofslate.bench.report import Line, Section, limit_of, line_of, rate_text, 
 from roofslate.bench.search_rivals import LIMIT, SEARCH_RIVALS, Search
 from roofslate.bench.timing import Contender, ratio, take_turns
 
-__all__ = ["CELL", "WHERE", "deep_axes", "measure_best", "measure_distributions", "measure_optimum", "measure_pruning"]
+__all__ = [
+    "CELL",
+    "WHERE",
+    "deep_axes",
+    "measure_best",
+    "measure_deployments",
+    "measure_distributions",
+    "measure_optimum",
+    "measure_pruning",
+]
 
 CELL: dict[str, float] = {
     "total_parameters": 671e9,
@@ -192,6 +201,42 @@ def measure_pruning(how: Size, threads: int) -> Section:
         limit_of("rs.pareto: cost_per_token, pass_time", front.median, time_text(front.median), 0.2, "<= 200 ms"),
     ]
     return Section(f"One optimum and a frontier over {float(points):.2g} points: four axes of {how.wide}", lines)
+
+
+def measure_deployments(how: Size, threads: int) -> Section:
+    """The best deployment over layouts, clients and prompts, and the nearest where goals are impossible."""
+    from roofslate.deploying import deploy
+
+    count = 4 * how.cube
+    inputs: dict[str, Any] = {
+        "model": "DeepSeek-V3",
+        "hardware": ["HGX H200", "GB200 NVL72"],
+        "clients": np.geomspace(1, 65536, count),
+        "input_tokens": np.geomspace(1e3, 1e5, count),
+        "output_tokens": 500,
+        "expert_reads": "expected",
+        "chip_price": 3.0 / 3600,
+    }
+
+    def ask(objective: str, limit: str) -> Contender:
+        where = [f"time_per_output_token <= {limit}", "time_to_first_token <= 2 s"]
+        name = f"rs.deploy: {objective}, {where[0]}"
+        return Contender(
+            name, lambda: deploy(objective=objective, where=where, threads=threads, progress=False, **inputs)
+        )
+
+    asked = [
+        ask("cost_per_output_token", "30 ms"),
+        ask("cost_per_output_token", "30 us"),  # none can: what the nearest misses
+        ask("cost_per_token", "30 ms"),
+    ]
+    layouts = sum(len(part) for part in (asked[0].run().table, asked[0].run().rejected))
+    take_turns(asked, max(3, how.rounds // 3))
+    lines = [limit_of(c.name, c.median, time_text(c.median), 5.0, "<= 5 s") for c in asked]
+    points = float(layouts * count**2)
+    return Section(
+        f"Deployments: {points:.2g} points, {layouts} layouts x {count:,} clients x {count:,} prompts", lines
+    )
 
 
 # ------------------------------------------------------------------------------------------------------ distributions

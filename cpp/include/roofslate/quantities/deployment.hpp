@@ -84,6 +84,20 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<clients, T> n, in<cell_sequences, T> most) { return min(n, most); }
     };
 
+    // --- the least that a deployment must hold ---
+
+    struct least_group_batch { static constexpr Spec spec = Spec("B_1", "sequence", "sequences of a batch that a group of chips has at least", "definition").positive().by_default(1); };
+    struct least_clients
+    {
+        static constexpr Spec spec = Spec("n_1", "sequence", "clients with which no group of chips is idle in any batch in flight", "R3.2");
+        template <class T> static constexpr T formula(in<attention_data_parallel, T> G_d, in<microbatches, T> n, in<least_group_batch, T> B_1) { return G_d * n * B_1; }
+    };
+    struct least_deployed_bytes
+    {
+        static constexpr Spec spec = Spec("W_1", "byte", "memory of all chips that the weights and the caches of the least clients ask for", "R3.6");
+        template <class T> static constexpr T formula(in<deployed_bytes, T> W, in<cache_copies, T> copies, in<sequence_stored_bytes, T> S, in<least_clients, T> n_1, in<cache_memory_share, T> eta) { return W + copies * S * n_1 / eta; }
+    };
+
     // --- the roofline of a step: a token for each sequence of a batch ---
 
     struct step_batch
@@ -376,7 +390,8 @@ namespace roofslate::quantities
     };
 
     using deployment = list<serving_mode, attention_arithmetic, step_context_length, dense_format, dense_weight_bytes, dense_peak_flops, visited_parameters, common_parameters, deployed_bytes, fixed_cache_bytes,
-        windowed_bytes_per_token, windowed_cache_bytes, cache_copies, sequence_read_bytes, sequence_stored_bytes, cache_memory_share, cell_sequences, running_sequences, step_batch, step_tokens, step_coverage,
+        windowed_bytes_per_token, windowed_cache_bytes, cache_copies, sequence_read_bytes, sequence_stored_bytes, cache_memory_share, cell_sequences, running_sequences, least_group_batch, least_clients,
+        least_deployed_bytes, step_batch, step_tokens, step_coverage,
         step_weight_bytes, step_weight_fetch_time, step_kv_fetch_time, step_compute_time, step_roofline_time, kernels_per_step, reference_kernel_time, reference_peak_flops, kernel_time_exponent, kernel_time,
         kernel_overhead, collective_step_latency, collective_latency, link_efficiency, collective_bytes_per_element, attention_collective_time, expert_collective_time, collective_time_per_token, activation_transfers,
         expert_activation_transfers, activation_time_per_token, communication_overlap, step_collective_time, sequence_time, step_time, prefill_compute_efficiency, weights_per_table_element, head_parameters,
