@@ -35,6 +35,7 @@ else:
 FOLDER = Path(__file__).parent
 LEAST_KILLED = 0.98
 _FACTOR = 1.01  # of a number that is changed: more than any tolerance of a test
+_COUNT = 100  # whole numbers below it are taken for counts
 _UNLIMITED = 1e300
 
 # ----------------------------------------------------------------------------------------------------------- mutants
@@ -77,7 +78,7 @@ class Mutant:
         What was changed: arithmetic, extreme, function, condition, branch, argument, constant of a formula; default,
         fallback, limit, bound of an input.
     change : str
-        The formula as it is now, or the fact.
+        The operation that was changed and what it is now, ``#k`` being the k-th step of the formula; or the fact.
     steps : tuple of tuple
         The formula, step by step; empty where it is the original's.
     facts : mapping
@@ -122,15 +123,30 @@ def mutants(q: Quantity) -> list[Mutant]:
     found: dict[str, Mutant] = {}
     if q.computed:
         steps = _core.steps(q.name)
-        for k in range(len(steps)):
+        for k, step in enumerate(steps):
             for kind, change in _changes(q, steps, k):
                 changed = _changed(steps, k, change)
-                text = _core.formula_text(changed)
-                found.setdefault(text, Mutant(q.name, kind, text, steps=changed))
+                told = f"#{k}: {_told(steps, _original(step), step)} -> {_told(steps, change, step)}"
+                found.setdefault(_core.formula_text(changed), Mutant(q.name, kind, told, steps=changed))
         found.pop(_core.formula_text(steps), None)
     for kind, name, fact in _other_facts(q):
         found[f"{name} = {fact!r}"] = Mutant(q.name, kind, f"{name} = {fact!r}", facts={name: fact})
     return list(found.values())
+
+
+def _original(step: Step) -> Change:
+    return (step[0], *range(len(step) - 1))
+
+
+def _told(steps: Sequence[Step], change: Change, step: Step) -> str:
+    """A change of a step as text."""
+    if isinstance(change, tuple):
+        return f"{change[0]}({', '.join(_told(steps, part, step) for part in change[1:])})"
+    if isinstance(change, float):
+        return f"{change:g}"
+    position = step[change + 1]
+    name, *rest = steps[int(position)]
+    return rest[0] if name == "quantity" else f"{rest[0]:g}" if name == "constant" else f"#{position}"
 
 
 def _changes(q: Quantity, steps: Sequence[Step], k: int) -> Iterator[tuple[str, Change]]:
@@ -163,7 +179,10 @@ def _other_number(q: Quantity, steps: Sequence[Step], k: int, argument: int) -> 
 
 
 def _other(number: float) -> float:
-    return 1.0 if math.isinf(number) else number * _FACTOR or 0.01
+    """Of a whole number the next, so that limits of counts differ at counts."""
+    if math.isinf(number):
+        return 1.0
+    return number + 1 if number == int(number) and abs(number) < _COUNT else number * _FACTOR
 
 
 def _changed(steps: Sequence[Step], at: int, change: Change) -> tuple[Step, ...]:
@@ -183,7 +202,7 @@ def _changed(steps: Sequence[Step], at: int, change: Change) -> tuple[Step, ...]
             place.append(recorder.add(steps[k]))
         else:
             taken = [place[n] for n in operands]
-            place.append(added(change if k == at else (name, *range(len(taken))), taken))
+            place.append(added(change if k == at else _original(steps[k]), taken))
     return recorder.formula(Term(place[-1])).steps
 
 
@@ -308,7 +327,7 @@ def _refused(name: str, inputs: Mapping[str, float]) -> Question:
 def read_equivalent() -> dict[tuple[str, str], str]:
     """By quantity and change, the mutants that no test can tell from the original, and why."""
     found = tomllib.loads((FOLDER / "mutants.toml").read_text(encoding="utf-8"))
-    return {(name, row["change"]): row["why"] for name, rows in found.items() for row in rows}
+    return {(name, change): row["why"] for name, rows in found.items() for row in rows for change in row["changes"]}
 
 
 def survives(mutant: Mutant, questions: Iterable[Question]) -> bool:
