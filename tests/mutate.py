@@ -35,7 +35,6 @@ else:
 FOLDER = Path(__file__).parent
 LEAST_KILLED = 0.98
 _FACTOR = 1.01  # of a number that is changed: more than any tolerance of a test
-_COUNT = 100  # whole numbers below it are taken for counts
 _UNLIMITED = 1e300
 
 # ----------------------------------------------------------------------------------------------------------- mutants
@@ -58,13 +57,14 @@ _CHANGES: dict[str, tuple[tuple[str, Change], ...]] = {
     "sqrt": (("argument", 0),),
     "ceil": (("function", ("floor", 0)), ("argument", 0)),
     "floor": (("function", ("ceil", 0)), ("argument", 0)),
-    "less": (("condition", ("less", 1, 0)),),
-    "less_equal": (("condition", ("less_equal", 1, 0)),),
+    "less": (("condition", ("less", 1, 0)), ("boundary", ("less_equal", 0, 1))),
+    "less_equal": (("condition", ("less_equal", 1, 0)), ("boundary", ("less", 0, 1))),
     "equal": (("condition", ("sub", 1.0, ("equal", 0, 1))),),
     "both": (("condition", ("either", 0, 1)), ("argument", 0), ("argument", 1)),
     "either": (("condition", ("both", 0, 1)), ("argument", 0), ("argument", 1)),
     "select": (("branch", ("select", 0, 2, 1)), ("argument", 1), ("argument", 2)),
 }
+_COMPARISONS = ("less", "less_equal")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,19 +154,18 @@ def _changes(q: Quantity, steps: Sequence[Step], k: int) -> Iterator[tuple[str, 
     if name in ("quantity", "constant"):
         return
     taken = range(len(operands))
-    if name == "equal" and any(steps[j][0] == "select" and steps[j][1] == k for j in range(k, len(steps))):
-        pass  # its branches are exchanged
-    elif name in _CHANGES:
+    if name in _CHANGES:
         yield from _CHANGES[str(name)]
     else:  # a routine
         yield from (("function", (name, *(("mul", n, _FACTOR) if n == m else n for n in taken))) for m in taken)
     for m, position in enumerate(operands):
         if steps[position][0] == "constant":
-            yield "constant", (name, *(_other_number(q, steps, k, m) if n == m else n for n in taken))
+            other = _other_constant(q, steps, k, m)
+            yield "constant", (name, *(other if n == m else n for n in taken))
 
 
-def _other_number(q: Quantity, steps: Sequence[Step], k: int, argument: int) -> float:
-    """What a constant becomes: of a choice, the next word."""
+def _other_constant(q: Quantity, steps: Sequence[Step], k: int, argument: int) -> float:
+    """What a constant becomes: of a choice, the next word; of a count that is compared, the next count."""
     name, *operands = steps[k]
     number = float(steps[operands[argument]][1])
     words: tuple[str, ...] = ()
@@ -175,14 +174,13 @@ def _other_number(q: Quantity, steps: Sequence[Step], k: int, argument: int) -> 
         words = BUILT_IN.entries[other].choices if kind == "quantity" else ()
     elif name == "select":
         words = q.choices
-    return (number + 1) % len(words) if words else _other(number)
+    if words:
+        return (number + 1) % len(words)
+    return number + 1 if name in _COMPARISONS and number.is_integer() else _other(number)
 
 
 def _other(number: float) -> float:
-    """Of a whole number the next, so that limits of counts differ at counts."""
-    if math.isinf(number):
-        return 1.0
-    return number + 1 if number == int(number) and abs(number) < _COUNT else number * _FACTOR
+    return 1.0 if number in (0, math.inf) else number * _FACTOR
 
 
 def _changed(steps: Sequence[Step], at: int, change: Change) -> tuple[Step, ...]:
