@@ -1,10 +1,10 @@
-"""Mutants: the registry with one thing changed, each of which must fail a test. ``python tests/mutate.py --help``.
+"""Mutants: the registry with one thing changed, each of which must fail a test. ``make check-mutants`` tries them all.
 
 A mutant is a formula with one operation, argument or constant changed, or an input with another default, limit or
 fallback. It takes the place of the original, for all that rests on it, without compiling: formulas are steps that the
 engine runs. Judges are the values worked out by hand (``tests/reference``), the lecture's answers, and the limits of
-inputs (``tests/limits.toml``). Mutants that no test can tell from the original stand in ``tests/mutants.toml``, each
-with the reason.
+inputs (``tests/limits.toml``). Mutants that cannot be told from the original stand in ``tests/mutants.toml``, each with
+the reason.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from roofslate import _core
 from roofslate.checklist import compute, entries_of
 from roofslate.expressions import Recorder, Term
 from roofslate.inputs import read_grid
-from roofslate.registry import BUILT_IN, Quantity, Registry, Step
+from roofslate.registry import BUILT_IN, Quantity, Registry, Step, lookup
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1]
 LEAST_KILLED = 0.98
 _FACTOR = 1.01  # of a number that is changed: more than any tolerance of a test
 _UNLIMITED = 1e300
@@ -75,8 +75,8 @@ class Mutant:
     ----------
     quantity : str
     kind : str
-        What was changed: arithmetic, extreme, function, condition, branch, argument, constant of a formula; default,
-        fallback, limit, bound of an input.
+        What was changed: arithmetic, extreme, function, condition, boundary, branch, argument or constant of a formula;
+        default, fallback, limit or bound of an input.
     change : str
         The operation that was changed and what it is now, ``#k`` being the k-th step of the formula; or the fact.
     steps : tuple of tuple
@@ -335,40 +335,50 @@ def survives(mutant: Mutant, questions: Iterable[Question]) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Put mutants in place one after the other; show which died, by theme and kind, and each that survived."""
+    """Put mutants in place one after the other; show how many died, by theme and kind, and each that survived."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--theme", help="only quantities of this theme")
-    parser.add_argument("--quantity", help="only this one")
+    parser.add_argument("--theme", help="only its quantities")
+    parser.add_argument("--quantity", help="only this one; shows the steps of its formula too")
     wanted = parser.parse_args(arguments)
     questions, equivalent = read_questions(), read_equivalent()
     tried: Counter[tuple[str, str]] = Counter()
     alive: Counter[tuple[str, str]] = Counter()
-    for name, q in BUILT_IN.entries.items():
-        if (wanted.theme or q.theme) != q.theme or (wanted.quantity or name) != name:
-            continue
+    chosen = [q for q in BUILT_IN.entries.values() if wanted.theme in (None, q.theme)]
+    if wanted.quantity:
+        chosen = [lookup(wanted.quantity)]
+        for k, step in enumerate(_core.steps(wanted.quantity)):
+            print(f"#{k}: {step[0]}({', '.join(map(str, step[1:]))})")
+    for q in chosen:
         for mutant in mutants(q):
-            if (name, mutant.change) not in equivalent:
+            if (q.name, mutant.change) not in equivalent:
                 tried[q.theme, mutant.kind] += 1
-                if survives(mutant, questions[name]):
+                if survives(mutant, questions[q.name]):
                     alive[q.theme, mutant.kind] += 1
-                    print(f"survives  {mutant}")
+                    print(f"survives: {mutant}")
     return _verdict(tried, alive, len(equivalent))
 
 
 def _verdict(tried: Counter[tuple[str, str]], alive: Counter[tuple[str, str]], equivalent: int) -> int:
-    kinds = list(dict.fromkeys(kind for _, kind in tried))
+    def share(of: Iterable[tuple[str, str]]) -> str:
+        keys = list(of)
+        among = sum(tried[key] for key in keys)
+        return f"{among - sum(alive[key] for key in keys)}/{among}" if among else ""
+
     themes = list(dict.fromkeys(theme for theme, _ in tried))
-    print("".join(f"{text:>12}" for text in ("killed of", *kinds, "all")))
-    for theme in themes:
-        each = [(tried[theme, kind] - alive[theme, kind], tried[theme, kind]) for kind in kinds]
-        each.append((sum(killed for killed, _ in each), sum(of for _, of in each)))
-        print(f"{theme:>12}" + "".join(f"{f'{killed}/{of}' if of else '':>12}" for killed, of in each))
-    total = tried.total()
-    killed = total - alive.total()
-    print(f"{killed} of {total} mutants die, {killed / total:.2%}; {equivalent} more are equivalent")
+    kinds = list(dict.fromkeys(kind for _, kind in tried))
+    rows = [["killed of", *kinds, "all"]]
+    rows += [[theme, *(share([(theme, kind)]) for kind in kinds), share((theme, k) for k in kinds)] for theme in themes]
+    rows += [["all", *(share((theme, kind) for theme in themes) for kind in kinds), share(tried)]]
+    for row in rows:
+        print("".join(f"{cell:>13}" for cell in row))
+    total = sum(tried.values())
+    killed = total - sum(alive.values())
+    print(
+        f"{killed} of {total} mutants die, {killed / max(total, 1):.2%}; {equivalent} are equivalent to their originals"
+    )
     untouched = [key for key in tried if tried[key] == alive[key]]
     for theme, kind in untouched:
-        print(f"{theme}: none of its {kind} mutants dies")
+        print(f"{theme}: none of its mutants of kind {kind} dies")
     return 1 if untouched or killed < LEAST_KILLED * total else 0
 
 
