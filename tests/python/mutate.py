@@ -39,7 +39,7 @@ _UNLIMITED = 1e300
 
 # ----------------------------------------------------------------------------------------------------------- mutants
 
-Change = Any  # an argument's position, a number, or (operation, Change, ...)
+Change = Any  # an argument's position, a number, a quantity, or (operation, Change, ...)
 
 # Of an operation: what is changed, and what stands in its place. A number takes the place of the operation by one of
 # its arguments; a tuple is another operation on them.
@@ -75,8 +75,8 @@ class Mutant:
     ----------
     quantity : str
     kind : str
-        What was changed: arithmetic, extreme, function, condition, boundary, branch, argument or constant of a formula;
-        default, fallback, limit or bound of an input.
+        What was changed: arithmetic, extreme, function, condition, boundary, branch, argument, constant or need of a
+        formula; default, fallback, limit or bound of an input.
     change : str
         The operation that was changed and what it is now, ``#k`` being the k-th step of the formula; or the fact.
     steps : tuple of tuple
@@ -142,6 +142,8 @@ def _told(steps: Sequence[Step], change: Change, step: Step) -> str:
     """A change of a step as text."""
     if isinstance(change, tuple):
         return f"{change[0]}({', '.join(_told(steps, part, step) for part in change[1:])})"
+    if isinstance(change, str):
+        return change
     if isinstance(change, float):
         return f"{change:g}"
     position = step[change + 1]
@@ -160,8 +162,19 @@ def _changes(q: Quantity, steps: Sequence[Step], k: int) -> Iterator[tuple[str, 
         yield from (("function", (name, *(("mul", n, _FACTOR) if n == m else n for n in taken))) for m in taken)
     for m, position in enumerate(operands):
         if steps[position][0] == "constant":
-            other = _other_constant(q, steps, k, m)
-            yield "constant", (name, *(other if n == m else n for n in taken))
+            constant = _other_constant(q, steps, k, m)
+            yield "constant", (name, *(constant if n == m else n for n in taken))
+        for other in _mistaken(q, steps[position]):
+            yield "need", (name, *(other if n == m else n for n in taken))
+
+
+def _mistaken(q: Quantity, step: Step) -> Iterator[str]:
+    """What a need may be taken for, its unit being no help."""
+    if step[0] == "quantity":
+        need = BUILT_IN.entries[str(step[1])]
+        for other in (BUILT_IN.entries[name] for name in q.needs if name != need.name):
+            if other.unit == need.unit and not other.choices and not need.choices:
+                yield other.name
 
 
 def _other_constant(q: Quantity, steps: Sequence[Step], k: int, argument: int) -> float:
@@ -193,6 +206,8 @@ def _changed(steps: Sequence[Step], at: int, change: Change) -> tuple[Step, ...]
             return taken[change]
         if isinstance(change, float):
             return recorder.add(("constant", change))
+        if isinstance(change, str):
+            return recorder.add(("quantity", change))
         return recorder.add((change[0], *(added(part, taken) for part in change[1:])))
 
     for k, (name, *operands) in enumerate(steps):

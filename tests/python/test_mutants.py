@@ -14,8 +14,8 @@ from roofslate.registry import BUILT_IN, current
 LIMITS = read_limits()
 EQUIVALENT = read_equivalent()
 KINDS = {
-    *("arithmetic", "extreme", "function", "condition", "boundary", "branch", "argument", "constant"),  # of formulas
-    *("default", "fallback", "limit", "bound"),  # of inputs
+    *("arithmetic", "extreme", "function", "condition", "boundary", "branch", "argument", "constant", "need"),
+    *("default", "fallback", "limit", "bound"),
 }
 
 
@@ -107,8 +107,9 @@ def test_facts_take_their_place() -> None:
         for outside in (3, 9):
             with pytest.raises(rs.errors.ValueRangeError, match="chips"):
                 rs.value("chips", chips=outside)
-    with in_place(Mutant("microbatches", "fallback", "", facts={"fallback": None})):
-        assert "microbatches" in str(pytest.raises(rs.errors.MissingInput, rs.value, "microbatches").value)
+    alone = Mutant("microbatches", "fallback", "", facts={"fallback": None})
+    with in_place(alone), pytest.raises(rs.errors.MissingInput, match="missing input 'microbatches'"):
+        rs.value("microbatches")
     with in_place(Mutant("experts_per_token", "bound", "", facts={"bound": None})):
         assert rs.value("experts_per_token", experts_per_token=5, experts=4) == 5
 
