@@ -115,6 +115,48 @@ namespace roofslate::binding
             }
             return {known, std::move(definitions)};
         }
+        // A built-in quantity with another formula (none: its own), or with other facts under the names by which `describe` tells them.
+        Registry mutated(const Registry& base, const std::string& name, const Formula& steps, const py::dict& facts)
+        {
+            struct Mutant
+            {
+                Spec spec;
+                Entry entry;
+            };
+            const Entry& original = base[base.at(name)];
+            const auto mutant = std::make_shared<Mutant>(Mutant{*original.spec, original});
+            Entry& entry = mutant->entry;
+            Spec& spec = mutant->spec;
+            entry.spec = &spec, entry.formula = nullptr;
+            if (!steps.empty())
+            {
+                auto [tape, needs] = written(base, steps);
+                entry.tape = std::move(tape), entry.root = int(entry.tape.operations.size()) - 1;
+                entry.needs.clear(), entry.need_names.clear();
+                for (const std::string& need : needs)
+                    entry.needs.push_back(base.at(need)), entry.need_names.push_back(base[entry.needs.back()].name);
+            }
+            for (const auto& [key, value] : facts)
+            {
+                const std::string fact = py::cast<std::string>(key);
+                const auto position = [&, value = value] { return value.is_none() ? -1 : base.at(py::cast<std::string>(value)); };
+                if (fact == "low")
+                    spec.low = py::cast<double>(value);
+                else if (fact == "high")
+                    spec.high = py::cast<double>(value);
+                else if (fact == "above_low")
+                    spec.above_low = py::cast<bool>(value);
+                else if (fact == "default")
+                    spec.has_default = !value.is_none(), spec.default_value = value.is_none() ? 0 : py::cast<double>(value);
+                else if (fact == "fallback")
+                    entry.fallback = position();
+                else if (fact == "bound")
+                    entry.bound = position();
+                else
+                    throw py::value_error("a quantity has no fact '" + fact + "' that can be another");
+            }
+            return {base, std::shared_ptr<const Entry>(mutant, &entry)};
+        }
         std::string text_of(const Formula& formula)
         {
             const Current current;
@@ -212,6 +254,7 @@ namespace roofslate::binding
             .def(py::init(&extended), py::arg("base"), py::arg("definitions"));
         m.def("current_registry", &current_object, "The registry that the caller sees; None: the built-in quantities.");
         m.def("exchange_registry", &exchange_registry, py::arg("expected"), py::arg("wanted"), "Makes another registry that of the process; False where it is not the expected one any more.");
+        m.def("mutated", &mutated, py::arg("base"), py::arg("quantity"), py::arg("steps"), py::arg("facts"), "A registry with one built-in quantity changed, for tests of the tests: its formula, step by step, or facts such as its default.");
         m.def("describe", &describe, py::arg("registry"), py::arg("first"), "Quantities of a registry from a position on, described.");
         m.def(
             "steps", [](const std::string& name) {

@@ -50,6 +50,10 @@ namespace roofslate
             append({defined, &defined->entry});
         }
     }
+    Registry::Registry(const Registry& base, std::shared_ptr<const Entry> other) : Registry(base, std::vector<Definition>())
+    {
+        entries_[std::size_t(at(other->name))] = std::move(other);
+    }
     void Registry::append(std::shared_ptr<const Entry> entry)
     {
         if (!index_.emplace(entry->name, size()).second)

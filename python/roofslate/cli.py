@@ -772,7 +772,7 @@ def bench(
     left out and named.
 
     Parts: limits, four-outputs, one-output, one-operation, elasticities, fresh-memory, short-axes, table, points,
-    import, memory, best, optimum, pruning, distributions, solve, samples, stores, long-table, point-cost,
+    import, memory, best, optimum, pruning, deployments, distributions, solve, samples, stores, long-table, point-cost,
     growth, calculators.
     """
     from roofslate.bench import measure

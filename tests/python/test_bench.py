@@ -39,6 +39,7 @@ def test_every_section_is_measured(trial):
         "Best",
         "One optimum",
         "One optimum and a frontier",
+        "Deployments",
         "Histogram",
         "Solving",
         "Quantiles",

@@ -97,7 +97,7 @@ def test_versions_are_those_of_what_the_package_asks_for():
     ("begun", "offered"),
     [
         ("hbm_d", ["hbm_drain_time"]),
-        ("har", ["hardware="]),
+        ("hardw", ["hardware=", "hardware_flops_utilization"]),
         ("hardware=b200", ["hardware=B200", "hardware=B200 (lecture)"]),
         ("overlap=", ["overlap=board", "overlap=serial_kv", "overlap=none"]),
         ("no_such=", []),
