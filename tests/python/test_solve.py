@@ -154,8 +154,11 @@ def reference_cases():
 STEPS = {name for name, q in entries().items() if "ceil(" in q.formula or "floor(" in q.formula}
 
 
-# The quantity is the same for all values of the input, but in rounding.
-CONSTANT = {("least_cost_ratio", "rising_coefficient"), ("least_cost_ratio", "falling_coefficient")}
+# The quantity is the same for all values of the input, but in rounding; of contexts almost alike, nearly so.
+CONSTANT = {
+    *(("least_cost_ratio", unknown) for unknown in ("rising_coefficient", "falling_coefficient")),
+    *((quantity, "traffic_exponent") for quantity in ("mean_short_context", "mean_long_context")),
+}
 
 
 def is_smooth(quantity):
