@@ -376,7 +376,7 @@ def _step(q: Quantity, values: Mapping[str, float]) -> Step:
     return Step(
         q,
         values[q.name],
-        tuple(need.name for need in needs if need.name in named or need.name in decided),
+        tuple(need.name for need in needs if need.name in values and need.name in (*named, *decided)),
         formula,
         _substituted(q, needs, numbers),
         applied([need.symbol for need in needs], latex=True)[0],
@@ -394,7 +394,8 @@ def _step(q: Quantity, values: Mapping[str, float]) -> Step:
 
 
 def _substituted(q: Quantity, needs: Sequence[Quantity], numbers: Sequence[float]) -> str:
-    texts = [Part(need, x).result for need, x in zip(needs, numbers, strict=True)]
+    parts = zip(needs, numbers, strict=True)
+    texts = [need.name if math.isnan(x) else Part(need, x).result for need, x in parts]  # nothing else is known of it
     # a unit that is divided by something stands in parentheses, unless nothing stands beside it
     formula: str = _core.apply_formula(q.name, list(numbers), [f"({t})" if "/" in t else t for t in texts], False)[0]
     return formula[1:-1] if formula[1:-1] in texts else formula

@@ -644,3 +644,11 @@ def test_parts_say_what_they_are() -> None:
     explanation = rs.explain("pass_time", **BOARD)
     assert all(isinstance(given, Given) for given in explanation.inputs)
     assert explanation.steps[0].result == "677.1 µs"
+
+
+def test_what_a_choice_leaves_out_needs_no_value():
+    told = rs.explain("binding_term", memory_time=0.02, compute_time=0.02)
+    assert told.steps[0].result == "'compute'"
+    assert told.steps[0].needs == ("compute_time", "memory_time")
+    assert "20 ms <= 20 ms else 'weight_fetch' if kv_fetch_time <= weight_fetch_time" in str(told)
+    assert "nan" not in str(told)
