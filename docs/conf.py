@@ -1,7 +1,9 @@
-"""Sphinx: pages in Markdown, formulas by MathJax, charts drawn while the site is built."""
+"""Sphinx: pages in Markdown, formulas in MathML, charts drawn while the site is built; it needs no network."""
 
 import re
 from pathlib import Path
+
+from docutils import nodes
 
 project = "Roofslate"
 author = "The Roofslate developers"
@@ -13,7 +15,6 @@ version = release
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "matplotlib.sphinxext.plot_directive",
 ]
@@ -36,6 +37,7 @@ plot_html_show_formats = False
 plot_html_show_source_link = False
 plot_include_source = True
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"Roofslate {release}"
 
@@ -54,6 +56,24 @@ def add_charts(_app, docname, source):
         )
 
 
+def inline_formula(self, node):
+    """Put a formula into a line, drawn by the browser itself."""
+    from roofslate.mathml import mathml
+
+    self.body.append(mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def displayed_formula(self, node):
+    """Put a formula into a line of its own, which scrolls where it is wider than the screen."""
+    from roofslate.mathml import mathml
+
+    drawn = mathml(node.astext().strip()).replace("<math>", '<math display="block">', 1)
+    self.body.append(f'<div class="math">{drawn}</div>\n')
+    raise nodes.SkipNode
+
+
 def setup(app):
     """Connect what this site does beyond its extensions."""
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("source-read", add_charts)
