@@ -40,6 +40,9 @@ plot_include_source = True
 html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"Roofslate {release}"
+html_show_search_summary = False  # a page that was opened as a file may not read others
+html_use_index = False  # the search and the page of quantities have more
+html_domain_indices = False
 
 
 def add_charts(_app, docname, source):
@@ -68,7 +71,7 @@ def displayed_formula(self, node):
     """Put a formula into a line of its own, which scrolls where it is wider than the screen."""
     from roofslate.mathml import mathml
 
-    drawn = mathml(node.astext().strip()).replace("<math>", '<math display="block">', 1)
+    drawn = str(mathml(node.astext().strip())).replace("<math>", '<math display="block">', 1)
     self.body.append(f'<div class="math">{drawn}</div>\n')
     raise nodes.SkipNode
 

@@ -3,6 +3,10 @@
     const wrong = new Set(), cache = new Map();
     const dot = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
     dot.canvas.width = dot.canvas.height = 1;
+    const once = rule => {
+        const known = new Map();
+        return e => known.get(e) ?? known.set(e, rule(e)).get(e);
+    };
     const here = node => {
         const path = [];
         for (let e = node; e && e !== document.body; e = e.parentElement) path.unshift(e.localName + (e.id && '#' + e.id));
@@ -19,22 +23,16 @@
         return cache.get(text);
     };
     const over = ([r, g, b, a], below) => [r, g, b].map((x, k) => a * x + (1 - a) * below[k]);
-    const ground = e => {
-        const layers = [];
-        for (; e; e = e.parentElement) {
-            const colour = rgba(getComputedStyle(e).backgroundColor);
-            layers.unshift(colour);
-            if (colour[3] === 1) break;
-        }
-        const canvas = matchMedia('(prefers-color-scheme: dark)').matches
-            && getComputedStyle(document.documentElement).colorScheme.includes('dark') ? 18 : 255;
-        return layers.reduce((below, colour) => over(colour, below), [canvas, canvas, canvas]);
-    };
+    const ground = once(e => {
+        if (!e) return rgba('Canvas').slice(0, 3);
+        const colour = rgba(getComputedStyle(e).backgroundColor);
+        return colour[3] === 1 ? colour.slice(0, 3) : over(colour, ground(e.parentElement));
+    });
     const luminance = colour => {
         const [r, g, b] = colour.map(x => (x /= 255) <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
         return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
-    const opacity = e => e ? getComputedStyle(e).opacity * opacity(e.parentElement) : 1;
+    const opacity = once(e => e ? getComputedStyle(e).opacity * opacity(e.parentElement) : 1);
 
     // WCAG 2.2, 1.4.3: 4.5 to 1, for large text 3 to 1
     document.querySelectorAll('details').forEach(e => { e.open = true; });

@@ -148,6 +148,13 @@ def browser():
         opened.close()
 
 
+@pytest.fixture(scope="session")
+def audit():
+    """Sentences on what is wrong with an open page for those who read it, however they read."""
+    code = Path(__file__).with_name("audit.js").read_text(encoding="utf-8")
+    return lambda page: page.evaluate(code)
+
+
 def answering(runtime):
     """Address of the server that wrote where it listens, once it answers."""
     with contextlib.suppress(OSError, ValueError, StopIteration):
@@ -162,10 +169,14 @@ def answering(runtime):
 def laboratory(tmp_path_factory):
     """Address of a JupyterLab that keeps off the network, and the folder of its notebooks."""
     home = tmp_path_factory.mktemp("jupyter")
-    settings = home / "settings" / "@jupyterlab" / "apputils-extension"
-    settings.mkdir(parents=True)
-    quiet = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
-    (settings / "notification.jupyterlab-settings").write_text(json.dumps(quiet), encoding="utf-8")
+    settings = {
+        "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True},
+        "notebook-extension/tracker": {"windowingMode": "none"},  # cells are there before one scrolls to them
+    }
+    for name, setting in settings.items():
+        path = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(setting), encoding="utf-8")
     places = {
         "HOME": home,
         "IPYTHONDIR": home / "ipython",
