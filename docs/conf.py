@@ -59,6 +59,22 @@ def add_charts(_app, docname, source):
         )
 
 
+def add_inconsistencies(_app, docname, source):
+    """Append the register of inconsistencies, with its numbers, to its page."""
+    if docname != "explanation/lecture-and-fact":
+        return
+    import roofslate as rs
+
+    register = rs.inconsistencies()
+    for chapter, entries in register.groupby("chapter", sort=True):
+        source[0] += f"\n## Chapter {chapter}\n"
+        for number, entry in entries.iterrows():
+            parts = {"Who says what": entry["claims"], "That makes": entry["computed"], "Taken here": [entry["why"]]}
+            source[0] += f"\n### {number}: {entry['topic']}\n\n"
+            for title, lines in parts.items():
+                source[0] += f"{title}:\n\n" + "".join(f"- {line}\n" for line in lines).replace("$", r"\$") + "\n"
+
+
 def inline_formula(self, node):
     """Put a formula into a line, drawn by the browser itself."""
     from roofslate.mathml import mathml
@@ -80,3 +96,4 @@ def setup(app):
     """Connect what this site does beyond its extensions."""
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("source-read", add_charts)
+    app.connect("source-read", add_inconsistencies)
