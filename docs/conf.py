@@ -1,9 +1,12 @@
 """Sphinx: pages in Markdown, formulas in MathML, charts drawn while the site is built; it needs no network."""
 
 import re
+import sys
 from pathlib import Path
 
 from docutils import nodes
+
+sys.path.insert(0, str(Path(__file__).parent))  # for examples.py
 
 project = "Roofslate"
 author = "The Roofslate developers"
@@ -39,6 +42,8 @@ plot_include_source = True
 
 html_math_renderer = "mathml"
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["plot.css"]
 html_title = f"Roofslate {release}"
 html_show_search_summary = False  # a page that was opened as a file may not read others
 html_use_index = False  # the search and the page of quantities have more
@@ -75,6 +80,17 @@ def add_inconsistencies(_app, docname, source):
                 source[0] += f"{title}:\n\n" + "".join(f"- {line}\n" for line in lines).replace("$", r"\$") + "\n"
 
 
+def add_examples(_app, docname, source):
+    """Append an example and a plot to each computed quantity of the reference."""
+    from roofslate.registry import entries
+
+    folder, _, theme = docname.rpartition("/")
+    if folder == "reference" and theme in {q.theme for q in entries().values()}:
+        import examples
+
+        source[0] = examples.add_examples(theme, source[0])
+
+
 def inline_formula(self, node):
     """Put a formula into a line, drawn by the browser itself."""
     from roofslate.mathml import mathml
@@ -97,3 +113,4 @@ def setup(app):
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("source-read", add_charts)
     app.connect("source-read", add_inconsistencies)
+    app.connect("source-read", add_examples)

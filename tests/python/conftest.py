@@ -171,6 +171,7 @@ def laboratory(tmp_path_factory):
     home = tmp_path_factory.mktemp("jupyter")
     settings = {
         "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True},
+        "docmanager-extension/plugin": {"autosave": False},
         "notebook-extension/tracker": {"windowingMode": "none"},  # cells are there before one scrolls to them
     }
     for name, setting in settings.items():

@@ -45,10 +45,15 @@ def page(laboratory, browser):
     near = (address, address.replace("http:", "ws:"), "data:", "blob:")
     opened = browser.new_page(viewport={"width": 1200, "height": 900})
     opened.trouble = []
-    opened.on("console", lambda message: opened.trouble.extend([message.text] * (message.type == "error")))
-    opened.on("response", lambda answer: opened.trouble.extend([answer.url] * (answer.status >= 400)))
-    opened.on("pageerror", lambda error: opened.trouble.append(str(error)))
-    opened.on("request", lambda request: opened.trouble.extend([request.url] * (not request.url.startswith(near))))
+
+    def note(kind, words, url):
+        if "/lsp/status?" not in url:  # where JupyterLab asks whether there is a language server
+            opened.trouble.append(f"{kind}: {words} {url}")
+
+    opened.on("console", lambda told: told.type == "error" and note("console", told.text, told.location["url"]))
+    opened.on("pageerror", lambda error: note("page", error, ""))
+    opened.on("response", lambda answer: answer.status >= 400 and note(answer.status, "", answer.url))
+    opened.on("request", lambda asked: asked.url.startswith(near) or note("network", "", asked.url))
     opened.goto(f"{address}lab", timeout=90_000)  # two or three seconds where nothing else runs
     opened.locator(".jp-LauncherCard").first.wait_for(timeout=90_000)
     yield opened
