@@ -22,7 +22,7 @@ WIDTH, HEIGHT, LEFT, TOP = 420, 180, 76, 12
 
 
 def add_examples(theme, page):
-    """Append to each entry of a page of the reference what it gives for one case, and how that moves with the inputs."""
+    """Append to each entry of a page of the reference what it gives for one case, and what moves that."""
     cases = tomllib.loads((CASES / f"{theme}.toml").read_text(encoding="utf-8"))
     parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
     for k, part in enumerate(parts):
@@ -47,7 +47,7 @@ def example(name, case):
 
 
 def moving(name, key, x, inputs):
-    """Values of the quantity where one input is a tenth to ten times its value; None where it can't be, or has no say."""
+    """Values of the quantity for a tenth to ten times an input; None where that can't be, or has no say."""
     q = entries().get(key)
     if q is None or q.choices:
         return None
@@ -93,7 +93,8 @@ def plot(name, unit, lines):
         points = [(LEFT + x, place(v)) for x, v in zip(np.linspace(0, WIDTH, len(y)), y, strict=True) if np.isfinite(v)]
         svg.append(f'<polyline class="line-{k}" points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in points)}"/>')
     keys = "".join(
-        f'<span><svg class="plot" width="28" height="8" aria-hidden="true"><path class="line-{k}" d="M0 4h28"/></svg> {key}</span>'
+        '<span><svg class="plot" width="28" height="8" aria-hidden="true">'
+        f'<path class="line-{k}" d="M0 4h28"/></svg> {key}</span>'
         for k, key in enumerate(lines)
     )
     return f'<figure class="plot">{"".join([*svg, "</svg>"])}<figcaption>{keys}</figcaption></figure>'

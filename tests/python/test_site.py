@@ -47,6 +47,29 @@ def asked(page, url):
         page.trouble.append(url)
 
 
+def test_the_audit_finds_what_is_wrong(page, audit):
+    """One page without a fault, and one with each."""
+    frame = "<!doctype html><html{}><head><title>{}</title></head><body>{}</body></html>"
+    good = "<h1>a</h1><h2>b</h2><p>c</p><table><tr><th>d</th></tr></table><a href='#'>e</a>"
+    page.set_content(frame.format(" lang=en", "f", good))
+    assert audit(page) == []
+    faults = {
+        "contrast": "<p style='color: #777; background: #eee'>c</p>",
+        "contrast of 1": "<p style='opacity: 0.1'>c</p>",
+        "no alternative text": "<img src='data:,'>",
+        "no header cells": "<table><tr><td>d</td></tr></table>",
+        "a header cell without words": "<table><tr><th> </th></tr></table>",
+        "nothing says what it is": "<button></button>",
+        "not one heading": "<h1>g</h1>",
+        "a level of headings": "<h4>g</h4>",
+    }
+    for complaint, part in faults.items():
+        page.set_content(frame.format(" lang=en", "f", good + part))
+        assert any(line.startswith(complaint) for line in audit(page)), complaint
+    page.set_content(frame.format("", "", good))
+    assert audit(page) == ["the language is not told", "the page has no title"]
+
+
 def test_each_page_is_built(site):
     """No page of `docs/` is left out."""
     pages = {path.relative_to(ROOT / "docs").with_suffix(".html") for path in ROOT.glob("docs/**/*.md")}
@@ -115,7 +138,9 @@ def test_search_works_without_a_server(site, page, words, found):
     page.get_by_role("textbox", name="Search").first.fill(words)
     page.keyboard.press("Enter")
     page.locator("#search-results li a").first.wait_for()
-    page.locator(".search-summary", has_text="finished").or_(page.locator("#search-results p", has_text="found")).wait_for()
+    page.locator(".search-summary", has_text="finished").or_(
+        page.locator("#search-results p", has_text="found")
+    ).wait_for()
     hits = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.href)")
     assert any(found in hit for hit in hits), hits
     page.goto(hits[0])
