@@ -9,6 +9,7 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
+from roofslate.registry import entries
 
 pytestmark = pytest.mark.slow
 
@@ -98,6 +99,14 @@ def test_formulas_are_drawn_by_the_browser_itself(site):
     assert text.count('<math display="block">') > 10
     for path in site.rglob("*.html"):
         assert not re.search(r"<mtext>[^<]*\\|<script[^>]*mathjax", path.read_text(encoding="utf-8")), path
+
+
+def test_the_reference_has_an_example_of_each_quantity(site):
+    """Of each that is computed, and a plot unless it is a choice or none of its inputs can be moved."""
+    texts = [path.read_text(encoding="utf-8") for path in (site / "reference").glob("*.html")]
+    computed = sum(q.computed for q in entries().values())
+    assert sum(text.count("<p>By hand: ") for text in texts) == computed
+    assert sum(text.count('<figure class="plot">') for text in texts) > 0.95 * computed
 
 
 def test_pages_in_a_browser(site, page, audit):
