@@ -1,7 +1,12 @@
-"""Sphinx: pages in Markdown, formulas by MathJax, charts drawn while the site is built."""
+"""Sphinx: pages in Markdown, formulas in MathML, charts drawn while the site is built; it needs no network."""
 
 import re
+import sys
 from pathlib import Path
+
+from docutils import nodes
+
+sys.path.insert(0, str(Path(__file__).parent))  # for examples.py
 
 project = "Roofslate"
 author = "The Roofslate developers"
@@ -13,7 +18,6 @@ version = release
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "matplotlib.sphinxext.plot_directive",
 ]
@@ -36,8 +40,14 @@ plot_html_show_formats = False
 plot_html_show_source_link = False
 plot_include_source = True
 
+html_math_renderer = "mathml"
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_title = f"Roofslate {release}"
+html_show_search_summary = False  # a page that was opened as a file may not read others
+html_use_index = False  # the search and the page of quantities have more
+html_domain_indices = False
 
 
 def add_charts(_app, docname, source):
@@ -54,6 +64,53 @@ def add_charts(_app, docname, source):
         )
 
 
+def add_inconsistencies(_app, docname, source):
+    """Append the register of inconsistencies, with its numbers, to its page."""
+    if docname != "explanation/lecture-and-fact":
+        return
+    import roofslate as rs
+
+    register = rs.inconsistencies()
+    for chapter, entries in register.groupby("chapter", sort=True):
+        source[0] += f"\n## Chapter {chapter}\n"
+        for number, entry in entries.iterrows():
+            parts = {"Who says what": entry["claims"], "That makes": entry["computed"], "Taken here": [entry["why"]]}
+            source[0] += f"\n### {number}: {entry['topic']}\n\n"
+            for title, lines in parts.items():
+                source[0] += f"{title}:\n\n" + "".join(f"- {line}\n" for line in lines).replace("$", r"\$") + "\n"
+
+
+def add_examples(_app, docname, source):
+    """Append an example and a plot to each computed quantity of the reference."""
+    from roofslate.registry import entries
+
+    folder, _, theme = docname.rpartition("/")
+    if folder == "reference" and theme in {q.theme for q in entries().values()}:
+        import examples
+
+        source[0] = examples.add_examples(theme, source[0])
+
+
+def inline_formula(self, node):
+    """Put a formula into a line, drawn by the browser itself."""
+    from roofslate.mathml import mathml
+
+    self.body.append(mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def displayed_formula(self, node):
+    """Put a formula into a line of its own, which scrolls where it is wider than the screen."""
+    from roofslate.mathml import mathml
+
+    drawn = str(mathml(node.astext().strip())).replace("<math>", '<math display="block">', 1)
+    self.body.append(f'<div class="math">{drawn}</div>\n')
+    raise nodes.SkipNode
+
+
 def setup(app):
     """Connect what this site does beyond its extensions."""
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("source-read", add_charts)
+    app.connect("source-read", add_inconsistencies)
+    app.connect("source-read", add_examples)

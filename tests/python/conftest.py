@@ -1,10 +1,14 @@
 """What the tests share: instruction sets, fresh interpreters, comparison by bits, a scenario, a browser, a build."""
 
+import contextlib
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
+import urllib.request
 from pathlib import Path
 
 import numpy as np
@@ -128,7 +132,7 @@ def without(reason):
     (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module")  # its event loop runs as long as it is open, and is in the way of others
 def browser():
     """A real browser without a window."""
     if importlib.util.find_spec("playwright") is None:
@@ -142,6 +146,68 @@ def browser():
         opened = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="session")
+def audit():
+    """Sentences on what is wrong with an open page for those who read it, however they read."""
+    code = Path(__file__).with_name("audit.js").read_text(encoding="utf-8")
+    return lambda page: page.evaluate(code)
+
+
+def answering(runtime):
+    """Address of the server that wrote where it listens, once it answers."""
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        place = next(runtime.glob("jpserver-*.json"))
+        address = json.loads(place.read_text(encoding="utf-8"))["url"]
+        with urllib.request.urlopen(f"{address}api/status", timeout=10):
+            return address
+    return None
+
+
+@pytest.fixture(scope="session")
+def laboratory(tmp_path_factory):
+    """Address of a JupyterLab that keeps off the network, and the folder of its notebooks."""
+    home = tmp_path_factory.mktemp("jupyter")
+    settings = {
+        "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True},
+        "docmanager-extension/plugin": {"autosave": False},
+        "notebook-extension/tracker": {"windowingMode": "none"},  # cells are there before one scrolls to them
+    }
+    for name, setting in settings.items():
+        path = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(setting), encoding="utf-8")
+    places = {
+        "HOME": home,
+        "IPYTHONDIR": home / "ipython",
+        "JUPYTER_CONFIG_DIR": home / "config",
+        "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_RUNTIME_DIR": home / "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
+        "MPLCONFIGDIR": pytest.importorskip("matplotlib").get_configdir(),  # which has the list of fonts
+        "PYTHONPATH": os.pathsep.join([str(Path(roofslate.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
+    }
+    environment = {**os.environ, **{name: str(place) for name, place in places.items()}}
+    environment.pop("MPLBACKEND", None)
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"]
+    command += ["--IdentityProvider.token=", "--ServerApp.allow_root=True", f"--ServerApp.root_dir={home}"]
+    command += ["--LabApp.extension_manager=readonly", "--LabApp.news_url=", "--LabApp.expose_app_in_browser=True"]
+    log = home / "server.log"
+    told = {"cwd": home, "env": environment, "stdout": log.open("w"), "stderr": subprocess.STDOUT}
+    with told["stdout"], subprocess.Popen(command, **told) as server:
+        try:
+            until = time.monotonic() + 90  # seconds for what takes two or three where nothing else runs
+            address = None
+            while address is None:
+                assert server.poll() is None, log.read_text(encoding="utf-8")
+                assert time.monotonic() < until, log.read_text(encoding="utf-8")
+                time.sleep(0.05)
+                address = answering(home / "runtime")
+            yield address, home
+        finally:
+            server.kill()  # its kernels end when it is gone
 
 
 ADDED = """

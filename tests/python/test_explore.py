@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import io
 import json
 import math
-import os
 import re
-import subprocess
 import sys
 import time
-import urllib.request
-from pathlib import Path
 from typing import Any
 
 import ipywidgets
@@ -661,72 +656,23 @@ import roofslate as rs
 rs.explore("latency_vs_batch", context_length=("1k", "100k"), chips=72, model="DeepSeek-V3", hardware="GB200 NVL72")"""
 
 
-@pytest.fixture(scope="module")
-def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Address of a JupyterLab with an explorer in a notebook, which keeps to its folder and off the network."""
-    home = tmp_path_factory.mktemp("jupyter")
-    cell = {"cell_type": "code", "id": "explorer", "metadata": {}, "execution_count": None, "outputs": []}
-    cell |= {"source": NOTEBOOK}
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = {"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-    (home / "explore.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-    settings = home / "settings" / "@jupyterlab" / "apputils-extension"
-    settings.mkdir(parents=True)
-    quiet = {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
-    (settings / "notification.jupyterlab-settings").write_text(json.dumps(quiet), encoding="utf-8")
-    places = {
-        "HOME": home,
-        "IPYTHONDIR": home / "ipython",
-        "JUPYTER_CONFIG_DIR": home / "config",
-        "JUPYTER_DATA_DIR": home / "data",
-        "JUPYTER_RUNTIME_DIR": home / "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
-        "MPLCONFIGDIR": mpl.get_configdir(),  # which has the list of fonts
-        "PYTHONPATH": os.pathsep.join([str(Path(rs.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
-    }
-    environment = {**os.environ, **{name: str(place) for name, place in places.items()}}
-    environment.pop("MPLBACKEND", None)
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"]
-    command += ["--IdentityProvider.token=", "--ServerApp.allow_root=True", f"--ServerApp.root_dir={home}"]
-    command += ["--LabApp.extension_manager=readonly", "--LabApp.news_url=", "--LabApp.expose_app_in_browser=True"]
-    log = home / "server.log"
-    told: dict[str, Any] = {"cwd": home, "env": environment, "stdout": log.open("w"), "stderr": subprocess.STDOUT}
-    with told["stdout"], subprocess.Popen(command, **told) as server:
-        try:
-            until = time.monotonic() + PATIENCE
-            address = None
-            while address is None:
-                assert server.poll() is None, log.read_text(encoding="utf-8")
-                assert time.monotonic() < until, log.read_text(encoding="utf-8")
-                address = answering(home / "runtime")
-            yield address
-        finally:
-            server.kill()  # its kernel ends when it is gone
-
-
-def answering(runtime: Path) -> str | None:
-    """Address of the server that wrote where it listens, once it answers."""
-    time.sleep(0.05)
-    with contextlib.suppress(OSError, ValueError, StopIteration):
-        place = next(runtime.glob("jpserver-*.json"))
-        address = str(json.loads(place.read_text(encoding="utf-8"))["url"])
-        with urllib.request.urlopen(f"{address}api/status", timeout=10):
-            return address
-    return None
-
-
 @pytest.mark.slow
-def test_in_jupyterlab(laboratory: str, browser: Any) -> None:
+def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     """Keys and the mouse move a slider, text is typed: the picture follows, the last of many moves wins."""
+    address, folder = laboratory
+    cell = {"cell_type": "code", "id": "explorer", "metadata": {}, "execution_count": None, "outputs": []}
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = {"cells": [{**cell, "source": NOTEBOOK}], "metadata": {"kernelspec": kernel}}
+    told = json.dumps({**notebook, "nbformat": 4, "nbformat_minor": 5})
+    (folder / "explore.ipynb").write_text(told, encoding="utf-8")
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     page.set_default_timeout(1000 * PATIENCE)
     trouble: list[str] = []
     page.on("console", lambda message: trouble.extend([message.text] * (message.type == "error")))
     page.on("pageerror", lambda error: trouble.append(str(error)))
-    near = (laboratory, laboratory.replace("http:", "ws:"), "data:", "blob:")
+    near = (address, address.replace("http:", "ws:"), "data:", "blob:")
     page.on("request", lambda request: trouble.extend([request.url] * (not request.url.startswith(near))))
-    page.goto(f"{laboratory}doc/tree/explore.ipynb")
+    page.goto(f"{address}doc/tree/explore.ipynb")
     page.locator(".jp-CodeCell").wait_for()
     page.evaluate(RUN)
     picture = page.locator(f'.jp-OutputArea img[alt^="{charts.latency_vs_batch.title}"]')

@@ -379,16 +379,18 @@ def test_numbers_as_people_read_them():
     [(1366, 900), (820, 1180), (390, 844), (320, 640)],
     ids=["desktop", "tablet", "phone", "small phone"],
 )
-def test_in_a_browser(written, browser, width, height):
-    """No error, no missing picture, nothing asked of the network, and no part wider than the screen."""
+def test_in_a_browser(written, browser, audit, width, height):
+    """No error, nothing asked of the network, no part wider than the screen, and nothing that cannot be read."""
     page = browser.new_page(viewport={"width": width, "height": height})
     trouble = []
     page.on("console", lambda message: trouble.append(message.text))
     page.on("pageerror", lambda error: trouble.append(str(error)))
     page.on("request", lambda request: trouble.extend([request.url] * (not request.url.startswith(("file:", "data:")))))
     page.goto(written[0].as_uri())
-    assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth > 0)")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert audit(page) == []
+    page.emulate_media(color_scheme="dark")
+    assert audit(page) == []
     page.close()
     assert not trouble
 

@@ -96,7 +96,7 @@ class Report:
             rows = [
                 [line.what, line.time, line.rate, line.figure_text, line.target, line.verdict] for line in section.lines
             ]
-            yield section, [["", "time", "rate", "figure", "target", "verdict"], *rows] if rows else []
+            yield section, [["what", "time", "rate", "figure", "target", "verdict"], *rows] if rows else []
 
     @property
     def short(self) -> list[Line]:
