@@ -91,6 +91,6 @@ namespace
         const double x[]{3, 0.5};
         EXPECT_EQ(waiting->value(x), quantities::erlang_c::value(3, 0.5));
         EXPECT_EQ(registry().routine("no_such_routine"), nullptr);
-        EXPECT_EQ(Registry(registry(), {}).routine("erlang_c"), waiting);
+        EXPECT_EQ(Registry(registry(), std::vector<Definition>{}).routine("erlang_c"), waiting);
     }
 }
