@@ -332,7 +332,7 @@ namespace roofslate::quantities
     struct prompts_ahead
     {
         static constexpr Spec spec = Spec("\\beta_a B_r^{\\gamma_a}", "1", "prompts that are read before one's own, in the mean", "calibration");
-        template <class T> static constexpr T formula(in<arrival_burst, T> b, in<running_sequences, T> B, in<arrival_exponent, T> g) { return b * pow(count(B), g); }
+        template <class T> static constexpr T formula(in<arrival_burst, T> b, in<running_sequences, T> B, in<arrival_exponent, T> g) { return b * pow(max(count(B), 1.0), g); }
     };
     struct queue_time
     {
