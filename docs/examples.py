@@ -27,7 +27,7 @@ def add_examples(theme, page):
     parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
     for k, part in enumerate(parts):
         name = part.partition("\n")[0].removeprefix("## ")
-        if name in cases:
+        if name in cases and entries()[name].computed:
             parts[k] = f"{part.rstrip()}\n\n{example(name, cases[name][0])}\n\n"
     return "".join(parts)
 
@@ -79,9 +79,10 @@ def plot(name, unit, lines):
 
     middle = np.sqrt(low * high) if logarithmic else (low + high) / 2
     words = f"{name} where one input is a tenth to ten times that of the example: {', '.join(lines)}"
+    box = f"0 0 {LEFT + WIDTH + 20} {TOP + HEIGHT + 28}"
     svg = [
-        f'<svg class="plot" role="img" viewBox="0 0 {LEFT + WIDTH + 20} {TOP + HEIGHT + 28}">',
-        f"<title>{html.escape(words)}</title>",
+        # not a title element: what highlights searched words takes it for a text that it can draw around
+        f'<svg class="plot" role="img" aria-label="{html.escape(words)}" viewBox="{box}">',
         f'<path class="frame" d="M{LEFT} {TOP}v{HEIGHT}h{WIDTH}"/>',
     ]
     for y in (low, middle, high):
