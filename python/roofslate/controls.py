@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -114,7 +115,7 @@ def _parameter(name: str) -> Quantity:
     )
 
 
-class Control:
+class Control(ABC):
     """What all controls have: a name, a present value, and a box to be shown."""
 
     name: str
@@ -125,9 +126,9 @@ class Control:
         self.name, self._tell = name, tell
         self._quiet = False
 
+    @abstractmethod
     def read(self, given: Any) -> Any:
         """A value as the control has it, or the error that says what is wrong with it."""
-        raise NotImplementedError
 
     def put(self, value: Any) -> None:
         """Take and show a value that was read, without telling."""
@@ -143,8 +144,9 @@ class Control:
         """The present value as a person reads it."""
         return str(self.value)
 
+    @abstractmethod
     def _show(self) -> None:
-        raise NotImplementedError
+        """Move what is seen to the present value."""
 
     def _moved(self, value: Any) -> None:
         if not self._quiet and value != self.value:
