@@ -3,9 +3,9 @@
 export PYTHON
 run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help lecture test bench wheel lint format docs clean
+.PHONY: help lecture test check-deep bench wheel lint format docs clean
 help:                                ## Lists the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 lecture:                             ## Computes the lecture and writes its report
 	@.ci/setup charts analysis io $(EXTRAS)
@@ -15,6 +15,10 @@ test:                                ## Runs all tests, C++ and Python
 	@.ci/setup all test $(EXTRAS)
 	$(run) ctest --test-dir build/editable --output-on-failure --output-junit ctest.xml
 	$(run) python -m pytest --junitxml=build/pytest.xml
+
+check-deep:                          ## Runs sanitizers and fuzzers (an hour or two)
+	@.ci/setup all test $(EXTRAS)
+	@.ci/check-deep
 
 bench:                               ## Measures against the machine's limits and against NumPy, numexpr, numba and JAX
 	@.ci/setup all bench $(EXTRAS)
