@@ -403,6 +403,8 @@ def find_preset(keyword: str, given: Any) -> Preset:
 
 def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) -> None:
     dims: tuple[str, ...] = ()
+    if getattr(given, "size", 0) and getattr(given.dtype, "kind", "O") in "biufcmM":
+        find_preset(keyword, np.asarray(given).flat[0])  # numbers, however many: refused by the first
     if isinstance(given, (str, Preset)):
         names = [given]
     elif _is("pandas", "Series", given):
