@@ -139,11 +139,13 @@ def expected_of(q: Quantity) -> str:
 
 
 def _check_range(values: Values, q: Quantity) -> None:
-    if values.size and not _within(values, q):
+    size = values.size
+    values = values[tuple(slice(None if stride else 1) for stride in values.strides)]  # what is repeated, once
+    if size and not _within(values, q):
         with np.errstate(invalid="ignore"):
             wrong = ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
         first = float(values[wrong].flat[0])
-        raise ValueRangeError(f"{q.name} must be {expected_of(q)}, got {first!r} among its {values.size} values")
+        raise ValueRangeError(f"{q.name} must be {expected_of(q)}, got {first!r} among its {size} values")
 
 
 def _within(values: Values, q: Quantity) -> bool:
@@ -403,7 +405,7 @@ def find_preset(keyword: str, given: Any) -> Preset:
 
 def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) -> None:
     dims: tuple[str, ...] = ()
-    if getattr(given, "size", 0) and getattr(given.dtype, "kind", "O") in "biufcmM":
+    if getattr(given, "size", 0) and getattr(getattr(given, "dtype", None), "kind", "O") in "biufcmM":
         find_preset(keyword, np.asarray(given).flat[0])  # numbers, however many: refused by the first
     if isinstance(given, (str, Preset)):
         names = [given]
