@@ -408,6 +408,8 @@ def to_units(result: Any, units: str | Mapping[str, str]) -> Any:
     24.0
     """
     if isinstance(units, Mapping):
+        if not hasattr(result, "data_vars"):
+            raise InputTypeError("units: a dict of texts is for a Dataset; of one array the unit is a text")
         missing = [name for name in units if name not in result.data_vars]
         if missing:
             raise UnknownName(

@@ -197,6 +197,11 @@ def is_bool(value: Any) -> bool:
     return isinstance(value, (bool, np.bool_))
 
 
+def is_whole(value: Any) -> bool:
+    """Whether a value is an integer; to NumPy a span of time is one too."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
+
+
 # ---------------------------------------------------------------------------------------------------------- inputs
 
 

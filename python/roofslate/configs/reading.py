@@ -167,9 +167,9 @@ def read(source: Any) -> tuple[dict[str, Any], str]:
     if not isinstance(source, (str, os.PathLike)):
         raise InputTypeError(f"from_config takes the path of a config.json or a dict, got {shown(source)}")
     path = Path(source)
-    if path.is_dir():
-        path /= "config.json"
     try:
+        if path.is_dir():
+            path /= "config.json"
         with path.open("rb") as file:
             data = file.read(_LARGEST_FILE + 1)
         text = data.decode("utf-8-sig")
