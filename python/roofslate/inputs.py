@@ -160,7 +160,10 @@ def numbers(values: Any, q: Quantity) -> Values:
     """Many numbers in base units, in their shape; texts are parsed once each."""
     if np.ma.isMaskedArray(values):
         raise InputTypeError(f"{q.name}: a masked array has values missing: fill it, or leave them out")
-    array = values if isinstance(values, np.ndarray) else _array_of(values)
+    try:
+        array = values if isinstance(values, np.ndarray) else _array_of(values)
+    except TypeError:
+        raise InputTypeError(f"{q.name}: expected numbers, got {type(values).__name__}") from None
     if array.dtype.kind in "OUST":
         read = functools.lru_cache(maxsize=None)(lambda text: number(text, q))  # each text once
         flat = [read(item) if isinstance(item, str) else number(item, q) for item in array.reshape(-1).tolist()]

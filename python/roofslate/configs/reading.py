@@ -377,4 +377,6 @@ class Keys:
 
 
 def _is_finite(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return (
+        isinstance(value, (int, float)) and not isinstance(value, bool) and -1e300 < value < 1e300
+    )  # what no integer is too large for
