@@ -104,7 +104,9 @@ def _text(path: Path) -> str:
         raise (
             error
             if isinstance(error, PresetError)
-            else PresetError(f"cannot read the preset file {shown(str(path))}: {error}")
+            else PresetError(
+                f"cannot read the preset file {shown(str(path))}: {getattr(error, 'strerror', None) or error}"
+            )
         ) from None
 
 

@@ -174,7 +174,7 @@ def read(source: Any) -> tuple[dict[str, Any], str]:
             data = file.read(_LARGEST_FILE + 1)
         text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise PresetError(f"cannot read {shown(str(path))}: {error}") from None
+        raise PresetError(f"cannot read {shown(str(path))}: {getattr(error, 'strerror', None) or error}") from None
     if len(data) > _LARGEST_FILE:
         raise PresetError(f"{path}: larger than {_LARGEST_FILE >> 20} MiB; this is no config.json")
     content = _parse(text, str(path))
