@@ -351,6 +351,7 @@ def test_any_text_as_a_number(text):
         assert complaint(units.parse, text, unit) is None
 
 
+@pytest.mark.slow
 def test_a_text_of_a_gigabyte():
     text = "9" * 2**30
     for call in (
