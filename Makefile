@@ -3,7 +3,7 @@
 export PYTHON
 run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help lecture test check-mutants bench wheel lint format docs clean
+.PHONY: help lecture test check-mutants check-deep bench wheel lint format docs clean
 help:                                ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
@@ -19,6 +19,10 @@ test:                                ## Runs all tests, C++ and Python
 check-mutants:                       ## Changes each formula, default and limit, one thing at a time; the tests must fail
 	@.ci/setup all test $(EXTRAS)
 	$(run) python tests/python/mutate.py
+
+check-deep:                          ## Runs sanitizers and fuzzers (an hour or two)
+	@.ci/setup all test $(EXTRAS)
+	@.ci/check-deep
 
 bench:                               ## Measures against the machine's limits and against NumPy, numexpr, numba and JAX
 	@.ci/setup all bench $(EXTRAS)

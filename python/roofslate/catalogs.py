@@ -220,7 +220,7 @@ class Catalog(Mapping[str, Preset]):
 
     def __getitem__(self, name: str) -> Preset:
         if not isinstance(name, str):
-            raise InputTypeError(f"a preset is asked for by its name, got {name!r}")
+            raise InputTypeError(f"a preset is asked for by its name, got {shown(name)}")
         shelf = _library.shelf(self._section)
         preset = shelf.find(name)
         if preset is None:

@@ -105,11 +105,15 @@ def _nearest(given: str, known: Iterable[str]) -> list[str]:
 
 def shown(given: object) -> str:
     """What was given, short enough for a sentence."""
+    cut = isinstance(given, (str, bytes, bytearray)) and len(given) > _LONGEST  # a text may fill the memory
     try:
-        text = repr(given)
+        text = repr(given[:_LONGEST] if cut else given)  # type: ignore[index]
     except ValueError:  # Python does not write integers of thousands of digits
         text = f"an integer of {int(given).bit_length()} bits" if isinstance(given, int) else object.__repr__(given)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 20]}... ({len(text)} characters)"
+    except RecursionError:  # nor lists in lists in lists
+        text = object.__repr__(given)
+    length = len(given) + 2 if cut else len(text)  # type: ignore[arg-type]
+    return text if length <= _LONGEST else f"{text[: _LONGEST - 20]}... ({length} characters)"
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
@@ -139,7 +143,7 @@ def unknown(kind: str, given: object, known: Iterable[str]) -> UnknownName:
         To be raised by the caller.
     """
     names = list(known)
-    hint = did_you_mean(str(given)[:_LONGEST], names)
+    hint = did_you_mean(given[:_LONGEST] if isinstance(given, str) else shown(given), names)
     if not hint and 0 < len(names) <= 12:
         hint = f"; known are {', '.join(repr(name) for name in names)}"
     return UnknownName(f"unknown {kind} {shown(given)}{hint}")

@@ -346,9 +346,11 @@ def frame(
     converted = conversions(wanted, units)
     if not isinstance(table, pd.DataFrame):
         raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
-    if not isinstance(ignore, Iterable):
-        raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}")
-    columns = tables.read_columns(table, {ignore} if isinstance(ignore, str) else set(ignore), inputs)
+    try:
+        ignored = {ignore} if isinstance(ignore, str) else set(ignore)
+    except TypeError:
+        raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None
+    columns = tables.read_columns(table, ignored, inputs)
     scenarios = tables.Scenarios(columns, wanted, inputs, "rs.frame")
     wide = _bands.asked(bands, wanted, {*columns, *inputs}) if bands is not None else None
     results, bad = scenarios.compute(columns, len(table), threads=threads, progress=progress)
@@ -406,6 +408,8 @@ def to_units(result: Any, units: str | Mapping[str, str]) -> Any:
     24.0
     """
     if isinstance(units, Mapping):
+        if not hasattr(result, "data_vars"):
+            raise InputTypeError("units: a dict of texts is for a Dataset; of one array the unit is a text")
         missing = [name for name in units if name not in result.data_vars]
         if missing:
             raise UnknownName(

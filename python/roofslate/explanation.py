@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from roofslate import _core, units
 from roofslate import bands as _bands
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError, shown
-from roofslate.inputs import Grid, explain_missing, is_bool, read_grid, wanted_names
+from roofslate.inputs import Grid, explain_missing, is_whole, read_grid, wanted_names
 from roofslate.registry import Quantity, lookup
 
 if TYPE_CHECKING:
@@ -333,7 +331,7 @@ def explain(
 
 
 def _whole(depth: Any) -> int:
-    if is_bool(depth) or not isinstance(depth, (int, np.integer)):
+    if not is_whole(depth):
         raise InputTypeError(f"depth must be a whole number of levels, got {shown(depth)}")
     if depth < 0:
         raise ValueRangeError(f"depth must be at least 0, got {shown(depth)}")

@@ -19,6 +19,7 @@ from roofslate.inputs import (
     Values,
     explain_missing,
     input_quantity,
+    is_whole,
     parsed,
     read_grid,
     spread,
@@ -521,7 +522,7 @@ def histogram(
 def _edges(name: str, bins: Any, ends: Any, log: bool) -> Values | None:
     """Edges of bins; None where the values must be looked at first."""
     q = lookup(name)
-    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+    if is_whole(bins):
         if not 1 <= bins <= 10_000_000:
             raise ValueRangeError(f"bins must be 1 to 10,000,000, got {shown(bins)}")
         if ends is None:
@@ -534,6 +535,8 @@ def _edges(name: str, bins: Any, ends: Any, log: bool) -> Values | None:
         raise InputTypeError(f"bins: expected a number of bins or their edges, got {shown(bins)}")
     if ends is not None or log:
         raise InputTypeError("bins gives the edges: range= and log= say where a number of bins lies")
+    if len(bins) > 10_000_001:
+        raise ValueRangeError(f"bins: at most 10,000,001 edges are taken, got {len(bins)}")
     edges = bins.resolve(q.unit) if isinstance(bins, Axis) else np.array([parsed(x, q) for x in bins], dtype=float)
     if edges.size < 2 or not np.all(np.diff(edges) > 0) or not np.all(np.isfinite(edges)):
         raise ValueRangeError(f"bins: edges must be finite and rise, got {shown(bins)}")
@@ -610,7 +613,7 @@ def quantiles(
     name = _one(output)
     try:
         wanted = np.array(q, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError, MemoryError):
         raise InputTypeError(f"q: expected numbers from 0 to 1, got {shown(q)}") from None
     if wanted.ndim > 1 or wanted.size == 0 or q is None:
         raise InputTypeError(f"q: expected a number from 0 to 1 or a list of them, got {shown(q)}")

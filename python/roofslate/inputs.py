@@ -139,11 +139,13 @@ def expected_of(q: Quantity) -> str:
 
 
 def _check_range(values: Values, q: Quantity) -> None:
-    if values.size and not _within(values, q):
+    size = values.size
+    values = values[tuple(slice(None if stride else 1) for stride in values.strides)]  # what is repeated, once
+    if size and not _within(values, q):
         with np.errstate(invalid="ignore"):
             wrong = ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
         first = float(values[wrong].flat[0])
-        raise ValueRangeError(f"{q.name} must be {expected_of(q)}, got {first!r} among its {values.size} values")
+        raise ValueRangeError(f"{q.name} must be {expected_of(q)}, got {first!r} among its {size} values")
 
 
 def _within(values: Values, q: Quantity) -> bool:
@@ -158,7 +160,10 @@ def numbers(values: Any, q: Quantity) -> Values:
     """Many numbers in base units, in their shape; texts are parsed once each."""
     if np.ma.isMaskedArray(values):
         raise InputTypeError(f"{q.name}: a masked array has values missing: fill it, or leave them out")
-    array = values if isinstance(values, np.ndarray) else _array_of(values)
+    try:
+        array = values if isinstance(values, np.ndarray) else _array_of(values)
+    except TypeError:
+        raise InputTypeError(f"{q.name}: expected numbers, got {type(values).__name__}") from None
     if array.dtype.kind in "OUST":
         read = functools.lru_cache(maxsize=None)(lambda text: number(text, q))  # each text once
         flat = [read(item) if isinstance(item, str) else number(item, q) for item in array.reshape(-1).tolist()]
@@ -193,6 +198,11 @@ def _array_of(values: Any) -> npt.NDArray[Any]:
 def is_bool(value: Any) -> bool:
     """Whether a value is True or False, which Python also counts as a number."""
     return isinstance(value, (bool, np.bool_))
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is an integer; to NumPy a span of time is one too."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
 
 
 # ---------------------------------------------------------------------------------------------------------- inputs
@@ -403,6 +413,8 @@ def find_preset(keyword: str, given: Any) -> Preset:
 
 def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) -> None:
     dims: tuple[str, ...] = ()
+    if getattr(given, "size", 0) and getattr(getattr(given, "dtype", None), "kind", "O") in "biufcmM":
+        find_preset(keyword, np.asarray(given).flat[0])  # numbers, however many: refused by the first
     if isinstance(given, (str, Preset)):
         names = [given]
     elif _is("pandas", "Series", given):

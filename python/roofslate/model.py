@@ -253,7 +253,7 @@ _IDLE = ("input_table", "vision", "audio")
 
 
 def _checked(quantity: str, word: str) -> str:
-    if word not in BITS:
+    if not isinstance(word, str) or word not in BITS:
         raise unknown(quantity, word, lookup(quantity).choices)
     return word
 

@@ -92,9 +92,9 @@ def read_file(
 
 
 def _text(path: Path) -> str:
-    if path.exists() and not path.is_file():
-        raise PresetError(f"cannot read the preset file {str(path)!r}: it is not a file")
     try:
+        if path.exists() and not path.is_file():
+            raise PresetError(f"cannot read the preset file {str(path)!r}: it is not a file")
         with path.open("rb") as file:
             raw = file.read(_LARGEST + 1)
         if len(raw) > _LARGEST:
@@ -104,7 +104,9 @@ def _text(path: Path) -> str:
         raise (
             error
             if isinstance(error, PresetError)
-            else PresetError(f"cannot read the preset file {shown(str(path))}: {error}")
+            else PresetError(
+                f"cannot read the preset file {shown(str(path))}: {getattr(error, 'strerror', None) or error}"
+            )
         ) from None
 
 

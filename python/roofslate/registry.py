@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from roofslate import _core
-from roofslate.errors import unknown
+from roofslate.errors import InputTypeError, shown, unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -290,6 +290,8 @@ def quantities(search: str | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
+    if not isinstance(search, str | None):
+        raise InputTypeError(f"search: expected a text, got {shown(search)}")
     text = (search or "").casefold()
     found = [q for q in entries().values() if text in f"{q.name} {q.brief} {q.symbol}".casefold()]
     columns = {

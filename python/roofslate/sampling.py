@@ -18,9 +18,9 @@ from roofslate.inputs import (
     check_effect,
     expected_of,
     input_quantity,
-    is_bool,
     is_distribution,
     is_scipy,
+    is_whole,
     read_grid,
     wanted_names,
 )
@@ -194,7 +194,7 @@ def read_draws(
 
 def whole(given: Any, name: str, least: int, most: int | None) -> int:
     """A whole number, checked."""
-    if is_bool(given) or not isinstance(given, (int, np.integer)):
+    if not is_whole(given):
         raise InputTypeError(f"{name} must be a whole number, got {shown(given)}")
     if given < least or (most is not None and given > most):
         raise ValueRangeError(f"{name} must be at least {least}{f' and at most {most:,}' if most else ''}, got {given}")

@@ -81,6 +81,8 @@ class Tracer(Recorder):
             x = float(value)
         except OverflowError:
             self.fail(f"{shown(value)} is too large for a number")
+        except TypeError:  # a span of time, to NumPy an integer
+            self.fail(f"{shown(value)} is no number")
         if math.isnan(x):
             self.fail("NaN is no number that a formula may hold")
         if x == 0 and math.copysign(1, x) < 0:  # equal to 0, but another number

@@ -160,6 +160,8 @@ def tornado(output: str, /, *, base: Mapping[str, Any] | None = None, **inputs: 
     if not ranges:
         raise MissingInput("no input is varied: give at least one as a range, a tuple (low, high)")
     others = {name: given for name, given in inputs.items() if name not in ranges}
+    if base is not None and not isinstance(base, Mapping):
+        raise InputTypeError(f"base: expected a dict of numbers by input, got {shown(base)}")
     for name in base or {}:
         if name not in ranges:
             raise unknown("input with a range in base", name, ranges)

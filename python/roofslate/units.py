@@ -865,8 +865,8 @@ class Axis:
     unit: str | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.num, bool) or not isinstance(self.num, (int, np.integer)):
-            raise InputTypeError(f"the number of points of an axis is an integer, got {self.num!r}")
+        if not isinstance(self.num, (int, np.integer)) or isinstance(self.num, (bool, np.timedelta64)):
+            raise InputTypeError(f"the number of points of an axis is an integer, got {shown(self.num)}")
         if self.num < 1:
             raise AxisError(f"an axis needs at least one point, got num={self.num}")
         if self.spacing not in ("linear", "geometric"):

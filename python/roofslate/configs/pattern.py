@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from roofslate.configs.reading import Keys
+from roofslate.errors import shown
 
 if TYPE_CHECKING:
     from roofslate.configs.families import Family
@@ -88,9 +89,9 @@ def _listed(keys: Keys, family: Family) -> tuple[str, list[str]] | None:
     key = "hybrid_override_pattern" if pattern else "layer_types"
     words = list(pattern) if pattern else keys.entries("layer_types")
     if words is not None:
-        unknown = next((word for word in words if not isinstance(word, str) or word not in _MIXERS), None)
-        if unknown is not None:
-            raise keys.fail(key, f"unknown kind of layer {unknown!r:.60}")
+        unknown = [word for word in words if not isinstance(word, str) or word not in _MIXERS]
+        if unknown:
+            raise keys.fail(key, f"unknown kind of layer {shown(unknown[0])}")
         kinds = [_MIXERS[word] for word in words]
         if "window" in kinds and not family.window_default:
             keys.count("sliding_window", low=1)

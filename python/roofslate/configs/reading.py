@@ -167,14 +167,14 @@ def read(source: Any) -> tuple[dict[str, Any], str]:
     if not isinstance(source, (str, os.PathLike)):
         raise InputTypeError(f"from_config takes the path of a config.json or a dict, got {shown(source)}")
     path = Path(source)
-    if path.is_dir():
-        path /= "config.json"
     try:
+        if path.is_dir():
+            path /= "config.json"
         with path.open("rb") as file:
             data = file.read(_LARGEST_FILE + 1)
         text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise PresetError(f"cannot read {shown(str(path))}: {error}") from None
+        raise PresetError(f"cannot read {shown(str(path))}: {getattr(error, 'strerror', None) or error}") from None
     if len(data) > _LARGEST_FILE:
         raise PresetError(f"{path}: larger than {_LARGEST_FILE >> 20} MiB; this is no config.json")
     content = _parse(text, str(path))
@@ -377,4 +377,6 @@ class Keys:
 
 
 def _is_finite(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return (
+        isinstance(value, (int, float)) and not isinstance(value, bool) and -1e300 < value < 1e300
+    )  # what no integer is too large for
