@@ -105,11 +105,17 @@ namespace roofslate
             }
             std::string compared(const Operation& o) const // a choice is compared with a word
             {
-                const Operation &left = operation(o.argument[0]), &right = operation(o.argument[1]);
-                const char* const* const words = left.op == Op::input ? inputs_.words[std::size_t(left.argument[0])] : nullptr;
-                if (!words || right.op != Op::constant)
-                    return at_level(o.argument[1], term);
-                return word(words[std::size_t(right.value)]);
+                const Operation& left = operation(o.argument[0]);
+                return worded(left.op == Op::input ? inputs_.words[std::size_t(left.argument[0])] : nullptr, o.argument[1], term);
+            }
+            std::string worded(const Choices* words, int position, Level otherwise) const // where it is the number of a word
+            {
+                const Operation& o = operation(position);
+                if (words && o.op == Op::constant)
+                    for (std::size_t k = 0; k < words->size() && (*words)[k]; ++k)
+                        if (o.value == double(k))
+                            return word((*words)[k]);
+                return at_level(position, otherwise);
             }
             std::string word(std::string choice) const
             {
@@ -118,11 +124,7 @@ namespace roofslate
                 std::replace(choice.begin(), choice.end(), '_', ' ');
                 return "\\text{" + choice + "}";
             }
-            std::string outcome(int position) const
-            {
-                const Operation& o = operation(position);
-                return inputs_.outcomes && o.op == Op::constant ? word(inputs_.outcomes[std::size_t(o.value)]) : at_level(position, condition);
-            }
+            std::string outcome(int position) const { return worded(inputs_.outcomes, position, condition); }
             std::string base(int position) const // of a power: a fraction needs brackets too
             {
                 const bool fraction = operation(position).op == Op::div;

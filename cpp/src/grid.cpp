@@ -17,11 +17,15 @@ namespace roofslate
             std::vector<std::size_t> axes;
             for (std::size_t d = 0; d < input.axes.size(); ++d)
             {
+                if (input.values.shape()[d] == 0)
+                    throw axis_error(name + ": the axis '" + input.axes[d] + "' is empty");
                 const std::size_t at = std::size_t(std::find(names.begin(), names.end(), input.axes[d]) - names.begin());
                 if (at == names.size())
                     names.push_back(input.axes[d]), shape.push_back(input.values.shape()[d]);
                 else if (shape[at] != input.values.shape()[d])
                     throw axis_error(name + ": the axis '" + input.axes[d] + "' has " + std::to_string(input.values.shape()[d]) + " values, elsewhere " + std::to_string(shape[at]));
+                if (std::find(axes.begin(), axes.end(), at) != axes.end())
+                    throw axis_error(name + ": the axis '" + input.axes[d] + "' comes twice");
                 axes.push_back(at);
             }
             if (shape.size() > most_axes)

@@ -165,7 +165,7 @@ namespace roofslate::binding
             for (const std::string& need : needs)
             {
                 const Spec& spec = *current.registry[current.registry.at(need)].spec;
-                inputs.symbols.push_back(need), inputs.words.push_back(spec.is_choice() ? spec.choices.data() : nullptr);
+                inputs.symbols.push_back(need), inputs.words.push_back(spec.is_choice() ? &spec.choices : nullptr);
             }
             return print(tape, int(tape.operations.size()) - 1, inputs, Notation::text);
         }

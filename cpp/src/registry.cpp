@@ -89,11 +89,11 @@ namespace roofslate
     {
         Inscription inscribed(const Registry& registry, const Entry& entry, const std::vector<std::string>& symbols)
         {
-            Inscription inputs{symbols, {}, entry.spec->is_choice() ? entry.spec->choices.data() : nullptr};
+            Inscription inputs{symbols, {}, entry.spec->is_choice() ? &entry.spec->choices : nullptr};
             for (const int need : entry.needs)
             {
                 const Spec& spec = *registry[need].spec;
-                inputs.words.push_back(spec.is_choice() ? spec.choices.data() : nullptr);
+                inputs.words.push_back(spec.is_choice() ? &spec.choices : nullptr);
             }
             return inputs;
         }

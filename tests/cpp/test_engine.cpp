@@ -301,6 +301,8 @@ namespace
         };
         EXPECT_EQ(message({{"batch_size", {three, {"row"}}}, {"pass_length", {four, {"row"}}}}), "pass_length: the axis 'row' has 4 values, elsewhere 3");
         EXPECT_NE(message({{"batch_size", {three, {"row", "column"}}}}).find("batch_size"), std::string::npos);
+        EXPECT_EQ(message({{"batch_size", {array_of({3, 3}), {"row", "row"}}}}), "batch_size: the axis 'row' comes twice");
+        EXPECT_EQ(message({{"batch_size", {array_of({3, 0}), {"row", "column"}}}}), "batch_size: the axis 'column' is empty");
     }
     TEST(Interface, AnAxisOfOneValueStays)
     {

@@ -65,9 +65,9 @@ namespace
     }
     TEST_F(Printed, ChoicesAsWords)
     {
-        static constexpr const char* words[] = {"all", "not_one", nullptr};
+        static constexpr Choices words{"all", "not_one"};
         const Expr chosen = select(a == 1.0, 0.0, 1.0);
-        const Inscription inputs{{"alpha", "beta", "c"}, {words, nullptr, nullptr}, words};
+        const Inscription inputs{{"alpha", "beta", "c"}, {&words, nullptr, nullptr}, &words};
         EXPECT_EQ(print(tape, chosen.on(tape), inputs, Notation::text), "('all' if alpha == 'not_one' else 'not_one')");
         EXPECT_EQ(print(tape, chosen.on(tape), inputs, Notation::latex), "\\begin{cases} \\text{all} & alpha = \\text{not one} \\\\ \\text{not one} & \\text{otherwise} \\end{cases}");
     }

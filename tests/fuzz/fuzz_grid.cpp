@@ -2,6 +2,7 @@
 #include "bytes.hpp"
 #include <roofslate/error.hpp>
 #include <roofslate/grid.hpp>
+#include <numeric>
 
 using namespace fuzz;
 
@@ -36,12 +37,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         }
         if (bytes.byte() == 255)
             input.axes.emplace_back("a");
-        input.values.resize(shape);
         const double first = bytes.number(), step = bytes.number();
-        for (std::size_t i = 0; i < input.values.size(); ++i)
-            input.values.flat(i) = first + step * double(i);
-        if (input.values.size() > 5000)
+        if (std::accumulate(shape.begin(), shape.end(), 1.0, [](double all, std::size_t n) { return all * double(std::max<std::size_t>(n, 1)); }) > 5000)
             return 0;
+        input.values.resize(shape);
+        for (std::size_t i = 0; i < input.values.size(); ++i)
+            input.values.data()[i] = first + step * double(i);
         inputs.emplace_back(name, std::move(input));
     }
     double points = 1;

@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::fill(std::begin(f.values), std::end(f.values), -77.0);
         program[program.size() - 2].result = f.values + 8 * flag;
         set->run(program.data(), begin, a.n, false);
-        f.outside = set->outside(a.values, a.n, low, high, flag);
+        f.outside = low < high ? set->outside(a.values, a.n, low, high, flag) : 0;
         f.above = set->above(a.values, b.values, a.n);
         f.below = set->below(a.values, a.n, low);
         f.ordered = set->ordered(a.values, a.n, flag);

@@ -55,8 +55,8 @@ namespace roofslate
                 return {from, to};
             bounding_[bounding_.size() - 2].result = bounds_.get() - from;
             set_.run(bounding_.data(), from, to, false);
-            const auto hopeless = [&](std::size_t first, std::size_t lanes) {
-                const double *const bound = bounds_.get() + (first - from), *const kept = best + (first - begin);
+            const auto hopeless = [&, start = from](std::size_t first, std::size_t lanes) { // C++17 has no capture of `from` itself
+                const double *const bound = bounds_.get() + (first - start), *const kept = best + (first - begin);
                 return equal_is_kept ? set_.above(bound, kept, lanes) == lanes : set_.above(kept, bound, lanes) == 0;
             };
             constexpr std::size_t few = 64;

@@ -129,6 +129,9 @@ namespace roofslate
     inline Expr operator||(const Expr& a, const Expr& b) { return Expr::apply(Op::either, a, b); }
     inline Expr select(const Expr& condition, const Expr& a, const Expr& b) { return Expr::apply(Op::select, condition, a, b); }
 
+    inline constexpr std::size_t most_choices = 8;
+    using Choices = std::array<const char*, most_choices>; // words; the value of one is its position
+
     enum class Notation
     {
         text,
@@ -138,9 +141,9 @@ namespace roofslate
     struct Inscription
     {
         std::vector<std::string> symbols;
-        std::vector<const char* const*> words;
-        const char* const* outcomes = nullptr; // of a formula that is a choice itself
+        std::vector<const Choices*> words;
+        const Choices* outcomes = nullptr; // of a formula that is a choice itself
     };
     std::string print(const Tape& tape, int root, const Inscription& inputs, Notation notation);
-    inline std::string print(const Tape& tape, int root, const std::vector<std::string>& symbols, Notation notation) { return print(tape, root, Inscription{symbols, std::vector<const char* const*>(symbols.size(), nullptr)}, notation); }
+    inline std::string print(const Tape& tape, int root, const std::vector<std::string>& symbols, Notation notation) { return print(tape, root, Inscription{symbols, std::vector<const Choices*>(symbols.size(), nullptr)}, notation); }
 }

@@ -107,8 +107,8 @@ namespace roofslate
         friend Lanes min(const Lanes& a, const Lanes& b) { return xsimd::select((a.v < b.v) || xsimd::isnan(a.v), a.v, b.v); }
         friend Lanes abs(const Lanes& a) { return xsimd::abs(a.v); }
         friend Lanes sqrt(const Lanes& a) { return xsimd::sqrt(a.v); }
-        friend Lanes ceil(const Lanes& a) { return xsimd::ceil(a.v) | (a.v & Batch(-0.0)); } // without SSE4 it loses the sign of zero
-        friend Lanes floor(const Lanes& a) { return xsimd::floor(a.v) | (a.v & Batch(-0.0)); }
+        friend Lanes ceil(const Lanes& a) { return whole(a, xsimd::ceil(small(a))); }
+        friend Lanes floor(const Lanes& a) { return whole(a, xsimd::floor(small(a))); }
         friend bool all(const Mask& m) { return xsimd::all(m); }
 
         // max and min where neither is NaN and not both are zero: one instruction
@@ -176,6 +176,14 @@ namespace roofslate
         friend Lanes high_half(const Lanes& x) { return from_words(words(x) & Words(0xfffffffff8000000u)); }
 
     private:
+#if defined(__SSE2__) && !defined(__SSE4_1__) // xsimd goes by integers there, which lose the sign of zero and hold no large numbers
+        static Mask has_fraction(const Lanes& a) { return xsimd::abs(a.v) < Batch(4503599627370496.0); }
+        static Batch small(const Lanes& a) { return xsimd::select(has_fraction(a), a.v, Batch(0.0)); }
+        static Lanes whole(const Lanes& a, const Batch& found) { return xsimd::select(has_fraction(a), found | (a.v & Batch(-0.0)), a.v); }
+#else
+        static Batch small(const Lanes& a) { return a.v; }
+        static Lanes whole(const Lanes&, const Batch& found) { return found; }
+#endif
 #if XSIMD_VERSION_MAJOR < 11
         static Lanes from_words(const Words& u) { return xsimd::bitwise_cast<Batch>(u); }
 #else

@@ -11,7 +11,6 @@
 
 namespace roofslate
 {
-    inline constexpr std::size_t most_choices = 8;
     inline constexpr double infinite = HUGE_VAL; // as upper end of a range: infinity itself is allowed
 
     // A quantity's name, read off its type.
@@ -33,8 +32,8 @@ namespace roofslate
         bool above_low = false; // the lower end itself is excluded
         bool has_default = false;
         double default_value = 0;
-        std::array<const char*, most_choices> choices{}; // the value is the position
-        std::string_view fallback{};                     // the quantity it comes from when it is not supplied
+        Choices choices{};
+        std::string_view fallback{}; // the quantity it comes from when it is not supplied
         std::string_view bound{};                        // the input that it must not exceed
 
         constexpr Spec(const char* symbol_, const char* unit_, const char* brief_, const char* source_) : symbol(symbol_), unit(unit_), brief(brief_), source(source_) {}

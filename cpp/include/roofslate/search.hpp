@@ -36,14 +36,13 @@ namespace roofslate
         template <class Goal> void offer(Goal& goal, std::vector<Waiting>& fresh);
 
         Boxes& boxes_;
-        const std::vector<std::size_t>& shape_;
         std::array<std::int64_t, most_axes> index_{};
         Progress& progress_;
         std::vector<int> axis_;
         std::vector<Box> children_;
     };
 
-    inline Search::Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, Progress& progress) : boxes_(boxes), shape_(shape), progress_(progress)
+    inline Search::Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, Progress& progress) : boxes_(boxes), progress_(progress)
     {
         std::int64_t next = 1;
         for (std::size_t k = shape.size(); k-- > 0;)

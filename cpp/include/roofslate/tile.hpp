@@ -89,7 +89,7 @@ namespace roofslate
         // points [begin, end) of a row; `stream`: results go past the cache where they are aligned
         void (*run)(const Instruction* program, std::size_t begin, std::size_t end, bool stream);
         void (*fence)(); // streamed results are visible to other threads afterwards
-        // how many values are not in [low, high], or not above low where that is excluded; NaN is not
+        // how many values are not in [low, high], or not above low where that is excluded; NaN is not. low < high
         std::size_t (*outside)(const double* values, std::size_t n, double low, double high, bool above_low);
         std::size_t (*above)(const double* values, const double* limits, std::size_t n); // how many exceed their limit
         bool (*extent)(const double* values, std::size_t n, double* low, double* high); // smallest and largest; false where one is NaN
