@@ -129,6 +129,7 @@ _HOMES = {
     "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"),
     "checklist": ("answers",),
     "comparison": ("Comparison", "compare"),
+    "completion": ("load_ipython_extension",),
     "deploying": ("deploy",),
     "deployments": ("Deployments",),
     "derivatives": ("gradient", "sensitivity"),

@@ -215,7 +215,7 @@ class _Module(ast.NodeTransformer):
 
     def _argument(self, argument: ast.arg, default: ast.expr | None, changes: Mapping[str, str]) -> str:
         name = argument.arg
-        value = "" if default is None else _simple(default)
+        value = "" if default is None else "..." if isinstance(default, ast.Name) else _text(default)
         if name in changes:
             kind, _, value = changes[name].partition(" = ")
         else:
@@ -227,7 +227,7 @@ class _Module(ast.NodeTransformer):
         return f"{name}: {self._text(kind)}" + (f" = {value}" if value else "")
 
     def _written(self, node: ast.expr | None) -> str:
-        return "Any" if node is None else ast.unparse(self.visit(copy.deepcopy(node)))
+        return "Any" if node is None else _text(self.visit(copy.deepcopy(node)))
 
     def _text(self, annotation: str) -> str:
         return self._written(ast.parse(annotation, mode="eval").body)
@@ -249,8 +249,8 @@ class _Module(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _simple(default: ast.expr) -> str:
-    return "..." if isinstance(default, ast.Name) else ast.unparse(default).replace("'", '"')
+def _text(node: ast.expr) -> str:
+    return ast.unparse(node).replace("'", '"')
 
 
 def _aliases(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
