@@ -278,33 +278,7 @@ def evaluate(
 ) -> xr.DataArray: ...
 @overload
 def evaluate(
-    outputs: AnyName,
-    /,
-    *,
-    out: Any = None,
-    dtype: Any = "float64",
-    threads: int | None = None,
-    progress: ProgressWish = None,
-    units: Mapping[str, str] | None = None,
-    bands: float | Bands | Calibration,
-    **inputs: Unpack[Keywords],
-) -> xr.Dataset: ...
-@overload
-def evaluate(
-    outputs: AnyName,
-    /,
-    *,
-    out: Any = None,
-    dtype: Any = "float64",
-    threads: int | None = None,
-    progress: ProgressWish = None,
-    units: Mapping[str, str] | None = None,
-    bands: float | Bands | Calibration,
-    **inputs: Any,
-) -> xr.Dataset: ...
-@overload
-def evaluate(
-    outputs: Sequence[AnyName],
+    outputs: AnyNames,
     /,
     *,
     out: Any = None,
@@ -317,7 +291,7 @@ def evaluate(
 ) -> xr.Dataset: ...
 @overload
 def evaluate(
-    outputs: Sequence[AnyName],
+    outputs: AnyNames,
     /,
     *,
     out: Any = None,
@@ -536,7 +510,7 @@ def sample(
 ) -> xr.DataArray: ...
 @overload
 def sample(
-    outputs: Sequence[AnyName],
+    outputs: AnyNames,
     n: int,
     /,
     *,
@@ -549,7 +523,7 @@ def sample(
 ) -> xr.Dataset: ...
 @overload
 def sample(
-    outputs: Sequence[AnyName],
+    outputs: AnyNames,
     n: int,
     /,
     *,

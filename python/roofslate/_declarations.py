@@ -126,14 +126,13 @@ def _type_of(q: Quantity) -> str:
 _QUANTITIES = {"output", "outputs", "objective", "unknown", "also", "minimize", "maximize", "to"}  # what names them
 _SCENARIOS = {"a", "b", "base"}
 _WIDER = {"str": "AnyName", "str | Sequence[str]": "AnyNames", "str | Sequence[str] | None": "AnyNames | None"}
-# What is given back where it follows from the types of arguments: these arguments, and the result.
+# What is given back where it follows from the types of arguments: these arguments, and the result; the first that fits.
 _RESULTS: Mapping[str, list[tuple[dict[str, str], str]]] = {
     "evaluate": [
         ({"outputs": "AnyName", "bands": "None = None"}, "xr.DataArray"),
-        ({"outputs": "AnyName", "bands": "float | Bands | Calibration"}, "xr.Dataset"),
-        ({"outputs": "Sequence[AnyName]"}, "xr.Dataset"),
+        ({"outputs": "AnyNames"}, "xr.Dataset"),
     ],
-    "sample": [({"outputs": "AnyName"}, "xr.DataArray"), ({"outputs": "Sequence[AnyName]"}, "xr.Dataset")],
+    "sample": [({"outputs": "AnyName"}, "xr.DataArray"), ({"outputs": "AnyNames"}, "xr.Dataset")],
     "value": [({"output": "ChoiceName"}, "str"), ({}, "float")],
 }
 _OWN = """
