@@ -13,7 +13,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from roofslate import charts, ciphers, errors, math, scaling, schedules
+    from roofslate import charts, ciphers, errors, math, scaling, schedules, typing
     from roofslate.calibrating import calibrate
     from roofslate.calibrations import Bands, Calibration, calibration
     from roofslate.cards import flashcards
@@ -116,6 +116,7 @@ __all__ = [
     "sweep",
     "to_units",
     "tornado",
+    "typing",
     "validate",
     "value",
 ]
@@ -128,6 +129,7 @@ _HOMES = {
     "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"),
     "checklist": ("answers",),
     "comparison": ("Comparison", "compare"),
+    "completion": ("load_ipython_extension",),
     "deploying": ("deploy",),
     "deployments": ("Deployments",),
     "derivatives": ("gradient", "sensitivity"),
@@ -154,7 +156,7 @@ _HOMES = {
     "versions": ("show_versions",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("charts", "ciphers", "errors", "math", "scaling", "schedules")
+_MODULES = ("charts", "ciphers", "errors", "math", "scaling", "schedules", "typing")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What is written from the registry and checked in: the stub of the compiled core, and the reference pages.
+"""What is written from the registry and checked in: stubs, the types of inputs, and the reference pages.
 
 ``python -m roofslate._generate`` writes them, with ``--check`` it only compares.
 """
@@ -16,11 +16,11 @@ from typing import Any
 import click
 
 from roofslate import _core
+from roofslate._declarations import package_stub, types_module, wrapped
 from roofslate.registry import Quantity, entries
 
 __all__ = ["generated_files", "main", "stale_files"]
 
-_LINE = 120
 _MARK = "<!-- Written by python -m roofslate._generate. -->"
 _REFERENCE = Path("docs/reference")
 
@@ -49,37 +49,27 @@ def _stub() -> str:
         if name.startswith("_"):
             continue
         if inspect.isclass(function):
-            made = _signature(function.__init__).replace(f"self: {name}", "self")
-            functions.append(f"class {name}:\n{textwrap.indent(_wrapped(made), '    ')}\n")
+            made = _declaration(function.__init__).replace(f"self: {name}", "self")
+            functions.append(f"class {name}:\n{textwrap.indent(made, '    ')}\n")
         else:
-            functions.append(_wrapped(_signature(function)))
-    names = "".join(f'    "{name}",\n' for name in sorted(entries()))
+            functions.append(_declaration(function))
     return (
         "# Written by python -m roofslate._generate.\n"
         "from collections.abc import Mapping, Sequence\n"
         "from contextvars import ContextVar\n"
-        "from typing import Any, Literal, TypeAlias\n\n"
+        "from typing import Any\n\n"
         "import numpy as np\n"
         "import numpy.typing as npt\n\n"
-        f"QuantityName: TypeAlias = Literal[\n{names}]\n\nRESERVED_WORDS: frozenset[str]\nSCOPE: ContextVar[Any]\n\n"
-        + "".join(functions)
+        "RESERVED_WORDS: frozenset[str]\nSCOPE: ContextVar[Any]\n\n" + "".join(functions)
     )
 
 
-def _signature(function: Any) -> str:
+def _declaration(function: Any) -> str:
     signature = (function.__doc__ or "").partition("\n")[0]
     for spelled, wanted in _TYPES:
         signature = re.sub(spelled, wanted, signature)
-    return str(signature)
-
-
-def _wrapped(signature: str) -> str:
-    line = f"def {signature}: ..."
-    if len(line) <= _LINE:
-        return line + "\n"
     name, arguments, result = re.fullmatch(r"(\w+)\((.*)\) -> (.*)", signature).groups()  # type: ignore[union-attr]
-    each = "".join(f"    {argument},\n" for argument in re.split(r", (?=\w+: )", arguments))
-    return f"def {name}(\n{each}) -> {result}: ...\n"
+    return wrapped(name, re.split(r", (?=\w+: )", arguments), result)
 
 
 # -------------------------------------------------------------------------------------------------- reference pages
@@ -170,6 +160,8 @@ def generated_files() -> dict[Path, str]:
     pages = {_REFERENCE / f"{theme}.md": _page(theme, quantities) for theme, quantities in themes.items()}
     return {
         Path("python/roofslate/_core.pyi"): _stub(),
+        Path("python/roofslate/__init__.pyi"): package_stub(),
+        Path("python/roofslate/typing.py"): types_module(),
         _REFERENCE / "quantities.md": _overview(themes),
         **pages,
     }
@@ -211,7 +203,7 @@ def _pages_in(root: Path) -> list[Path]:
     help="The source tree; by default the one that this package lies in.",
 )
 def main(check: bool, root: Path) -> None:
-    """Write the stub of the compiled core and the reference pages from the registry."""
+    """Write stubs, the types of inputs and the reference pages from the registry."""
     stale = stale_files(root)
     wanted = generated_files()
     for path in stale:

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def calibrate(
     hold_out: Column | Sequence[Column] = (),
     start: Mapping[str, Any] | None = None,
     by: Mapping[str, str] | None = None,
-    residual: str = "logarithm",
+    residual: Literal["logarithm", "relative"] = "logarithm",
     soft: float = 0.3,
     anchor: str | None = None,
     stack: Sequence[str] = (),

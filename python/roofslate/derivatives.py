@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def sensitivity(
     /,
     *,
     to: str | Sequence[str] | None = None,
-    side: str = "above",
+    side: Literal["above", "below"] = "above",
     out: Any = None,
     threads: int | None = None,
     progress: ProgressWish = None,
@@ -103,7 +103,7 @@ def gradient(
     /,
     *,
     to: str | Sequence[str] | None = None,
-    side: str = "above",
+    side: Literal["above", "below"] = "above",
     out: Any = None,
     threads: int | None = None,
     progress: ProgressWish = None,

@@ -11,7 +11,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from roofslate.registry import entries, lookup
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from typing_extensions import Unpack
+
+    from roofslate.typing import Keywords
 
 __all__ = ["Explorer", "explore"]
 
@@ -355,6 +358,10 @@ class Explorer:
         """The picture that is shown; None where numbers are."""
         return self._drawn.figure
 
+    @overload
+    def set(self, **inputs: Unpack[Keywords]) -> None: ...
+    @overload
+    def set(self, **inputs: Any) -> None: ...
     def set(self, **inputs: Any) -> None:
         """Move controls: draw once with all of them.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def solve(
     condition: str,
     /,
     *,
-    at: str = "smallest",
+    at: Literal["smallest", "largest", "all"] = "smallest",
     units: str | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from roofslate import units
 from roofslate.charts import _draw
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
     from matplotlib.axes import Axes
+    from typing_extensions import Unpack
+
+    from roofslate.typing import Keywords
 
 __all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "number", "numbers", "tabulated", "watch"]
 
@@ -82,6 +85,10 @@ class Chart:
     def __reduce__(self) -> str:
         return self.name
 
+    @overload
+    def __call__(self, ax: Axes | None = None, **inputs: Unpack[Keywords]) -> Axes: ...
+    @overload
+    def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes: ...
     def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes:
         """Draw the chart: into `ax`, or into a new figure in the house style."""
         table = self._data(**inputs)
@@ -91,6 +98,10 @@ class Chart:
             self._draw(ax, table)
         return ax
 
+    @overload
+    def data(self, **inputs: Unpack[Keywords]) -> pd.DataFrame: ...
+    @overload
+    def data(self, **inputs: Any) -> pd.DataFrame: ...
     def data(self, **inputs: Any) -> pd.DataFrame:
         """Give the numbers behind the chart, in base units.
 
