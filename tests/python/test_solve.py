@@ -16,7 +16,7 @@ import xarray as xr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from roofslate import _core, errors
-from roofslate.conditions import ConditionError
+from roofslate.errors import ConditionError
 from roofslate.inputs import number
 from roofslate.registry import ancestors, entries
 
