@@ -143,8 +143,8 @@ class _Value(Term):
     quoted: str = ""  # a quoted word, with its quotes
 
 
-class _Steps(Recorder):
-    """The steps of one formula, in the words of its text."""
+class _Wording(Recorder):
+    """Takes down one formula; terms are told in the words of its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ class _Parser(TokenReader):
 
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(text, kind)
-        self.steps = _Steps(self.text)
+        self.steps = _Wording(self.text)
         self.brackets = 0
         self.calls = 0
         self.after_unit: int | None = None  # position of the token after the last number with a unit
@@ -297,7 +297,7 @@ class _Parser(TokenReader):
     def number_of_word(self, value: _Value, formula: Formula, choice: _Value) -> Formula:
         if not value.quoted:
             return formula
-        steps = _Steps(self.text)
+        steps = _Wording(self.text)
         name = self.text[choice.start : choice.end].strip("() \t\n")
         try:
             return steps.formula(steps.word(name, value.quoted[1:-1], choice.choices))
@@ -309,7 +309,7 @@ class _Parser(TokenReader):
 
     def side(self) -> tuple[_Value, Formula]:
         """One side of a comparison, with steps of its own."""
-        self.steps = _Steps(self.text)
+        self.steps = _Wording(self.text)
         value = self.sum()
         return value, self.steps.formula(value)
 

@@ -27,7 +27,6 @@ else:
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 CLOSE = 1e-12  # what is promised; formulas of ten operations round to 1e-15
-SMALLEST, LARGEST = 1e-75, 1e75  # where open ranges are searched
 
 
 def logarithmic(low, high):
