@@ -67,6 +67,39 @@ namespace roofslate
             return *p;
         }
 
+        // Small blocks that a thread takes again and again.
+        class SmallBlocks
+        {
+        public:
+            ~SmallBlocks()
+            {
+                for (double* p : free_)
+                    release(p);
+            }
+            double* take()
+            {
+                if (free_.empty())
+                    return allocate(size);
+                double* const p = free_.back();
+                free_.pop_back();
+                return p;
+            }
+            void give(double* p)
+            {
+                if (free_.size() < most)
+                    free_.push_back(p);
+                else
+                    release(p);
+            }
+            static double* allocate(std::size_t n) { return static_cast<double*>(::operator new(n * sizeof(double), std::align_val_t(cache_line))); }
+            static void release(double* p) { ::operator delete(p, std::align_val_t(cache_line)); }
+            static constexpr std::size_t size = 4096, most = 32; // doubles of a block, blocks
+
+        private:
+            std::vector<double*> free_;
+        };
+        thread_local SmallBlocks small_blocks;
+
         std::size_t number_in(const char* path, const char* format)
         {
             std::size_t found = std::size_t(-1);
@@ -140,6 +173,13 @@ namespace roofslate
         Pool& p = pool();
         const std::lock_guard lock(p.mutex);
         return p.bytes;
+    }
+
+    void GiveBack::operator()(double* p) const { small ? small_blocks.give(p) : SmallBlocks::release(p); }
+    Doubles aligned_doubles(std::size_t n)
+    {
+        const bool small = n <= SmallBlocks::size;
+        return {small ? small_blocks.take() : SmallBlocks::allocate(n), GiveBack{small}};
     }
 
     std::size_t available_memory()

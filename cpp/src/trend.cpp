@@ -1,7 +1,159 @@
 #include <roofslate/trend.hpp>
+#include <cmath>
 
 namespace roofslate
 {
+    namespace
+    {
+        int same_way(int a, int b) { return a == 0 ? b : b == 0 || a == b ? a
+                                                                          : Ways::neither; }
+        int other_way(int a) { return a == Ways::neither ? a : -a; }
+        int way_of(const View& view, int axis, std::size_t n)
+        {
+            if (view.axes != AxisSet(1) << axis)
+                return Ways::neither;
+            const std::ptrdiff_t step = view.stride[std::size_t(axis)];
+            bool rises = true, falls = true;
+            for (std::size_t k = 1; k < n; ++k)
+            {
+                const double before = view.data[std::ptrdiff_t(k - 1) * step], at = view.data[std::ptrdiff_t(k) * step];
+                rises = rises && before <= at, falls = falls && before >= at;
+            }
+            return rises && falls ? 0 : rises ? 1
+                                    : falls   ? -1
+                                              : Ways::neither;
+        }
+    }
+
+    int Ways::operator()(int node)
+    {
+        int& known = known_[std::size_t(node)];
+        return known != unknown ? known : known = find(node);
+    }
+    int Ways::of_difference(int left, int right)
+    {
+        return ranges_[std::size_t(left)].known() && ranges_[std::size_t(right)].known() ? same_way((*this)(left), other_way((*this)(right))) : neither;
+    }
+    int Ways::find(int i)
+    {
+        const Node& n = graph_[i];
+        if (!(n.axes >> axis_ & 1))
+            return 0;
+        if (!ranges_[std::size_t(i)].known())
+            return neither;
+        if (n.is_leaf())
+            return way_of(graph_.view(n), axis_, graph_.shape()[std::size_t(axis_)]);
+        const int a = (*this)(n.argument[0]), b = n.arity() > 1 ? (*this)(n.argument[1]) : 0;
+        const auto least = [&](int k) { return ranges_[std::size_t(n.argument[std::size_t(k)])].low; };
+        switch (n.op)
+        {
+        case Op::add:
+        case Op::min:
+        case Op::max: return same_way(a, b);
+        case Op::sub: return same_way(a, other_way(b));
+        case Op::neg: return other_way(a);
+        case Op::sqrt:
+        case Op::ceil:
+        case Op::floor: return a;
+        case Op::mul: return least(0) >= 0 && least(1) >= 0 ? same_way(a, b) : neither;
+        case Op::div: return least(0) >= 0 && least(1) > 0 ? same_way(a, other_way(b)) : neither;
+        default: return neither;
+        }
+    }
+
+    namespace
+    {
+        constexpr double least_magnitude = 1e-280, most_magnitude = 1e280; // rounding is a share of the value between them
+        constexpr double most_exponent = 8;
+
+        // If what stands on the axis becomes x >= 1 times as large, a value becomes x^low to x^high times as large.
+        class Growth
+        {
+        public:
+            Growth(const Graph& graph, const std::pmr::vector<Range>& ranges, int axis) : graph_(graph), ranges_(ranges), axis_(axis), known_(std::size_t(graph.size())), visited_(std::size_t(graph.size()), 0) {}
+            const Range& operator()(int i)
+            {
+                Range& r = known_[std::size_t(i)];
+                if (!visited_[std::size_t(i)]++)
+                    r = is_tame(i) ? of(graph_[i], i) : Range{};
+                return r;
+            }
+            int leaf() const { return leaf_; } // what stands on the axis
+
+        private:
+            bool is_tame(int i) const
+            {
+                const Range& r = ranges_[std::size_t(i)];
+                return r.low > least_magnitude && r.high < most_magnitude;
+            }
+            Range of(const Node& n, int i)
+            {
+                if (!(n.axes >> axis_ & 1))
+                    return {0, 0};
+                if (n.is_leaf())
+                {
+                    if (leaf_ >= 0 && leaf_ != i)
+                        return {};
+                    leaf_ = i;
+                    return {1, 1};
+                }
+                switch (n.op)
+                {
+                case Op::add:
+                case Op::min:
+                case Op::max:
+                {
+                    const Range a = (*this)(n.argument[0]), b = (*this)(n.argument[1]);
+                    return hull(a.low, a.high, b.low, b.high);
+                }
+                case Op::mul:
+                {
+                    const Range a = (*this)(n.argument[0]), b = (*this)(n.argument[1]);
+                    return {a.low + b.low, a.high + b.high};
+                }
+                case Op::div:
+                {
+                    const Range a = (*this)(n.argument[0]), b = (*this)(n.argument[1]);
+                    return {a.low - b.high, a.high - b.low};
+                }
+                case Op::sqrt:
+                {
+                    const Range a = (*this)(n.argument[0]);
+                    return {a.low / 2, a.high / 2};
+                }
+                case Op::pow:
+                {
+                    const Range a = (*this)(n.argument[0]), power = ranges_[std::size_t(n.argument[1])];
+                    if (!(power.low == power.high && std::fabs(power.low) <= most_exponent))
+                        return {};
+                    return hull(a.low * power.low, a.high * power.low, a.low * power.low, a.high * power.low);
+                }
+                default: return {};
+                }
+            }
+
+            const Graph& graph_;
+            const std::pmr::vector<Range>& ranges_;
+            int axis_, leaf_ = -1;
+            std::vector<Range> known_;
+            std::vector<char> visited_;
+        };
+    }
+
+    int direction(const Graph& graph, const std::pmr::vector<Range>& ranges, int node, int axis)
+    {
+        const bool negated = graph[node].op == Op::neg;
+        Growth growth(graph, ranges, axis);
+        const Range r = growth(negated ? graph[node].argument[0] : node);
+        if (!r.known() || growth.leaf() < 0 || !(r.low >= 0 || r.high <= 0))
+            return 0;
+        const int way = way_of(graph.view(graph[growth.leaf()]), axis, graph.shape()[std::size_t(axis)]);
+        if (way == Ways::neither)
+            return 0;
+        const bool rises = (way >= 0) == (r.low >= 0);
+        return rises != negated ? 1 : -1;
+    }
+
     // All that a node is computed from, after it is known what of that depends on the input.
     std::vector<int> Trend::ask(int node)
     {

@@ -43,7 +43,6 @@ __all__ = [
 ]
 
 Values = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 PERCENTILES = np.linspace(0.0, 1.0, 81)  # at which the spread of residuals is kept
 ERRORS = ("rows", "mape", "median", "rms_log", "bias", "within_2x", "coverage")

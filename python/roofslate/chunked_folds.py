@@ -21,7 +21,7 @@ from roofslate.engine import run, thread_count
 from roofslate.inputs import Grid, Input, Values, spread
 
 if TYPE_CHECKING:
-    from roofslate.folds import Question
+    from roofslate.question import Question
 
 __all__ = ["fold"]
 

@@ -16,25 +16,20 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, NoReturn, cast
+from typing import cast
 
 from roofslate import units
-from roofslate.errors import InputTypeError, RoofslateError, UnitError, UnknownName, shown, unknown
+from roofslate.condition_tokens import Token, TokenReader
+from roofslate.errors import InputTypeError, UnitError, UnknownName, shown, unknown
 from roofslate.expressions import Formula, Recorder, Term
 from roofslate.inputs import PRESETS
 from roofslate.registry import Registry, current, entries
 
-__all__ = ["WORDS", "Condition", "ConditionError", "Formula", "parse_conditions", "parse_formula"]
+__all__ = ["WORDS", "Condition", "Formula", "parse_conditions", "parse_formula"]
 
-MOST_CHARACTERS = 10_000
 MOST_BRACKETS = 40
-
-
-class ConditionError(RoofslateError, ValueError):
-    """A condition or a formula that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -125,39 +120,6 @@ def parse_formula(text: str, unit: str | None = None) -> Formula:
     return _Parser(text, "formula").formula(unit)
 
 
-# ---------------------------------------------------------------------------------------------------------- tokens
-
-
-class _Token(NamedTuple):
-    kind: str  # number, word, sign, string or end
-    text: str
-    start: int
-    end: int
-
-
-# Each alternative decides by its next character, so that no text is read twice.
-_TOKEN = re.compile(
-    r"(?P<number>(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+(?:_[0-9]+)*)(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?"
-    r"|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<word>[^\W\d]\w*)|(?P<sign><=|>=|==|!=|\*\*|[-+*/()<>,^%$·⋅\N{MINUS SIGN}])"
-    r"|(?P<string>'[^']*'|\"[^\"]*\")"
-)
-_HINTS = {
-    "=": "write '==', '<=' or '>='",
-    "≤": "write '<='",
-    "≥": "write '>='",
-    "≠": "write '!='",
-    "×": "write '*'",
-    "÷": "write '/'",
-    "&": "write 'and'",
-    "!": "write '!='",
-    "|": "'or' is not allowed: all conditions must hold",
-    "[": "use round brackets",
-    "{": "use round brackets",
-    "'": "the quoted word does not end",
-    '"': "the quoted word does not end",
-    **dict.fromkeys("“”‘’", "use straight quotes"),
-}
 _POWERS = ("^", "**", "²", "³")
 _RELATIONS = ("<", "<=", ">", ">=", "==", "!=")
 _ONE_ARGUMENT = ("sqrt", "exp", "log")
@@ -181,8 +143,8 @@ class _Value(Term):
     quoted: str = ""  # a quoted word, with its quotes
 
 
-class _Steps(Recorder):
-    """The steps of one formula, in the words of its text."""
+class _Wording(Recorder):
+    """Takes down one formula; terms are told in the words of its text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -212,30 +174,17 @@ def _unit_hint(value: _Value, unit: str) -> str:
 # ---------------------------------------------------------------------------------------------------------- parser
 
 
-class _Parser:
+class _Parser(TokenReader):
     """Recursive descent over the grammar at the head of this module."""
 
     def __init__(self, text: str, kind: str) -> None:
-        self.text = str(text)
-        self.kind = kind
-        self.tokens: list[_Token] = []
-        self.at = 0
-        self.steps = _Steps(self.text)
+        super().__init__(text, kind)
+        self.steps = _Wording(self.text)
         self.brackets = 0
         self.calls = 0
         self.after_unit: int | None = None  # position of the token after the last number with a unit
-        if len(text) > MOST_CHARACTERS:
-            raise ConditionError(f"{kind} {shown(text)}: more than {MOST_CHARACTERS} characters are not read")
-        self.split()
 
-    # ------------------------------------------------------------------------------------------------------ errors
-
-    def fail(self, problem: object, token: _Token | None = None, error: type[RoofslateError] | None = None) -> NoReturn:
-        place = token or self.peek()
-        where = "at the end" if place.kind == "end" else f"at {shown(place.text)}, character {place.start + 1}"
-        raise (error or ConditionError)(f"{self.kind} {shown(self.text)}, {where}: {problem}") from None
-
-    def compute(self, operation: str, values: Sequence[_Value], token: _Token) -> _Value:
+    def compute(self, operation: str, values: Sequence[_Value], token: Token) -> _Value:
         """What an operation at this place gives."""
         try:
             term = self.steps.operation(operation, *map(self.number, values))
@@ -243,37 +192,6 @@ class _Parser:
             self.fail(error, token, UnitError)
         start, end = values[0].start, values[-1].end
         return _Value(term.position, term.unit, term.written, term.everywhere, start=start, end=end)
-
-    # ------------------------------------------------------------------------------------------------------ tokens
-
-    def split(self) -> None:
-        at = 0
-        while True:
-            while at < len(self.text) and self.text[at].isspace():
-                at += 1
-            if at == len(self.text):
-                self.tokens.append(_Token("end", "", at, at))
-                return
-            match = _TOKEN.match(self.text, at)
-            if match is None:
-                sign = self.text[at]
-                hint = _HINTS.get(sign, "this is not part of the grammar")
-                self.fail(hint, _Token("sign", sign, at, at + 1))
-            word = match[0].replace("\N{MINUS SIGN}", "-")
-            self.tokens.append(_Token(str(match.lastgroup), word, at, match.end()))
-            at = match.end()
-
-    def peek(self, ahead: int = 0) -> _Token:
-        return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
-
-    def take(self) -> _Token:
-        token = self.peek()
-        self.at += 1
-        return token
-
-    def takes(self, *texts: str) -> _Token | None:
-        """The next token if it is one of these signs or words."""
-        return self.take() if self.peek().text in texts else None
 
     # ------------------------------------------------------------------------------------------------------ wholes
 
@@ -326,7 +244,7 @@ class _Parser:
 
     def comparison(self, allow_equality: bool) -> list[Condition]:
         sides = [self.side()]
-        relations: list[_Token] = []
+        relations: list[Token] = []
         while len(relations) < 2 and (token := self.takes(*_RELATIONS)):
             relations.append(token)
             sides.append(self.side())
@@ -348,7 +266,7 @@ class _Parser:
             found.append(Condition(text, left, right, token.text.replace(">", "<")))
         return found
 
-    def compare_numbers(self, a: _Value, b: _Value, token: _Token, allow_equality: bool) -> str:
+    def compare_numbers(self, a: _Value, b: _Value, token: Token, allow_equality: bool) -> str:
         """The unit in which both sides are."""
         if token.text in ("==", "!=") and not allow_equality:
             self.fail(f"{token.text!r} compares choices; numbers compare by < <= > >=", token)
@@ -360,7 +278,7 @@ class _Parser:
             self.fail(error, token, UnitError)
 
     def compare_choices(
-        self, one: tuple[_Value, Formula], other: tuple[_Value, Formula], token: _Token
+        self, one: tuple[_Value, Formula], other: tuple[_Value, Formula], token: Token
     ) -> tuple[Formula, Formula]:
         """Both sides as numbers of words."""
         (a, left), (b, right) = one, other
@@ -379,7 +297,7 @@ class _Parser:
     def number_of_word(self, value: _Value, formula: Formula, choice: _Value) -> Formula:
         if not value.quoted:
             return formula
-        steps = _Steps(self.text)
+        steps = _Wording(self.text)
         name = self.text[choice.start : choice.end].strip("() \t\n")
         try:
             return steps.formula(steps.word(name, value.quoted[1:-1], choice.choices))
@@ -391,7 +309,7 @@ class _Parser:
 
     def side(self) -> tuple[_Value, Formula]:
         """One side of a comparison, with steps of its own."""
-        self.steps = _Steps(self.text)
+        self.steps = _Wording(self.text)
         value = self.sum()
         return value, self.steps.formula(value)
 
@@ -443,13 +361,13 @@ class _Parser:
             self.fail(f"the {self.kind} is empty")
         return self.fail("a number, a quantity or an opening bracket is missing here")
 
-    def open(self) -> _Token:
+    def open(self) -> Token:
         self.brackets += 1
         if self.brackets > MOST_BRACKETS:
             self.fail(f"more than {MOST_BRACKETS} brackets in one another are not read")
         return self.take()
 
-    def close(self, start: _Token) -> int:
+    def close(self, start: Token) -> int:
         """Where the bracket ends that began at `start`."""
         token = self.peek()
         if token.text in _RELATIONS or token.text in ("and", "or"):
@@ -493,7 +411,7 @@ class _Parser:
             error = unknown("quantity", name, entries())
         return self.fail(error, token, UnknownName)
 
-    def call(self, function: _Token) -> _Value:
+    def call(self, function: Token) -> _Value:
         start = self.open()
         self.calls += 1
         arguments = [self.sum()]
@@ -546,57 +464,3 @@ class _Parser:
             term.position, unit, term.written, everywhere,
             start=start.start, end=self.peek(-1).end, literal=text, plain=plain,
         )  # fmt: skip
-
-    def unit_end(self) -> int:
-        """Position of the token after the unit of a number that has just been taken."""
-        at = self.first_factor(self.at)
-        while True:
-            sign, begun = self.tokens[at], at > self.at
-            hyphen = (
-                sign.text == "-" and self.tokens[at - 1].end == sign.start and sign.end == self.tokens[at + 1].start
-            )
-            if sign.text in ("/", "per") or (begun and (sign.text in ("*", "·", "⋅") or hyphen)):
-                after = self.unit_factor(at + 1)
-            else:
-                after = self.unit_word(at, quantities=True) if begun else 0
-            if not after:
-                return at
-            at = after
-
-    def first_factor(self, at: int) -> int:
-        """Position after the word that stands directly after a number, if it is of a unit: 128k, 30 %, 72 chips."""
-        if self.tokens[at].text in ("%", "$"):
-            return at + 1
-        after = self.unit_word(at, quantities=True)
-        return after or at + (self.tokens[at].text in units.PREFIXES_OF_COUNTS)
-
-    def unit_word(self, at: int, *, quantities: bool) -> int:
-        """Position after the name of a unit with its power; 0 where there is none."""
-        token, after = self.tokens[at], self.tokens[min(at + 1, len(self.tokens) - 1)]
-        if token.kind != "word" or after.text == "(" or (token.text in entries() and not quantities):
-            return 0
-        if after.text == "$" and token.end == after.start and token.text + "$" in units.UNIT_NAMES:
-            return at + 2
-        return self.power_end(at + 1) if token.text in units.UNIT_NAMES else 0
-
-    def unit_factor(self, at: int) -> int:
-        """Position after a factor of a unit, which may be in brackets: USD/(chip h); 0 where there is none."""
-        if self.tokens[at].text != "(":
-            return self.unit_word(at, quantities=False)
-        depth = 0
-        while True:
-            token = self.tokens[at]
-            depth += (token.text == "(") - (token.text == ")")
-            inside = self.unit_word(at, quantities=False)
-            if not (inside or token.text in ("(", ")", "*", "/", "·", "⋅", "-", "per")):
-                return 0
-            at = inside or at + 1
-            if depth == 0:
-                return self.power_end(at)
-
-    def power_end(self, at: int) -> int:
-        """Position after a power of a unit: s^2, byte**0.5; `at` where there is none."""
-        if self.tokens[at].text not in ("^", "**"):
-            return at
-        after = at + 1 + (self.tokens[at + 1].text in ("-", "+"))
-        return after + 1 if self.tokens[after].kind == "number" else at

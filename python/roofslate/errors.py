@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AxisError",
+    "ConditionError",
     "DefinitionError",
     "IneffectiveInput",
     "InputTypeError",
@@ -76,6 +77,10 @@ class OutOfMemory(MemoryError, RoofslateError):  # noqa: N818
 
 class PresetError(RoofslateError, ValueError):
     """A preset file or definition that is not as it should be."""
+
+
+class ConditionError(RoofslateError, ValueError):
+    """A condition or a formula that cannot be read."""
 
 
 class DefinitionError(RoofslateError, ValueError):

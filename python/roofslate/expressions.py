@@ -6,6 +6,7 @@ time.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -16,7 +17,7 @@ from roofslate.errors import UnitError, unknown
 if TYPE_CHECKING:
     from roofslate.registry import Quantity, Step
 
-__all__ = ["Formula", "Recorder", "Term", "depth", "written_out"]
+__all__ = ["Formula", "Recorder", "Steps", "Term", "depth", "written_out"]
 
 _COUNTED = ("token", "sequence", "parameter", "chip")
 
@@ -94,22 +95,11 @@ def depth(steps: Sequence[Step], depth_of: Mapping[str, int]) -> int:
     return depths[-1]
 
 
-class Recorder:
-    """Takes down a formula, operation by operation; an equal step is kept once.
-
-    Who reads or runs what somebody has written derives from it, to tell terms in the writer's words.
-    """
+class Steps:
+    """The steps of formulas; an equal step is kept once."""
 
     def __init__(self) -> None:
         self.positions: dict[Step, int] = {}
-
-    def told(self, term: Term) -> str:
-        """A term as its writer knows it."""
-        raise NotImplementedError
-
-    def hint(self, a: Term, b: Term) -> str:  # noqa: ARG002
-        """What may help where two terms have unlike units."""
-        return ""
 
     def add(self, step: Step) -> int:
         return self.positions.setdefault(step, len(self.positions))
@@ -132,6 +122,21 @@ class Recorder:
                 taken = _operands(steps[k])
                 kept.append(cast("Step", (steps[k][0], *(place[n] for n in taken))) if taken else steps[k])
         return Formula(tuple(kept), term.unit, tuple(str(step[1]) for step in kept if step[0] == "quantity"))
+
+
+class Recorder(Steps, ABC):
+    """Takes down a formula, operation by operation, with units checked.
+
+    Who reads or runs what somebody has written derives from it, to tell terms in the writer's words.
+    """
+
+    @abstractmethod
+    def told(self, term: Term) -> str:
+        """A term as its writer knows it."""
+
+    def hint(self, a: Term, b: Term) -> str:  # noqa: ARG002
+        """What may help where two terms have unlike units."""
+        return ""
 
     # ------------------------------------------------------------------------------------------------------- terms
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from roofslate import _core
-from roofslate.conditions import Condition, ConditionError, parse_conditions
+from roofslate.conditions import Condition, parse_conditions
 from roofslate.engine import ProgressWish, conversions, data_array, provenance, thread_count, variable
-from roofslate.errors import AxisError, InputTypeError, MissingInput, UnknownName, shown
+from roofslate.errors import AxisError, ConditionError, InputTypeError, MissingInput, UnknownName, shown
 from roofslate.inputs import PRESETS, Grid, explain_missing, input_quantity, read_grid
 from roofslate.progress import Progress
 from roofslate.registry import Quantity, entries, lookup

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Validation", "validate"]
 
 _KINDS = ("model", "hardware", "framework")
-_Key = tuple[str, str, str, str]  # of a line of the summary
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,13 @@ def _available():
 INSTRUCTION_SETS = _available()
 
 
+@pytest.fixture(autouse=True)
+def _figures_closed():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 @pytest.fixture(scope="session")
 def instruction_sets():
     """Names of all instruction sets that this machine runs."""

@@ -23,7 +23,7 @@ from typing import Any
 import roofslate as rs
 from roofslate import _core
 from roofslate.checklist import compute, entries_of
-from roofslate.expressions import Recorder, Term
+from roofslate.expressions import Steps, Term
 from roofslate.inputs import read_grid
 from roofslate.registry import BUILT_IN, Quantity, Registry, Step, lookup
 
@@ -198,25 +198,25 @@ def _other(number: float) -> float:
 
 def _changed(steps: Sequence[Step], at: int, change: Change) -> tuple[Step, ...]:
     """The steps with another one at a position, without those that nothing takes any more."""
-    recorder = Recorder()
+    kept = Steps()
     place: list[int] = []
 
     def added(change: Change, taken: Sequence[int]) -> int:
         if isinstance(change, int):
             return taken[change]
         if isinstance(change, float):
-            return recorder.add(("constant", change))
+            return kept.add(("constant", change))
         if isinstance(change, str):
-            return recorder.add(("quantity", change))
-        return recorder.add((change[0], *(added(part, taken) for part in change[1:])))
+            return kept.add(("quantity", change))
+        return kept.add((change[0], *(added(part, taken) for part in change[1:])))
 
     for k, (name, *operands) in enumerate(steps):
         if name in ("quantity", "constant"):
-            place.append(recorder.add(steps[k]))
+            place.append(kept.add(steps[k]))
         else:
             taken = [place[n] for n in operands]
             place.append(added(change if k == at else _original(steps[k]), taken))
-    return recorder.formula(Term(place[-1])).steps
+    return kept.formula(Term(place[-1])).steps
 
 
 def _other_facts(q: Quantity) -> Iterator[tuple[str, str, Any]]:

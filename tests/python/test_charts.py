@@ -11,7 +11,6 @@ import math
 import os
 import pickle
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import roofslate as rs
+from drawn import line, patches, point, points, words
 from matplotlib import image, pyplot
 from matplotlib.collections import LineCollection
 from PIL import Image
@@ -29,36 +29,6 @@ from roofslate.errors import AxisError, InputTypeError, RoofslateError, UnknownN
 BASELINES = Path(__file__).with_name("baselines")
 NAMES = [made.name for made in charts.all()]
 DEEPSEEK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
-
-
-@pytest.fixture(autouse=True)
-def _figures_closed() -> Iterator[None]:
-    yield
-    pyplot.close("all")
-
-
-def line(ax: Any, label: str) -> Any:
-    (found,) = [made for made in ax.get_lines() if made.get_label() == label]
-    return found
-
-
-def points(ax: Any, label: str) -> tuple[np.ndarray, np.ndarray]:
-    drawn = line(ax, label)
-    return np.asarray(drawn.get_xdata(), dtype=float), np.asarray(drawn.get_ydata(), dtype=float)
-
-
-def point(ax: Any, label: str) -> tuple[float, float]:
-    x, y = points(ax, label)
-    assert x.size == y.size == 1
-    return float(x[0]), float(y[0])
-
-
-def words(ax: Any) -> str:
-    return "\n".join(text.get_text() for text in ax.texts)
-
-
-def patches(ax: Any, gid: str) -> list[Any]:
-    return [patch for patch in ax.patches if patch.get_gid() == gid]
 
 
 # -------------------------------------------------------------------------------------------------------- all charts

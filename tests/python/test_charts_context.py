@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import roofslate as rs
+from drawn import line, patches, point, points, ticks, words
 from matplotlib import pyplot
 from roofslate import charts
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, UnknownName, ValueRangeError
@@ -17,43 +17,8 @@ from roofslate.errors import AxisError, InputTypeError, RoofslateError, UnknownN
 DEEPSEEK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
 
 
-@pytest.fixture(autouse=True)
-def _figures_closed() -> Iterator[None]:
-    yield
-    pyplot.close("all")
-
-
-def line(ax: Any, label: str) -> Any:
-    (found,) = [made for made in ax.get_lines() if made.get_label() == label]
-    return found
-
-
 def labels(ax: Any) -> set[str]:
     return {str(made.get_label()) for made in ax.get_lines()}
-
-
-def points(ax: Any, label: str) -> tuple[np.ndarray, np.ndarray]:
-    drawn = line(ax, label)
-    return np.asarray(drawn.get_xdata(), dtype=float), np.asarray(drawn.get_ydata(), dtype=float)
-
-
-def point(ax: Any, label: str) -> tuple[float, float]:
-    x, y = points(ax, label)
-    assert x.size == y.size == 1
-    return float(x[0]), float(y[0])
-
-
-def words(ax: Any) -> str:
-    return "\n".join(text.get_text() for text in ax.texts)
-
-
-def patches(ax: Any, gid: str) -> list[Any]:
-    return [patch for patch in ax.patches if patch.get_gid() == gid]
-
-
-def ticks(axis: Any) -> list[str]:
-    axis.axes.figure.canvas.draw()
-    return [tick.get_text() for tick in axis.get_ticklabels()]
 
 
 # ------------------------------------------------------------------------------------------------ C20, cost vs context

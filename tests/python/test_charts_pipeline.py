@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import roofslate as rs
-from matplotlib import colors, pyplot
+from drawn import patches
+from matplotlib import colors
 from roofslate import charts
 from roofslate.errors import AxisError, RoofslateError, UnitError, UnknownName, ValueRangeError
 
 Box = tuple[float, float, float]  # row, start, end
-
-
-@pytest.fixture(autouse=True)
-def _figures_closed() -> Iterator[None]:
-    yield
-    pyplot.close("all")
-
-
-def patches(ax: Any, gid: str) -> list[Any]:
-    return [patch for patch in ax.patches if patch.get_gid() == gid]
 
 
 def boxes(ax: Any, *gids: str) -> list[Box]:

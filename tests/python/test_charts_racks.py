@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import roofslate as rs
+from drawn import line, words
 from matplotlib import pyplot
 from roofslate import charts
 from roofslate.errors import AxisError, MissingInput, UnknownName, ValueRangeError
@@ -19,24 +19,9 @@ ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 DEEPSEEK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "BW64 (lecture)"}
 
 
-@pytest.fixture(autouse=True)
-def _figures_closed() -> Iterator[None]:
-    yield
-    pyplot.close("all")
-
-
 def count(ax: Any) -> Counter[str]:
     """Boxes, arrows and lines by what they stand for."""
     return Counter(str(made.get_gid()) for made in [*ax.patches, *ax.get_lines()] if made.get_gid())
-
-
-def words(ax: Any) -> str:
-    return "\n".join(text.get_text() for text in ax.texts)
-
-
-def line(ax: Any, label: str) -> Any:
-    (found,) = [made for made in ax.get_lines() if made.get_label() == label]
-    return found
 
 
 def arrows(ax: Any, gid: str) -> list[Any]:

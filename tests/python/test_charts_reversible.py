@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import roofslate as rs
-from matplotlib import pyplot
+from drawn import patches
 from roofslate import charts, ciphers
 from roofslate.errors import InputTypeError, UnknownName, ValueRangeError
 
 
-@pytest.fixture(autouse=True)
-def _figures_closed() -> Iterator[None]:
-    yield
-    pyplot.close("all")
-
-
 def count(ax: Any, gid: str) -> int:
     return sum(patch.get_gid() == gid for patch in ax.patches)
-
-
-def patches(ax: Any, gid: str) -> list[Any]:
-    return [patch for patch in ax.patches if patch.get_gid() == gid]
 
 
 def ends(ax: Any, gid: str) -> list[tuple[tuple[float, float], tuple[float, float]]]:

@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import roofslate as rs
-from matplotlib import pyplot
+from drawn import point, points
 from roofslate import catalogs, charts
 from roofslate.errors import AxisError, InputTypeError, UnknownName, ValueRangeError
 
 BOARD: dict[str, Any] = {"model": "lecture", "hardware": "B200 (lecture)", "prices": "lecture"}
 DEEPSEEK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "H100", "prices": "H100 InferenceX TCO"}
 SWITCHES = {"DDR": 0.047, "flash": 5.55, "disk": 2.85 * 3600}
-
-
-@pytest.fixture(autouse=True)
-def _figures_closed() -> Iterator[None]:
-    yield
-    pyplot.close("all")
-
-
-def points(ax: Any, label: str) -> tuple[np.ndarray, np.ndarray]:
-    (drawn,) = [line for line in ax.get_lines() if line.get_label() == label]
-    return np.asarray(drawn.get_xdata(), dtype=float), np.asarray(drawn.get_ydata(), dtype=float)
-
-
-def point(ax: Any, label: str) -> tuple[float, float]:
-    x, y = points(ax, label)
-    assert x.size == y.size == 1
-    return float(x[0]), float(y[0])
 
 
 def labels(ax: Any) -> set[str]:

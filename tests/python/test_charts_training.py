@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import roofslate as rs
+from drawn import patches, point, points, ticks, words
 from matplotlib import pyplot
 from roofslate import charts
 from roofslate.errors import AxisError, RoofslateError, UnknownName, ValueRangeError
@@ -16,38 +16,8 @@ from roofslate.errors import AxisError, RoofslateError, UnknownName, ValueRangeE
 LECTURE: dict[str, Any] = {"model": "lecture training"}
 
 
-@pytest.fixture(autouse=True)
-def _figures_closed() -> Iterator[None]:
-    yield
-    pyplot.close("all")
-
-
-def points(ax: Any, label: str) -> tuple[np.ndarray, np.ndarray]:
-    (drawn,) = [line for line in ax.get_lines() if line.get_label() == label]
-    return np.asarray(drawn.get_xdata(), dtype=float), np.asarray(drawn.get_ydata(), dtype=float)
-
-
-def point(ax: Any, label: str) -> tuple[float, float]:
-    x, y = points(ax, label)
-    assert x.size == y.size == 1
-    return float(x[0]), float(y[0])
-
-
 def has(ax: Any, label: str) -> bool:
     return any(line.get_label() == label for line in ax.get_lines())
-
-
-def words(ax: Any) -> str:
-    return "\n".join(text.get_text() for text in ax.texts)
-
-
-def bars(ax: Any, gid: str) -> list[Any]:
-    return [patch for patch in ax.patches if patch.get_gid() == gid]
-
-
-def ticks(axis: Any) -> list[str]:
-    axis.axes.figure.canvas.draw()
-    return [tick.get_text() for tick in axis.get_ticklabels()]
 
 
 # ---------------------------------------------------------------------------------------------------- C17, equal cost
@@ -128,7 +98,7 @@ def test_equal_cost_of_an_effort() -> None:
 
 def test_three_buckets_are_equal() -> None:
     ax = charts.compute_buckets()
-    whole, done = bars(ax, "flops"), bars(ax, "done")
+    whole, done = patches(ax, "flops"), patches(ax, "done")
     assert len(whole) == len(done) == 3
     assert [bar.get_height() for bar in whole] == pytest.approx([1.2e26] * 3, rel=1e-12)
     assert [bar.get_height() for bar in done] == pytest.approx([1.2e26, 4e25, 4e25], rel=1e-12)
@@ -151,17 +121,17 @@ def test_buckets_follow_a_model_and_its_tokens() -> None:
     ax = charts.compute_buckets(**given, decode_inefficiency=5)
     case = {**given, "decode_inefficiency": 5, "rl_flops_per_parameter": 3}
     wanted = [rs.value(name, **case) for name in ("pretraining_flops", "rl_flops", "inference_flops")]
-    assert [bar.get_height() for bar in bars(ax, "flops")] == pytest.approx(wanted, rel=1e-12)
-    assert bars(ax, "flops")[2].get_height() > bars(ax, "flops")[0].get_height()
+    assert [bar.get_height() for bar in patches(ax, "flops")] == pytest.approx(wanted, rel=1e-12)
+    assert patches(ax, "flops")[2].get_height() > patches(ax, "flops")[0].get_height()
     # what is done does not depend on how badly
-    assert bars(ax, "done")[2].get_height() == pytest.approx(wanted[2] / 5)
+    assert patches(ax, "done")[2].get_height() == pytest.approx(wanted[2] / 5)
     assert "36.6B × 14.8T" in words(ax)
 
 
 def test_buckets_without_a_loss_and_with_given_traffic() -> None:
     ax = charts.compute_buckets(decode_inefficiency=1)
     assert "waits" not in words(ax)
-    for bar, done in zip(bars(ax, "flops"), bars(ax, "done"), strict=True):
+    for bar, done in zip(patches(ax, "flops"), patches(ax, "done"), strict=True):
         assert bar.get_height() == pytest.approx(done.get_height())
     marks = charts.compute_buckets.data(model_lifetime="60 d").attrs["marks"]
     assert marks["inference_tokens"] == pytest.approx(259.2e12)
@@ -270,7 +240,7 @@ def test_tornado_draws_its_table() -> None:
     base = points(ax, "base")[0][0]
     assert base == pytest.approx(129.6)
     assert ax.get_xscale() == "log"
-    less, more = bars(ax, "less"), bars(ax, "more")
+    less, more = patches(ax, "less"), patches(ax, "more")
     assert (len(less), len(more)) == (6, 5)  # a chance of 1 is the base itself
     assert all(bar.get_hatch() for bar in less)
     assert not any(bar.get_hatch() for bar in more)
@@ -309,8 +279,8 @@ def test_tornado_follows_ranges_and_fixed_inputs() -> None:
     ax = charts.overtraining_tornado(model_lifetime=("1 yr", "2 yr"))
     rows = charts.overtraining_tornado.data(model_lifetime=("1 yr", "2 yr"))
     k = rows.index.get_loc("model_lifetime")
-    assert not [bar for bar in bars(ax, "less") if bar.get_label() == f"less {k}"]
-    (bar,) = [bar for bar in bars(ax, "more") if round(bar.get_y() + bar.get_height() / 2) == k]
+    assert not [bar for bar in patches(ax, "less") if bar.get_label() == f"less {k}"]
+    (bar,) = [bar for bar in patches(ax, "more") if round(bar.get_y() + bar.get_height() / 2) == k]
     assert bar.get_x() == pytest.approx(rows.loc["model_lifetime", "ratio_at_low"])
     # served tokens that are given leave the traffic without effect
     served = charts.overtraining_tornado.data(inference_tokens="200T")

@@ -189,15 +189,15 @@ def test_undefined_is_null_and_an_empty_field():
     words = ["large_batch_utilization", "balance_context=1k", "context_length=0,1k"]
     text = output("evaluate", *words, "-f", "csv")
     assert text.splitlines()[1:] == ["0.0,1.0", "1000.0,1.0"]
-    from roofslate.cli import _Column, _write_csv, _write_json
+    from roofslate.cli.rows import Column, write_csv, write_json
 
     array = rs.evaluate("pass_tokens", batch_size=[1, 2]) * np.nan
-    columns = [_Column("x", array, array.sizes)]
+    columns = [Column("x", array, array.sizes)]
     import io
 
     as_csv, as_json = io.StringIO(), io.StringIO()
-    _write_csv(columns, as_csv)
-    _write_json(columns, as_json, {"roofslate_version": "0"})
+    write_csv(columns, as_csv)
+    write_json(columns, as_json, {"roofslate_version": "0"})
     assert as_csv.getvalue() == 'x\n""\n""\n'
     assert json.loads(as_json.getvalue())["rows"] == [{"x": None}, {"x": None}]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -53,12 +52,6 @@ NUMBERS = {
     "compute_efficiency": (0.2, 1.0),
     "bandwidth_efficiency": (0.2, 1.0),
 }
-
-
-@pytest.fixture(autouse=True)
-def _figures_closed() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 def factors(found: Comparison) -> dict[str, float]:

@@ -11,15 +11,15 @@ import roofslate as rs
 from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import errors, units
+from roofslate.condition_tokens import MOST_CHARACTERS
 from roofslate.conditions import (
     MOST_BRACKETS,
-    MOST_CHARACTERS,
     Condition,
-    ConditionError,
     Formula,
     parse_conditions,
     parse_formula,
 )
+from roofslate.errors import ConditionError
 from roofslate.registry import entries
 
 HOUR = 3600.0

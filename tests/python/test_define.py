@@ -21,7 +21,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import _core, cli, errors
-from roofslate.conditions import ConditionError, parse_formula
+from roofslate.conditions import parse_formula
+from roofslate.errors import ConditionError
 from roofslate.registry import BUILT_IN, entries
 
 if sys.version_info >= (3, 11):

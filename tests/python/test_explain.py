@@ -45,12 +45,6 @@ BOARD: dict[str, Any] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _figures_closed() -> Iterator[None]:
-    yield
-    pyplot.close("all")
-
-
 # ---------------------------------------------------------------------------------------------- the whole registry
 
 

@@ -35,12 +35,6 @@ OTHERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _figures_closed() -> Any:
-    yield
-    pyplot.close("all")
-
-
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are made, in the size of a screen, and no image of them."""

@@ -14,7 +14,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate import _core, errors
-from roofslate.conditions import ConditionError
+from roofslate.errors import ConditionError
 from roofslate.inputs import read_grid
 
 # ---------------------------------------------------------------------------------------------------------- reference

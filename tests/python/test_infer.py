@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import roofslate as rs
-from matplotlib import pyplot
 from roofslate.errors import (
     AxisError,
     InputTypeError,
@@ -421,9 +420,7 @@ def test_the_picture_shows_the_intervals() -> None:
     kept = found.tiers.loc["HBM"]
     assert lines["price of keeping, HBM"].get_xdata() == pytest.approx((kept["low"], kept["high"]))
     assert ax.get_xscale() == "log"
-    pyplot.close("all")
     rs.infer(LIST).plot()
-    pyplot.close("all")
 
 
 # ------------------------------------------------------------------------------------------------------------ bad input

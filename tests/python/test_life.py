@@ -9,7 +9,6 @@ import pytest
 import roofslate as rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matplotlib import pyplot
 from roofslate import charts, errors
 
 LECTURE: dict[str, Any] = {"model": "lecture training", "inference_tokens": 200e12}
@@ -20,12 +19,6 @@ BUCKETS = ("pretraining", "rl", "inference")
 
 sizes = st.floats(1e8, 1e13)
 volumes = st.floats(1e9, 1e16)
-
-
-@pytest.fixture(autouse=True)
-def _figures_closed() -> Any:
-    yield
-    pyplot.close("all")
 
 
 # ------------------------------------------------------------------------------------------------- chips, time, money

@@ -13,21 +13,19 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import roofslate as rs
+from drawn import line
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib import pyplot
 from roofslate import catalogs, charts, errors, preset_files
 
 FORMATS = ("bf16", "fp8", "fp4", "int8")
 
 
 @pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Catalogs of this test's own; figures are closed."""
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catalogs of this test's own."""
     monkeypatch.setattr(catalogs, "_library", catalogs._Library())
     monkeypatch.delenv("ROOFSLATE_PRESETS", raising=False)
-    yield
-    pyplot.close("all")
 
 
 # ------------------------------------------------------------------------------------------------ published figures
@@ -446,11 +444,6 @@ def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
 
 
 # -------------------------------------------------------------------------------------------- C36, hardware generations
-
-
-def line(ax: Any, label: str) -> Any:
-    (found,) = [made for made in ax.get_lines() if made.get_label() == label]
-    return found
 
 
 def test_generations_are_the_catalogs_figures() -> None:

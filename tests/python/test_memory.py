@@ -8,8 +8,6 @@ import pytest
 import roofslate as rs
 from roofslate import _core, errors
 
-MEGA = 2**20
-
 PEAK = """
 import re, numpy as np, roofslate as rs, xarray as xr
 from roofslate import _core

@@ -39,11 +39,6 @@ def read(base=PLAIN, /, **keys):
     return rs.Model.from_config({key: value for key, value in config.items() if value is not ...}, name="test")
 
 
-def per_layer(model):
-    """Weights in all layers but norms."""
-    return sum(count for part, count in model.parts.items() if part not in ("input_table", "output_head", "norms"))
-
-
 # ------------------------------------------------------------------------------------------------------- real files
 
 

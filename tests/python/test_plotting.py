@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import matplotlib as mpl
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 import roofslate as rs
 import xarray as xr
+from drawn import ticks
 from matplotlib import pyplot
 from matplotlib.collections import QuadMesh
 from roofslate.errors import AxisError, InputTypeError, UnknownName
@@ -20,19 +20,8 @@ BATCH = rs.geomspace(1, 8192, 40)
 CONTEXT = rs.geomspace("1k", "1M", 30)
 
 
-@pytest.fixture(autouse=True)
-def _figures_closed() -> Iterator[None]:
-    yield
-    pyplot.close("all")
-
-
 def words(ax: Any) -> list[str]:
     return [text.get_text() for text in ax.texts]
-
-
-def ticks(axis: Any) -> list[str]:
-    axis.figure.canvas.draw()
-    return [label.get_text() for label in axis.get_ticklabels()]
 
 
 def meshes(ax: Any) -> list[QuadMesh]:

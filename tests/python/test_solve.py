@@ -16,7 +16,7 @@ import xarray as xr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from roofslate import _core, errors
-from roofslate.conditions import ConditionError
+from roofslate.errors import ConditionError
 from roofslate.inputs import number
 from roofslate.registry import ancestors, entries
 
@@ -27,7 +27,6 @@ else:
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 CLOSE = 1e-12  # what is promised; formulas of ten operations round to 1e-15
-SMALLEST, LARGEST = 1e-75, 1e75  # where open ranges are searched
 
 
 def logarithmic(low, high):

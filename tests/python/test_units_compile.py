@@ -111,6 +111,19 @@ def test_what_fits_compiles(compile_theme, formula):
     assert right, message
 
 
+@pytest.mark.parametrize(("word", "is_one"), [("first", True), ("last", True), ("second", False), ("", False)])
+def test_a_choice_is_compared_with_one_of_its_words(compile_theme, word, is_one):
+    choice = (
+        'struct some_choice { static constexpr Spec spec = Spec("c", "1", "choice", "none").one_of("first", "last"); };'
+    )
+    formula = f'select(is<some_choice>(c, "{word}"), n, 2.0 * n)'
+    right, message = compile_theme(
+        choice + quantity("chosen", "token", "in<some_choice, T> c, in<some_tokens, T> n", formula),
+        "some_tokens, some_choice, chosen",
+    )
+    assert right is is_one, message
+
+
 def test_a_unit_that_does_not_exist(compile_theme):
     right, message = compile_theme(
         quantity("some_rate", "tokens/s", NEEDS, "n / t"), "some_tokens, some_time, some_rate"

@@ -29,7 +29,6 @@ namespace roofslate
         // Adds the points of a box, the last axis fastest; false where they do not fit. Then computes them all.
         bool add_points(const Box& box);
         void compute();
-        std::size_t pending() const { return pending_; }
         const double* values(std::size_t node) const { return points_[node]; }
 
     private:

@@ -33,7 +33,6 @@ namespace roofslate
         select,
         routine
     };
-    inline constexpr int op_count = int(Op::routine) + 1;
 
     // What is not a closed form: a function of up to three numbers, opaque to the engine.
     struct Routine

@@ -1,6 +1,7 @@
-// Memory for results: on cache lines, in huge pages, from a small pool that takes freed results back.
+// Memory on cache lines: for results, in huge pages, from a small pool that takes freed ones back; and for what is computed on the way.
 #pragma once
 #include <cstddef>
+#include <memory>
 
 namespace roofslate
 {
@@ -14,6 +15,14 @@ namespace roofslate
     void give_block(const Block& block) noexcept;
     void clear_pool() noexcept;
     std::size_t pool_bytes() noexcept;
+
+    struct GiveBack
+    {
+        bool small = false;
+        void operator()(double* p) const;
+    };
+    using Doubles = std::unique_ptr<double[], GiveBack>;
+    Doubles aligned_doubles(std::size_t n); // small ones from those that this thread has freed
 
     // Bytes that this process may still take without swapping, as the kernel and a container's limit say.
     std::size_t available_memory();

@@ -1,9 +1,8 @@
 // How a graph is run: passes over grids of different axes, each a loop of scalars around a program of the accumulator machine.
 #pragma once
 #include <roofslate/graph.hpp>
-#include <roofslate/interval.hpp>
+#include <roofslate/memory.hpp>
 #include <roofslate/tile.hpp>
-#include <memory>
 #include <memory_resource>
 
 namespace roofslate
@@ -11,14 +10,6 @@ namespace roofslate
     // Plans are made for grids of a few thousand points too: their many small lists come from one buffer.
     using Arena = std::pmr::memory_resource;
     template <class T> using List = std::pmr::vector<T>;
-
-    struct GiveBack
-    {
-        bool cached = false;
-        void operator()(double* p) const;
-    };
-    using Doubles = std::unique_ptr<double[], GiveBack>; // on a cache line
-    Doubles aligned_doubles(std::size_t n);
 
     struct Output // where a node's values go: strides count doubles; along axes that the node does not vary along they are repeated
     {
@@ -140,7 +131,6 @@ namespace roofslate
         int block_axis = -1;    // the fastest loop, if it is folded
     };
     Plan make_plan(const Graph& graph, const std::vector<Output>& outputs, const InstructionSet& set, Arena* arena = std::pmr::get_default_resource());
-
     Plan make_plan(const Graph& graph, const FoldPass& fold, const InstructionSet& set, Arena* arena = std::pmr::get_default_resource());
 
     // 1 / divisor, or 0 where a division by it can't be done with the reciprocal.

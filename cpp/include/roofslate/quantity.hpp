@@ -210,7 +210,7 @@ namespace roofslate::quantities
 {
     using namespace roofslate::math;
 
-    // choose(overlap, board, serial_kv, none): the alternative at the position that the choice holds.
+    // choose(overlap, board, serial_kv, none): the alternative at the position that the choice holds; the last one stands for all words that follow.
     template <class T, class... More> constexpr T choose_from(const T& choice, int position, const T& first, const More&... more)
     {
         if constexpr (sizeof...(More) == 0)
@@ -219,4 +219,13 @@ namespace roofslate::quantities
             return select(choice == T(double(position)), first, choose_from(choice, position + 1, more...));
     }
     template <class T, class... Alternatives> constexpr T choose(const T& choice, const Alternatives&... alternatives) { return choose_from<T>(choice, 0, T(alternatives)...); }
+
+    // is<overlap>(o, "serial_kv"): whether the choice holds this word, which must be one of its own.
+    template <class Q, class T> constexpr auto is(const T& choice, std::string_view word)
+    {
+        std::size_t position = 0;
+        while (Q::spec.choices[position] != word)
+            ++position;
+        return choice == T(double(position));
+    }
 }

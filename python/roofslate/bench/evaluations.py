@@ -7,7 +7,7 @@ import os
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from roofslate.bench.machine import Size, Values, child, fill_memory, fresh_arra
 from roofslate.bench.report import Section, gigabytes, limit_of, line_of, time_text
 from roofslate.bench.rivals import COST, FOUR, RIVALS, Surface
 from roofslate.bench.timing import Contender, ratio, take_turns
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = [
     "measure_elasticities",
@@ -28,6 +31,7 @@ __all__ = [
     "measure_short_axes",
     "measure_surface",
     "measure_table",
+    "scenario_table",
 ]
 
 _RIVAL_TARGETS = {
@@ -204,10 +208,9 @@ def measure_short_axes(how: Size) -> Section:
 # ------------------------------------------------------------------------------------------------------------- tables
 
 
-def measure_table(how: Size, threads: int) -> Section:
+def scenario_table(rows: int) -> pd.DataFrame:
+    """Scenarios of which no input is the same in two rows."""
     import pandas as pd
-
-    from roofslate.evaluation import frame
 
     random = np.random.default_rng(1)
     middle = {
@@ -220,7 +223,15 @@ def measure_table(how: Size, threads: int) -> Section:
         "batch_size": 2000.0,
         "context_length": 8000.0,
     }
-    table = pd.DataFrame({name: x * random.uniform(0.5, 1.5, how.rows) for name, x in middle.items()})
+    return pd.DataFrame({name: x * random.uniform(0.5, 1.5, rows) for name, x in middle.items()})
+
+
+def measure_table(how: Size, threads: int) -> Section:
+    import pandas as pd
+
+    from roofslate.evaluation import frame
+
+    table = scenario_table(how.rows)
     weight_bytes, chip_price = 1.0, 3.0 / 3600
     outputs = ["pass_time", "cost_per_token", "compute_utilization"]
 

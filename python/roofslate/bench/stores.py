@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from roofslate import _core
+from roofslate.bench.evaluations import scenario_table
 from roofslate.bench.machine import Size, fill_memory, fresh_array
 from roofslate.bench.report import Section, gigabytes, line_of
 from roofslate.bench.rivals import FOUR, Surface
@@ -66,22 +67,9 @@ def measure_stores(how: Size, threads: int) -> Section:
 
 def measure_long_table(how: Size, threads: int) -> Section:
     """Three outputs for each of millions of scenarios."""
-    import pandas as pd
-
     from roofslate.evaluation import frame
 
-    random = np.random.default_rng(1)
-    middle = {
-        "total_parameters": 671e9,
-        "active_parameters": 37e9,
-        "kv_bytes_per_token": 70e3,
-        "peak_flops": 4.5e15,
-        "hbm_bandwidth": 8e12,
-        "chips": 72.0,
-        "batch_size": 2000.0,
-        "context_length": 8000.0,
-    }
-    table = pd.DataFrame({name: x * random.uniform(0.5, 1.5, how.long_table) for name, x in middle.items()})
+    table = scenario_table(how.long_table)
     outputs = ["pass_time", "cost_per_token", "compute_utilization"]
     given: dict[str, Any] = {"weight_bytes": 1.0, "chip_price": 3.0 / 3600}
     mine = Contender("rs.frame", lambda: frame(table, outputs, threads=threads, progress=False, **given))

@@ -151,8 +151,6 @@ def _room(ax: Axes, texts: Iterable[str]) -> float:
 
 # ----------------------------------------------------------------------------------------------- C26, device occupancy
 
-_USES = {"hold": "capacity", "retrieve": "bandwidth"}
-
 
 def _device_occupancy(
     *, tier: str | Preset = "NVMe", held_share: Any = 0.1, hold_time: Any = None, **inputs: Any

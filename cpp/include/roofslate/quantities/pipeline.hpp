@@ -105,7 +105,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("\\tau_0", "1", "idle time of the first stage when weight gradients fill gaps, in forward passes of a micro-batch; exact where these take as long as each half of a backward pass", "R3.4");
         template <class T> static constexpr T formula(in<pipeline_schedule, T> which, in<pipeline_stages, T> P, in<microbatches, T> n, in<backward_forward_ratio, T> r, in<weight_gradient_share, T> w, in<live_microbatches, T> n_a)
         {
-            const T ahead = choose(which, n_a, n_a, n_a, n_a, n_a, min(n, 2.0 * P - 1.0), n_a) - 1.0;
+            const T ahead = select(is<pipeline_schedule>(which, "zb_v"), min(n, 2.0 * P - 1.0), n_a) - 1.0;
             return max((P - 1.0) * (1.0 + r * (1.0 - w)) - ahead * (r * w), 0.0);
         }
     };

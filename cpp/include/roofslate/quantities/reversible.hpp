@@ -31,7 +31,7 @@ namespace roofslate::quantities
     struct repeated_forward
     {
         static constexpr Spec spec = Spec("\\rho_a", "1", "share of the forward pass that the backward pass computes again; what is cheap beside large matrices is left out", "Q7");
-        template <class T> static constexpr T formula(in<activation_policy, T> policy) { return choose(policy, T(0.0), T(0.0), T(1.0), T(1.0)); }
+        template <class T> static constexpr T formula(in<activation_policy, T> policy) { return choose(policy, T(0.0), T(0.0), T(1.0)); }
     };
     struct recomputation_factor
     {

@@ -178,15 +178,14 @@ namespace roofslate::quantities
     struct weight_copies
     {
         static constexpr Spec spec = Spec("\\kappa_w", "1", "copies of its weights and gradients that a chip keeps: DualPipe has two stages on each", "arXiv:2412.19437");
-        template <class T> static constexpr T formula(in<pipeline_schedule, T> which, in<pipeline_stages, T> P) { return choose(which, T(1.0), T(1.0), T(1.0), T(1.0), T(1.0), T(1.0), min(P, 2.0)); }
+        template <class T> static constexpr T formula(in<pipeline_schedule, T> which, in<pipeline_stages, T> P) { return select(is<pipeline_schedule>(which, "dualpipe"), min(P, 2.0), T(1.0)); }
     };
     struct optimizer_state_bytes
     {
         static constexpr Spec spec = Spec("O", "byte/chip", "what the optimizer keeps on a chip", "arXiv:1910.02054");
         template <class T> static constexpr T formula(in<sharded_state, T> z, in<optimizer_bytes, T> w, in<common_parameters_per_chip, T> N_c, in<common_copies, T> G_1, in<routed_parameters_per_chip, T> N_k, in<routed_copies, T> G_2)
         {
-            const T shared = N_c / G_1 + N_k / G_2;
-            return w * choose(z, N_c + N_k, shared, shared, shared);
+            return w * select(is<sharded_state>(z, "none"), N_c + N_k, N_c / G_1 + N_k / G_2);
         }
     };
     struct training_state_bytes
@@ -257,9 +256,9 @@ namespace roofslate::quantities
         static constexpr T formula(in<trained_tokens, T> tokens, in<microbatches, T> n, in<chips_per_stage, T> G_P, in<tensor_parallel, T> G_t, in<hidden_size, T> d, in<activation_bytes_per_element, T> w, in<activation_policy, T> policy, in<kept_activations, T> kept, in<whole_activations_of_a_layer, T> five, in<sequence_parallel, T> divided, in<attention_heads, T> n_h, in<sequence_length, T> L, in<kept_score_bytes, T> w_s)
         {
             // Of what large matrices give, two results are summed over the group and so are whole; a layer's input is whole as well.
-            const T whole = choose(policy, min(five, kept), min(T(2.0), kept), kept, kept), one = T(1.0), none = T(0.0);
-            const T scores = n_h * (L * w_s) * choose(policy, one, none, none, none);
-            return tokens / (n * G_P) * (d * w * (whole * choose(divided, count(G_t), one) + (kept - whole)) + scores);
+            const T whole = choose(policy, min(five, kept), min(T(2.0), kept), kept);
+            const T scores = n_h * (L * w_s) * select(is<activation_policy>(policy, "all"), T(1.0), T(0.0));
+            return tokens / (n * G_P) * (d * w * (whole * choose(divided, count(G_t), T(1.0)) + (kept - whole)) + scores);
         }
     };
     struct training_activation_bytes

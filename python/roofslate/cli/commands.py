@@ -1,31 +1,21 @@
-"""The command line: each command a thin face of a call of the package."""
+"""The commands, each a thin face of a call of the package."""
 
 from __future__ import annotations
 
-import json
-import math
-import re
 import sys
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from roofslate import __version__
-from roofslate.errors import RoofslateError, UnknownName
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-    from roofslate.registry import Quantity
+from roofslate.cli.rows import FORMATS, format_of, long_form, write_csv, write_json, write_parquet, write_table
+from roofslate.cli.words import check_outputs, read_inputs, scenario_inputs, texts_of, units_of
+from roofslate.errors import RoofslateError
 
 __all__ = ["main"]
 
-_FORMATS = ("table", "csv", "json", "parquet")
-_MOST_TABLE_ROWS = 100_000
-_PRESET_INPUTS = ("model", "hardware", "prices", "loss_law")
-_OPTIONS = ("threads", "units", "format", "scenario")  # written as inputs by mistake
 _EXTRAS = {"matplotlib": "charts", "pyarrow": "io", "scipy": "analysis"}
 
 
@@ -113,112 +103,7 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-# ----------------------------------------------------------------------------------------------------------- inputs
-
-
-def _texts(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Outputs and inputs of a command line: an input is NAME=VALUE."""
-    outputs: list[str] = []
-    inputs: dict[str, str] = {}
-    for word in words:
-        name, equals, value = (part.strip() for part in word.partition("="))
-        if not equals:
-            outputs.append(name)
-            continue
-        if not name or not value:
-            raise click.UsageError(f"{word!r}: an input is written NAME=VALUE, without spaces around the =")
-        if name in inputs:
-            raise click.UsageError(f"{name!r} is given twice")
-        if name in _OPTIONS:
-            raise click.UsageError(f"{name!r} is an option: --{name}")
-        inputs[name] = value
-    return outputs, inputs
-
-
-def _quantity(name: str) -> Quantity | None:
-    """The quantity of an input; None for one that names presets. An unknown name is an error."""
-    from roofslate.inputs import input_quantity
-
-    return None if name in _PRESET_INPUTS else input_quantity(name)
-
-
-def _value(name: str, text: str) -> Any:
-    """What a text means: a word or number, a list ``a,b,c`` or a range ``start:stop:points[:log]``."""
-    q = _quantity(name)
-    items = [item.strip() for item in text.split(",")]
-    if not all(items):
-        raise click.UsageError(f"{name}: the list {text!r} has an empty place")
-    if ":" not in text:
-        return items if len(items) > 1 else items[0]
-    if q is None or q.choices:
-        raise click.UsageError(f"{name}: {text!r} is a range, but {name} takes words; a list is written with commas")
-    return _range(name, text)
-
-
-def _range(name: str, text: str) -> Any:
-    from roofslate.units import geomspace, linspace
-
-    parts = [part.strip() for part in text.split(":")]
-    if "," in text or len(parts) not in (3, 4) or not all(parts) or parts[3:] not in ([], ["log"]):
-        raise click.UsageError(f"{name}: a range is written start:stop:points or start:stop:points:log, got {text!r}")
-    start, stop, points = parts[:3]
-    if not points.isdecimal():
-        raise click.UsageError(f"{name}: the number of points of a range is a whole number, got {points!r}")
-    # "1:50 ms" would be from one second on
-    bare = [re.fullmatch(r"[-+\d._eE]+\s*([KMGTPE]i|[kMGT])?", end) is not None for end in (start, stop)]
-    plain = start if bare[0] else stop
-    if bare[0] != bare[1] and plain.strip("+-0._") != "":
-        raise click.UsageError(f"{name}: give both ends of the range {text!r} a unit, or neither")
-    return (geomspace if parts[3:] else linspace)(start, stop, int(points))
-
-
-def _scenario(path: Path | None, overridden: Mapping[str, str]) -> dict[str, Any]:
-    """Inputs of a scenario file, without those that the command line gives; its mistakes name the file."""
-    if path is None:
-        return {}
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"{path}: {error}") from None
-    try:
-        return dict(_scenario_inputs(table, overridden))
-    except click.UsageError as error:
-        raise click.UsageError(f"{path}: {error.message}") from None
-    except RoofslateError as error:
-        raise type(error)(f"{path}: {error}") from None
-
-
-def _scenario_inputs(table: Mapping[str, Any], overridden: Container[str]) -> Iterator[tuple[str, Any]]:
-    from roofslate.inputs import read_grid
-
-    for name, written in table.items():
-        _quantity(name)
-        if isinstance(written, dict):
-            raise click.UsageError(f"{name!r} is a table; a scenario file is a flat table of inputs")
-        if name not in overridden:
-            value = _value(name, written) if isinstance(written, str) else written
-            read_grid({name: value})
-            yield name, value
-
-
-def _read_inputs(texts: Mapping[str, str], scenario: Path | None) -> dict[str, Any]:
-    return _scenario(scenario, texts) | {name: _value(name, text) for name, text in texts.items()}
-
-
-def _check_outputs(names: Sequence[str]) -> None:
-    from roofslate.inputs import wanted_names
-
-    try:
-        wanted_names(names)
-    except UnknownName as error:
-        raise UnknownName(
-            f"{error} (an input is written NAME=VALUE)" if "did you mean" not in str(error) else str(error)
-        ) from None
-
+# ---------------------------------------------------------------------------------------------------------- options
 
 _scenario_option = click.option(
     "--scenario",
@@ -226,6 +111,19 @@ _scenario_option = click.option(
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
     help="TOML file of inputs, name = value; the command line beats it.",
+)
+_units_option = click.option(
+    "--units",
+    "-u",
+    multiple=True,
+    metavar="NAME=UNIT",
+    help="Unit of an output, such as cost_per_token=USD/Mtoken; may be repeated.",
+)
+_threads_option = click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="By default as many as the process may use; results do not depend on it.",
 )
 
 
@@ -235,18 +133,12 @@ _scenario_option = click.option(
 @main.command(short_help="Quantities at a point or over a grid.")
 @click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="QUANTITY... [NAME=VALUE]...")
 @_scenario_option
-@click.option(
-    "--units",
-    "-u",
-    multiple=True,
-    metavar="NAME=UNIT",
-    help="Unit of an output, such as cost_per_token=USD/Mtoken; may be repeated.",
-)
+@_units_option
 @click.option(
     "--format",
     "-f",
     "form",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(FORMATS),
     help="How the result is written; by default what the name of the file says, or a table.",
 )
 @click.option(
@@ -256,12 +148,7 @@ _scenario_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write here instead of to the terminal.",
 )
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="By default as many as the process may use; results do not depend on it.",
-)
+@_threads_option
 def evaluate(
     words: Sequence[str],
     scenario: Path | None,
@@ -303,141 +190,30 @@ def evaluate(
       roofslate quantities [TEXT]   quantities with units and meaning; each can be an output or an input
       roofslate presets [NAME]      models, hardware, prices and loss laws, with their numbers and sources
     """  # noqa: D301
-    outputs, texts = _texts(words)
+    outputs, texts = texts_of(words)
     if not outputs:
         raise click.UsageError("no quantity was asked for; `roofslate quantities` lists them")
-    _check_outputs(outputs)
-    form = form or _format_of(output)
+    check_outputs(outputs)
+    form = form or format_of(output)
     if form == "parquet" and output is None:
         raise click.UsageError("--format parquet needs a file: --output FILE")
-    inputs = _read_inputs(texts, scenario)
-    wanted_units = _texts(units)
-    if wanted_units[0]:
-        raise click.UsageError(f"--units {wanted_units[0][0]!r}: write NAME=UNIT")
+    inputs = read_inputs(texts, scenario)
+    in_units = units_of(units)
     from roofslate.evaluation import evaluate as compute
 
-    result: Any = compute(list(dict.fromkeys(outputs)), threads=threads, units=wanted_units[1], **inputs)
-    columns = _long_form(result)
+    result: Any = compute(list(dict.fromkeys(outputs)), threads=threads, units=in_units, **inputs)
+    columns = long_form(result)
     if form == "parquet":
-        _write_parquet(columns, Path(str(output)))
+        write_parquet(columns, Path(str(output)))
         return
     with click.open_file(str(output or "-"), "w", encoding="utf-8" if output else None) as stream:
         if form == "table":
-            _write_table(columns, stream, wanted_units[1])
+            write_table(columns, stream, in_units)
         elif form == "csv":
-            _write_csv(columns, stream)
+            write_csv(columns, stream)
         else:
-            _write_json(columns, stream, result.attrs)
+            write_json(columns, stream, result.attrs)
         stream.flush()
-
-
-def _format_of(output: Path | None) -> str:
-    if output is None:
-        return "table"
-    suffix = output.suffix.removeprefix(".").lower()
-    if suffix not in _FORMATS[1:]:
-        raise click.UsageError(f"{output}: which format? Use --format, or a name that ends in .csv, .json or .parquet")
-    return suffix
-
-
-class _Column:
-    """A column of a result, axis or output, a row for each point of the grid."""
-
-    def __init__(self, name: str, array: xr.DataArray, sizes: Mapping[Any, int]) -> None:
-        import numpy as np
-
-        self.name = name
-        self.unit = str(array.attrs.get("units", ""))
-        self.is_axis = name in sizes
-        own = array.transpose(*(dim for dim in sizes if dim in array.dims)).to_numpy()
-        words = array.attrs.get("flag_meanings")
-        if words is not None:
-            own = np.array(words.split())[own.astype(int)]
-        self.is_number = own.dtype.kind == "f"
-        shape = [size if dim in array.dims else 1 for dim, size in sizes.items()]
-        self.points = np.broadcast_to(own.reshape(shape), tuple(sizes.values()))
-
-    def cells(self, start: int, stop: int) -> list[Any]:
-        cells: list[Any] = self.points.flat[start:stop].tolist()
-        return cells
-
-
-def _long_form(result: xr.Dataset) -> list[_Column]:
-    names = [*result.sizes, *(name for name in result.data_vars if name not in result.sizes)]
-    return [_Column(str(name), result[name], result.sizes) for name in names]
-
-
-def _rows(columns: Sequence[_Column], shown: Callable[[Any], Any]) -> Iterator[tuple[Any, ...]]:
-    """Rows of a result, a block at a time: a grid may have more points than Python objects have room."""
-    points, block = columns[0].points.size, 1 << 16
-    for start in range(0, points, block):
-        blocks = [map(shown, column.cells(start, start + block)) for column in columns]
-        yield from zip(*blocks, strict=True)
-
-
-def _write_table(columns: Sequence[_Column], stream: IO[str], as_asked: Container[str]) -> None:
-    from roofslate.units import scale
-
-    points = columns[0].points.size
-    if points > _MOST_TABLE_ROWS:
-        raise click.UsageError(f"a table of {points:,} rows is not for reading; choose --format csv, json or parquet")
-    printed = []
-    for column in columns:
-        label, cells = column.unit, column.cells(0, points)
-        if column.is_number:
-            factor = 1.0
-            if column.name not in as_asked and column.unit:
-                factor, label = scale(column.points, column.unit)
-            cells = [_number(x / factor) for x in cells]
-        header = f"{column.name} [{label}]" if label not in ("", "1") else column.name
-        width = max(len(header), *map(len, cells))
-        align = str.rjust if column.is_number else str.ljust
-        printed.append([align(text, width) for text in [header, *cells]])
-    stream.writelines("  ".join(row).rstrip() + "\n" for row in zip(*printed, strict=True))
-
-
-def _number(x: float) -> str:
-    from roofslate.units import Scale
-
-    return f"{x:,.0f}" if x.is_integer() and 1e4 <= abs(x) < 1e9 else Scale(1.0, "").text(x)
-
-
-def _write_csv(columns: Sequence[_Column], stream: IO[str]) -> None:
-    import csv
-
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(column.name for column in columns)
-    writer.writerows(_rows(columns, lambda x: "" if x != x else x))
-
-
-def _write_json(columns: Sequence[_Column], stream: IO[str], attrs: Mapping[str, str]) -> None:
-    def plain(x: Any) -> Any:
-        if not isinstance(x, float) or math.isfinite(x):
-            return x
-        return None if math.isnan(x) else str(x)
-
-    names = [column.name for column in columns]
-    head = {
-        "roofslate_version": attrs["roofslate_version"],
-        "inputs": {name: text for name, text in attrs.items() if name != "roofslate_version"},
-        "axes": [column.name for column in columns if column.is_axis],
-        "units": {column.name: column.unit for column in columns if column.unit},
-    }
-    stream.write(json.dumps(head, indent=2).removesuffix("\n}") + ',\n  "rows": [')
-    before = "\n    "
-    for row in _rows(columns, plain):
-        stream.write(before + json.dumps(dict(zip(names, row, strict=True)), allow_nan=False))
-        before = ",\n    "
-    stream.write("\n  ]\n}\n")
-
-
-def _write_parquet(columns: Sequence[_Column], path: Path) -> None:
-    import pandas as pd
-    import pyarrow  # noqa: F401  # says what is missing, where pandas would guess
-
-    frame = pd.DataFrame({column.name: column.points.reshape(-1) for column in columns})
-    frame.attrs["units"] = {column.name: column.unit for column in columns if column.unit}
-    frame.to_parquet(path, engine="pyarrow", index=False)
 
 
 # ------------------------------------------------------------------------------------------------------------ sweep
@@ -459,19 +235,8 @@ def _write_parquet(columns: Sequence[_Column], path: Path) -> None:
 @click.option("--overwrite", is_flag=True, help="Replace a file that exists, at the end.")
 @click.option("--ignore", multiple=True, metavar="NAME,...", help="Columns that are no inputs; they are written too.")
 @_scenario_option
-@click.option(
-    "--units",
-    "-u",
-    multiple=True,
-    metavar="NAME=UNIT",
-    help="Unit of an output, such as cost_per_token=USD/Mtoken; may be repeated.",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="By default as many as the process may use; results do not depend on it.",
-)
+@_units_option
+@_threads_option
 def sweep(
     source: Path,
     words: Sequence[str],
@@ -501,14 +266,12 @@ def sweep(
     wanted, ignored = (
         [name.strip() for text in texts for name in text.split(",") if name.strip()] for texts in ([outputs], ignore)
     )
-    stray, texts = _texts(words)
+    stray, texts = texts_of(words)
     if stray:
         raise click.UsageError(f"{stray[0]!r}: an input is written NAME=VALUE, a quantity goes to --outputs")
-    _check_outputs(wanted)
-    inputs = _read_inputs(texts, scenario)
-    stray, in_units = _texts(units)
-    if stray:
-        raise click.UsageError(f"--units {stray[0]!r}: write NAME=UNIT")
+    check_outputs(wanted)
+    inputs = read_inputs(texts, scenario)
+    in_units = units_of(units)
     import warnings
 
     from roofslate.sweeping import sweep as compute
@@ -548,11 +311,11 @@ def explain(words: Sequence[str], scenario: Path | None, form: str, depth: int |
       roofslate explain hbm_drain_time hardware=H100 --format markdown
       roofslate explain pass_time hardware=H100 model=Llama-3.1-8B batch_size=64 context_length=8k chips=1 --depth 1
     """  # noqa: D301
-    outputs, texts = _texts(words)
+    outputs, texts = texts_of(words)
     if len(outputs) != 1:
         raise click.UsageError(f"explain takes one quantity and inputs as NAME=VALUE, got {len(outputs)} quantities")
-    _check_outputs(outputs)
-    inputs = _read_inputs(texts, scenario)
+    check_outputs(outputs)
+    inputs = read_inputs(texts, scenario)
     from roofslate.explanation import explain as derive
 
     derivation = derive(outputs[0], depth=depth, **inputs)
@@ -575,15 +338,15 @@ def compare(words: Sequence[str]) -> None:
     Example
       roofslate compare cost_per_token today.toml tomorrow.toml model=DeepSeek-V3 context_length=32k
     """  # noqa: D301
-    given, texts = _texts(words)
+    given, texts = texts_of(words)
     if len(given) != 3:
         raise click.UsageError(f"compare takes a quantity and two scenario files, got {len(given)} words")
     output, *files = given
-    _check_outputs([output])
-    a, b = (_scenario(Path(file), texts) for file in files)
+    check_outputs([output])
+    a, b = (scenario_inputs(Path(file), texts) for file in files)
     from roofslate.comparison import compare as compute
 
-    click.echo(str(compute(a, b, output, **_read_inputs(texts, None))))
+    click.echo(str(compute(a, b, output, **read_inputs(texts, None))))
 
 
 @main.command(short_help="What can be asked for and given.")
@@ -592,7 +355,7 @@ def compare(words: Sequence[str]) -> None:
     "--format",
     "-f",
     "form",
-    type=click.Choice(_FORMATS[:3]),
+    type=click.Choice(FORMATS[:3]),
     default="table",
     show_default=True,
     help="How the list is written; csv and json hold formulas and sources too.",

@@ -1,5 +1,5 @@
 // Which way a formula goes along an axis: proved only where it holds for all inputs in their ranges.
-#include <roofslate/growth.hpp>
+#include <roofslate/trend.hpp>
 #include <roofslate/grid.hpp>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@ namespace
 {
     using namespace roofslate;
 
-    struct Growth : ::testing::Test
+    struct Direction : ::testing::Test
     {
         xt::xarray<double> rising{1, 2, 3}, falling{3, 2, 1}, mixed{1, 3, 2}, low{0, 1, 2}, other{2, 5};
         Graph g{{3, 2}};
@@ -17,7 +17,7 @@ namespace
         int along(int node) { return direction(g, ranges(g), node, 0); }
     };
 
-    TEST_F(Growth, SumsProductsAndQuotientsOfPositiveNumbersHaveADirection)
+    TEST_F(Direction, SumsProductsAndQuotientsOfPositiveNumbersHaveADirection)
     {
         EXPECT_EQ(along(x), 1);
         EXPECT_EQ(along(op(Op::add, op(Op::mul, x, y), y)), 1);
@@ -26,18 +26,18 @@ namespace
         EXPECT_EQ(along(op(Op::sqrt, x)), 1);
         EXPECT_EQ(along(op(Op::pow, x, number(-2))), -1);
     }
-    TEST_F(Growth, AFallingAxisTurnsIt)
+    TEST_F(Direction, AFallingAxisTurnsIt)
     {
         const int f = g.leaf(view_of(falling, {0}));
         EXPECT_EQ(along(f), -1);
         EXPECT_EQ(along(op(Op::div, y, f)), 1);
     }
-    TEST_F(Growth, TheNegativeOfAValueGoesTheOtherWay)
+    TEST_F(Direction, TheNegativeOfAValueGoesTheOtherWay)
     {
         EXPECT_EQ(along(op(Op::neg, x)), -1);
         EXPECT_EQ(along(op(Op::neg, op(Op::div, y, x))), 1);
     }
-    TEST_F(Growth, NothingIsSaidWhereNothingIsProved)
+    TEST_F(Direction, NothingIsSaidWhereNothingIsProved)
     {
         EXPECT_EQ(along(op(Op::div, op(Op::add, op(Op::mul, x, x), y), x)), 0); // between 1/x and x
         EXPECT_EQ(along(op(Op::sub, x, y)), 0);

@@ -1,0 +1,133 @@
+"""Results as rows: tables for reading, CSV, JSON and Parquet."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+FORMATS = ("table", "csv", "json", "parquet")
+_MOST_TABLE_ROWS = 100_000
+
+
+def format_of(output: Path | None) -> str:
+    """What the name of the output says."""
+    if output is None:
+        return "table"
+    suffix = output.suffix.removeprefix(".").lower()
+    if suffix not in FORMATS[1:]:
+        raise click.UsageError(f"{output}: which format? Use --format, or a name that ends in .csv, .json or .parquet")
+    return suffix
+
+
+class Column:
+    """A column of a result, axis or output, a row for each point of the grid."""
+
+    def __init__(self, name: str, array: xr.DataArray, sizes: Mapping[Any, int]) -> None:
+        import numpy as np
+
+        self.name = name
+        self.unit = str(array.attrs.get("units", ""))
+        self.is_axis = name in sizes
+        own = array.transpose(*(dim for dim in sizes if dim in array.dims)).to_numpy()
+        words = array.attrs.get("flag_meanings")
+        if words is not None:
+            own = np.array(words.split())[own.astype(int)]
+        self.is_number = own.dtype.kind == "f"
+        shape = [size if dim in array.dims else 1 for dim, size in sizes.items()]
+        self.points = np.broadcast_to(own.reshape(shape), tuple(sizes.values()))
+
+    def cells(self, start: int, stop: int) -> list[Any]:
+        cells: list[Any] = self.points.flat[start:stop].tolist()
+        return cells
+
+
+def long_form(result: xr.Dataset) -> list[Column]:
+    """A column for each axis and each quantity of a result."""
+    names = [*result.sizes, *(name for name in result.data_vars if name not in result.sizes)]
+    return [Column(str(name), result[name], result.sizes) for name in names]
+
+
+def _rows(columns: Sequence[Column], shown: Callable[[Any], Any]) -> Iterator[tuple[Any, ...]]:
+    """Rows of a result, a block at a time: a grid may have more points than Python objects have room."""
+    points, block = columns[0].points.size, 1 << 16
+    for start in range(0, points, block):
+        blocks = [map(shown, column.cells(start, start + block)) for column in columns]
+        yield from zip(*blocks, strict=True)
+
+
+def write_table(columns: Sequence[Column], stream: IO[str], as_asked: Container[str]) -> None:
+    """Write for reading: scaled numbers, unless their unit is `as_asked`, with the unit in the header."""
+    from roofslate.units import scale
+
+    points = columns[0].points.size
+    if points > _MOST_TABLE_ROWS:
+        raise click.UsageError(f"a table of {points:,} rows is not for reading; choose --format csv, json or parquet")
+    printed = []
+    for column in columns:
+        label, cells = column.unit, column.cells(0, points)
+        if column.is_number:
+            factor = 1.0
+            if column.name not in as_asked and column.unit:
+                factor, label = scale(column.points, column.unit)
+            cells = [_number(x / factor) for x in cells]
+        header = f"{column.name} [{label}]" if label not in ("", "1") else column.name
+        width = max(len(header), *map(len, cells))
+        align = str.rjust if column.is_number else str.ljust
+        printed.append([align(text, width) for text in [header, *cells]])
+    stream.writelines("  ".join(row).rstrip() + "\n" for row in zip(*printed, strict=True))
+
+
+def _number(x: float) -> str:
+    from roofslate.units import Scale
+
+    return f"{x:,.0f}" if x.is_integer() and 1e4 <= abs(x) < 1e9 else Scale(1.0, "").text(x)
+
+
+def write_csv(columns: Sequence[Column], stream: IO[str]) -> None:
+    """Write full precision; nothing for "undefined"."""
+    import csv
+
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(column.name for column in columns)
+    writer.writerows(_rows(columns, lambda x: "" if x != x else x))
+
+
+def write_json(columns: Sequence[Column], stream: IO[str], attrs: Mapping[str, str]) -> None:
+    """Write full precision, with what was asked; null for "undefined"."""
+
+    def plain(x: Any) -> Any:
+        if not isinstance(x, float) or math.isfinite(x):
+            return x
+        return None if math.isnan(x) else str(x)
+
+    names = [column.name for column in columns]
+    head = {
+        "roofslate_version": attrs["roofslate_version"],
+        "inputs": {name: text for name, text in attrs.items() if name != "roofslate_version"},
+        "axes": [column.name for column in columns if column.is_axis],
+        "units": {column.name: column.unit for column in columns if column.unit},
+    }
+    stream.write(json.dumps(head, indent=2).removesuffix("\n}") + ',\n  "rows": [')
+    before = "\n    "
+    for row in _rows(columns, plain):
+        stream.write(before + json.dumps(dict(zip(names, row, strict=True)), allow_nan=False))
+        before = ",\n    "
+    stream.write("\n  ]\n}\n")
+
+
+def write_parquet(columns: Sequence[Column], path: Path) -> None:
+    """Write full precision; units stand in the metadata."""
+    import pandas as pd
+    import pyarrow  # noqa: F401  # says what is missing, where pandas would guess
+
+    frame = pd.DataFrame({column.name: column.points.reshape(-1) for column in columns})
+    frame.attrs["units"] = {column.name: column.unit for column in columns if column.unit}
+    frame.to_parquet(path, engine="pyarrow", index=False)

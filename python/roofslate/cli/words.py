@@ -1,0 +1,133 @@
+"""The words of a command line: quantities by name, inputs as NAME=VALUE, scenario files."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from roofslate.errors import RoofslateError, UnknownName
+
+if TYPE_CHECKING:
+    from roofslate.registry import Quantity
+
+_PRESET_INPUTS = ("model", "hardware", "prices", "loss_law")
+_OPTIONS = ("threads", "units", "format", "scenario")  # written as inputs by mistake
+
+
+def texts_of(words: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+    """Outputs and inputs of a command line: an input is NAME=VALUE."""
+    outputs: list[str] = []
+    inputs: dict[str, str] = {}
+    for word in words:
+        name, equals, value = (part.strip() for part in word.partition("="))
+        if not equals:
+            outputs.append(name)
+            continue
+        if not name or not value:
+            raise click.UsageError(f"{word!r}: an input is written NAME=VALUE, without spaces around the =")
+        if name in inputs:
+            raise click.UsageError(f"{name!r} is given twice")
+        if name in _OPTIONS:
+            raise click.UsageError(f"{name!r} is an option: --{name}")
+        inputs[name] = value
+    return outputs, inputs
+
+
+def units_of(words: Iterable[str]) -> dict[str, str]:
+    """Units of outputs, each given as NAME=UNIT."""
+    stray, units = texts_of(words)
+    if stray:
+        raise click.UsageError(f"--units {stray[0]!r}: write NAME=UNIT")
+    return units
+
+
+def _quantity(name: str) -> Quantity | None:
+    """The quantity of an input; None for one that names presets. An unknown name is an error."""
+    from roofslate.inputs import input_quantity
+
+    return None if name in _PRESET_INPUTS else input_quantity(name)
+
+
+def _value(name: str, text: str) -> Any:
+    """What a text means: a word or number, a list ``a,b,c`` or a range ``start:stop:points[:log]``."""
+    q = _quantity(name)
+    items = [item.strip() for item in text.split(",")]
+    if not all(items):
+        raise click.UsageError(f"{name}: the list {text!r} has an empty place")
+    if ":" not in text:
+        return items if len(items) > 1 else items[0]
+    if q is None or q.choices:
+        raise click.UsageError(f"{name}: {text!r} is a range, but {name} takes words; a list is written with commas")
+    return _range(name, text)
+
+
+def _range(name: str, text: str) -> Any:
+    from roofslate.units import geomspace, linspace
+
+    parts = [part.strip() for part in text.split(":")]
+    if "," in text or len(parts) not in (3, 4) or not all(parts) or parts[3:] not in ([], ["log"]):
+        raise click.UsageError(f"{name}: a range is written start:stop:points or start:stop:points:log, got {text!r}")
+    start, stop, points = parts[:3]
+    if not points.isdecimal():
+        raise click.UsageError(f"{name}: the number of points of a range is a whole number, got {points!r}")
+    # "1:50 ms" would be from one second on
+    bare = [re.fullmatch(r"[-+\d._eE]+\s*([KMGTPE]i|[kMGT])?", end) is not None for end in (start, stop)]
+    plain = start if bare[0] else stop
+    if bare[0] != bare[1] and plain.strip("+-0._") != "":
+        raise click.UsageError(f"{name}: give both ends of the range {text!r} a unit, or neither")
+    return (geomspace if parts[3:] else linspace)(start, stop, int(points))
+
+
+def scenario_inputs(path: Path | None, overridden: Mapping[str, str]) -> dict[str, Any]:
+    """Inputs of a scenario file, without those that the command line gives; its mistakes name the file."""
+    if path is None:
+        return {}
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{path}: {error}") from None
+    try:
+        return dict(_checked_inputs(table, overridden))
+    except click.UsageError as error:
+        raise click.UsageError(f"{path}: {error.message}") from None
+    except RoofslateError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def _checked_inputs(table: Mapping[str, Any], overridden: Container[str]) -> Iterator[tuple[str, Any]]:
+    from roofslate.inputs import read_grid
+
+    for name, written in table.items():
+        _quantity(name)
+        if isinstance(written, dict):
+            raise click.UsageError(f"{name!r} is a table; a scenario file is a flat table of inputs")
+        if name not in overridden:
+            value = _value(name, written) if isinstance(written, str) else written
+            read_grid({name: value})
+            yield name, value
+
+
+def read_inputs(texts: Mapping[str, str], scenario: Path | None) -> dict[str, Any]:
+    """Inputs of the command line, and those of a scenario file that it does not give."""
+    return scenario_inputs(scenario, texts) | {name: _value(name, text) for name, text in texts.items()}
+
+
+def check_outputs(names: Sequence[str]) -> None:
+    """Refuse what is no quantity, with what an input looks like."""
+    from roofslate.inputs import wanted_names
+
+    try:
+        wanted_names(names)
+    except UnknownName as error:
+        raise UnknownName(
+            f"{error} (an input is written NAME=VALUE)" if "did you mean" not in str(error) else str(error)
+        ) from None

@@ -1,0 +1,296 @@
+"""Numbers with units: texts, and quantities of pint, to base units."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from roofslate.errors import InputTypeError, UnitError, ValueRangeError, shown
+from roofslate.units import writing
+from roofslate.units.algebra import dimension_of, dimensions_fit, spell_dimension, spelled
+from roofslate.units.reading import check_length, read_unit
+from roofslate.units.table import BARE, BASE_UNITS, COUNT_POSITIONS, NUMBER, PERCENT, TABLE, Dimension, Unit
+
+# How a right spelling looks, for the messages.
+_EXAMPLES = {
+    "1": "30 %",
+    "s": "50 ms",
+    "chip": "72",
+    "token": "128k",
+    "sequence": "2400",
+    "parameter": "671G",
+    "token/sequence": "128k",
+    "token/s": "128 ktok/s",
+    "FLOP/s": "4.5 PFLOP/s",
+    "FLOP/s/chip": "4.5 PFLOP/s",
+    "byte": "192 GB",
+    "byte/chip": "192 GB",
+    "byte/s": "8 TB/s",
+    "byte/s/chip": "8 TB/s",
+    "byte/token": "70 kB/tok",
+    "byte/parameter": "0.5 B/param",
+    "USD": "$2",
+    "USD/token": "$0.5/Mtok",
+    "USD/s": "$144/h",
+    "USD/s/chip": "$2/h",
+    "J/s": "700 W",
+    "J/s/chip": "700 W",
+}
+
+
+def _example(unit: str) -> str:
+    return f"Write for example {_EXAMPLES.get(unit) or writing.format(1.0, unit)!r}"
+
+
+_QUANTITY = re.compile(
+    r"(?P<sign>[+-]?)\s*(?P<dollar>\$?)\s*"
+    r"(?P<number>(?:(?:\d{1,3}(?:,\d{3})+(?![\d,])|\d+(?:_\d+)*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)"
+    r"(?![\d.,_])\s*(?P<rest>.*)",
+    re.DOTALL,
+)
+_BARE_PREFIX = re.compile(r"(?P<prefix>[KMGTPE]i|bn|tn|[kMGT])(?![^\W_]|\$)\s*(?P<rest>.*)", re.DOTALL)
+
+
+def parse(text: str, unit: str) -> float:
+    """Value of a text such as ``"192 GB"`` or ``"$2/h"``, in the base units of `unit`.
+
+    Parameters
+    ----------
+    text : str
+        A number, with or without a unit: ``"50 ms"``, ``"400 Gbit/s"``, ``"128k"``, ``"$0.42 / Mtok"``, ``"1,667"``.
+        Without a unit it is in base units. Tokens, sequences, parameters and chips may be left out of the unit.
+        A year has 365 days.
+    unit : str
+        The unit expected, made of base units, such as ``"FLOP/s/chip"``; ``"1"`` is a number.
+
+    Returns
+    -------
+    float
+        The number nearest to what is written.
+
+    Raises
+    ------
+    UnitError
+        Where the text cannot be read or its unit does not fit.
+    """
+    if not isinstance(text, str):
+        raise InputTypeError(f"expected a text such as {_EXAMPLES.get(unit, '50 ms')!r}, got {shown(text)}")
+    return _parse(text, unit)
+
+
+@lru_cache(maxsize=65536)
+def _parse(text: str, unit: str) -> float:
+    expected = dimension_of(unit)
+    try:
+        return _value(text, expected)[0]
+    except UnitError as error:
+        reason = str(error) + ("" if str(error).endswith("?") else ".")
+        raise UnitError(f"cannot read {shown(text)} as {unit}: {reason} {_example(unit)}") from None
+
+
+def read(text: str) -> tuple[float, str]:
+    """Value of a text such as ``"192 GB"`` whose unit speaks for itself.
+
+    Parameters
+    ----------
+    text : str
+        As `parse` takes it; without a unit it is a number.
+
+    Returns
+    -------
+    value : float
+        In base units.
+    unit : str
+        Made of base units, as `spell` writes it.
+
+    Raises
+    ------
+    UnitError
+        Where the text cannot be read.
+    """
+    try:
+        value, dimension = _value(text, None)
+        return value, spelled(dimension)
+    except UnitError as error:
+        raise UnitError(f"cannot read {shown(text)}: {error}") from None
+
+
+def _value(text: str, expected: Dimension | None) -> tuple[float, Dimension]:
+    """Value of `text` and its dimension as written; the message of its UnitError tells only what is wrong."""
+    check_length(text)
+    match = _QUANTITY.fullmatch(text.strip().replace("\N{MINUS SIGN}", "-"))
+    if match is None:
+        if text.strip().lstrip("+-$ ")[:1].isdigit():
+            raise UnitError("the number is not clear; commas group thousands, a point marks decimals")
+        raise UnitError("it does not begin with a number")
+    digits, rest, in_dollars = match["number"], match["rest"], bool(match["dollar"])
+    factor = Fraction(1)
+    bare = _BARE_PREFIX.fullmatch(rest)
+    if bare is not None:
+        prefix, rest = bare["prefix"], bare["rest"]
+        factor = Fraction(BARE[prefix])
+    if in_dollars:
+        if rest and not re.match(r"[/*]|per\b", rest):
+            raise UnitError(f"{rest!r} after an amount in dollars is not clear")
+        written = read_unit("USD " + rest)
+    else:
+        written = read_unit(rest) if rest else Unit(Fraction(1), expected or NUMBER)
+    if expected is None:
+        expected = written.dimension
+    if bare is not None and not in_dollars and (prefix in ("bn", "tn") or not _counts(rest, expected)):
+        raise UnitError(f"{prefix!r} by itself is for counts only" if not rest else f"{prefix!r} belongs to the unit")
+    if written == PERCENT and any(expected):
+        raise UnitError("it is in percent")
+    if not dimensions_fit(written.dimension, expected):
+        billions = rest[:1] == "B" and any(expected[i] > 0 for i in COUNT_POSITIONS)
+        raise UnitError(
+            f"it is in {spell_dimension(written.dimension)}" + ("; B is byte, a billion is G" if billions else "")
+        )
+    value = _exact(digits, factor * written.factor)
+    if math.isinf(value) and digits[0] != "i":
+        raise UnitError("the number is too large")
+    return -value if match["sign"] == "-" else value, written.dimension
+
+
+def _counts(rest: str, expected: Dimension) -> bool:
+    """Whether a "k" before this unit counts something: "128k", "128k tokens", "128k tok/s", "64k / s"."""
+    uncounted = [halves for position, halves in enumerate(expected) if position not in COUNT_POSITIONS]
+    if not rest:
+        return not any(uncounted)
+    if re.match(r"/|per\b", rest):
+        return max(uncounted) <= 0
+    first = re.match(r"[^\W\d_]+", rest)
+    unit = TABLE.get(first[0]) if first else None
+    return unit is not None and unit.factor == 1 and any(unit.dimension[i] for i in COUNT_POSITIONS)
+
+
+def _exact(digits: str, factor: Fraction) -> float:
+    """Multiply and round once: "12.3 ms" is 0.0123."""
+    plain = digits.replace(",", "").replace("_", "")
+    value = float(plain)
+    if value == 0 or not math.isfinite(value):
+        return value
+    try:
+        return float(Fraction(Decimal(plain)) * factor)
+    except OverflowError:
+        return math.inf
+
+
+def convert_factor(unit_text: str, unit: str) -> float:
+    """Tell how many base units one unit as written has: divide by it to convert a base value.
+
+    Parameters
+    ----------
+    unit_text : str
+        The unit that is wanted, such as ``"USD/Mtoken"``, ``"ms"`` or ``"%"``.
+    unit : str
+        The quantity's own unit, made of base units.
+
+    Returns
+    -------
+    float
+        ``value_in_unit_text = base_value / factor``.
+
+    Raises
+    ------
+    UnitError
+        Where the two do not fit.
+    """
+    return _convert_factor(unit_text, unit)
+
+
+@lru_cache(maxsize=1024)
+def _convert_factor(unit_text: str, unit: str) -> float:
+    expected = dimension_of(unit)
+    try:
+        factor, dimension = read_unit(unit_text)
+    except UnitError as error:
+        raise UnitError(f"cannot read {shown(unit_text)} as a unit of {unit}: {error}") from None
+    if not dimensions_fit(dimension, expected) or ((factor, dimension) == PERCENT and any(expected)):
+        raise UnitError(f"cannot convert {unit} to {shown(unit_text)}, which is {spell_dimension(dimension)}")
+    return float(factor)
+
+
+def from_pint(quantity: Any, unit: str) -> Any:
+    """Magnitude of a ``pint.Quantity`` in the base units of `unit`.
+
+    Parameters
+    ----------
+    quantity : pint.Quantity
+        Units that pint does not define (token, chip, USD, FLOP) are read by their names in the user's registry.
+    unit : str
+        The unit expected, made of base units.
+
+    Returns
+    -------
+    float or numpy.ndarray
+        In base units.
+
+    Raises
+    ------
+    UnitError
+        Where the unit does not fit.
+    """
+    expected = dimension_of(unit)
+    reduced = quantity.to_base_units()
+    powers: dict[str, Fraction] = {name: Fraction(power).limit_denominator(2) for name, power in reduced.unit_items()}
+    # In pint an energy is kg m^2 / s^2.
+    mass, length = powers.pop("kilogram", Fraction(0)), powers.pop("meter", Fraction(0))
+    factor, halves = Fraction(1), {"J": 2 * mass, "s": 4 * mass}
+    fits = length == 2 * mass
+    for name, power in powers.items():
+        if name == "count":
+            continue
+        atom = TABLE.get(name) or TABLE.get(name.upper())
+        if atom is None:
+            fits = False
+            break
+        factor *= Fraction(atom.factor**power)
+        for base, half in zip(BASE_UNITS, atom.dimension, strict=True):
+            halves[base] = halves.get(base, Fraction(0)) + half * power
+    dimension = tuple(int(halves.get(name, 0)) for name in BASE_UNITS)
+    if not fits or not dimensions_fit(dimension, expected):
+        raise UnitError(f"a quantity in {quantity.units} was given, but {unit} was expected. {_example(unit)}")
+    magnitude = reduced.magnitude * float(factor)
+    return float(magnitude) if np.ndim(magnitude) == 0 else np.asarray(magnitude, dtype=float)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is one number: no truth, no time."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.timedelta64))
+
+
+def to_base(value: object, unit: str) -> float:
+    """One number, text or ``pint.Quantity`` in the base units of `unit`.
+
+    Parameters
+    ----------
+    value : float, str or pint.Quantity
+        Plain numbers are in base units already.
+    unit : str
+        The unit expected, made of base units.
+
+    Returns
+    -------
+    float
+        In base units.
+    """
+    if isinstance(value, str):
+        return parse(value, unit)
+    if is_number(value):
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueRangeError("an integer is too large for a 64-bit floating-point number") from None
+    if hasattr(value, "to_base_units") and hasattr(value, "magnitude") and np.ndim(value.magnitude) == 0:
+        return float(from_pint(value, unit))
+    example = _EXAMPLES.get(unit, "50 ms")
+    raise InputTypeError(
+        f"expected a number or a text such as {example!r}, got {shown(value)} ({type(value).__name__})"
+    )

@@ -1,0 +1,131 @@
+"""Units as people write them: texts such as ``USD/(GPU h)`` to a factor and a dimension."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from fractions import Fraction
+from functools import lru_cache
+
+from roofslate.errors import UnitError, shown
+from roofslate.units.table import TABLE, Unit, base_unit
+
+# What no unit that a person writes comes near; beyond, the work would grow without bounds.
+_MOST_CHARACTERS = 1000
+_MOST_BRACKETS = 4
+GREATEST_EXPONENT = 4
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<power>(?:\^|\*\*)\s*(?:\(\s*[+-]?\d+(?:\.\d+|/\d+)?\s*\)|[+-]?\d+(?:\.\d+)?))"
+    r"|(?P<name>[^\W\d_]*[$%]|[^\W\d_]+)|(?P<sign>[*·⋅/()-])|(?P<one>1(?![\d.])))"
+)
+
+
+class _UnitReader:
+    """Recursive descent over a unit such as ``USD/(GPU h)``; the message of its UnitError tells only what is wrong."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens: list[tuple[str, str]] = []
+        end = len(text.rstrip())
+        position = 0
+        while position < end:
+            match = _TOKEN.match(text, position)
+            if match is None:
+                raise UnitError(f"{shown(text[position:].strip())} is not a unit")
+            kind = str(match.lastgroup)
+            word = match[kind]
+            self.tokens.append(("sign", "/") if word == "per" else (kind, word))
+            position = match.end()
+        self.position = 0
+        self.brackets = 0
+
+    def peek(self) -> tuple[str, str]:
+        return self.tokens[self.position] if self.position < len(self.tokens) else ("end", "")
+
+    def take(self) -> tuple[str, str]:
+        token = self.peek()
+        self.position += 1
+        return token
+
+    def product(self) -> Unit:
+        # A unit may begin with a slash: "64 / s".
+        unit = base_unit() if self.peek()[1] == "/" else self.compound()
+        divided = False
+        while True:
+            kind, word = self.peek()
+            if word == "/":
+                self.take()
+                unit = self.combine(unit, self.compound(), -1)
+                divided = True
+            elif word in ("*", "·", "⋅"):
+                self.take()
+                unit = self.combine(unit, self.compound(), 1)
+            elif kind in ("name", "one") or word == "(":
+                if divided:
+                    raise UnitError(f"it is unclear whether {word!r} is divided by: use brackets or another '/'")
+                unit = self.combine(unit, self.compound(), 1)
+            else:
+                return unit
+
+    def compound(self) -> Unit:
+        """Read units joined by hyphens, which bind closer than a slash: ``USD/GPU-hour``."""
+        unit = self.powered()
+        while self.peek()[1] == "-":
+            self.take()
+            unit = self.combine(unit, self.powered(), 1)
+        return unit
+
+    def powered(self) -> Unit:
+        kind, word = self.take()
+        if word == "(":
+            self.brackets += 1
+            if self.brackets > _MOST_BRACKETS:
+                raise UnitError(f"more than {_MOST_BRACKETS} brackets in one another are not supported")
+            unit = self.product()
+            if self.take()[1] != ")":
+                raise UnitError("a bracket is not closed")
+            self.brackets -= 1
+        elif kind in ("name", "one"):
+            unit = self.named(word)
+        else:
+            raise UnitError(f"a unit is missing before {word!r}" if word else "it ends where a unit should follow")
+        if self.peek()[0] == "power":
+            exponent = Fraction(self.take()[1].lstrip("^* ").strip("() "))
+            halves = [exponent * h for h in unit.dimension]
+            if abs(exponent) > GREATEST_EXPONENT or any(h.denominator != 1 for h in halves):
+                raise UnitError(f"an exponent of {exponent} is not supported")
+            unit = Unit(Fraction(unit.factor**exponent), tuple(int(h) for h in halves))
+        return unit
+
+    @staticmethod
+    def named(word: str) -> Unit:
+        unit = TABLE.get(word)
+        if unit is None:
+            same = [name for name in TABLE if name.casefold() == word.casefold()]
+            near = same[:2] or difflib.get_close_matches(word, TABLE, 1, 0.6)
+            hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+            raise UnitError(f"unknown unit {word!r}{hint}")
+        return unit
+
+    @staticmethod
+    def combine(a: Unit, b: Unit, sign: int) -> Unit:
+        return Unit(
+            a.factor * b.factor**sign, tuple(x + sign * y for x, y in zip(a.dimension, b.dimension, strict=True))
+        )
+
+
+def check_length(text: str) -> None:
+    """Refuse a text that is longer than any unit or number."""
+    if len(text) > _MOST_CHARACTERS:
+        raise UnitError(f"it has more than {_MOST_CHARACTERS} characters")
+
+
+@lru_cache(maxsize=4096)
+def read_unit(text: str) -> Unit:
+    """Read a unit; the message of its UnitError tells only what is wrong."""
+    check_length(text)
+    reader = _UnitReader(text)
+    unit = reader.product()
+    if reader.position < len(reader.tokens):
+        raise UnitError(f"{reader.peek()[1]!r} is out of place")
+    return unit

@@ -1,0 +1,191 @@
+"""Numbers written for a person: one unit that suits them, and few digits."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate.units.algebra import dimension_of, power
+from roofslate.units.table import BASE_UNITS, COUNTS, LARGE, YEAR
+
+
+class Scale(NamedTuple):
+    """One scale for several values: what to divide by, and the unit that is then meant.
+
+    Attributes
+    ----------
+    factor : float
+        Base units in one unit of the scale.
+    label : str
+        The unit for an axis label: ``"ms"``, ``"$/Mtok"``, ``"k"``; empty for plain counts.
+    """
+
+    factor: float
+    label: str
+
+    def text(self, value: float, digits: int = 4) -> str:
+        """Value with its unit, as in a sentence: ``"12.3 ms"``, ``"$0.42 / Mtok"``."""
+        return self._write(value, digits, " / ")
+
+    def tick(self, value: float, digits: int = 4) -> str:
+        """Value with its unit, as short as an axis wants it: ``"20 ms"``, ``"$2/Mtok"``, ``"200k"``."""
+        return self._write(value, digits, "/")
+
+    def _write(self, value: float, digits: int, slash: str) -> str:
+        if not math.isfinite(value):
+            return f"{value}"
+        number = _digits(value / self.factor, digits)
+        if "$" in self.label:
+            prefix, below = self.label.split("$")
+            minus = "-" if number.startswith("-") else ""
+            return f"{minus}${number.removeprefix('-')}{prefix}{below.replace('/', slash)}"
+        if not self.label or self.label in LARGE:
+            return number + self.label
+        return (
+            f"{number}{slash if slash == '/' else ' / '}{self.label[1:]}"
+            if self.label[0] == "/"
+            else f"{number} {self.label}"
+        )
+
+
+class _Rung(NamedTuple):
+    factor: float
+    label: str
+    least: float  # the rung is used from this magnitude on
+
+
+_SYMBOLS = {
+    "FLOP": "FLOP",
+    "byte": "B",
+    "token": "tok",
+    "sequence": "seq",
+    "parameter": "param",
+    "chip": "chip",
+    "s": "s",
+    "USD": "USD",
+    "J": "J",
+}
+# Prices are told per these.
+_PRICED = {
+    "token": (1e6, "Mtok"),
+    "s": (3600.0, "h"),
+    "byte": (1e9, "GB"),
+    "J": (3.6e6, "kWh"),
+    "FLOP": (1e18, "EFLOP"),
+}
+
+
+@lru_cache(maxsize=1024)
+def _ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
+    """Scales of a unit in ascending order, and the position of the one that exponents are written in."""
+    exponents = {name: halves for name, halves in zip(BASE_UNITS, dimension_of(unit), strict=True) if halves}
+    if not set(exponents) - set(COUNTS):
+        # "2,400" reads better than "2.4k".
+        return (
+            _Rung(1.0, "", 0.0),
+            _Rung(1e3, "k", 1e4),
+            *(_Rung(float(LARGE[p]), p, float(LARGE[p])) for p in "MGT"),
+        ), 0
+    if exponents == {"s": 2}:
+        times = [(1e-9, "ns", 0.0), (1e-6, "µs", 1e-6), (1e-3, "ms", 1e-3), (1.0, "s", 1.0), (60.0, "min", 120.0)]
+        long = [(3600.0, "h", 7200.0), (86400.0, "days", 172800.0), (float(YEAR), "years", 2.0 * YEAR)]
+        return tuple(_Rung(*rung) for rung in times + long), 3
+    if exponents.get("chip", 0) < 0:
+        del exponents["chip"]  # "192 GB" of one chip
+    if exponents.get("USD") == 2:
+        del exponents["USD"]
+        factor, label = 1.0, ""
+        for name, halves in exponents.items():
+            if halves < 0 and name in _PRICED and halves == -2:
+                factor, label = factor / _PRICED[name][0], f"{label}/{_PRICED[name][1]}"
+            else:
+                label += ("/" if halves < 0 else "*") + power(_SYMBOLS[name], abs(halves))
+        steps = [(1.0, "", 0.0), (1e6, "M", 1e6), (1e9, "bn", 1e9), (1e12, "tn", 1e12)]
+        return tuple(_Rung(step * factor, f"{p}${label}", least * factor) for step, p, least in steps), 0
+    symbols = dict(_SYMBOLS)
+    if exponents.get("J") == 2 and exponents.get("s") == -2:
+        symbols["J"] = "W"
+        del exponents["s"]
+    lead = next((name for name in ("FLOP", "byte", "J", "s", *COUNTS) if exponents.get(name) == 2), None)
+    others = "".join("*" + power(symbols[name], h) for name, h in exponents.items() if h > 0 and name != lead)
+    below = "".join("/" + power(symbols[name], -h) for name, h in exponents.items() if h < 0)
+    if lead is None or (lead == "FLOP" and exponents.get("byte", 0) < 0):
+        return (_Rung(1.0, (symbols[lead] if lead else "") + (others if lead else others[1:]) + below, 0.0),), 0
+    steps = [(1.0, "", 0.0), *((float(factor), prefix, float(factor)) for prefix, factor in LARGE.items())]
+    if lead == "s":
+        steps = steps[:1]
+    if lead in ("s", "J"):
+        steps = [(1e-9, "n", 0.0), (1e-6, "µ", 1e-6), (1e-3, "m", 1e-3), (1.0, "", 1.0), *steps[1:]]
+    if lead in COUNTS:
+        steps[1] = (1e3, "k", 1e4)
+    rungs = tuple(_Rung(step, prefix + symbols[lead] + others + below, least) for step, prefix, least in steps)
+    return rungs, [step for step, _, _ in steps].index(1.0)
+
+
+def _digits(value: float, digits: int) -> str:
+    """Significant digits with commas: "2,400", "0.0123", "1.2e26"."""
+    if value == 0:
+        return "0"
+    if not 1e-3 <= abs(value) < 1e6:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
+    return f"{Decimal(f'{value:.{digits}g}'):,f}"
+
+
+def _choose(magnitude: float, unit: str) -> Scale:
+    rungs, plain = _ladder(unit)
+    if magnitude == 0 or not math.isfinite(magnitude):
+        return Scale(rungs[plain].factor, rungs[plain].label)
+    rounded = float(f"{magnitude:.3e}")
+    rung = next((r for r in reversed(rungs) if r.least <= rounded), rungs[0])
+    if not 1e-3 <= rounded / rung.factor < 1e6:
+        rung = rungs[plain]
+    return Scale(rung.factor, rung.label)
+
+
+def scale(values: npt.ArrayLike, unit: str) -> Scale:
+    """One scale that suits all `values`, for an axis or a table column.
+
+    Parameters
+    ----------
+    values : array_like
+        In base units.
+    unit : str
+        The unit of the values, made of base units.
+
+    Returns
+    -------
+    Scale
+        ``(factor, label)``: show ``values / factor`` under `label`, or write ticks by ``Scale.tick``.
+    """
+    magnitudes = np.abs(np.asarray(values, dtype=float)).ravel()
+    magnitudes = magnitudes[np.isfinite(magnitudes) & (magnitudes > 0)]
+    if magnitudes.size == 0:
+        return _choose(0.0, unit)
+    return _choose(math.sqrt(float(magnitudes.min())) * math.sqrt(float(magnitudes.max())), unit)
+
+
+def format(value: float, unit: str, digits: int = 4) -> str:  # noqa: A001
+    """Value scaled for a person: ``"12.3 ms"``, ``"$0.42 / Mtok"``, ``"192 GB"``, ``"128k"``.
+
+    Parameters
+    ----------
+    value : float
+        In base units.
+    unit : str
+        The unit of the value, made of base units. "Per chip" is left out, and what a plain count counts.
+    digits : int
+        Significant digits.
+
+    Returns
+    -------
+    str
+        `parse` reads it back, to these digits.
+    """
+    number = float(value)
+    return _choose(abs(number), unit).text(number, digits)
