@@ -621,6 +621,7 @@ QuantityName: TypeAlias = Literal[
     "stage_busy_time",
     "stage_communication_time",
     "stage_hop_time",
+    "stage_hops",
     "stage_time",
     "step_batch",
     "step_collective_time",

@@ -501,8 +501,9 @@ class Calibration(Mapping[str, "float | str"]):
         path : path-like
         """
         from roofslate.calibration_files import written
+        from roofslate.files import write
 
-        Path(path).write_text(written(self), encoding="utf-8")
+        write(path, written(self))
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Calibration:
@@ -519,7 +520,7 @@ class Calibration(Mapping[str, "float | str"]):
         Raises
         ------
         PresetError
-            Where something in the file is not as it should be; the message names the file and the key.
+            Where something in the file is not as it should be; the message names the file, the line and the key.
         """
         from roofslate.calibration_files import read
 

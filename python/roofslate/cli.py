@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -176,33 +177,23 @@ def _scenario(path: Path | None, overridden: Mapping[str, str]) -> dict[str, Any
     """Inputs of a scenario file, without those that the command line gives; its mistakes name the file."""
     if path is None:
         return {}
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"{path}: {error}") from None
-    try:
-        return dict(_scenario_inputs(table, overridden))
-    except click.UsageError as error:
-        raise click.UsageError(f"{path}: {error.message}") from None
-    except RoofslateError as error:
-        raise type(error)(f"{path}: {error}") from None
-
-
-def _scenario_inputs(table: Mapping[str, Any], overridden: Container[str]) -> Iterator[tuple[str, Any]]:
     from roofslate.inputs import read_grid
+    from roofslate.toml import TomlFile
 
-    for name, written in table.items():
-        _quantity(name)
-        if isinstance(written, dict):
-            raise click.UsageError(f"{name!r} is a table; a scenario file is a flat table of inputs")
-        if name not in overridden:
-            value = _value(name, written) if isinstance(written, str) else written
-            read_grid({name: value})
-            yield name, value
+    file = TomlFile.read(path, "scenario")
+    inputs = {}
+    for name, written in file.content.items():
+        try:
+            _quantity(name)
+            if isinstance(written, dict):
+                raise click.UsageError(f"{name!r} is a table; a scenario file is a flat table of inputs")
+            if name not in overridden:
+                inputs[name] = _value(name, written) if isinstance(written, str) else written
+                read_grid({name: inputs[name]})
+        except (click.UsageError, RoofslateError) as error:
+            said = error.message if isinstance(error, click.UsageError) else error
+            raise type(error)(f"{path}, line {file.line([name])}: {said}") from None
+    return inputs
 
 
 def _read_inputs(texts: Mapping[str, str], scenario: Path | None) -> dict[str, Any]:
@@ -321,7 +312,7 @@ def evaluate(
     if form == "parquet":
         _write_parquet(columns, Path(str(output)))
         return
-    with click.open_file(str(output or "-"), "w", encoding="utf-8" if output else None) as stream:
+    with _text_stream(output) as stream:
         if form == "table":
             _write_table(columns, stream, wanted_units[1])
         elif form == "csv":
@@ -329,6 +320,20 @@ def evaluate(
         else:
             _write_json(columns, stream, result.attrs)
         stream.flush()
+
+
+@contextlib.contextmanager
+def _text_stream(output: Path | None) -> Iterator[IO[str]]:
+    if output is None or str(output) == "-":
+        with click.open_file("-", "w") as stream:
+            yield stream
+        return
+    import codecs
+
+    from roofslate.files import whole_file
+
+    with whole_file(output) as binary:
+        yield codecs.getwriter("utf-8")(binary)
 
 
 def _format_of(output: Path | None) -> str:
@@ -435,9 +440,12 @@ def _write_parquet(columns: Sequence[_Column], path: Path) -> None:
     import pandas as pd
     import pyarrow  # noqa: F401  # says what is missing, where pandas would guess
 
+    from roofslate.files import whole_file
+
     frame = pd.DataFrame({column.name: column.points.reshape(-1) for column in columns})
     frame.attrs["units"] = {column.name: column.unit for column in columns if column.unit}
-    frame.to_parquet(path, engine="pyarrow", index=False)
+    with whole_file(path) as stream:
+        frame.to_parquet(stream, engine="pyarrow", index=False)
 
 
 # ------------------------------------------------------------------------------------------------------------ sweep
@@ -701,7 +709,9 @@ def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]
         except RoofslateError as error:
             raise type(error)(f"{table}: {error}") from None
     if rows_file is not None:
-        found.rows.to_csv(rows_file, index=False)
+        from roofslate.files import write
+
+        write(rows_file, found.rows.to_csv(index=False))
     click.echo(str(found))
     if not found.holds:
         sys.exit(1)
@@ -777,12 +787,14 @@ def bench(
     """
     from roofslate.bench import measure
 
+    from roofslate.files import write
+
     report = measure(size, threads=threads, only=only, say=lambda text: click.echo(text, err=True))
     click.echo(report)
     if json_file is not None:
-        json_file.write_text(report.json + "\n", encoding="utf-8")
+        write(json_file, report.json + "\n")
     if markdown_file is not None:
-        markdown_file.write_text(report.markdown + "\n", encoding="utf-8")
+        write(markdown_file, report.markdown + "\n")
     if chart_file is not None:
         from roofslate.bench.chart import save
 

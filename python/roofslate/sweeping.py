@@ -5,11 +5,9 @@ from __future__ import annotations
 import abc
 import contextlib
 import csv
-import errno
 import itertools
 import json
 import os
-import secrets
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ import numpy as np
 
 from roofslate.engine import conversions, thread_count
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, RoofslateWarning, UnknownName, shown
+from roofslate.files import whole_file
 from roofslate.inputs import PRESETS, wanted_names
 from roofslate.progress import _watched
 from roofslate.registry import lookup
@@ -113,7 +112,7 @@ def sweep(
         reader = _by_suffix(source, {".csv": _CsvReader, ".parquet": _ParquetReader})(source, stack)
         names = _input_columns(reader, {ignore} if isinstance(ignore, str) else set(ignore), wanted, inputs)
         scenarios = Scenarios(names, wanted, inputs, "sweep")
-        stream = stack.enter_context(_whole_file(target, overwrite))
+        stream = stack.enter_context(whole_file(target, overwrite=overwrite))
         as_numbers = names if reader.is_text and open_writer is _ParquetWriter else []
         fields = _fields(
             reader, as_numbers, {name: converted.get(name, (1.0, lookup(name).unit))[1] for name in wanted}
@@ -359,42 +358,6 @@ def _fault_of(name: str, word: Any) -> RoofslateError | None:
 
 
 # ----------------------------------------------------------------------------------------------------------- writing
-
-
-@contextlib.contextmanager
-def _whole_file(target: Path, overwrite: bool) -> Iterator[IO[bytes]]:
-    """A file that gets its name when all of it is on the disk, or never."""
-    real = Path(os.path.realpath(target))
-    if not real.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
-    if real.exists() and not real.is_file():
-        raise FileExistsError(errno.EEXIST, "is no file that could be replaced", str(target))
-    _refuse_existing(real, target, overwrite)
-    unfinished = real.with_name(f".{real.name}.{secrets.token_hex(4)}.partial")
-    try:
-        handle = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        _refuse_existing(real, target, overwrite)
-        if real.exists():
-            unfinished.chmod(real.stat().st_mode & 0o7777)
-        unfinished.replace(real)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-    with contextlib.suppress(OSError):  # not every system opens folders
-        folder = os.open(real.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _refuse_existing(real: Path, target: Path, overwrite: bool) -> None:
-    if not overwrite and real.exists():
-        raise FileExistsError(errno.EEXIST, "exists already, and overwrite was not asked for", str(target))
 
 
 def _fields(reader: _Reader, as_numbers: Sequence[str], units: Mapping[str, str]) -> pa.Schema:

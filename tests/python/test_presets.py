@@ -668,7 +668,7 @@ def test_what_is_no_toml(write):
 def test_what_is_no_text(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(errors.PresetError, match="cannot read the preset file"):
+    with pytest.raises(errors.PresetError, match=r"mine\.toml, line 1: cannot read the preset file as utf-8"):
         catalogs.load_presets(path)
 
 
