@@ -84,23 +84,18 @@ namespace roofslate::quantities
     struct traffic_exponent { static constexpr Spec spec = Spec("\\gamma", "1", "power of the context by which contexts of a power law get rarer; 0: spread evenly, 1: evenly on a logarithmic scale", "Q11").range(0, 4); };
     struct shortest_context { static constexpr Spec spec = Spec("L_s", "token/sequence", "shortest context in use", "Q11").positive().at_most<long_context_threshold>(); };
 
-    // (e^z - 1) / z, which is 1 at 0. No range of z makes a divisor that may be 0, so bounds of it are finite.
-    inline constexpr double least_growth = 1e-3; // below, a series is as exact
-    template <class T> constexpr T growth_series(T z)
+    template <class T> constexpr T magnitude(T x) { return max(x, T(0.0)) + max(0.0 - x, T(0.0)); } // not max(x, -x), whose range may be negative
+    // sinh(z / 2) / (z / 2), which is 1 at 0, for z from 0 on. No range of z makes a divisor that may be 0: bounds are finite.
+    template <class T> constexpr T half_sinh_ratio(T z)
     {
-        const T near = min(max(z, T(-least_growth)), T(least_growth));
-        return 1.0 + near * (0.5 + near * (1.0 / 6.0 + near * (1.0 / 24.0)));
+        const T least = 1e-3, far = max(z, least);
+        return select(z < least, 1.0 + z * z / 24.0, (exp(far / 2.0) - exp(0.0 - far / 2.0)) / far);
     }
-    template <class T> constexpr T mean_growth(T z)
-    {
-        const T size = max(z, 0.0 - z), far = max(size, T(least_growth));
-        return select(size < T(least_growth), growth_series<T>(z), select(z > T(0.0), exp(far) - 1.0, 1.0 - exp(0.0 - far)) / far);
-    }
+    // Of contexts that get rarer with the power gamma, from a to b, about their geometric mean.
     template <class T> constexpr T mean_context(T which, T gamma, T a, T b)
     {
-        const T width = log(b / a);
-        const T log_uniform = select(width < T(least_growth), a * growth_series<T>(width), (b - a) / max(width, T(least_growth)));
-        return choose(which, 0.5 * (a + b), log_uniform, a * (mean_growth<T>((2.0 - gamma) * width) / mean_growth<T>((1.0 - gamma) * width)));
+        const T width = log(b / a), middle = sqrt(a * b);
+        return choose(which, 0.5 * (a + b), middle * half_sinh_ratio<T>(width), middle * (half_sinh_ratio<T>(magnitude<T>(2.0 - gamma) * width) / half_sinh_ratio<T>(magnitude<T>(1.0 - gamma) * width)));
     }
     struct mean_short_context
     {
