@@ -22,6 +22,7 @@ from roofslate.errors import (
     shown,
     unknown,
 )
+from roofslate.frameworks import framework_name
 from roofslate.inputs import PRESETS
 from roofslate.registry import lookup
 from roofslate.typesetting import columns, html_table
@@ -393,6 +394,7 @@ class Calibration(Mapping[str, "float | str"]):
         for name in kinds:
             if name not in columns:
                 raise unknown("column by which constants differ", name, columns)
+        kinds = {column: self.kind(column, name) or name for column, name in kinds.items()}
         for c in self.constants:
             if c.by in kinds:
                 if kinds[c.by] not in c.values:
@@ -417,7 +419,9 @@ class Calibration(Mapping[str, "float | str"]):
         return self.fits[output]
 
     def kind(self, column: str, name: str | None) -> str | None:
-        """The name under which a kind was measured: that of its preset, if it has one."""
+        """The name under which a kind was measured: that of its preset, if it has one, or the framework's own."""
+        if column == "framework" and name is not None:
+            return framework_name(name)
         if column not in PRESETS or name is None or name not in PRESETS[column]:
             return name
         return PRESETS[column][name].name

@@ -693,8 +693,7 @@ def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]
       roofslate validate
       roofslate validate runs.csv --rows predicted.csv
     """  # noqa: D301
-    import pandas as pd
-
+    from roofslate.measurements import read_csv
     from roofslate.validating import validate as compute
 
     if table is None:
@@ -702,10 +701,9 @@ def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]
             raise click.UsageError("--ignore goes with a table")
         found = compute()
     else:
+        runs = read_csv(table)
         try:
-            found = compute(pd.read_csv(table), ignore=ignore)
-        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-            raise click.UsageError(f"{table}: {error}") from None
+            found = compute(runs, ignore=ignore)
         except RoofslateError as error:
             raise type(error)(f"{table}: {error}") from None
     if rows_file is not None:
@@ -786,7 +784,6 @@ def bench(
     growth, calculators.
     """
     from roofslate.bench import measure
-
     from roofslate.files import write
 
     report = measure(size, threads=threads, only=only, say=lambda text: click.echo(text, err=True))

@@ -211,11 +211,20 @@ class _ParquetReader(_Reader):
         except pa.ArrowInvalid as error:
             raise InputTypeError(f"{path} cannot be read: {error}") from None
         self.rows = self._file.metadata.num_rows
-        described = self.schema.pandas_metadata or {}
-        self.index = {name for name in described.get("index_columns", ()) if isinstance(name, str)}
+        listed = _json(self.schema.metadata, b"pandas").get("index_columns")
+        self.index = {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         yield from self._file.iter_batches(_CHUNK)
+
+
+def _json(metadata: Mapping[bytes, bytes] | None, key: bytes) -> dict[str, Any]:
+    """What a file says of itself under a key; nothing where that is no object."""
+    try:
+        found = json.loads((metadata or {}).get(key, b"{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 class _CsvReader(_Reader):
@@ -227,7 +236,7 @@ class _CsvReader(_Reader):
         super().__init__(path)
         self._stream = stack.enter_context(path.open("rb"))
         with path.open(newline="", encoding="utf-8-sig", errors="replace") as text:
-            names = next(filter(None, csv.reader(text)), [])
+            _, names = next(self._lines(text), (0, []))
         if not names:
             raise InputTypeError(f"{path} is empty: its first line names the columns")
         self.schema = pa.schema([(name, pa.string()) for name in names])
@@ -251,9 +260,15 @@ class _CsvReader(_Reader):
 
     def _lines(self, text: IO[str]) -> Iterator[tuple[int, list[str]]]:
         """Rows of the file, the first of them its header, and the line on which each begins."""
-        reader = csv.reader(text)
+        reader = csv.reader(iter(lambda: text.readline(_BLOCK), ""))
         line = 1
-        for cells in reader:
+        while True:
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:  # a cell longer than any table has
+                raise InputTypeError(f"{self.path}, line {line}: {error}") from None
             if cells:
                 yield line, cells
             line = reader.line_num + 1
@@ -373,7 +388,7 @@ def _fields(reader: _Reader, as_numbers: Sequence[str], units: Mapping[str, str]
         if field.name in measured:
             fields[k] = field.with_metadata({**(field.metadata or {}), "units": measured[field.name]})
     metadata = dict(reader.schema.metadata or {})
-    attrs = json.loads(metadata.get(b"PANDAS_ATTRS", b"{}"))
+    attrs = _json(metadata, b"PANDAS_ATTRS")
     known = attrs["units"] if isinstance(attrs.get("units"), dict) else {}
     attrs["units"] = known | measured
     return pa.schema(fields, metadata | {b"PANDAS_ATTRS": json.dumps(attrs).encode()})

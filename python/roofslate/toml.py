@@ -98,7 +98,9 @@ def _content(path: Path, text: str, kind: str) -> dict[str, Any]:
         depth = depth + 1 if bracket[0] in "[{" else max(depth - 1, 0)
         if depth > _DEEPEST:
             line = bare.count("\n", 0, bracket.start()) + 1
-            raise PresetError(f"{path}, line {line}: lists or tables are nested too deeply, more than {_DEEPEST} levels")
+            raise PresetError(
+                f"{path}, line {line}: lists or tables are nested too deeply"
+            )
     marks = sum(map(bare.count, "=[{,."))
     if marks > _MOST_MARKS:
         raise PresetError(f"{path}: a {kind} has at most {_MOST_MARKS:,} keys and elements, this one has {marks:,}")
