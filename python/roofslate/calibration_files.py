@@ -67,11 +67,11 @@ def read(path: Path) -> Calibration:
     file = TomlFile.read(path, "calibration")
     try:
         return _read(file.content)
-    except _Mistake as mistake:
+    except _FileError as mistake:
         raise PresetError(f"{path}, line {file.line(mistake.keys)}: {mistake}") from None
 
 
-class _Mistake(Exception):
+class _FileError(Exception):
     """What is wrong in a file, and the keys that lead there."""
 
     def __init__(self, message: object, *keys: str) -> None:
@@ -86,68 +86,72 @@ def _read(content: Mapping[str, Any]) -> Calibration:
     for name, fit in fits.items():
         for wanted in fit.constants:
             if wanted.partition("[")[0] not in named:
-                raise _Mistake(f"there is no constant {wanted!r}", "output", name, "constants")
+                raise _FileError(f"there is no constant {wanted!r}", "output", name, "constants")
     texts = [_text(content, key) for key in ("data", "date")]
     return Calibration(constants, fits, _settings(content.get("settings")), *texts)
 
 
 def _settings(table: Any) -> dict[str, float | str]:
     if not isinstance(table, dict):
-        raise _Mistake("expected a table of inputs", "settings")
-    for name, x in table.items():
-        try:
-            number(x, input_quantity(name))
-        except RoofslateError as error:
-            raise _Mistake(error, "settings", name) from None
+        raise _FileError("expected a table of inputs", "settings")
+    for name in table:
+        _check_setting(name, table[name])
     return dict(table)
+
+
+def _check_setting(name: str, x: Any) -> None:
+    try:
+        number(x, input_quantity(name))
+    except RoofslateError as error:
+        raise _FileError(error, "settings", name) from None
 
 
 def _tables(content: Mapping[str, Any], key: str) -> Mapping[str, Mapping[str, Any]]:
     found = content.get(key)
     if not isinstance(found, dict) or not found or not all(isinstance(table, dict) for table in found.values()):
-        raise _Mistake(f"expected a table for each {key}", key)
+        raise _FileError(f"expected a table for each {key}", key)
     for name in found:
         if name not in entries():
-            raise _Mistake(unknown("quantity", name, entries()), key, name)
+            raise _FileError(unknown("quantity", name, entries()), key, name)
     return found
 
 
 def _text(table: Mapping[str, Any], key: str, *here: str) -> str:
     if not isinstance(table.get(key), str):
-        raise _Mistake(f"expected a text, got {shown(table.get(key))}", *here, key)
+        raise _FileError(f"expected a text, got {shown(table.get(key))}", *here, key)
     return str(table[key])
 
 
 def _number(table: Mapping[str, Any], key: str, *here: str) -> float:
     x = table.get(key)
     if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0.0 <= x < math.inf:
-        raise _Mistake(f"expected a number from 0 on, got {shown(x)}", *here, key)
+        raise _FileError(f"expected a number from 0 on, got {shown(x)}", *here, key)
     return float(x)
 
 
 def _numbers(x: Any, length: int, *here: str) -> tuple[float, ...]:
     whole = isinstance(x, list) and len(x) == length
     if not whole or not all(type(y) in (int, float) and math.isfinite(y) for y in x):
-        raise _Mistake(f"expected a list of {length} numbers", *here)
+        raise _FileError(f"expected a list of {length} numbers", *here)
     return tuple(map(float, x))
 
 
 def _texts(x: Any, *here: str) -> tuple[str, ...]:
     if not isinstance(x, list) or not all(isinstance(y, str) for y in x):
-        raise _Mistake("expected a list of texts", *here)
+        raise _FileError("expected a list of texts", *here)
     return tuple(x)
 
 
 def _constant(name: str, table: Mapping[str, Any]) -> Constant:
     here, q = ("constant", name), lookup(name)
     if _text(table, "unit", *here) != q.unit:
-        raise _Mistake(f"{name} is in {q.unit}, got {shown(table['unit'])}", *here, "unit")
+        raise _FileError(f"{name} is in {q.unit}, got {shown(table['unit'])}", *here, "unit")
     value, low, high, deviation = (_number(table, key, *here) for key in ("value", "low", "high", "deviation"))
     if not (q.low <= value <= q.high):
-        raise _Mistake(f"{name} must be {q.range_text}, got {value!r}", *here, "value")
+        raise _FileError(f"{name} must be {q.range_text}, got {value!r}", *here, "value")
     values = table.get("values", {})
     if not isinstance(values, dict):
-        raise _Mistake("expected a table", *here, "values")
+        raise _FileError("expected a table", *here, "values")
     each = {key: _number(values, key, *here, "values") for key in values}
     output, by = (_text(table, key, *here) for key in ("output", "by"))
     return Constant(name, value, low, high, deviation, output, by, each)
@@ -158,12 +162,12 @@ def _fit(name: str, table: Mapping[str, Any]) -> Fit:
     constants = _texts(table.get("constants"), *here, "constants")
     covariance = table.get("covariance")
     if not isinstance(covariance, list) or len(covariance) != len(constants):
-        raise _Mistake(f"expected {len(constants)} rows", *here, "covariance")
+        raise _FileError(f"expected {len(constants)} rows", *here, "covariance")
     parts: dict[str, Mapping[str, Any]] = {}
     for part in ("kinds", "spread", "errors"):
         parts[part] = table.get(part, {})
         if not isinstance(parts[part], dict):
-            raise _Mistake("expected a table", *here, part)
+            raise _FileError("expected a table", *here, part)
     kinds = {column: _texts(x, *here, "kinds", column) for column, x in parts["kinds"].items()}
     spread = {
         key: _numbers(parts["spread"].get(key), len(PERCENTILES), *here, "spread", key) for key in (KNOWN, *kinds)
@@ -175,7 +179,7 @@ def _fit(name: str, table: Mapping[str, Any]) -> Fit:
             or set(row) != set(ERRORS)
             or not all(type(x) in (int, float) for x in row.values())
         ):
-            raise _Mistake(f"expected the numbers {', '.join(ERRORS)}", *here, "errors", out)
+            raise _FileError(f"expected the numbers {', '.join(ERRORS)}", *here, "errors", out)
         errors[out] = {key: float(row[key]) for key in ERRORS}
     return Fit(
         name,

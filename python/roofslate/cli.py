@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from roofslate.registry import Quantity
+    from roofslate.toml import TomlFile
 
 __all__ = ["main"]
 
@@ -177,23 +178,31 @@ def _scenario(path: Path | None, overridden: Mapping[str, str]) -> dict[str, Any
     """Inputs of a scenario file, without those that the command line gives; its mistakes name the file."""
     if path is None:
         return {}
-    from roofslate.inputs import read_grid
     from roofslate.toml import TomlFile
 
     file = TomlFile.read(path, "scenario")
-    inputs = {}
-    for name, written in file.content.items():
-        try:
-            _quantity(name)
-            if isinstance(written, dict):
-                raise click.UsageError(f"{name!r} is a table; a scenario file is a flat table of inputs")
-            if name not in overridden:
-                inputs[name] = _value(name, written) if isinstance(written, str) else written
-                read_grid({name: inputs[name]})
-        except (click.UsageError, RoofslateError) as error:
-            said = error.message if isinstance(error, click.UsageError) else error
-            raise type(error)(f"{path}, line {file.line([name])}: {said}") from None
-    return inputs
+    found = {}
+    for name in file.content:
+        value = _scenario_input(name, file, path)
+        if name not in overridden:
+            found[name] = value
+    return found
+
+
+def _scenario_input(name: str, file: TomlFile, path: Path) -> Any:
+    from roofslate.inputs import read_grid
+
+    try:
+        _quantity(name)
+        written = file.content[name]
+        if isinstance(written, dict):
+            raise click.UsageError(f"{name!r} is a table; a scenario file is a flat table of inputs")
+        value = _value(name, written) if isinstance(written, str) else written
+        read_grid({name: value})
+    except (click.UsageError, RoofslateError) as error:
+        said = error.message if isinstance(error, click.UsageError) else error
+        raise type(error)(f"{path}, line {file.line([name])}: {said}") from None
+    return value
 
 
 def _read_inputs(texts: Mapping[str, str], scenario: Path | None) -> dict[str, Any]:
@@ -333,7 +342,8 @@ def _text_stream(output: Path | None) -> Iterator[IO[str]]:
     from roofslate.files import whole_file
 
     with whole_file(output) as binary:
-        yield codecs.getwriter("utf-8")(binary)
+        text: Any = codecs.getwriter("utf-8")(binary)
+        yield text
 
 
 def _format_of(output: Path | None) -> str:

@@ -98,9 +98,7 @@ def _content(path: Path, text: str, kind: str) -> dict[str, Any]:
         depth = depth + 1 if bracket[0] in "[{" else max(depth - 1, 0)
         if depth > _DEEPEST:
             line = bare.count("\n", 0, bracket.start()) + 1
-            raise PresetError(
-                f"{path}, line {line}: lists or tables are nested too deeply"
-            )
+            raise PresetError(f"{path}, line {line}: lists or tables are nested too deeply")
     marks = sum(map(bare.count, "=[{,."))
     if marks > _MOST_MARKS:
         raise PresetError(f"{path}: a {kind} has at most {_MOST_MARKS:,} keys and elements, this one has {marks:,}")
@@ -110,8 +108,8 @@ def _content(path: Path, text: str, kind: str) -> dict[str, Any]:
         raise PresetError(f"{path}: lists or tables are nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         told = re.fullmatch(r"(.*) \(at line (\d+), (column \d+)\)", str(error), re.DOTALL)
-        line, message = (told[2], f"{told[1]:.200} ({told[3]})") if told else (text.count("\n") + 1, str(error))
-        raise PresetError(f"{path}, line {line}: {message}") from None
+        place, message = (told[2], f"{told[1]:.200} ({told[3]})") if told else (text.count("\n") + 1, str(error))
+        raise PresetError(f"{path}, line {place}: {message}") from None
 
 
 def _newlines(match: re.Match[str]) -> str:
