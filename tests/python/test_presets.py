@@ -706,6 +706,22 @@ def test_a_preset_in_a_list_gives_what_it_gives_alone():
         rs.evaluate("weight_balance", model=models, hardware=["GB200 NVL72", "HGX H100"])
 
 
+def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
+    """The preset states the inefficiency; chips alone tell none, and the money does not depend on them."""
+    known = {"model": "lecture training", "hardware": "H100", "chip_price": "2 USD/h"}
+    known |= {"pretraining_tokens": 1e14, "rl_tokens": 1e14, "inference_tokens": 1e14}
+    alone = rs.value("lifetime_cost", **known)
+    assert rs.value("lifetime_cost", chips=100, **known) == alone
+    assert rs.evaluate("lifetime_cost", chips=[100, 200], **known).item() == alone
+    # with a rate they would tell a share of it, and neither has a say
+    with pytest.raises(errors.IneffectiveInput, match="'(chips|decode_token_rate)' has no effect"):
+        rs.value("lifetime_cost", chips=100, decode_token_rate=1e4, **known)
+    # one step away, or several that follow of themselves
+    for given in ({"hbm_bandwidth": "3 TB/s"}, {"weight_format": "fp8"}):
+        with pytest.raises(errors.IneffectiveInput, match="'lecture' supplies"):
+            rs.value("balance_batch", model="lecture", **given)
+
+
 def test_a_list_does_not_hide_that_one_preset_states_what_follows_for_others():
     """Alone the first preset refuses the utilization, since it states what would follow from it."""
     given = {"decode_utilization": 0.1, "prefill_utilization": 0.4}

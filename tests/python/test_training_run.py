@@ -179,6 +179,27 @@ def test_repeated_attention(policy):
         assert found == pytest.approx(1 + s / (6 * h), abs=(s / (6 * h)) ** 2)
 
 
+def hops(schedule, stages, chunks):
+    """Of a micro-batch on its way forward, from chunk to chunk of its layers: where each lies, as the schedule has it."""
+    rounds = {
+        "interleaved": [k % stages for k in range(stages * chunks)],
+        "zb_v": [*range(stages), *reversed(range(stages))],
+    }
+    places = rounds.get(schedule, list(range(stages)))
+    return sum(here != there for here, there in zip(places, places[1:], strict=False))
+
+
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "zb_h1", "zb_h2", "interleaved", "zb_v", "dualpipe"])
+@given(stages=st.integers(1, 64), chunks=st.integers(1, 12))
+@settings(max_examples=30, deadline=None)
+def test_hops_counted_one_by_one(schedule, stages, chunks):
+    asked = {"pipeline_schedule": schedule, "pipeline_stages": stages, "model_chunks": chunks}
+    # 1e-15: a share of hops is a difference of at most 12 and 1 / P
+    assert rs.value("stage_hops", **asked) * stages == pytest.approx(
+        hops(schedule, stages, chunks), rel=1e-14, abs=1e-14
+    )
+
+
 # --------------------------------------------------------------------------------------------------------------- laws
 
 
