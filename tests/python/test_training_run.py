@@ -180,13 +180,13 @@ def test_repeated_attention(policy):
 
 
 def hops(schedule, stages, chunks):
-    """Of a micro-batch on its way forward, from chunk to chunk of its layers: where each lies, as the schedule has it."""
+    """Of a micro-batch on its way forward, from chunk to chunk of its layers, each where the schedule has it."""
     rounds = {
         "interleaved": [k % stages for k in range(stages * chunks)],
         "zb_v": [*range(stages), *reversed(range(stages))],
     }
     places = rounds.get(schedule, list(range(stages)))
-    return sum(here != there for here, there in zip(places, places[1:], strict=False))
+    return sum(here != there for here, there in itertools.pairwise(places))
 
 
 @pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "zb_h1", "zb_h2", "interleaved", "zb_v", "dualpipe"])
