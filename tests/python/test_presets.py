@@ -714,7 +714,7 @@ def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
     assert rs.value("lifetime_cost", chips=100, **known) == alone
     assert rs.evaluate("lifetime_cost", chips=[100, 200], **known).item() == alone
     # with a rate they would tell a share of it, and neither has a say
-    with pytest.raises(errors.IneffectiveInput, match="'(chips|decode_token_rate)' has no effect"):
+    with pytest.raises(errors.IneffectiveInput, match=r"'(chips|decode_token_rate)' has no effect"):
         rs.value("lifetime_cost", chips=100, decode_token_rate=1e4, **known)
     # one step away, or several that follow of themselves
     for given in ({"hbm_bandwidth": "3 TB/s"}, {"weight_format": "fp8"}):
