@@ -23,6 +23,7 @@ from roofslate.exploring import Explorer
 from roofslate.inference import Inference
 from roofslate.model import Model
 from roofslate.plotting import plot
+from roofslate.question import Names
 from roofslate.register import claims, inconsistencies
 from roofslate.registry import Quantity, quantities, quantity
 from roofslate.report import lecture
@@ -111,10 +112,10 @@ def best(
     objective: AnyName,
     /,
     *,
-    over: str | Sequence[str],
-    where: str | Sequence[str] = (),
+    over: Names,
+    where: Names = (),
     maximize: bool = False,
-    also: AnyNames = (),
+    also: Names = (),
     units: Mapping[str, str] | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
@@ -126,10 +127,10 @@ def best(
     objective: AnyName,
     /,
     *,
-    over: str | Sequence[str],
-    where: str | Sequence[str] = (),
+    over: Names,
+    where: Names = (),
     maximize: bool = False,
-    also: AnyNames = (),
+    also: Names = (),
     units: Mapping[str, str] | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
@@ -196,10 +197,10 @@ def compare(
 ) -> Comparison: ...
 @overload
 def count(
-    where: str | Sequence[str],
+    where: Names,
     /,
     *,
-    over: str | Sequence[str] | None = None,
+    over: Names | None = None,
     n: int | None = None,
     seed: int | None = None,
     correlation: Any = None,
@@ -210,10 +211,10 @@ def count(
 ) -> int | xr.DataArray: ...
 @overload
 def count(
-    where: str | Sequence[str],
+    where: Names,
     /,
     *,
-    over: str | Sequence[str] | None = None,
+    over: Names | None = None,
     n: int | None = None,
     seed: int | None = None,
     correlation: Any = None,
@@ -382,7 +383,7 @@ def histogram(
     bins: int | Sequence[Any] | Axis = 50,
     range: tuple[Any, Any] | None = None,
     log: bool = False,
-    over: str | Sequence[str] | None = None,
+    over: Names | None = None,
     n: int | None = None,
     seed: int | None = None,
     correlation: Any = None,
@@ -399,7 +400,7 @@ def histogram(
     bins: int | Sequence[Any] | Axis = 50,
     range: tuple[Any, Any] | None = None,
     log: bool = False,
-    over: str | Sequence[str] | None = None,
+    over: Names | None = None,
     n: int | None = None,
     seed: int | None = None,
     correlation: Any = None,
@@ -429,10 +430,10 @@ def infer(
 @overload
 def pareto(
     *,
-    minimize: AnyNames = (),
-    maximize: AnyNames = (),
-    where: str | Sequence[str] = (),
-    also: AnyNames = (),
+    minimize: Names = (),
+    maximize: Names = (),
+    where: Names = (),
+    also: Names = (),
     units: Mapping[str, str] | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
@@ -442,10 +443,10 @@ def pareto(
 @overload
 def pareto(
     *,
-    minimize: AnyNames = (),
-    maximize: AnyNames = (),
-    where: str | Sequence[str] = (),
-    also: AnyNames = (),
+    minimize: Names = (),
+    maximize: Names = (),
+    where: Names = (),
+    also: Names = (),
     units: Mapping[str, str] | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
@@ -458,7 +459,7 @@ def quantiles(
     q: float | Sequence[float],
     /,
     *,
-    over: str | Sequence[str] | None = None,
+    over: Names | None = None,
     n: int | None = None,
     seed: int | None = None,
     correlation: Any = None,
@@ -473,7 +474,7 @@ def quantiles(
     q: float | Sequence[float],
     /,
     *,
-    over: str | Sequence[str] | None = None,
+    over: Names | None = None,
     n: int | None = None,
     seed: int | None = None,
     correlation: Any = None,

@@ -17,6 +17,7 @@ import click
 
 from roofslate import _core
 from roofslate._declarations import package_stub, types_module, wrapped
+from roofslate.files import write
 from roofslate.registry import Quantity, entries
 
 __all__ = ["generated_files", "main", "stale_files"]
@@ -211,7 +212,7 @@ def main(check: bool, root: Path) -> None:
             click.echo(f"{path} is not what the registry says", err=True)
         elif path in wanted:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_text(wanted[path], encoding="utf-8")
+            write(root / path, wanted[path])
             click.echo(f"wrote {path}")
         else:
             (root / path).unlink()

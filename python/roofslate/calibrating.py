@@ -30,6 +30,7 @@ from roofslate.fitting import (
     percentiles,
     rounded,
 )
+from roofslate.frameworks import framework_name
 from roofslate.inputs import PRESETS, find_preset, input_quantity, number, wanted_names
 from roofslate.measurements import TARGETS, read
 from roofslate.registry import entries, lookup
@@ -267,7 +268,7 @@ def _splits(hold_out: Any) -> list[tuple[str, ...]]:
 
 
 def _labels(table: pd.DataFrame, column: str) -> Any:
-    """What each row has in a column, presets by their own names; nothing where it has none."""
+    """What each row has in a column, presets and frameworks by their own names; nothing where it has none."""
     import pandas as pd
 
     _check_column(table, column, "hold_out")
@@ -275,8 +276,10 @@ def _labels(table: pd.DataFrame, column: str) -> Any:
         codes, words = pd.factorize(table[column])
     except TypeError:
         raise InputTypeError(f"{column}: expected texts or numbers, got a column of other objects") from None
-    presets = column in PRESETS
-    names = [find_preset(column, word).name if presets else str(word) for word in words]
+    if column in PRESETS:
+        names = [find_preset(column, word).name for word in words]
+    else:
+        names = [framework_name(str(word)) if column == "framework" else str(word) for word in words]
     return np.array([*names, ""], dtype=object)[codes]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,9 @@ from roofslate.calibrations import ERRORS, KNOWN, PERCENTILES, Calibration, Cons
 from roofslate.errors import PresetError, RoofslateError, shown, unknown
 from roofslate.inputs import input_quantity, number
 from roofslate.registry import entries, lookup
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from roofslate.toml import TomlFile
 
 __all__ = ["read", "written"]
-
-_MOST_BYTES = 4 << 20
 
 
 def written(calibration: Calibration) -> str:
@@ -70,17 +63,20 @@ def _written(x: Any) -> str:
 
 
 def read(path: Path) -> Calibration:
-    """The calibration of a file; mistakes name the file and the key."""
+    """The calibration of a file; mistakes name the file, the line and the key."""
+    file = TomlFile.read(path, "calibration")
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise PresetError(f"{path.name}: larger than {_MOST_BYTES >> 20} MiB, which no calibration is")
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise PresetError(f"{path.name}: {error}") from None
-    try:
-        return _read(content)
-    except PresetError as error:
-        raise PresetError(f"{path.name}: {error}") from None
+        return _read(file.content)
+    except _FileError as mistake:
+        raise PresetError(f"{path}, line {file.line(mistake.keys)}: {mistake}") from None
+
+
+class _FileError(Exception):
+    """What is wrong in a file, and the keys that lead there."""
+
+    def __init__(self, message: object, *keys: str) -> None:
+        super().__init__(f"{'.'.join(keys)}: {message}")
+        self.keys = keys
 
 
 def _read(content: Mapping[str, Any]) -> Calibration:
@@ -90,87 +86,91 @@ def _read(content: Mapping[str, Any]) -> Calibration:
     for name, fit in fits.items():
         for wanted in fit.constants:
             if wanted.partition("[")[0] not in named:
-                raise PresetError(f"output.{name}.constants: there is no constant {wanted!r}")
-    texts = [_text(content, key, key) for key in ("data", "date")]
+                raise _FileError(f"there is no constant {wanted!r}", "output", name, "constants")
+    texts = [_text(content, key) for key in ("data", "date")]
     return Calibration(constants, fits, _settings(content.get("settings")), *texts)
 
 
 def _settings(table: Any) -> dict[str, float | str]:
     if not isinstance(table, dict):
-        raise PresetError("settings: expected a table of inputs")
-    try:
-        for name, x in table.items():
-            number(x, input_quantity(name))
-    except RoofslateError as error:
-        raise PresetError(f"settings: {error}") from None
+        raise _FileError("expected a table of inputs", "settings")
+    for name in table:
+        _check_setting(name, table[name])
     return dict(table)
+
+
+def _check_setting(name: str, x: Any) -> None:
+    try:
+        number(x, input_quantity(name))
+    except RoofslateError as error:
+        raise _FileError(error, "settings", name) from None
 
 
 def _tables(content: Mapping[str, Any], key: str) -> Mapping[str, Mapping[str, Any]]:
     found = content.get(key)
     if not isinstance(found, dict) or not found or not all(isinstance(table, dict) for table in found.values()):
-        raise PresetError(f"{key}: expected a table for each {key}")
+        raise _FileError(f"expected a table for each {key}", key)
     for name in found:
         if name not in entries():
-            raise PresetError(f"{key}.{name}: {unknown('quantity', name, entries())}")
+            raise _FileError(unknown("quantity", name, entries()), key, name)
     return found
 
 
-def _text(table: Mapping[str, Any], key: str, here: str) -> str:
+def _text(table: Mapping[str, Any], key: str, *here: str) -> str:
     if not isinstance(table.get(key), str):
-        raise PresetError(f"{here}: expected a text, got {shown(table.get(key))}")
+        raise _FileError(f"expected a text, got {shown(table.get(key))}", *here, key)
     return str(table[key])
 
 
-def _number(table: Mapping[str, Any], key: str, here: str, low: float = 0.0) -> float:
+def _number(table: Mapping[str, Any], key: str, *here: str) -> float:
     x = table.get(key)
-    if isinstance(x, bool) or not isinstance(x, (int, float)) or not low <= x < math.inf:
-        raise PresetError(f"{here}.{key}: expected a number from {low:g} on, got {shown(x)}")
+    if isinstance(x, bool) or not isinstance(x, (int, float)) or not 0.0 <= x < math.inf:
+        raise _FileError(f"expected a number from 0 on, got {shown(x)}", *here, key)
     return float(x)
 
 
-def _numbers(x: Any, here: str, length: int) -> tuple[float, ...]:
+def _numbers(x: Any, length: int, *here: str) -> tuple[float, ...]:
     whole = isinstance(x, list) and len(x) == length
     if not whole or not all(type(y) in (int, float) and math.isfinite(y) for y in x):
-        raise PresetError(f"{here}: expected a list of {length} numbers")
+        raise _FileError(f"expected a list of {length} numbers", *here)
     return tuple(map(float, x))
 
 
-def _texts(x: Any, here: str) -> tuple[str, ...]:
+def _texts(x: Any, *here: str) -> tuple[str, ...]:
     if not isinstance(x, list) or not all(isinstance(y, str) for y in x):
-        raise PresetError(f"{here}: expected a list of texts")
+        raise _FileError("expected a list of texts", *here)
     return tuple(x)
 
 
 def _constant(name: str, table: Mapping[str, Any]) -> Constant:
-    here, q = f"constant.{name}", lookup(name)
-    if _text(table, "unit", f"{here}.unit") != q.unit:
-        raise PresetError(f"{here}.unit: {name} is in {q.unit}, got {shown(table['unit'])}")
-    value, low, high, deviation = (_number(table, key, here) for key in ("value", "low", "high", "deviation"))
+    here, q = ("constant", name), lookup(name)
+    if _text(table, "unit", *here) != q.unit:
+        raise _FileError(f"{name} is in {q.unit}, got {shown(table['unit'])}", *here, "unit")
+    value, low, high, deviation = (_number(table, key, *here) for key in ("value", "low", "high", "deviation"))
     if not (q.low <= value <= q.high):
-        raise PresetError(f"{here}.value: {name} must be {q.range_text}, got {value!r}")
+        raise _FileError(f"{name} must be {q.range_text}, got {value!r}", *here, "value")
     values = table.get("values", {})
     if not isinstance(values, dict):
-        raise PresetError(f"{here}.values: expected a table")
-    each = {key: _number(values, key, f"{here}.values") for key in values}
-    output, by = (_text(table, key, f"{here}.{key}") for key in ("output", "by"))
+        raise _FileError("expected a table", *here, "values")
+    each = {key: _number(values, key, *here, "values") for key in values}
+    output, by = (_text(table, key, *here) for key in ("output", "by"))
     return Constant(name, value, low, high, deviation, output, by, each)
 
 
 def _fit(name: str, table: Mapping[str, Any]) -> Fit:
-    here = f"output.{name}"
-    constants = _texts(table.get("constants"), f"{here}.constants")
+    here = ("output", name)
+    constants = _texts(table.get("constants"), *here, "constants")
     covariance = table.get("covariance")
     if not isinstance(covariance, list) or len(covariance) != len(constants):
-        raise PresetError(f"{here}.covariance: expected {len(constants)} rows")
+        raise _FileError(f"expected {len(constants)} rows", *here, "covariance")
     parts: dict[str, Mapping[str, Any]] = {}
     for part in ("kinds", "spread", "errors"):
         parts[part] = table.get(part, {})
         if not isinstance(parts[part], dict):
-            raise PresetError(f"{here}.{part}: expected a table")
-    kinds = {column: _texts(x, f"{here}.kinds.{column}") for column, x in parts["kinds"].items()}
+            raise _FileError("expected a table", *here, part)
+    kinds = {column: _texts(x, *here, "kinds", column) for column, x in parts["kinds"].items()}
     spread = {
-        key: _numbers(parts["spread"].get(key), f"{here}.spread.{key}", len(PERCENTILES)) for key in (KNOWN, *kinds)
+        key: _numbers(parts["spread"].get(key), len(PERCENTILES), *here, "spread", key) for key in (KNOWN, *kinds)
     }
     errors = {}
     for out, row in parts["errors"].items():
@@ -179,17 +179,17 @@ def _fit(name: str, table: Mapping[str, Any]) -> Fit:
             or set(row) != set(ERRORS)
             or not all(type(x) in (int, float) for x in row.values())
         ):
-            raise PresetError(f"{here}.errors.{out}: expected the numbers {', '.join(ERRORS)}")
+            raise _FileError(f"expected the numbers {', '.join(ERRORS)}", *here, "errors", out)
         errors[out] = {key: float(row[key]) for key in ERRORS}
     return Fit(
         name,
-        _text(table, "measured", f"{here}.measured"),
+        _text(table, "measured", *here),
         constants,
-        tuple(_numbers(row, f"{here}.covariance", len(constants)) for row in covariance),
+        tuple(_numbers(row, len(constants), *here, "covariance") for row in covariance),
         errors,
         spread,
         kinds,
-        _number(table, "between", here),
-        _number(table, "within", here),
-        _text(table, "anchor", f"{here}.anchor") if "anchor" in table else None,
+        _number(table, "between", *here),
+        _number(table, "within", *here),
+        _text(table, "anchor", *here) if "anchor" in table else None,
     )

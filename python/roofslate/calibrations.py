@@ -22,6 +22,7 @@ from roofslate.errors import (
     shown,
     unknown,
 )
+from roofslate.frameworks import framework_name
 from roofslate.inputs import PRESETS
 from roofslate.registry import lookup
 from roofslate.typesetting import columns, html_table
@@ -392,6 +393,7 @@ class Calibration(Mapping[str, "float | str"]):
         for name in kinds:
             if name not in columns:
                 raise unknown("column by which constants differ", name, columns)
+        kinds = {column: self.kind(column, name) or name for column, name in kinds.items()}
         for c in self.constants:
             if c.by in kinds:
                 if kinds[c.by] not in c.values:
@@ -416,7 +418,9 @@ class Calibration(Mapping[str, "float | str"]):
         return self.fits[output]
 
     def kind(self, column: str, name: str | None) -> str | None:
-        """The name under which a kind was measured: that of its preset, if it has one."""
+        """The name under which a kind was measured: that of its preset, if it has one, or the framework's own."""
+        if column == "framework" and name is not None:
+            return framework_name(name)
         if column not in PRESETS or name is None or name not in PRESETS[column]:
             return name
         return PRESETS[column][name].name
@@ -500,8 +504,9 @@ class Calibration(Mapping[str, "float | str"]):
         path : path-like
         """
         from roofslate.calibration_files import written
+        from roofslate.files import write
 
-        Path(path).write_text(written(self), encoding="utf-8")
+        write(path, written(self))
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Calibration:
@@ -518,7 +523,7 @@ class Calibration(Mapping[str, "float | str"]):
         Raises
         ------
         PresetError
-            Where something in the file is not as it should be; the message names the file and the key.
+            Where something in the file is not as it should be; the message names the file, the line and the key.
         """
         from roofslate.calibration_files import read
 

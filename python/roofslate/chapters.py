@@ -8,9 +8,7 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +18,7 @@ from roofslate import catalogs, units
 from roofslate.checklist import compute
 from roofslate.evaluation import evaluate, value
 from roofslate.explanation import Step, explain
+from roofslate.files import write
 from roofslate.inputs import PRESETS
 from roofslate.registry import entries, lookup
 from roofslate.typesetting import Picture, embedded, formula, marked, plain_number, scaled, word
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.axes import Axes
 
-__all__ = ["HANDED", "Album", "Section", "Teller", "write"]
+__all__ = ["HANDED", "Album", "Section", "Teller"]
 
 # Catalogs that no keyword of a call takes: what a chapter names is handed over as it is written.
 HANDED = {"storage": catalogs.storage, "api_prices": catalogs.api_prices}
@@ -86,20 +85,7 @@ class Section:
     blocks: list[Any]
 
 
-# ----------------------------------------------------------------------------------------------------- files, pictures
-
-
-def write(path: Path, content: bytes) -> None:
-    """Write a file as a whole: a reader sees the old one or the new one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+# ------------------------------------------------------------------------------------------------------------- pictures
 
 
 class Album:

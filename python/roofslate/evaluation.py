@@ -347,7 +347,9 @@ def frame(
     if not isinstance(table, pd.DataFrame):
         raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
     try:
-        names = [ignore] if isinstance(ignore, str) else list(ignore)  # a list is refused where a set would go on and on
+        names = (
+            [ignore] if isinstance(ignore, str) else list(ignore)
+        )  # a list is refused where a set would go on and on
         ignored = set(names)
     except (TypeError, MemoryError):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None

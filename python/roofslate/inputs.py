@@ -88,8 +88,12 @@ class Grid:
         if coord is None:
             return
         before = self.coords.setdefault(dim, coord)
-        if before is not coord and not _same(before[0], coord[0]):
+        if before is coord:
+            return
+        if not _same(before[0], coord[0]):
             raise AxisError(f"{owner}: the axis {dim!r} has other coordinates here than in another input")
+        if before[1] is None:
+            self.coords[dim] = before[0], coord[1]
 
     def core_inputs(self) -> list[tuple[str, Values, list[int]]]:
         """What the compiled engine takes."""
@@ -339,8 +343,12 @@ def _add_series(grid: Grid, q: Quantity, series: Any) -> None:
 
 
 def _coordinate(array: Any, dim: Any) -> Any:
-    """An axis's own coordinate; None where it has only positions."""
-    return (array.coords[dim].to_numpy(), None) if dim in array.coords else None
+    """An axis's own coordinate, and the quantity that it says it is; None where it has only positions."""
+    if dim not in array.coords:
+        return None
+    coord = array.coords[dim]
+    q = entries().get(dim)
+    return coord.to_numpy(), dim if q is not None and coord.attrs.get("units") == q.unit else None
 
 
 def _words_of_flags(attrs: Mapping[str, Any], values: Any, q: Quantity) -> Any:
@@ -515,10 +523,8 @@ def check_effect(grid: Grid, wanted: Sequence[str]) -> set[str]:
 
     Returns the inputs that the outputs take.
     """
-    constants = {n: float(i.values) for n, i in grid.inputs.items() if not i.dims}
-    arrays = [n for n, i in grid.inputs.items() if i.dims]
     try:
-        used = set(_core.used(list(wanted), constants, arrays))
+        used = set(_core.used(list(wanted), *_told(grid)))
     except MissingInput as error:
         raise explain_missing(error, grid) from None
     for name, i in grid.inputs.items():
@@ -526,13 +532,42 @@ def check_effect(grid: Grid, wanted: Sequence[str]) -> set[str]:
             continue
         for other in used:
             origin = grid.inputs[other].origin
-            if origin is not None and name in ancestors(other):
+            if origin is not None and name in ancestors(other) and _would_tell(name, other, grid):
                 preset = grid.presets[origin][0].name
                 raise IneffectiveInput(
                     f"{name!r} has no effect: {origin}={preset!r} supplies {other!r}, which would follow from it; "
                     f"give {other!r} itself, or a {origin} that leaves it open"
                 )
     return used
+
+
+def _would_tell(name: str, other: str, grid: Grid) -> bool:
+    """Whether a quantity would follow from an input, were it and what else presets supply left open.
+
+    What lies between them and could be given itself must follow from what is there: `chips` tell nothing of
+    `decode_inefficiency` where the rate is missing from which, and from them, a utilization would follow.
+    """
+    q = lookup(other)
+    for need in (*q.needs, *filter(None, [q.fallback])):
+        if need == name:
+            return True
+        given = grid.inputs.get(need)
+        if name not in ancestors(need) or (given is not None and given.origin is None):
+            continue
+        if given is None and lookup(need).fallback:
+            try:
+                _core.used([need], *_told(grid))
+            except MissingInput:
+                continue
+        if _would_tell(name, need, grid):
+            return True
+    return False
+
+
+def _told(grid: Grid) -> tuple[dict[str, float], list[str]]:
+    """What is given as one number, and what as an array."""
+    single = {name: float(i.values) for name, i in grid.inputs.items() if not i.dims}
+    return single, [name for name, i in grid.inputs.items() if i.dims]
 
 
 def explain_missing(error: MissingInput, grid: Grid) -> MissingInput:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import functools
+import io
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,8 @@ from roofslate.catalogs import Preset
 from roofslate.checklist import compute
 from roofslate.errors import InputTypeError, MissingInput, PresetError, UnknownName, shown, unknown
 from roofslate.evaluation import value
+from roofslate.files import read_text
+from roofslate.frameworks import framework_name
 from roofslate.inputs import PRESETS, find_preset
 from roofslate.registry import entries
 
@@ -27,7 +31,7 @@ else:
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TARGETS", "Runs", "Table", "published", "read", "shipped"]
+__all__ = ["TARGETS", "Runs", "Table", "published", "read", "read_csv", "shipped"]
 
 # What a table can measure, and the quantity that predicts it. In the second table: numbers as they stand.
 TARGETS = {
@@ -69,6 +73,8 @@ _TRAINED = ("sequence_length",)
 _NOTES = ("id", "framework", "framework_version", "expert_parallel", "doubtful_label", "measured", "source", "table")
 _SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint, whose shape is that of the model
 _TOLERANCE = 0.005
+_LARGEST = 64_000_000  # bytes of a file
+_LINE = "line"
 _FOLDER = Path(__file__).with_name("data") / "measurements"
 
 
@@ -101,12 +107,52 @@ class Runs:
         return self.rows["doubtful_label"].to_numpy(dtype=float, na_value=0.0) != 0
 
     def kinds(self, column: str) -> list[str | None]:
-        """What each row has in a column, presets by their own names."""
+        """What each row has in a column, presets and frameworks by their own names."""
         if column in PRESETS:
             return [preset.name for preset in self.inputs[column]]
         if column not in self.rows:
             return [None] * len(self.rows)
-        return [str(x) if isinstance(x, str) else None for x in self.rows[column]]
+        own = framework_name if column == "framework" else str
+        return [own(x) if isinstance(x, str) else None for x in self.rows[column]]
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """Read a file of measured runs, whose rows are told by their lines in messages.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Raises
+    ------
+    PresetError
+        With the file, and the line where a row has too many cells.
+    """
+    import pandas as pd
+
+    text = read_text(path, "table of measured runs", _LARGEST)
+    try:
+        table = pd.read_csv(io.StringIO(text), low_memory=False)  # or a column could have several types
+        lines = list(_lines(text))[1:]
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error) as error:
+        raise PresetError(f"{path}: {str(error).strip()}") from None
+    if len(lines) == len(table):
+        table.index = pd.Index(lines, name=_LINE)
+    return table
+
+
+def _lines(text: str) -> Iterator[int]:
+    """The line on which each row begins; a cell may have several."""
+    reader = csv.reader(io.StringIO(text))
+    line = 1
+    for cells in reader:
+        if cells:
+            yield line
+        line = reader.line_num + 1
 
 
 def read(
@@ -198,7 +244,10 @@ def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any], fixed: Ma
                 preset = catalog[known]
         if preset is None:
             near = unknown(f"{column} preset", name, [*own, *catalog])
-            raise UnknownName(f"{near} ({column}s={{name: preset}} takes those that the catalog does not have)")
+            where = _place(table, list(table[column]).index(name))
+            raise UnknownName(
+                f"{where}: {near} ({column}s={{name: preset}} takes those that the catalog does not have)"
+            )
         if not isinstance(preset, Preset) or preset.kind != column:
             raise PresetError(f"{column}: {name!r} is no preset for {column}=, but {shown(preset)}")
         found[name] = preset
@@ -207,9 +256,9 @@ def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any], fixed: Ma
 
 def _distinct(table: pd.DataFrame, column: str, expected: str) -> list[Any]:
     """The distinct values of a column of texts and presets, in their order."""
-    for x in table[column]:
+    for k, x in enumerate(table[column]):
         if not isinstance(x, (str, Preset)):
-            raise InputTypeError(f"{column}: expected {expected}, got {shown(x)}")
+            raise InputTypeError(f"{column}: expected {expected}, got {shown(x)} in {_place(table, k)}")
     return list(dict.fromkeys(table[column]))
 
 
@@ -218,14 +267,29 @@ def _numbers(table: pd.DataFrame, column: str) -> Any:
 
     dtype = table[column].dtype
     if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
-        raise InputTypeError(f"{column}: expected numbers, got a column of {dtype}")
+        first = next((k for k, x in enumerate(table[column]) if not _is_number(x)), None)
+        where = "" if first is None else f", the first {shown(table[column].iloc[first])} in {_place(table, first)}"
+        raise InputTypeError(f"{column}: expected numbers, got a column of {dtype}{where}")
     return table[column].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _is_number(x: Any) -> bool:
+    try:
+        float(x)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _place(table: pd.DataFrame, row: int) -> str:
+    """Where a row stands, for messages; `read_csv` knows its line."""
+    return f"line {table.index[row]}" if table.index.name == _LINE else f"row {row + 1}"
 
 
 def _words(table: pd.DataFrame, column: str, known: Mapping[str, Any]) -> list[str]:
     for word in _distinct(table, column, f"one of {', '.join(map(repr, known))}"):
         if word not in known:
-            raise unknown(column, word, known)
+            raise UnknownName(f"{_place(table, list(table[column]).index(word))}: {unknown(column, word, known)}")
     return list(table[column])
 
 
@@ -235,7 +299,8 @@ def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str,
     Checkpoints of experts in four bits keep the rest in bf16. Caches are fp8 beside weights of fp8 and nvfp4; not so
     where vLLM runs on chips without fp4 arithmetic.
     """
-    engines = table["framework"] if "framework" in table.columns else [""] * len(table)
+    given = table["framework"] if "framework" in table.columns else [""] * len(table)
+    engines = [framework_name(name) if isinstance(name, str) else "" for name in given]
     caches = ("kv_bytes_per_token", "windowed_bytes_per_token", "fixed_cache_bytes")
     found: dict[str, list[Any]] = {name: [] for name in ("dense_format", *caches)}
     for model, chip, weights, written, engine in zip(

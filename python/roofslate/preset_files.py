@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import datetime
 import math
-import re
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from roofslate.catalogs import KINDS, Preset, check_text, fact_of, is_date
 from roofslate.errors import PresetError, RoofslateError, shown, unknown
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from roofslate.toml import TomlFile
 
 __all__ = ["read_file"]
 
-# A parser of TOML takes time that grows with the square of a dotted key, and makes tables for each of its parts.
-_LARGEST = 4_000_000  # bytes of a file
-_MOST_MARKS = 200_000  # of those that make a key, a table or an element of a list
-_MOST_PARTS = 8  # of a dotted key
-_LONGEST_WORD = 200  # characters of a number or of a key without quotes
-
-_TEXTS = re.compile(
-    r'"""(?:[^\\]|\\.)*?(?:"""|\Z)|' + r"'''.*?(?:'''|\Z)|" + r'"(?:[^"\\\n]|\\.)*"?|' + r"'[^'\n]*'?|#[^\n]*",
-    re.DOTALL,
-)
-_LIMITS = (
-    (re.compile(rf"[\w+-]{{{_LONGEST_WORD + 1},}}"), f"a number or key of more than {_LONGEST_WORD} characters"),
-    (re.compile(rf"(?:\.[^.,=\[\]{{}}\n]*){{{_MOST_PARTS}}}"), f"a key of more than {_MOST_PARTS} parts"),
-)
 _DATES = ("announced", "valid_from", "valid_until")  # attributes
 _SOURCE = "{ source = '...', date = '2026-05', read = true }"
 
@@ -68,10 +48,10 @@ def read_file(
     PresetError
         With the file and the line.
     """
-    text = _text(path)
+    file = TomlFile.read(path, "preset file")
     found = []
     try:
-        for section, presets in _content(path, text).items():
+        for section, presets in file.content.items():
             if section not in KINDS:
                 raise _FileError(unknown("section", section, KINDS), section)
             if not isinstance(presets, dict):
@@ -84,86 +64,8 @@ def read_file(
                     raise _FileError(error, section, name) from None
                 found.append(preset)
     except _FileError as trouble:
-        raise PresetError(f"{path}, line {_line_of(text, trouble.keys)}: {trouble}") from None
+        raise PresetError(f"{path}, line {file.line(trouble.keys)}: {trouble}") from None
     return found
-
-
-# ------------------------------------------------------------------------------------------------------ text to tables
-
-
-def _text(path: Path) -> str:
-    try:
-        if path.exists() and not path.is_file():
-            raise PresetError(f"cannot read the preset file {str(path)!r}: it is not a file")
-        with path.open("rb") as file:
-            raw = file.read(_LARGEST + 1)
-        if len(raw) > _LARGEST:
-            raise PresetError(f"{path}: a preset file has at most {_LARGEST:,} bytes, this one has more")
-        return raw.decode("utf-8")
-    except (OSError, ValueError) as error:
-        raise (
-            error
-            if isinstance(error, PresetError)
-            else PresetError(
-                f"cannot read the preset file {shown(str(path))}: {getattr(error, 'strerror', None) or error}"
-            )
-        ) from None
-
-
-def _content(path: Path, text: str) -> dict[str, Any]:
-    """Tables of a text that a parser can take; what may exhaust it is refused before."""
-    bare = _TEXTS.sub(_newlines, text)
-    for limit, what in _LIMITS:
-        if found := limit.search(bare):
-            raise PresetError(f"{path}, line {bare.count(chr(10), 0, found.start()) + 1}: {what}")
-    marks = sum(map(bare.count, "=[{,."))
-    if marks > _MOST_MARKS:
-        raise PresetError(
-            f"{path}: a preset file has at most {_MOST_MARKS:,} keys and elements, this one has {marks:,}"
-        )
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise PresetError(f"{path}: lists or tables are nested too deeply") from None
-    except tomllib.TOMLDecodeError as error:
-        told = re.fullmatch(r"(.*) \(at line (\d+), (column \d+)\)", str(error), re.DOTALL)
-        line, message = (told[2], f"{told[1]:.200} ({told[3]})") if told else (text.count("\n") + 1, str(error))
-        raise PresetError(f"{path}, line {line}: {message}") from None
-
-
-def _newlines(match: re.Match[str]) -> str:
-    return "\n" * match[0].count("\n")
-
-
-def _line_of(text: str, keys: tuple[str, ...]) -> int:
-    """Line of a key, or of the nearest table around it."""
-    text = _TEXTS.sub(lambda m: _newlines(m) if m[0].startswith(('"""', "'''", "#")) else m[0], text)
-    lines: dict[tuple[str, ...], int] = {}
-    table: tuple[str, ...] = ()
-    for number, line in enumerate(text.split("\n"), start=1):
-        header = re.match(r"\s*\[\[?(.+?)\]\]?\s*$", line)
-        if header and (path := _key_path(header[1])):
-            table = path
-            lines.setdefault(table, number)
-        elif "=" in line and (path := _key_path(line.split("=", 1)[0])):
-            lines.setdefault(table + path, number)
-    for depth in range(len(keys), 0, -1):
-        matches = [number for path, number in lines.items() if path[:depth] == keys[:depth]]
-        if matches:
-            return min(matches)
-    return 1
-
-
-def _key_path(text: str) -> tuple[str, ...]:
-    try:
-        node = tomllib.loads(f"{text} = 0")
-    except tomllib.TOMLDecodeError:
-        return ()
-    path: tuple[str, ...] = ()
-    while isinstance(node, dict) and len(node) == 1:
-        (key, node) = next(iter(node.items()))
-        path += (key,)
-    return path
 
 
 # --------------------------------------------------------------------------------------------------- tables to presets

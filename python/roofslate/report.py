@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from roofslate.chapters import HANDED, Album, Section, Teller, write
+from roofslate.chapters import HANDED, Album, Section, Teller
 from roofslate.errors import ValueRangeError
+from roofslate.files import write
 from roofslate.progress import Progress
 from roofslate.registry import lookup
 from roofslate.typesetting import Picture, breakable, formula, marked, plain_number

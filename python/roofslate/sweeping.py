@@ -5,11 +5,9 @@ from __future__ import annotations
 import abc
 import contextlib
 import csv
-import errno
 import itertools
 import json
 import os
-import secrets
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ import numpy as np
 
 from roofslate.engine import conversions, thread_count
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, RoofslateWarning, UnknownName, shown
+from roofslate.files import whole_file
 from roofslate.inputs import PRESETS, wanted_names
 from roofslate.progress import _watched
 from roofslate.registry import lookup
@@ -113,7 +112,7 @@ def sweep(
         reader = _by_suffix(source, {".csv": _CsvReader, ".parquet": _ParquetReader})(source, stack)
         names = _input_columns(reader, {ignore} if isinstance(ignore, str) else set(ignore), wanted, inputs)
         scenarios = Scenarios(names, wanted, inputs, "sweep")
-        stream = stack.enter_context(_whole_file(target, overwrite))
+        stream = stack.enter_context(whole_file(target, overwrite=overwrite))
         as_numbers = names if reader.is_text and open_writer is _ParquetWriter else []
         fields = _fields(
             reader, as_numbers, {name: converted.get(name, (1.0, lookup(name).unit))[1] for name in wanted}
@@ -212,11 +211,20 @@ class _ParquetReader(_Reader):
         except pa.ArrowInvalid as error:
             raise InputTypeError(f"{path} cannot be read: {error}") from None
         self.rows = self._file.metadata.num_rows
-        described = self.schema.pandas_metadata or {}
-        self.index = {name for name in described.get("index_columns", ()) if isinstance(name, str)}
+        listed = _json(self.schema.metadata, b"pandas").get("index_columns")
+        self.index = {name for name in listed if isinstance(name, str)} if isinstance(listed, list) else set()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         yield from self._file.iter_batches(_CHUNK)
+
+
+def _json(metadata: Mapping[bytes, bytes] | None, key: bytes) -> dict[str, Any]:
+    """What a file says of itself under a key; nothing where that is no object."""
+    try:
+        found = json.loads((metadata or {}).get(key, b"{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 class _CsvReader(_Reader):
@@ -228,7 +236,7 @@ class _CsvReader(_Reader):
         super().__init__(path)
         self._stream = stack.enter_context(path.open("rb"))
         with path.open(newline="", encoding="utf-8-sig", errors="replace") as text:
-            names = next(filter(None, csv.reader(text)), [])
+            _, names = next(self._lines(text), (0, []))
         if not names:
             raise InputTypeError(f"{path} is empty: its first line names the columns")
         self.schema = pa.schema([(name, pa.string()) for name in names])
@@ -252,9 +260,15 @@ class _CsvReader(_Reader):
 
     def _lines(self, text: IO[str]) -> Iterator[tuple[int, list[str]]]:
         """Rows of the file, the first of them its header, and the line on which each begins."""
-        reader = csv.reader(text)
+        reader = csv.reader(iter(lambda: text.readline(_BLOCK), ""))
         line = 1
-        for cells in reader:
+        while True:
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:  # a cell longer than any table has
+                raise InputTypeError(f"{self.path}, line {line}: {error}") from None
             if cells:
                 yield line, cells
             line = reader.line_num + 1
@@ -361,42 +375,6 @@ def _fault_of(name: str, word: Any) -> RoofslateError | None:
 # ----------------------------------------------------------------------------------------------------------- writing
 
 
-@contextlib.contextmanager
-def _whole_file(target: Path, overwrite: bool) -> Iterator[IO[bytes]]:
-    """A file that gets its name when all of it is on the disk, or never."""
-    real = Path(os.path.realpath(target))
-    if not real.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
-    if real.exists() and not real.is_file():
-        raise FileExistsError(errno.EEXIST, "is no file that could be replaced", str(target))
-    _refuse_existing(real, target, overwrite)
-    unfinished = real.with_name(f".{real.name}.{secrets.token_hex(4)}.partial")
-    try:
-        handle = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        _refuse_existing(real, target, overwrite)
-        if real.exists():
-            unfinished.chmod(real.stat().st_mode & 0o7777)
-        unfinished.replace(real)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-    with contextlib.suppress(OSError):  # not every system opens folders
-        folder = os.open(real.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
-def _refuse_existing(real: Path, target: Path, overwrite: bool) -> None:
-    if not overwrite and real.exists():
-        raise FileExistsError(errno.EEXIST, "exists already, and overwrite was not asked for", str(target))
-
-
 def _fields(reader: _Reader, as_numbers: Sequence[str], units: Mapping[str, str]) -> pa.Schema:
     """The columns of the target: those of the source, then the results, with their units."""
     import pyarrow as pa
@@ -410,7 +388,7 @@ def _fields(reader: _Reader, as_numbers: Sequence[str], units: Mapping[str, str]
         if field.name in measured:
             fields[k] = field.with_metadata({**(field.metadata or {}), "units": measured[field.name]})
     metadata = dict(reader.schema.metadata or {})
-    attrs = json.loads(metadata.get(b"PANDAS_ATTRS", b"{}"))
+    attrs = _json(metadata, b"PANDAS_ATTRS")
     known = attrs["units"] if isinstance(attrs.get("units"), dict) else {}
     attrs["units"] = known | measured
     return pa.schema(fields, metadata | {b"PANDAS_ATTRS": json.dumps(attrs).encode()})

@@ -670,6 +670,7 @@ QuantityName: TypeAlias = Literal[
     "stage_busy_time",
     "stage_communication_time",
     "stage_hop_time",
+    "stage_hops",
     "stage_time",
     "step_batch",
     "step_collective_time",
@@ -1614,6 +1615,7 @@ class Inputs(TypedDict, total=False):
     stage_busy_time: Number
     stage_communication_time: Number
     stage_hop_time: Number
+    stage_hops: Number
     stage_time: Number
     step_batch: Number
     step_collective_time: Number

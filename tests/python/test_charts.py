@@ -73,6 +73,9 @@ def test_data_says_its_units(name: str) -> None:
     assert len(table) > 0
     units = table.attrs["units"]
     assert set(table.columns) | set(table.attrs["marks"]) <= set(units) | {"train"}
+    known = rs.quantities()["unit"]
+    quantities = {*units, *table.index.names} & set(known.index)
+    assert {quantity: units[quantity] for quantity in quantities} == known[sorted(quantities)].to_dict()
 
 
 @pytest.mark.parametrize("name", NAMES)

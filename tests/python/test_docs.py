@@ -104,6 +104,14 @@ def test_code_of_page(path, tmp_path):
                 pytest.fail(f"{code}\nshows\n{came}\nand the page says\n{shown}", pytrace=False)
 
 
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_tables_have_header_cells(path):
+    """Those who hear a page, not see it, are told a column by its header."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for head in re.findall(r"^\|(.*)\|\n\|[\s:|-]+\|$", text, flags=re.MULTILINE):
+        assert all(cell.strip() for cell in head.split("|")), f"{page_id(path)}: a column without a name in |{head}|"
+
+
 def slugs(path):
     """Anchors of a page's headings, as GitHub and MyST make them."""
     text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)

@@ -454,3 +454,14 @@ def test_results_are_what_xarray_would_have_made(decode, outputs, axis):
         assert found.indexes[dim].equals(plain.indexes[dim])
     chosen = found.isel(batch_size=0) if "batch_size" in found.dims else found.isel(case=0)
     assert "units" in (chosen if isinstance(outputs, str) else chosen["pass_time"]).attrs
+
+
+def test_an_axis_of_a_result_that_comes_back_keeps_its_unit():
+    cell = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "batch_size": 64, "chip_price": "3 USD/h"}
+    times = rs.evaluate("memory_time", context_length=[1000.0, 2000.0], **cell)
+    for more in ({}, {"context_length": [1000.0, 2000.0]}):
+        cost = rs.evaluate("cost_per_token", pass_time=times, **cell, **more)
+        assert cost["context_length"].attrs == times["context_length"].attrs
+    bare = times.assign_coords(context_length=("context_length", [1000.0, 2000.0]))
+    cost = rs.evaluate("cost_per_token", pass_time=bare, **cell)
+    assert cost["context_length"].attrs == {}  # it may be in other units

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import roofslate as rs
 import xarray as xr
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from roofslate import _core, errors
 from roofslate.errors import ConditionError
@@ -708,6 +708,41 @@ def test_bounds_of_what_takes_each_input_once_are_reached(inputs, name):
     values = rs.evaluate(name, **inputs).to_numpy()
     if not any(isinstance(x, xr.DataArray) for x in inputs.values()) and not {"model", "hardware"} & set(inputs):
         assert rs.bounds(name, **inputs) == (values.min(), values.max())
+
+
+ENDS = st.tuples(st.floats(1e2, 2e5), st.floats(1e2, 2e5)).map(sorted)
+
+
+@given(
+    shortest=ENDS,
+    longest=st.tuples(st.floats(2e5, 1e6), st.floats(2e5, 1e6)).map(sorted),
+    exponent=st.tuples(st.floats(0, 4), st.floats(0, 4)).map(sorted),
+    spread=st.sampled_from(["uniform", "log_uniform", "power_law"]),
+)
+@example(shortest=[1e3, 2e5], longest=[2e5, 3e5], exponent=[0, 3], spread="power_law")  # all contexts may be alike
+@example(shortest=[1e3, 2e5], longest=[2e5, 3e5], exponent=[1, 1], spread="log_uniform")
+@example(shortest=[1e3, 1e3], longest=[2e5, 2e5], exponent=[0.9, 1.1], spread="power_law")  # where the mean is a limit
+def test_bounds_of_mean_contexts_are_numbers_and_hold(shortest, longest, exponent, spread):
+    low, high = rs.bounds(
+        "mean_short_context",
+        context_distribution=spread,
+        shortest_context=tuple(shortest),
+        long_context_threshold=tuple(longest),
+        traffic_exponent=tuple(exponent),
+    )
+    assert 0 < low <= high < np.inf
+    values = rs.evaluate(
+        "mean_short_context",
+        context_distribution=spread,
+        shortest_context=np.linspace(*shortest, 5),
+        long_context_threshold=np.linspace(*longest, 5),
+        traffic_exponent=np.linspace(*exponent, 9),
+    )
+    assert low <= float(values.min())
+    assert float(values.max()) <= high
+    # a mean lies between; 1e-9: exponentials lose digits where contexts are almost alike
+    assert shortest[0] * (1 - 1e-9) <= float(values.min())
+    assert float(values.max()) <= longest[1] * (1 + 1e-9)
 
 
 def test_bounds_see_which_side_of_a_condition_is_taken():

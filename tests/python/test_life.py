@@ -308,7 +308,20 @@ def test_lifetime_surface_shows_the_optimum() -> None:
     assert best_tokens == pytest.approx(176.6e12, rel=0.4)
     text = " ".join(t.get_text() for t in ax.texts)
     assert "Hoffmann" in text
-    assert "76 % dearer" in text
+    assert "76 % dearer" in text.replace("\n", " ")
+
+
+def test_no_label_of_the_lifetime_surface_crosses_its_edge() -> None:
+    ax = charts.lifetime_surface()
+    ax.figure.canvas.draw()
+    within = ax.get_window_extent()
+    for label in ax.texts:
+        box = label.get_window_extent()
+        if box.x0 < within.x1:  # names of lines stand beside the picture
+            assert within.x0 <= box.x0
+            assert box.x1 <= within.x1
+            assert within.y0 <= box.y0
+            assert box.y1 <= within.y1
 
 
 def test_lifetime_surface_of_other_models() -> None:

@@ -16,7 +16,7 @@ import roofslate as rs
 from drawn import line
 from hypothesis import given
 from hypothesis import strategies as st
-from roofslate import catalogs, charts, errors, preset_files
+from roofslate import catalogs, charts, errors, toml
 
 FORMATS = ("bf16", "fp8", "fp4", "int8")
 
@@ -430,7 +430,7 @@ def test_what_is_within_texts_is_told_from_what_is_not(inside: str) -> None:
         '"' + inside.replace("\\", "").replace('"', "").replace("\n", "") + '"',
         "# " + inside.replace("\n", ""),
     ):
-        assert preset_files._TEXTS.sub("", f"k = {quoted}\n") == "k = \n"
+        assert toml._TEXTS.sub("", f"k = {quoted}\n") == "k = \n"
 
 
 def test_lines_are_those_of_the_file(tmp_path: Path) -> None:

@@ -808,15 +808,18 @@ TEXT = json.dumps(PLAIN, indent=1)
         ("", "line 1: Expecting value"),
         ("[1, 2]", "expected an object of keys, got [1, 2]"),
         ('{"hidden_size": 1, "hidden_size": 2}', "the key 'hidden_size' stands twice"),
-        ('{"a": {"b": 1, "b": 1}}', "the key 'b' stands twice"),
+        ('{"a": {"b": 1, "b": 1}}', "line 1: the key 'a.b' stands twice"),
         ('{"a":\n' + "[" * 100 + "]" * 100 + "}", "line 2: nested deeper than 40 levels"),
         ("[" * 1_000_000, "line 1: nested deeper than 40 levels"),
         ('{"hidden_size": ' + "9" * 100_000 + "}", "hidden_size: expected a whole number, got inf"),
         ('{"hidden_size": 1e999}', "hidden_size: expected a whole number, got inf"),
+        ('{"a": [{"b": 1}, {"b": 2}],\n"hidden_size": "x", "b": 1}', "line 2: hidden_size: expected a whole number"),
+        (TEXT.replace(": 4,", ": -4,"), "line 3: num_hidden_layers: expected 1 to 10,000"),
+        ('{"\\u0062": 1,\n "b": 2}', "line 2: the key 'b' stands twice"),
         ('{"hidden_size": NaN}', "hidden_size: expected a whole number, got nan"),
         ('{"a": "' + "x" * (4 << 20) + '"}', "larger than 4 MiB"),
     ],
-    ids=range(12),
+    ids=range(15),
 )
 def test_files_that_nobody_vouches_for(tmp_path, text, message):
     path = tmp_path / "config.json"

@@ -668,7 +668,7 @@ def test_what_is_no_toml(write):
 def test_what_is_no_text(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(errors.PresetError, match="cannot read the preset file"):
+    with pytest.raises(errors.PresetError, match=r"mine\.toml, line 1: cannot read the preset file as utf-8"):
         catalogs.load_presets(path)
 
 
@@ -704,6 +704,22 @@ def test_a_preset_in_a_list_gives_what_it_gives_alone():
     assert alone[0] != alone[1]
     with pytest.raises(errors.PresetError, match=r"'DeepSeek-V3' supplies no weight_balance.*evaluate 'lecture' apart"):
         rs.evaluate("weight_balance", model=models, hardware=["GB200 NVL72", "HGX H100"])
+
+
+def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
+    """The preset states the inefficiency; chips alone tell none, and the money does not depend on them."""
+    known = {"model": "lecture training", "hardware": "H100", "chip_price": "2 USD/h"}
+    known |= {"pretraining_tokens": 1e14, "rl_tokens": 1e14, "inference_tokens": 1e14}
+    alone = rs.value("lifetime_cost", **known)
+    assert rs.value("lifetime_cost", chips=100, **known) == alone
+    assert rs.evaluate("lifetime_cost", chips=[100, 200], **known).item() == alone
+    # with a rate they would tell a share of it, and neither has a say
+    with pytest.raises(errors.IneffectiveInput, match=r"'(chips|decode_token_rate)' has no effect"):
+        rs.value("lifetime_cost", chips=100, decode_token_rate=1e4, **known)
+    # one step away, or several that follow of themselves
+    for given in ({"hbm_bandwidth": "3 TB/s"}, {"weight_format": "fp8"}):
+        with pytest.raises(errors.IneffectiveInput, match="'lecture' supplies"):
+            rs.value("balance_batch", model="lecture", **given)
 
 
 def test_a_list_does_not_hide_that_one_preset_states_what_follows_for_others():

@@ -1,5 +1,6 @@
 """Training runs: the lecture in the ideal case, published formulas and counts, laws, errors against measured runs."""
 
+import itertools
 import math
 
 import numpy as np
@@ -177,6 +178,25 @@ def test_repeated_attention(policy):
     assert found == pytest.approx(exact, rel=1e-12)
     if policy == "all":
         assert found == pytest.approx(1 + s / (6 * h), abs=(s / (6 * h)) ** 2)
+
+
+def hops(schedule, stages, chunks):
+    """Of a micro-batch on its way forward, from chunk to chunk of its layers, each where the schedule has it."""
+    rounds = {
+        "interleaved": [k % stages for k in range(stages * chunks)],
+        "zb_v": [*range(stages), *reversed(range(stages))],
+    }
+    places = rounds.get(schedule, list(range(stages)))
+    return sum(here != there for here, there in itertools.pairwise(places))
+
+
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b", "zb_h1", "zb_h2", "interleaved", "zb_v", "dualpipe"])
+@given(stages=st.integers(1, 64), chunks=st.integers(1, 12))
+@settings(max_examples=30, deadline=None)
+def test_hops_counted_one_by_one(schedule, stages, chunks):
+    asked = {"pipeline_schedule": schedule, "pipeline_stages": stages, "model_chunks": chunks}
+    found = stages * rs.value("stage_hops", **asked)
+    assert found == pytest.approx(hops(schedule, stages, chunks), rel=1e-14, abs=1e-14)  # 1 / P is rounded
 
 
 # --------------------------------------------------------------------------------------------------------------- laws

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate import errors, measurements
 from roofslate.cli import main
+from roofslate.frameworks import framework_name
 
 
 def run(model="Qwen3-32B", **changes):
@@ -121,6 +122,43 @@ def test_names_outside_of_the_catalogs():
 )
 def test_names_as_published(name):
     assert rs.validate(table(run(name))).rows["predicted_time_per_output_token_s"].gt(0).all()
+
+
+ALIASES = {
+    "trtllm": [
+        "TensorRT-LLM",
+        "tensorrt_llm",
+        "TRT-LLM",
+        "trt",
+        "dynamo-trt",
+        "dynamo-trtllm",
+        "TensorRT-LLM 1.0.0rc3",
+    ],
+    "sglang": ["SGLang", "dynamo-sglang", "sgl", "sglang v0.5.9"],
+    "vllm": ["vLLM", "dynamo-vllm", "Dynamo vLLM", "vllm 0.12"],
+}
+
+
+@pytest.mark.parametrize(("own", "alias"), [(own, alias) for own, every in ALIASES.items() for alias in every])
+def test_frameworks_by_other_names(own, alias):
+    assert framework_name(alias) == own
+    rows = [table(run(framework=name, weight_format="fp8")) for name in (own, alias)]
+    found, other = (rs.validate(row) for row in rows)
+    assert other.rows["framework"].tolist() == [alias]
+    numbers = [column for column in found.rows if column.startswith("predicted")]
+    pd.testing.assert_frame_equal(found.rows[numbers], other.rows[numbers])
+    assert ("framework", own) in other.summary.reset_index()[["by", "value"]].itertuples(index=False, name=None)
+    cal = rs.calibration()
+    assert dict(cal.at(framework=alias)) == dict(cal.at(framework=own))
+    known = {"model": "Qwen3-32B", "hardware": "H200"}
+    band = cal.band(0.8, "time_per_output_token", framework=alias, **known)
+    assert band == cal.band(0.8, "time_per_output_token", framework=own, **known)
+    assert band != cal.band(0.8, "time_per_output_token", framework="mine", **known)
+
+
+@pytest.mark.parametrize("name", ["mine", "", "trtx", "vllmish", "dynamo"])
+def test_frameworks_of_no_known_name_stay_as_they_are(name):
+    assert framework_name(name) == name
 
 
 def test_formats_as_engines_store_them():

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roofslate.errors import InputTypeError
+from roofslate.files import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,6 +47,7 @@ def save(report: Report, path: Path) -> None:
     figure = draw(growth).get_figure(root=True)
     assert figure is not None
     try:
-        figure.savefig(path)
+        with whole_file(path) as stream:
+            figure.savefig(stream, format=path.suffix[1:])
     finally:
         pyplot.close(figure)

@@ -283,7 +283,10 @@ def datasets(outputs: list[str], along: str, cases: Mapping[Any, Mapping[str, An
     if not cases:
         raise AxisError(f"{along}: expected at least one name")
     found = [dataset(outputs, **inputs) for inputs in cases.values()]
-    return xr.concat(found, pd.Index(list(cases), name=along), combine_attrs="drop_conflicts")
+    joined = xr.concat(found, pd.Index(list(cases), name=along), combine_attrs="drop_conflicts")
+    if along in entries():
+        joined[along].attrs["units"] = entries()[along].unit
+    return joined
 
 
 def tabulated(data: xr.Dataset, dims: str | list[str], name: str, **marks: float) -> pd.DataFrame:

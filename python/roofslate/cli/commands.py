@@ -10,7 +10,16 @@ from typing import Any, NoReturn
 import click
 
 from roofslate import __version__
-from roofslate.cli.rows import FORMATS, format_of, long_form, write_csv, write_json, write_parquet, write_table
+from roofslate.cli.rows import (
+    FORMATS,
+    format_of,
+    long_form,
+    text_stream,
+    write_csv,
+    write_json,
+    write_parquet,
+    write_table,
+)
 from roofslate.cli.words import check_outputs, read_inputs, scenario_inputs, texts_of, units_of
 from roofslate.errors import RoofslateError
 
@@ -206,7 +215,7 @@ def evaluate(
     if form == "parquet":
         write_parquet(columns, Path(str(output)))
         return
-    with click.open_file(str(output or "-"), "w", encoding="utf-8" if output else None) as stream:
+    with text_stream(output) as stream:
         if form == "table":
             write_table(columns, stream, in_units)
         elif form == "csv":
@@ -448,8 +457,7 @@ def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]
       roofslate validate
       roofslate validate runs.csv --rows predicted.csv
     """  # noqa: D301
-    import pandas as pd
-
+    from roofslate.measurements import read_csv
     from roofslate.validating import validate as compute
 
     if table is None:
@@ -457,14 +465,15 @@ def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]
             raise click.UsageError("--ignore goes with a table")
         found = compute()
     else:
+        runs = read_csv(table)
         try:
-            found = compute(pd.read_csv(table), ignore=ignore)
-        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-            raise click.UsageError(f"{table}: {error}") from None
+            found = compute(runs, ignore=ignore)
         except RoofslateError as error:
             raise type(error)(f"{table}: {error}") from None
     if rows_file is not None:
-        found.rows.to_csv(rows_file, index=False)
+        from roofslate.files import write
+
+        write(rows_file, found.rows.to_csv(index=False))
     click.echo(str(found))
     if not found.holds:
         sys.exit(1)
@@ -539,13 +548,14 @@ def bench(
     growth, calculators.
     """
     from roofslate.bench import measure
+    from roofslate.files import write
 
     report = measure(size, threads=threads, only=only, say=lambda text: click.echo(text, err=True))
     click.echo(report)
     if json_file is not None:
-        json_file.write_text(report.json + "\n", encoding="utf-8")
+        write(json_file, report.json + "\n")
     if markdown_file is not None:
-        markdown_file.write_text(report.markdown + "\n", encoding="utf-8")
+        write(markdown_file, report.markdown + "\n")
     if chart_file is not None:
         from roofslate.bench.chart import save
 

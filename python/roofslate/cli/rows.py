@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import json
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -15,6 +17,20 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "csv", "json", "parquet")
 _MOST_TABLE_ROWS = 100_000
+
+
+@contextlib.contextmanager
+def text_stream(output: Path | None) -> Iterator[IO[str]]:
+    """What a table is written to: standard output, or a file that appears once it is whole."""
+    if output is None or str(output) == "-":
+        with click.open_file("-", "w") as stream:
+            yield stream
+        return
+    from roofslate.files import whole_file
+
+    with whole_file(output) as binary:
+        text: Any = codecs.getwriter("utf-8")(binary)
+        yield text
 
 
 def format_of(output: Path | None) -> str:
@@ -128,6 +144,9 @@ def write_parquet(columns: Sequence[Column], path: Path) -> None:
     import pandas as pd
     import pyarrow  # noqa: F401  # says what is missing, where pandas would guess
 
+    from roofslate.files import whole_file
+
     frame = pd.DataFrame({column.name: column.points.reshape(-1) for column in columns})
     frame.attrs["units"] = {column.name: column.unit for column in columns if column.unit}
-    frame.to_parquet(path, engine="pyarrow", index=False)
+    with whole_file(path) as stream:
+        frame.to_parquet(stream, engine="pyarrow", index=False)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from roofslate.errors import RoofslateError, UnknownName
 
 if TYPE_CHECKING:
     from roofslate.registry import Quantity
+    from roofslate.toml import TomlFile
 
 _PRESET_INPUTS = ("model", "hardware", "prices", "loss_law")
 _OPTIONS = ("threads", "units", "format", "scenario")  # written as inputs by mistake
@@ -83,37 +83,31 @@ def _range(name: str, text: str) -> Any:
     return (geomspace if parts[3:] else linspace)(start, stop, int(points))
 
 
-def scenario_inputs(path: Path | None, overridden: Mapping[str, str]) -> dict[str, Any]:
-    """Inputs of a scenario file, without those that the command line gives; its mistakes name the file."""
+def scenario_inputs(path: Path | None, overridden: Container[str]) -> dict[str, Any]:
+    """Inputs of a scenario file, without those that the command line gives; its mistakes name file and line."""
     if path is None:
         return {}
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"{path}: {error}") from None
-    try:
-        return dict(_checked_inputs(table, overridden))
-    except click.UsageError as error:
-        raise click.UsageError(f"{path}: {error.message}") from None
-    except RoofslateError as error:
-        raise type(error)(f"{path}: {error}") from None
+    from roofslate.toml import TomlFile
+
+    file = TomlFile.read(path, "scenario")
+    found = {name: _scenario_input(name, file, path) for name in file.content}
+    return {name: value for name, value in found.items() if name not in overridden}
 
 
-def _checked_inputs(table: Mapping[str, Any], overridden: Container[str]) -> Iterator[tuple[str, Any]]:
+def _scenario_input(name: str, file: TomlFile, path: Path) -> Any:
     from roofslate.inputs import read_grid
 
-    for name, written in table.items():
+    try:
         _quantity(name)
+        written = file.content[name]
         if isinstance(written, dict):
             raise click.UsageError(f"{name!r} is a table; a scenario file is a flat table of inputs")
-        if name not in overridden:
-            value = _value(name, written) if isinstance(written, str) else written
-            read_grid({name: value})
-            yield name, value
+        value = _value(name, written) if isinstance(written, str) else written
+        read_grid({name: value})
+    except (click.UsageError, RoofslateError) as error:
+        said = error.message if isinstance(error, click.UsageError) else error
+        raise type(error)(f"{path}, line {file.line([name])}: {said}") from None
+    return value
 
 
 def read_inputs(texts: Mapping[str, str], scenario: Path | None) -> dict[str, Any]:

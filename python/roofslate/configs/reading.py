@@ -7,12 +7,13 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from roofslate.errors import InputTypeError, PresetError, shown
 
-__all__ = ["Keys", "read"]
+__all__ = ["Config", "ConfigError", "Keys", "read"]
 
 _LARGEST_FILE = 4 * 2**20  # bytes; the longest published files have 14 kB
 _DEEPEST = 40
@@ -20,6 +21,7 @@ _LONGEST_INTEGER = 40  # digits; Python's own conversion takes quadratic time
 _WIDEST = 10**7  # widths, heads, vocabulary
 _MOST_LAYERS = 10**4
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[{]|[\]}]', re.DOTALL)
+_COLON = re.compile(r"\s*:")
 
 # The names that families give to one thing, the usual one first.
 _ALIASES = {
@@ -139,8 +141,65 @@ _SETTLED = frozenset(
 _OWN = ("quantization_config", "vision_config", "audio_config")
 
 
-def read(source: Any) -> tuple[dict[str, Any], str]:
-    """Content of a config.json, and what to call it in messages.
+class ConfigError(PresetError):
+    """What is wrong at a key of a config, named by its path."""
+
+    def __init__(self, key: str, problem: str) -> None:
+        super().__init__(f"{key}: {problem}")
+        self.key = key
+
+
+@dataclass(frozen=True)
+class Config:
+    """What a config.json holds.
+
+    Attributes
+    ----------
+    content : dict
+    name : str
+        Name of the file or of its folder; empty for a mapping.
+    path : str
+    text : str
+        What the file says; empty for a mapping.
+    """
+
+    content: dict[str, Any]
+    name: str = ""
+    path: str = ""
+    text: str = ""
+
+    def located(self, error: PresetError) -> PresetError:
+        """An error with the file, and the line of its key."""
+        if not self.path:
+            return error
+        wanted = error.key.partition("[")[0] if isinstance(error, ConfigError) else None
+        line = next((f", line {line}" for key, line, _ in _lines(self.text) if key == wanted), "")
+        return PresetError(f"{self.path}{line}: {error}")
+
+
+def _lines(text: str) -> Iterator[tuple[str, int, bool]]:
+    """The keys of a text that is JSON, by their path, each with its line and whether its object has it already."""
+    path: list[str] = []
+    inside: list[set[str]] = []  # the keys of each object, or list, that is open
+    key, line, at = "", 1, 0
+    for token in _TOKEN.finditer(text):
+        if token[0] in "[{":
+            path.append(key)
+            inside.append(set())
+        elif token[0] in "]}":
+            path.pop()
+            inside.pop()
+        elif _COLON.match(text, token.end()):
+            key = json.loads(token[0])
+            line, at = line + text.count("\n", at, token.start()), token.start()
+            yield ".".join([*filter(None, path), key]), line, key in inside[-1]
+            inside[-1].add(key)
+            continue
+        key = ""
+
+
+def read(source: Any) -> Config:
+    """Read a config.json within limits.
 
     Parameters
     ----------
@@ -149,9 +208,7 @@ def read(source: Any) -> tuple[dict[str, Any], str]:
 
     Returns
     -------
-    content : dict
-    name : str
-        Name of the file or of its folder; empty for a mapping.
+    Config
 
     Raises
     ------
@@ -163,7 +220,7 @@ def read(source: Any) -> tuple[dict[str, Any], str]:
     if isinstance(source, Mapping):
         content = dict(source)
         _check_depth(content)
-        return content, ""
+        return Config(content)
     if not isinstance(source, (str, os.PathLike)):
         raise InputTypeError(f"from_config takes the path of a config.json or a dict, got {shown(source)}")
     path = Path(source)
@@ -179,7 +236,7 @@ def read(source: Any) -> tuple[dict[str, Any], str]:
         raise PresetError(f"{path}: larger than {_LARGEST_FILE >> 20} MiB; this is no config.json")
     content = _parse(text, str(path))
     _check_depth(content)
-    return content, path.parent.name if path.stem == "config" else path.stem
+    return Config(content, path.parent.name if path.stem == "config" else path.stem, str(path), text)
 
 
 def _parse(text: str, path: str) -> dict[str, Any]:
@@ -190,23 +247,15 @@ def _parse(text: str, path: str) -> dict[str, Any]:
             line = text.count("\n", 0, token.start()) + 1
             raise PresetError(f"{path}, line {line}: nested deeper than {_DEEPEST} levels")
     try:
-        content = json.loads(text, object_pairs_hook=_unique, parse_int=_integer)
+        content = json.loads(text, parse_int=_integer)
     except json.JSONDecodeError as error:
         raise PresetError(f"{path}, line {error.lineno}: {error.msg}") from None
-    except PresetError as error:
-        raise PresetError(f"{path}: {error}") from None
+    for key, line, again in _lines(text):
+        if again:
+            raise PresetError(f"{path}, line {line}: the key {shown(key)} stands twice in one object")
     if not isinstance(content, dict):
         raise PresetError(f"{path}: expected an object of keys, got {shown(content)}")
     return content
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in table if names.count(name) > 1)
-        raise PresetError(f"the key {shown(twice)} stands twice in one object")
-    return table
 
 
 def _integer(digits: str) -> int | float:
@@ -307,7 +356,7 @@ class Keys:
             raise PresetError(self._missing(name))
         value = self._value(name, default, _is_finite, "a finite number")
         if not low <= value <= high:
-            raise PresetError(f"{self._path}{name}: expected {low:,} to {high:,}, got {shown(value)}")
+            raise ConfigError(f"{self._path}{name}", f"expected {low:,} to {high:,}, got {shown(value)}")
         return float(value)
 
     def flag(self, name: str, default: bool) -> bool:
@@ -327,7 +376,7 @@ class Keys:
         """A list, or None where the key is missing; one entry a layer at most, but for lists of tokens."""
         value = self._value(name, None, lambda value: isinstance(value, (list, tuple)), "a list")
         if value is not None and len(value) > _MOST_LAYERS:
-            raise PresetError(f"{self._path}{name}: a list of {len(value):,} entries, more than {_MOST_LAYERS:,}")
+            raise ConfigError(self.written(name), f"a list of {len(value):,} entries, more than {_MOST_LAYERS:,}")
         return None if value is None else list(value)
 
     def is_list(self, name: str) -> bool:
@@ -345,7 +394,7 @@ class Keys:
 
     def fail(self, name: str, problem: str) -> PresetError:
         """Error that names a key."""
-        return PresetError(f"{self.written(name)}: {problem}")
+        return ConfigError(self.written(name), problem)
 
     def unread(self, settled: bool) -> list[str]:
         """Keys that may matter and were not looked up, by their path; `settled`: the family is known."""
@@ -359,14 +408,14 @@ class Keys:
             return default
         value = self._table[found]
         if not fits(value):
-            raise PresetError(f"{self._path}{found}: expected {expected}, got {shown(value)}")
+            raise ConfigError(self._path + found, f"expected {expected}, got {shown(value)}")
         return value
 
     def _checked(self, key: str, value: Any, low: int, high: int) -> int:
         if not _is_finite(value) or value != int(value):
-            raise PresetError(f"{self._path}{key}: expected a whole number, got {shown(value)}")
+            raise ConfigError(self._path + key, f"expected a whole number, got {shown(value)}")
         if not low <= value <= high:
-            raise PresetError(f"{self._path}{key}: expected {low:,} to {high:,}, got {shown(value)}")
+            raise ConfigError(self._path + key, f"expected {low:,} to {high:,}, got {shown(value)}")
         return int(value)
 
     def _missing(self, name: str) -> str:

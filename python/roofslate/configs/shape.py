@@ -12,6 +12,7 @@ from roofslate.configs.formats import Formats, read_formats
 from roofslate.configs.layers import Cache, Layer, Reader
 from roofslate.configs.reading import Keys, read
 from roofslate.configs.vision import audio_parameters, vision_parameters
+from roofslate.errors import PresetError
 
 __all__ = ["PARTS", "Shape", "read_shape"]
 
@@ -75,8 +76,14 @@ class Shape:
 
 def read_shape(source: Any) -> Shape:
     """Read a config.json, a folder that has one, or its content."""
-    content, name = read(source)
-    config = Keys(content)
+    config = read(source)
+    try:
+        return _shape(Keys(config.content), config.name)
+    except PresetError as error:
+        raise config.located(error) from None
+
+
+def _shape(config: Keys, name: str) -> Shape:
     outer = next((inner for inner in _INNER if inner in config), None)
     keys = config.inside(outer) if outer else config
     types = [config.text("model_type"), keys.text("model_type")]  # the outer one: inner ones name what they build on

@@ -84,16 +84,18 @@ namespace roofslate::quantities
     struct traffic_exponent { static constexpr Spec spec = Spec("\\gamma", "1", "power of the context by which contexts of a power law get rarer; 0: spread evenly, 1: evenly on a logarithmic scale", "Q11").range(0, 4); };
     struct shortest_context { static constexpr Spec spec = Spec("L_s", "token/sequence", "shortest context in use", "Q11").positive().at_most<long_context_threshold>(); };
 
-    template <class T> constexpr T mean_growth(T z) // (e^z - 1) / z, which is 1 at 0
+    template <class T> constexpr T magnitude(T x) { return max(x, T(0.0)) + max(0.0 - x, T(0.0)); } // not max(x, -x), whose range may be negative
+    // sinh(z / 2) / (z / 2), which is 1 at 0, for z from 0 on. No range of z makes a divisor that may be 0: bounds are finite.
+    template <class T> constexpr T half_sinh_ratio(T z)
     {
-        const auto small = max(z, 0.0 - z) < T(1e-3);
-        const T divisor = select(small, T(1.0), z);
-        return select(small, 1.0 + z * (0.5 + z * (1.0 / 6.0 + z * (1.0 / 24.0))), (exp(divisor) - 1.0) / divisor);
+        const T least = 1e-3, far = max(z, least);
+        return select(z < least, 1.0 + z * z / 24.0, (exp(far / 2.0) - exp(0.0 - far / 2.0)) / far);
     }
+    // Of contexts that get rarer with the power gamma, from a to b, about their geometric mean.
     template <class T> constexpr T mean_context(T which, T gamma, T a, T b)
     {
-        const T width = log(b / a);
-        return choose(which, 0.5 * (a + b), select(a == b, a, (b - a) / width), a * (mean_growth<T>((2.0 - gamma) * width) / mean_growth<T>((1.0 - gamma) * width)));
+        const T width = log(b / a), middle = sqrt(a * b);
+        return choose(which, 0.5 * (a + b), middle * half_sinh_ratio<T>(width), middle * (half_sinh_ratio<T>(magnitude<T>(2.0 - gamma) * width) / half_sinh_ratio<T>(magnitude<T>(1.0 - gamma) * width)));
     }
     struct mean_short_context
     {

@@ -139,13 +139,24 @@ namespace roofslate::quantities
             return tokens / count(G_P) * (n_e / P * d * w) * (2.0 * (2.0 + again) * max(k * (1.0 - 1.0 / count(G_e)) / u, R_o / u_o));
         }
     };
+    // A micro-batch passes P stages, so P - 1 hops; v chunks a stage, one round after the other, make it v P - 1, those from the last stage
+    // to the first among them. In a V of two chunks it turns around on the last stage, which is no hop; DualPipe's two directions have P - 1 each.
+    struct stage_hops
+    {
+        static constexpr Spec spec = Spec("n_h/P", "1", "hops of a micro-batch from stage to stage, forward, over the stages", "arXiv:2104.04473");
+        template <class T> static constexpr T formula(in<pipeline_schedule, T> which, in<pipeline_stages, T> P, in<model_chunks, T> v)
+        {
+            const T once = 1.0 - 1.0 / P;
+            return choose(which, once, once, once, once, select(P > T(1.0), v - 1.0 / P, T(0.0)), 2.0 * once, once);
+        }
+    };
     struct stage_hop_time
     {
         static constexpr Spec spec = Spec("t_{hT}", "s", "time on the links in a step to hand the residual stream to the next stage and its gradient back, for each chunk of layers", "R3.3");
         template <class T>
-        static constexpr T formula(in<trained_tokens, T> tokens, in<chips_per_stage, T> G_P, in<pipeline_stages, T> P, in<model_chunks, T> v, in<hidden_size, T> d, in<collective_bytes_per_element, T> w, in<chips, T> G, in<scale_up_domain, T> G_u, in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
+        static constexpr T formula(in<trained_tokens, T> tokens, in<chips_per_stage, T> G_P, in<stage_hops, T> hops, in<hidden_size, T> d, in<collective_bytes_per_element, T> w, in<chips, T> G, in<scale_up_domain, T> G_u, in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
         {
-            return tokens / count(G_P) * (2.0 * v * (1.0 - 1.0 / P) * d * w) / select(G > G_u, u_o, u);
+            return tokens / count(G_P) * (2.0 * hops * d * w) / select(G > G_u, u_o, u);
         }
     };
     struct link_overlap { static constexpr Spec spec = Spec("o_u", "1", "share of the time on links that arithmetic hides", "calibration").range(0, 1).by_default(0); };
@@ -298,7 +309,7 @@ namespace roofslate::quantities
 
     using training_run = list<common_copies, routed_copies, context_parallel, data_parallel, microbatch_size, sequence_parallel, sharded_state, prediction_layers, prediction_parameters, attention_mask, windowed_attention_layers, attention_training_flops,
         matrix_training_flops, training_flops_with_attention, counted_training_flops, repeated_attention, executed_matrix_flops, executed_attention_flops, executed_training_flops, recomputation_overhead,
-        attention_compute_efficiency, training_compute_time, training_passes, training_activation_time, training_kernel_time, tensor_collective_time, training_exchange_time, stage_hop_time, link_overlap,
+        attention_compute_efficiency, training_compute_time, training_passes, training_activation_time, training_kernel_time, tensor_collective_time, training_exchange_time, stage_hops, stage_hop_time, link_overlap,
         stage_communication_time, stage_busy_time, trained_weight_bytes, gradient_bytes, optimizer_bytes, common_parameters_per_chip, routed_parameters_per_chip, weight_copies,
         optimizer_state_bytes, training_state_bytes, gradient_collective_time, gradient_overlap, optimizer_transfers, optimizer_time, training_step_time, trained_tokens_per_second, trained_tokens_per_second_per_chip,
         training_flops_utilization, hardware_flops_utilization, whole_activations_of_a_layer, kept_score_bytes, layer_activation_bytes, training_activation_bytes, training_memory, goodput, run_steps, run_time,
