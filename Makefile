@@ -29,7 +29,7 @@ bench:                               ## Measures against the machine's limits an
 	$(run) roofslate bench
 
 wheel:                               ## Builds dist/*.whl, for any x86-64 Linux with glibc 2.17 or newer
-	@.ci/wheel
+	@.ci/wheel $(PYTHON)
 
 lint:                                ## Checks format, style and types
 	@.ci/setup all test dev $(EXTRAS)

@@ -123,6 +123,8 @@ namespace roofslate
             return {number(0), number(1)};
         case Op::select:
         {
+            if (a.range.known() && (!a.range.holds_zero() || (a.range.low == 0 && a.range.high == 0))) // decided, as range_of has it
+                return a.range.holds_zero() ? Ends{c.low, c.high} : Ends{b.low, b.high};
             const Ends either{least(b.low, c.low), most(b.high, c.high)};
             if (!(a.range.low >= 0)) // no truth, which is 0 or 1
                 return either;

@@ -4,7 +4,7 @@ namespace roofslate
 {
     namespace
     {
-        constexpr std::size_t longest_copied_row = 65536;
+        constexpr std::size_t most_copied_values = 65536;
 
         // Writes an array point by point over the axes from `d` on, `n` points; repeated parts are copied as a whole. Along axes from `same` on
         // nothing changes.
@@ -72,12 +72,13 @@ namespace roofslate
         bool gathers = false;
         for (Row& r : pass.arrays)
         {
-            AxisSet beyond = r.view.axes;
-            for (const int k : pass.inner)
-                beyond &= ~(AxisSet(1) << k);
+            std::size_t values = pass.row;
+            for (const int k : pass.outer)
+                if (r.view.axes >> k & 1)
+                    values *= graph.shape()[std::size_t(k)];
             if (r.reciprocal_of >= 0)
                 invert(r, pass.arrays[std::size_t(r.reciprocal_of)], pass, set);
-            else if (r.expand || (r.step != 1 && !beyond && pass.row <= longest_copied_row))
+            else if (r.expand || (r.step != 1 && values <= most_copied_values))
                 spread(r, pass, graph);
             gathers = gathers || r.step != 1;
         }

@@ -245,6 +245,7 @@ def _assembled(
     """A Dataset without the search for conflicts, which takes longer than evaluating a million points."""
     import pandas as pd
     import xarray as xr
+    from xarray.indexes import PandasIndex
 
     axes: dict[Hashable, xr.Variable] = {}
     indexes: dict[Hashable, xr.Index] = {}
@@ -254,7 +255,7 @@ def _assembled(
             q = lookup(owner) if owner is not None else None
             described = {"units": q.unit, "long_name": q.brief} if q is not None and not q.choices else {}
             values = variables[dim] if dim in variables else xr.Variable(dim, pd.Index(coord, copy=False), described)
-            indexes[dim] = index = xr.indexes.PandasIndex.from_variables({dim: values}, options={})
+            indexes[dim] = index = PandasIndex.from_variables({dim: values}, options={})
             axes |= index.create_variables({dim: values})
     coords: dict[Any, xr.Variable] = {**beside, **axes}
     sizes = {dim: size for v in variables.values() for dim, size in v.sizes.items()}

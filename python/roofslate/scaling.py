@@ -56,7 +56,9 @@ def optimum(loss_law: str | Preset | Sequence[str | Preset] | None = None, **inp
         named = [loss_law] if isinstance(loss_law, (str, Preset)) else list(loss_law)
     laws = [find_preset("loss_law", law) for law in named]
     best: Any = evaluate(list(_OF_THE_LAW), loss_law=laws, **inputs)
-    trained = {**inputs, "pretraining_tokens": best["optimal_pretraining_tokens"].drop_attrs()}
+    tokens = best["optimal_pretraining_tokens"].copy()
+    tokens.attrs.clear()  # these are of another quantity
+    trained = {**inputs, "pretraining_tokens": tokens}
     found = best.merge(evaluate(list(_AT_THE_OPTIMUM), loss_law=laws, **trained))
     table: pd.DataFrame = found.to_dataframe()[[*_OF_THE_LAW, *_AT_THE_OPTIMUM]]
     table.attrs["units"] = {name: found[name].attrs["units"] for name in table.columns}

@@ -12,8 +12,8 @@ from roofslate.engine import thread_count
 
 __all__ = ["show_versions"]
 
-_NEEDED = ("click", "jinja2", "numpy", "tqdm", "xarray")
-_OPTIONAL = ("dask", "distributed", "ipywidgets", "jupyterlab", "matplotlib", "pandas", "pint", "pyarrow", "scipy")
+_NEEDED = ("click", "jinja2", "numpy", "pandas", "tqdm", "xarray")
+_OPTIONAL = ("dask", "distributed", "ipywidgets", "jupyterlab", "matplotlib", "pint", "pyarrow", "scipy")
 
 
 def show_versions(file: TextIO | None = None) -> None:

@@ -103,9 +103,7 @@ def test_headers_come_from_the_mirror(mirror: Path, project: Path) -> None:
     assert configure(project, *options).returncode == 0
 
 
-def test_the_mirror_can_come_from_the_environment(
-    mirror: Path, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_mirror_can_come_from_the_environment(mirror: Path, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROOFSLATE_DOWNLOAD_MIRROR", mirror.as_uri())
     process = configure(project, *from_mirror(mirror)[1:])
     assert process.returncode == 0, process.stderr

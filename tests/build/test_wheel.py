@@ -12,6 +12,11 @@ from pathlib import Path
 
 import pytest
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).parents[2]
 MOST_BYTES = 3 << 20
 CORE = ("test_value.py", "test_evaluate.py", "test_reference.py")  # the core of the tests
@@ -25,28 +30,54 @@ print(_core.instruction_set(), rs.evaluate("cost_per_token", **axes, **cell).val
 """
 
 
+PYTHONS = subprocess.run([ROOT / ".ci" / "pythons"], capture_output=True, text=True, check=True).stdout.split()
+NEEDS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = ("analysis", "charts")
+OLDEST = [  # releases of what is needed
+    f"{name}=={release}.*"
+    for need in [*NEEDS["dependencies"], *(need for extra in EXTRAS for need in NEEDS["optional-dependencies"][extra])]
+    for name, release in re.findall(r"^([a-z0-9-]+)>=([0-9.]+)", need)
+]
+
+
+def tag_of(python: str) -> str:
+    """What an interpreter is called in the name of a wheel."""
+    code = "import sys; print('cp%d%d' % sys.version_info[:2])"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture(scope="module", params=PYTHONS, ids=tag_of)
+def python(request: pytest.FixtureRequest) -> str:
+    """The oldest supported Python of this machine and the newest, one after the other."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def wheel() -> Path:
-    """The wheel that `make wheel` built of this tree."""
-    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    found = sorted((ROOT / "dist").glob(f"roofslate-*-{tag}-*manylinux*.whl"))
+def wheel(python: str) -> Path:
+    """The wheel that `.ci/wheel` built of this tree."""
+    found = sorted((ROOT / "dist").glob(f"roofslate-*-{tag_of(python)}-*manylinux*.whl"))
     if not found:
-        pytest.skip("there is no wheel for this Python: make wheel")
+        pytest.skip(f"there is no wheel for {python}: .ci/wheel {python}")
     return found[-1]
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that holds the wheel, what it needs, and pytest."""
+def installed(python: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment that holds the wheel, what it needs, and pytest.
+
+    On the oldest Python that is supported everything is as old as pyproject.toml allows.
+    """
     folder = tmp_path_factory.mktemp("wheel") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    python = folder / "bin" / "python"
-    wanted = [f"{wheel}[analysis,charts]", "hypothesis", "pandas", "pytest"]
-    subprocess.run([python, "-m", "pip", "install", "-q", "--only-binary=:all:", *wanted], check=True, cwd=folder)
-    return python
+    subprocess.run([python, "-m", "venv", folder], check=True)
+    inside = folder / "bin" / "python"
+    wanted = [f"{wheel}[{','.join(EXTRAS)}]", "hypothesis", "pytest", *(OLDEST if tag_of(python) == "cp310" else ())]
+    subprocess.run([inside, "-m", "pip", "install", "-q", "--only-binary=:all:", *wanted], check=True, cwd=folder)
+    return inside
 
 
-def asked(python: Path, *before: str, arguments: tuple[str, ...] = ("-c", QUESTION)) -> subprocess.CompletedProcess[str]:
+def asked(
+    python: Path, *before: str, arguments: tuple[str, ...] = ("-c", QUESTION)
+) -> subprocess.CompletedProcess[str]:
     """What a Python of that environment says, with nothing of this one and nothing on the path."""
     return subprocess.run(
         [*before, str(python), *arguments], capture_output=True, text=True, check=False, env={"HOME": os.devnull}

@@ -235,4 +235,36 @@ namespace
         EXPECT_GT(narrow, known / 3);
     }
     INSTANTIATE_TEST_SUITE_P(Every, Folds, ::testing::ValuesIn(instruction_sets()), [](const testing::TestParamInfo<const InstructionSet*>& set) { return std::string(set.param->name); });
+
+    // Found by fuzzing. Bounds of a block of rows are those of its own values, not of those beside them.
+    TEST(Folds, AnArrayWithGapsIsBoundedByItsOwnValues)
+    {
+        for (const std::vector<std::size_t>& shape : {std::vector<std::size_t>{7, 4, 7}, std::vector<std::size_t>{700, 300, 7}}) // laid out anew; too large for that
+        {
+            std::vector<double> numbers(2 * shape[0] * shape[1]);
+            for (std::size_t i = 0; i < numbers.size(); ++i)
+                numbers[i] = double((i * 0x9e3779b97f4a7c15u >> 40) % 97);
+            const std::vector<double> ones(shape[2], 1.0);
+            Graph graph(shape);
+            View gaps, line;
+            gaps.data = numbers.data(), gaps.axes = 3, gaps.stride = {2, 2 * std::ptrdiff_t(shape[0])};
+            line.data = ones.data(), line.axes = 4, line.stride = {0, 0, 1};
+            const int objective = graph.leaf(gaps), one = graph.leaf(line);
+            const Question q{graph, {objective}, {{one, one, false}}, 6};
+            const Optima plain = best(q, {}, false), pruned = best(q, {}, true);
+            EXPECT_EQ(plain.where, pruned.where);
+            EXPECT_EQ(plain.values, pruned.values);
+        }
+    }
+    TEST(Folds, AConditionMayBeAnyNumber)
+    {
+        const double number = -1.375;
+        Graph graph({1});
+        View view;
+        view.data = &number, view.axes = 1, view.stride = {1};
+        const int x = graph.leaf(view), chosen = graph.operation(Op::select, x, graph.constant(-0.0), x), square = graph.operation(Op::mul, chosen, chosen, -1);
+        const Question q{graph, {square}, {{square, graph.constant(0.0), false}}, 1};
+        EXPECT_EQ(best(q, {}, true).where, best(q, {}, false).where);
+        EXPECT_EQ(best(q, {}, true).where, std::vector<std::int64_t>{0});
+    }
 }

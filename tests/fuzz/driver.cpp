@@ -16,14 +16,12 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern bool reached_new; // of trace.cpp
 
 namespace
 {
     using Input = std::vector<std::uint8_t>;
     using Clock = std::chrono::steady_clock;
-
-    std::uint8_t reached[1 << 18]; // by the hashed address of a piece of code and of the one before
-    bool reached_new = false;
 
     // The input at work lies in a file that outlives a crash.
     class Record
@@ -43,7 +41,7 @@ namespace
         {
             const std::size_t size = input.size();
             std::memcpy(memory_, &size, sizeof size);
-            std::memcpy(memory_ + sizeof size, input.data(), size);
+            std::copy(input.begin(), input.end(), memory_ + sizeof size);
         }
         void remove() const { unlink(name_.c_str()); }
         static Input read(const char* name)
@@ -108,16 +106,6 @@ namespace
         std::mt19937_64 random_;
         std::size_t most_;
     };
-}
-
-extern "C" __attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_pc()
-{
-    static thread_local std::uintptr_t before = 0;
-    const std::uintptr_t here = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
-    std::uint8_t& seen = reached[((here ^ before) * 0x9e3779b97f4a7c15u) >> 46];
-    before = here >> 1;
-    if (!seen)
-        seen = 1, reached_new = true;
 }
 
 int main(int count, char** words)

@@ -1141,3 +1141,26 @@ def test_folds_from_many_threads(decode, bits):
     for thread in asking:
         thread.join()
     assert wrong == []
+
+
+@pytest.mark.parametrize("shape", [(70, 4), (700, 300)], ids=["copied", "gathered"])
+@pytest.mark.parametrize("objective", ["batch_size", "context_length", "pass_time"])
+@pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]])
+def test_arrays_of_two_axes(shape, objective, order, bits):
+    """However one lies in memory, and whichever of its axes is folded, no bound is taken from beside it."""
+    rng = np.random.default_rng(7)
+    wide = rng.choice([8.0, 64.0, 512.0], size=(2 * shape[0], 3 * shape[1]))
+    turned = rng.uniform(1.0, 4096.0, size=shape[::-1])
+
+    def best(prune, arrange):
+        given = {"batch_size": arrange(wide[::2, ::3]), "context_length": arrange(turned.T)}
+        inputs = {name: xr.DataArray(array, dims=("a", "b")) for name, array in given.items()}
+        beside = {"chips": [9.0, 2.0, 7.0, 5.0, 3.0, 8.0, 1.0]}
+        over = (order[1], "chips")
+        return rs.best(objective, over=over, where="chips <= 5", prune=prune, **CENTRES | inputs | beside)
+
+    expected = best(False, np.ascontiguousarray)
+    for arrange in (np.asarray, np.ascontiguousarray):
+        found = best(True, arrange)
+        for name in expected.variables:
+            assert np.array_equal(bits(found[name]), bits(expected[name])), name

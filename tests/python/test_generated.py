@@ -20,7 +20,7 @@ def test_checked_in_file_is_current(path):
 
 
 def test_no_page_of_a_theme_that_is_gone():
-    assert _generate.stale_files(ROOT) == []
+    assert [path for path in _generate.stale_files(ROOT) if path not in WANTED] == []
 
 
 def stub():

@@ -256,7 +256,8 @@ def test_least_cost_for_a_quality() -> None:
     size = rs.solve(
         "active_parameters", "training_optimal_parameters == 70e9", inference_tokens=285 * requests, **asked
     )
-    best = size.drop_vars("reason").drop_attrs()
+    best = size.drop_vars("reason")
+    best.attrs.clear()
     saved = rs.evaluate("optimal_lifetime_saving", active_parameters=best, inference_tokens=285 * requests, **asked)
     dearer = 1 / (1 - saved.to_numpy()) - 1
     assert (np.diff(dearer) > 0).all()

@@ -47,7 +47,7 @@ namespace roofslate
             go_to(row);
             find_ranges(n);
             auto [from, to] = possible_stretch(begin, end);
-            if (from >= to)
+            if (from >= to || uneven_) // what is gathered is gathered for points, not for bounds
                 return {from, to};
             if (pass_.direction != 0)
                 aim_at_row(pass_.direction > 0 ? row : row + n - 1);
