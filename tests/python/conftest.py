@@ -247,7 +247,7 @@ def scratch_build(tmp_path_factory):
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     places = [f"-Dpybind11_DIR={pybind11.get_cmake_dir()}", f"-DPython_EXECUTABLE={sys.executable}"]
     for command in (
-        [cmake, "-S", folder, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Debug", *places],
+        [cmake, "-S", folder, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", *places],
         [cmake, "--build", build, "--parallel", "2", "--target", "_core"],
     ):
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)

@@ -185,12 +185,17 @@ def test_the_package_tells_editors_where_its_names_live():
 # ----------------------------------------------------------------------------------------------------------- editors
 
 
-def script(code):
+@pytest.fixture
+def script(monkeypatch):
+    """jedi's view of some code, as it sees an installed package: it can't follow the finder of an editable install."""
     jedi = pytest.importorskip("jedi")
-    return jedi.Script(code, project=jedi.Project(ROOT / "python"))
+    finders = [finder for finder in sys.meta_path if "scikit" not in f"{type(finder)}".casefold()]
+    monkeypatch.setattr(sys, "meta_path", finders)
+    project = jedi.Project(ROOT / "python", sys_path=[str(ROOT / "python"), *sys.path])
+    return lambda code: jedi.Script(code, project=project, environment=jedi.InterpreterEnvironment())
 
 
-def test_jedi_knows_the_package():
+def test_jedi_knows_the_package(script):
     code = 'import roofslate as rs\nt = rs.evaluate("pass_time", batch_size=3)\n'
     assert "evaluate" in [word.name for word in script(f"{code}rs.eval").complete()]
     assert "to_pandas" in [word.name for word in script(f"{code}t.to_pan").complete()]
