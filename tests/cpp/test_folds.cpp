@@ -256,6 +256,23 @@ namespace
             EXPECT_EQ(plain.values, pruned.values);
         }
     }
+    // Found by fuzzing. A comparison with NaN is a number, though nothing bounds what was compared.
+    TEST(Folds, AGapAmongTheRowsOfABlockIsNotLost)
+    {
+        const std::vector<double> limits(8, 0.5), numbers{0, 1, 2, 3, 4, 5, 6, 7}, gap{9, NAN};
+        Graph graph({8, 8, 2});
+        const auto along = [&](const std::vector<double>& values, std::size_t axis) {
+            View view;
+            view.data = values.data(), view.axes = AxisSet(1) << axis, view.stride[axis] = 1;
+            return graph.leaf(view);
+        };
+        const int limit = along(limits, 0), smaller = graph.operation(Op::less, along(numbers, 1), along(gap, 2));
+        const Question q{graph, {graph.operation(Op::neg, smaller)}, {{smaller, limit, false}}, 6};
+        const Optima plain = best(q, {}, false), pruned = best(q, {}, true);
+        EXPECT_EQ(plain.where, std::vector<std::int64_t>(8, 1));
+        EXPECT_EQ(pruned.where, plain.where);
+        EXPECT_EQ(pruned.values, plain.values);
+    }
     TEST(Folds, AConditionMayBeAnyNumber)
     {
         const double number = -1.375;

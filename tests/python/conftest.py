@@ -24,6 +24,20 @@ settings.register_profile("deep", deadline=None, database=None, max_examples=300
 settings.load_profile("roofslate")
 
 ROOT = Path(__file__).parents[2]
+# A decode question in plain numbers: everything that a pass, its cost and its memory take.
+DECODE = {
+    "batch_size": 2400.0,
+    "context_length": 8192.0,
+    "total_parameters": 671e9,
+    "active_parameters": 37e9,
+    "weight_bytes": 0.5,
+    "kv_bytes_per_token": 1667.0,
+    "peak_flops": 9e15,
+    "hbm_bandwidth": 8e12,
+    "hbm_capacity": 192e9,
+    "chips": 72.0,
+    "chip_price": 2 / 3600,
+}
 
 
 def _available():
@@ -99,20 +113,8 @@ def run_python():
 
 @pytest.fixture(scope="session")
 def decode():
-    """A decode question in plain numbers: everything that a pass, its cost and its memory take."""
-    return {
-        "batch_size": 2400.0,
-        "context_length": 8192.0,
-        "total_parameters": 671e9,
-        "active_parameters": 37e9,
-        "weight_bytes": 0.5,
-        "kv_bytes_per_token": 1667.0,
-        "peak_flops": 9e15,
-        "hbm_bandwidth": 8e12,
-        "hbm_capacity": 192e9,
-        "chips": 72.0,
-        "chip_price": 2 / 3600,
-    }
+    """The decode question, to be changed at will."""
+    return dict(DECODE)
 
 
 @pytest.fixture(scope="session")

@@ -1011,6 +1011,7 @@ BILLION = {
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system does not tell peaks of memory")
+@pytest.mark.memory
 @pytest.mark.parametrize("name", BILLION)
 def test_a_billion_points_take_no_more_memory_than_a_million(name, run_python):
     fold, n = BILLION[name]

@@ -12,25 +12,13 @@ import pandas as pd
 import pytest
 import roofslate as rs
 import xarray as xr
+from conftest import DECODE
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from roofslate import _core, units
 
 DEEP = "ROOFSLATE_DEEP" in os.environ  # all of it, as make check-deep does
-SCENARIO = {
-    "batch_size": 2400.0,
-    "context_length": 8192.0,
-    "total_parameters": 671e9,
-    "active_parameters": 37e9,
-    "weight_bytes": 0.5,
-    "kv_bytes_per_token": 1667.0,
-    "peak_flops": 9e15,
-    "hbm_bandwidth": 8e12,
-    "hbm_capacity": 192e9,
-    "chips": 72.0,
-    "chip_price": 2 / 3600,
-}
-GRID = SCENARIO | {"batch_size": [1.0, 200.0, 3000.0]}
+GRID = DECODE | {"batch_size": [1.0, 200.0, 3000.0]}
 
 
 def nested(depth, kind):
@@ -123,7 +111,7 @@ def complaint(call, *arguments):
 
 
 def without(name):
-    return {key: value for key, value in SCENARIO.items() if key != name}
+    return {key: value for key, value in DECODE.items() if key != name}
 
 
 def defined(name="made_up", unit="s", formula=lambda pass_time: pass_time, **keywords):
@@ -133,17 +121,17 @@ def defined(name="made_up", unit="s", formula=lambda pass_time: pass_time, **key
 
 # Each argument of the calls that compute, with one of these values in its place.
 CALLS = {
-    "evaluate outputs": lambda x: rs.evaluate(x, **SCENARIO),
+    "evaluate outputs": lambda x: rs.evaluate(x, **DECODE),
     "evaluate out": lambda x: rs.evaluate("pass_time", out=x, **GRID),
     "evaluate units": lambda x: rs.evaluate("pass_time", units=x, **GRID),
     "evaluate bands": lambda x: rs.evaluate("pass_time", bands=x, **GRID),
-    "evaluate number": lambda x: rs.evaluate("pass_time", **SCENARIO | {"chips": x}),
-    "evaluate choice": lambda x: rs.evaluate("pass_time", overlap=x, **SCENARIO),
-    "evaluate hardware": lambda x: rs.evaluate("pass_time", hardware=x, **SCENARIO),
-    "evaluate prices": lambda x: rs.evaluate("pass_time", prices=x, **SCENARIO),
-    "value output": lambda x: rs.value(x, **SCENARIO),
-    "value units": lambda x: rs.value("pass_time", units=x, **SCENARIO),
-    "value number": lambda x: rs.value("pass_time", **SCENARIO | {"chips": x}),
+    "evaluate number": lambda x: rs.evaluate("pass_time", **DECODE | {"chips": x}),
+    "evaluate choice": lambda x: rs.evaluate("pass_time", overlap=x, **DECODE),
+    "evaluate hardware": lambda x: rs.evaluate("pass_time", hardware=x, **DECODE),
+    "evaluate prices": lambda x: rs.evaluate("pass_time", prices=x, **DECODE),
+    "value output": lambda x: rs.value(x, **DECODE),
+    "value units": lambda x: rs.value("pass_time", units=x, **DECODE),
+    "value number": lambda x: rs.value("pass_time", **DECODE | {"chips": x}),
     "frame table": lambda x: rs.frame(x, "pass_tokens"),
     "frame outputs": lambda x: rs.frame(pd.DataFrame({"batch_size": [1.0]}), x),
     "frame ignore": lambda x: rs.frame(pd.DataFrame({"batch_size": [1.0], "a": 1}), "pass_tokens", ignore=x),
@@ -159,28 +147,28 @@ CALLS = {
     "histogram bins": lambda x: rs.histogram("pass_time", bins=x, **GRID),
     "histogram range": lambda x: rs.histogram("pass_time", bins=3, range=x, **GRID),
     "quantiles q": lambda x: rs.quantiles("pass_time", x, **GRID),
-    "sample n": lambda x: rs.sample("pass_time", x, seed=1, **SCENARIO),
-    "sample seed": lambda x: rs.sample("pass_time", 4, seed=x, **SCENARIO),
-    "solve unknown": lambda x: rs.solve(x, "kv_fetch_time == compute_time", **SCENARIO),
+    "sample n": lambda x: rs.sample("pass_time", x, seed=1, **DECODE),
+    "sample seed": lambda x: rs.sample("pass_time", 4, seed=x, **DECODE),
+    "solve unknown": lambda x: rs.solve(x, "kv_fetch_time == compute_time", **DECODE),
     "solve condition": lambda x: rs.solve("context_length", x, **without("context_length")),
     "solve number": lambda x: rs.solve(
         "context_length", "kv_fetch_time == compute_time", **without("context_length") | {"batch_size": x}
     ),
-    "sensitivity output": lambda x: rs.sensitivity(x, **SCENARIO),
-    "sensitivity to": lambda x: rs.sensitivity("pass_time", to=x, **SCENARIO),
-    "gradient number": lambda x: rs.gradient("pass_time", **SCENARIO | {"batch_size": x}),
-    "tornado number": lambda x: rs.tornado("pass_time", **SCENARIO | {"chips": x}),
-    "tornado base": lambda x: rs.tornado("pass_time", base=x, **SCENARIO | {"chips": (1, 2)}),
-    "sobol n": lambda x: rs.sobol("pass_time", x, 1, **SCENARIO),
-    "bounds number": lambda x: rs.bounds("pass_time", **SCENARIO | {"chips": x}),
-    "bounds end": lambda x: rs.bounds("pass_time", **SCENARIO | {"chips": (1, x)}),
-    "compare side": lambda x: rs.compare(x, SCENARIO, "pass_time"),
-    "compare output": lambda x: rs.compare(SCENARIO, SCENARIO | {"chips": 3}, x),
+    "sensitivity output": lambda x: rs.sensitivity(x, **DECODE),
+    "sensitivity to": lambda x: rs.sensitivity("pass_time", to=x, **DECODE),
+    "gradient number": lambda x: rs.gradient("pass_time", **DECODE | {"batch_size": x}),
+    "tornado number": lambda x: rs.tornado("pass_time", **DECODE | {"chips": x}),
+    "tornado base": lambda x: rs.tornado("pass_time", base=x, **DECODE | {"chips": (1, 2)}),
+    "sobol n": lambda x: rs.sobol("pass_time", x, 1, **DECODE),
+    "bounds number": lambda x: rs.bounds("pass_time", **DECODE | {"chips": x}),
+    "bounds end": lambda x: rs.bounds("pass_time", **DECODE | {"chips": (1, x)}),
+    "compare side": lambda x: rs.compare(x, DECODE, "pass_time"),
+    "compare output": lambda x: rs.compare(DECODE, DECODE | {"chips": 3}, x),
     "infer prices": lambda x: rs.infer(x),
     "infer price": lambda x: rs.infer({"input": x, "output": 1}),
-    "explain output": lambda x: rs.explain(x, **SCENARIO),
-    "explain number": lambda x: rs.explain("pass_time", **SCENARIO | {"chips": x}),
-    "explain depth": lambda x: rs.explain("pass_time", depth=x, **SCENARIO),
+    "explain output": lambda x: rs.explain(x, **DECODE),
+    "explain number": lambda x: rs.explain("pass_time", **DECODE | {"chips": x}),
+    "explain depth": lambda x: rs.explain("pass_time", depth=x, **DECODE),
     "define name": lambda x: defined(name=x),
     "define unit": lambda x: defined(unit=x),
     "define formula": lambda x: defined(formula=x),
@@ -243,7 +231,7 @@ LAYOUTS = {
 def test_layouts_do_not_matter(layout, values, bits):
     """However the numbers lie in memory, the results are those of plain doubles, bit for bit."""
     array = np.array(values, dtype=float)
-    question = SCENARIO | {"batch_size": array}
+    question = DECODE | {"batch_size": array}
     laid_out = question | {"batch_size": LAYOUTS[layout](array)}
     expected = rs.evaluate("cost_per_token", **question)
     assert np.array_equal(bits(rs.evaluate("cost_per_token", **laid_out)), bits(expected))
@@ -359,7 +347,7 @@ def test_a_text_of_a_gigabyte():
     for call in (
         lambda: rs.value("pass_tokens", batch_size=text),
         lambda: rs.value(text, batch_size=1),
-        lambda: rs.evaluate("pass_time", overlap=text, **SCENARIO),
+        lambda: rs.evaluate("pass_time", overlap=text, **DECODE),
         lambda: rs.evaluate("pass_time", hardware=text, batch_size=1),
         lambda: rs.count(text, **GRID),
         lambda: rs.best("pass_time", over=text, **GRID),
@@ -521,8 +509,9 @@ print((resident() - before) / 2**20)
 
 
 @pytest.mark.slow
+@pytest.mark.memory
 def test_calls_leave_nothing(run_python):
     """By a hundred thousand of them, or an eighth of that, the memory grows by less than a megabyte."""
     turns = 32_000 if DEEP else 4000
-    grown = float(run_python(LOOP.format(scenario=SCENARIO, turns=turns), timeout=600))
+    grown = float(run_python(LOOP.format(scenario=DECODE, turns=turns), timeout=600))
     assert grown <= 1

@@ -120,10 +120,12 @@ namespace roofslate
                 {
                     const std::ptrdiff_t step = s.view.stride[axis_];
                     const double* const x = s.view.data + odometer_.offset(s.view.stride);
-                    const double last = x[std::ptrdiff_t(n - 1) * step];
-                    r = {std::min(*x, last), std::max(*x, last)};
-                    for (std::size_t i = 1; i + 1 < n && !sorted_[k]; ++i)
-                        r = {std::min(r.low, x[std::ptrdiff_t(i) * step]), std::max(r.high, x[std::ptrdiff_t(i) * step])};
+                    r = {*x, *x};
+                    for (std::size_t i = sorted_[k] ? n - 1 : 1; i < n; ++i)
+                    {
+                        const double other = x[std::ptrdiff_t(i) * step];
+                        r = other == other ? Range{std::min(r.low, other), std::max(r.high, other)} : Range{}; // which stays unknown
+                    }
                 }
                 else
                 {
