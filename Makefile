@@ -28,7 +28,7 @@ bench:                               ## Measures against the machine's limits an
 	@.ci/setup all bench $(EXTRAS)
 	$(run) roofslate bench
 
-wheel:                               ## Builds dist/*.whl, for any x86-64 Linux with glibc 2.17 or newer
+wheel:                               ## Builds dist/*.tar.gz of the sources, and from it dist/*.whl for any x86-64 Linux with glibc 2.17 or newer
 	@.ci/wheel $(PYTHON)
 
 lint:                                ## Checks format, style and types

@@ -1,4 +1,4 @@
-"""The wheel: what is in it, and that it runs where no compiler is, on old processors too."""
+"""The archive of the sources, and the wheels: what is in them, and that these run where no compiler is, on old processors too."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -82,6 +83,18 @@ def asked(
     return subprocess.run(
         [*before, str(python), *arguments], capture_output=True, text=True, check=False, env={"HOME": os.devnull}
     )
+
+
+def test_the_sources_are_all_that_is_tracked(tmp_path: Path) -> None:
+    """What git does not ignore, and what the archive says of itself."""
+    backend = pytest.importorskip("scikit_build_core.build", reason="pip install scikit-build-core").__name__
+    code = f"import sys; from {backend} import build_sdist; build_sdist(sys.argv[1])"
+    subprocess.run([sys.executable, "-c", code, tmp_path], cwd=ROOT, check=True, capture_output=True)
+    with tarfile.open(*tmp_path.iterdir()) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    assert names == {name for name in tracked if name and (ROOT / name).exists()} | {"PKG-INFO"}
 
 
 def test_it_is_small_and_for_old_systems(wheel: Path) -> None:
