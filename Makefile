@@ -3,7 +3,7 @@
 export PYTHON
 run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
 
-.PHONY: help lecture test check-mutants check-deep bench wheel lint format docs clean
+.PHONY: help lecture test check-mutants check-deep coverage bench wheel lint format docs clean
 help:                                ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
@@ -23,6 +23,10 @@ check-mutants:                       ## Changes each formula, default and limit,
 check-deep:                          ## Runs sanitizers and fuzzers (an hour or two)
 	@.ci/setup all test $(EXTRAS)
 	@.ci/check-deep
+
+coverage:                            ## Measures which lines of C++ and Python no test reaches (half an hour)
+	@.ci/setup all test dev $(EXTRAS)
+	@.ci/coverage
 
 bench:                               ## Measures against the machine's limits and against NumPy, numexpr, numba and JAX
 	@.ci/setup all bench $(EXTRAS)

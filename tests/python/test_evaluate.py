@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import roofslate as rs
 import xarray as xr
-from roofslate import errors
+from roofslate import errors, units
 from roofslate.registry import entries
 
 PRESETS = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "prices": "lecture"}
@@ -94,7 +94,7 @@ def test_a_dataset_says_where_it_comes_from():
     assert found.attrs["hardware"].startswith("GB200 NVL72")
     assert rs.models["DeepSeek-V3"].date in found.attrs["model"]
     assert found.attrs["overlap"] == "none"
-    assert rs.units.parse(found.attrs["context_length"], "token/sequence") == 8000
+    assert units.parse(found.attrs["context_length"], "token/sequence") == 8000
     assert "batch_size" not in found.attrs
 
 

@@ -393,25 +393,6 @@ def test_no_floating_point_flag_is_left_behind(decode):
 # -------------------------------------------------------------------------------------------------------- processors
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not INTEL, reason="other processors have one instruction set only")
-def test_no_code_leaks_between_instruction_sets(scratch_build):
-    """Weak symbols are merged over all files: one without the architecture in its name may run anywhere."""
-    nm = shutil.which("nm") or pytest.skip("nm was not found")
-    objects = {path.stem.split(".")[0]: path for path in (scratch_build / "build").rglob("operations_*.o")}
-    assert {"operations_base", "operations_avx2", "operations_avx512"} <= set(objects)
-    for name, path in objects.items():
-        lines = subprocess.run(
-            [nm, "-C", "--defined-only", path], capture_output=True, text=True, check=True
-        ).stdout.splitlines()
-        architecture = {"operations_base": "sse2", "operations_avx2": "avx2", "operations_avx512": "avx512"}[name]
-        weak = [line.split(maxsplit=2)[2] for line in lines if line.split(maxsplit=2)[1] in "VWuvw"]
-        leaking = [symbol for symbol in weak if architecture not in symbol and not symbol.startswith("DW.ref.")]
-        assert leaking == []
-        outside = [line.split(maxsplit=2)[2] for line in lines if line.split(maxsplit=2)[1] in "TDBR"]
-        assert [symbol for symbol in outside if f"roofslate::{name.removeprefix('operations_')}::" not in symbol] == []
-
-
 OLD = """
 import sys
 sys.path[:0] = {path!r}
