@@ -303,6 +303,10 @@ namespace
         EXPECT_NE(message({{"batch_size", {three, {"row", "column"}}}}).find("batch_size"), std::string::npos);
         EXPECT_EQ(message({{"batch_size", {array_of({3, 3}), {"row", "row"}}}}), "batch_size: the axis 'row' comes twice");
         EXPECT_EQ(message({{"batch_size", {array_of({3, 0}), {"row", "column"}}}}), "batch_size: the axis 'column' is empty");
+        std::vector<std::string> many;
+        for (int k = 0; k <= int(most_axes); ++k)
+            many.push_back("axis " + std::to_string(k));
+        EXPECT_EQ(message({{"batch_size", {array_of(std::vector<std::size_t>(most_axes + 1, 1)), many}}}), "a grid has at most 16 axes");
     }
     TEST(Interface, AnAxisOfOneValueStays)
     {
@@ -365,8 +369,8 @@ namespace
     TEST(Report, AnExceptionInAnyThreadReachesTheCaller)
     {
         static constexpr Routine routine{"fails", "f", 1, &fails};
-        std::vector<double> a(5000, 1), memory;
-        Graph g({5000});
+        std::vector<double> a(200000, 1), memory; // for several threads
+        Graph g({200000});
         const int n = g.operation(Op::routine, g.leaf({a.data(), 1, {1}}), -1, -1, &routine);
         Options options;
         options.threads = 3;

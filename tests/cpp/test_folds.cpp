@@ -185,6 +185,21 @@ namespace
         EXPECT_EQ(best(q, {}, true).where, std::vector<std::int64_t>{3 * 123457 + 1});
         EXPECT_EQ(count({grid.graph, {}, {{grid.node("pass_tokens"), grid.graph.constant(1.0), true}}, 3}, {}, true), count({grid.graph, {}, {{grid.node("pass_tokens"), grid.graph.constant(1.0), true}}, 3}, {}, false));
     }
+    TEST_P(Folds, BestOfRandomQuestionsIsThatOfAPlainLoop)
+    {
+        Random random(77);
+        for (int round = 0; round < 600; ++round)
+        {
+            RandomGraph r(random, 3000, round % 2 == 0, 10);
+            const auto any = [&] { return r.nodes[std::size_t(below(random, int(r.nodes.size())))]; };
+            Question q{r.graph, {r.nodes.back()}, {}, AxisSet(below(random, 1 << r.graph.shape().size()))};
+            for (int k = below(random, 3); k-- > 0;)
+                q.requirements.push_back({any(), any(), below(random, 2) == 0});
+            const Optima wanted = plain_best(q);
+            for (const bool prune : {false, true})
+                ASSERT_TRUE(same(best(q, {1 + round % 2, {}, {}}, prune), wanted)) << "round " << round << ", pruned " << prune;
+        }
+    }
     TEST_P(Folds, BoundsHoldAllValuesOfRandomBoxes)
     {
         Random random(21);
@@ -272,6 +287,26 @@ namespace
         EXPECT_EQ(plain.where, std::vector<std::int64_t>(8, 1));
         EXPECT_EQ(pruned.where, plain.where);
         EXPECT_EQ(pruned.values, plain.values);
+    }
+    // So many values share a slot that they are not collected before narrower slots are counted.
+    TEST(Folds, QuantilesOfAMillionNeighbouringValues)
+    {
+        const std::size_t n = 1200001;
+        std::vector<double> x(n);
+        for (std::size_t i = 0; i < n; ++i)
+            x[i] = 1 + double(i * 7919 % n) * DBL_EPSILON; // each place once
+        x[5] = 1e300;
+        const double moved = 1 + double(5 * 7919 % n) * DBL_EPSILON;
+        Graph graph({n});
+        View view;
+        view.data = x.data(), view.axes = 1, view.stride = {1};
+        const Question q{graph, {graph.leaf(view)}, {}, 1};
+        const std::vector<double> found = quantiles(q, {0, 0.5, 1}, {});
+        const auto sorted = [&](std::size_t k) { return 1 + double(k + (1 + double(k) * DBL_EPSILON >= moved)) * DBL_EPSILON; };
+        EXPECT_EQ(found, (std::vector<double>{sorted(0), sorted(1), 0, sorted(n / 2), sorted(n / 2 + 1), 0, 1e300, 1e300, 0}));
+        std::fill(x.begin(), x.end(), NAN);
+        for (const double value : quantiles(q, {0, 0.5, 1}, {}))
+            EXPECT_TRUE(std::isnan(value));
     }
     TEST(Folds, AConditionMayBeAnyNumber)
     {

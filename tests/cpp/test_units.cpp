@@ -3,6 +3,7 @@
 #include <roofslate/error.hpp>
 #include <roofslate/registry.hpp>
 #include <gtest/gtest.h>
+#include <string>
 
 namespace roofslate::quantities
 {
@@ -28,6 +29,8 @@ namespace
         static_assert(same_unit(unit("byte*token"), unit("byte") * token));
         static_assert(same_unit(unit("1/s"), none / second));
         static_assert(!same_unit(unit("byte/token"), unit("token/byte")));
+        const std::string text = "FLOP/s*byte/token"; // also while the program runs
+        EXPECT_TRUE(same_unit(unit(text), unit("FLOP") / second * unit("byte") / token));
         EXPECT_THROW((void)unit("meter"), const char*);
         EXPECT_THROW((void)unit("tok"), const char*);
     }

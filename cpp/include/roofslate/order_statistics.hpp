@@ -39,7 +39,7 @@ namespace roofslate
             friend class OrderStatistics;
             struct Counts // of a stretch
             {
-                std::int64_t below = 0, inside = 0;
+                std::int64_t below = 0;
                 std::vector<double> values;       // that lie inside
                 std::vector<std::uint32_t> parts; // or how many in each part
             };
