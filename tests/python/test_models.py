@@ -10,7 +10,7 @@ import roofslate as rs
 from configs import CONFIG, FILES, PLAIN, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from roofslate import catalogs, errors
+from roofslate import errors
 
 # ------------------------------------------------------------------------------------------------------- real files
 
@@ -323,8 +323,8 @@ def test_arrays_of_contexts_and_units():
             model.cache_bytes(wrong)
 
 
-def test_what_a_person_sees(monkeypatch):
-    monkeypatch.setattr(catalogs, "_library", catalogs._Library())
+@pytest.mark.usefixtures("fresh_catalogs")
+def test_what_a_person_sees():
     model = rs.Model.from_config(CONFIG["deepseek-ai/DeepSeek-V4-Flash"], name="V4", source="hub", date="2026-04")
     text, page = repr(model), model._repr_html_()
     for word in ("V4", "(model)", "total_parameters", "routed_experts", "5.536 kB/tok", "see a window", "assumed"):
