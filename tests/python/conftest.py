@@ -1,4 +1,4 @@
-"""What the tests share: instruction sets, fresh interpreters, catalogs, comparison by bits, a scenario, a browser, a build."""
+"""What the tests share: instruction sets, interpreters, comparison by bits, catalogs, scenarios, a browser, a build."""
 
 import contextlib
 import importlib.util
