@@ -14,7 +14,7 @@ lecture:                             ## Computes the lecture and writes its repo
 test:                                ## Runs all tests, C++ and Python
 	@.ci/setup all test $(EXTRAS)
 	$(run) ctest --test-dir build/editable --output-on-failure --output-junit ctest.xml
-	$(run) python -m pytest --junitxml=build/pytest.xml
+	$(run) python -m pytest -n auto --maxprocesses 4 --dist loadfile --junitxml=build/pytest.xml
 
 check-mutants:                       ## Changes each formula, default and limit, one thing at a time; the tests must fail
 	@.ci/setup all test $(EXTRAS)

@@ -53,12 +53,6 @@ namespace roofslate
         }
         bounds_.compile(bound_lanes_, bounds, set);
         points_.compile(point_lanes_, values, set);
-        for (Leaf& leaf : leaves_)
-            if (leaf.low && leaf.axes.empty()) // bounds of such a leaf are not narrowed
-            {
-                std::fill_n(leaf.low, LaneProgram::capacity, leaf.all.low);
-                std::fill_n(leaf.high, LaneProgram::capacity, leaf.all.high);
-            }
     }
     namespace
     {
@@ -124,8 +118,6 @@ namespace roofslate
     }
     Range Boxes::Leaf::within(std::size_t first, std::size_t last) const
     {
-        if (axes.size() != 1)
-            return all;
         if (table.empty())
         {
             const std::ptrdiff_t step = view.stride[std::size_t(axes.front())];
@@ -175,7 +167,7 @@ namespace roofslate
     {
         for (const Leaf& leaf : leaves_)
         {
-            if (!leaf.low || leaf.axes.empty())
+            if (!leaf.low)
                 continue;
             const std::size_t axis = std::size_t(leaf.axes.front());
             for (std::size_t i = 0; i < n; ++i)
@@ -191,7 +183,7 @@ namespace roofslate
         const std::size_t d = axes_.size();
         for (const Leaf& leaf : leaves_)
         {
-            if (!leaf.low || leaf.axes.empty())
+            if (!leaf.low)
                 continue;
             if (leaf.axes.size() > 1)
             {

@@ -57,11 +57,6 @@ namespace roofslate
                 at[k] = rest % shape[k], rest /= shape[k];
                 offset += std::ptrdiff_t(at[k]) * view.stride[k];
             }
-        if (last == shape.size())
-        {
-            *to = *view.data;
-            return;
-        }
         const std::ptrdiff_t step = view.stride[last];
         for (double* const end = to + n; to < end;)
         {

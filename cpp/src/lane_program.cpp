@@ -29,8 +29,6 @@ namespace roofslate
             leaf.data[0] = leaf.range.low;
         }
         plan_ = make_plan(graph, outputs, set);
-        for (const Output& o : plan_.constants)
-            std::fill_n(o.data, capacity, graph[o.node].value);
         for (Pass& pass : plan_.passes)
         {
             lay_out_arrays(pass, graph, set);

@@ -212,10 +212,13 @@ def is_whole(value: Any) -> bool:
 # ---------------------------------------------------------------------------------------------------------- inputs
 
 
-def read_grid(keywords: Mapping[str, Any], wanted: Sequence[str] = (), *, chunks: bool = False) -> Grid:
+def read_grid(
+    keywords: Mapping[str, Any], wanted: Sequence[str] = (), *, chunks: bool = False, sought: str | None = None
+) -> Grid:
     """Everything that a call was given, as a grid; `wanted` are its outputs, for the check of inputs without effect.
 
-    Arrays of dask are loaded, or stay as they are with `chunks`.
+    Arrays of dask are loaded, or stay as they are with `chunks`. The value of `sought` stands for all that it may have:
+    it exceeds nothing, and nothing exceeds it.
     """
     grid = Grid()
     explicit = [name for name in keywords if name not in PRESETS]
@@ -224,7 +227,7 @@ def read_grid(keywords: Mapping[str, Any], wanted: Sequence[str] = (), *, chunks
             _add_presets(grid, name, value, explicit)
         else:
             _add_input(grid, input_quantity(name), value, chunks)
-    check_bounds(grid)
+    check_bounds(grid, sought)
     for dim in grid.sizes:
         if dim in wanted and grid.inputs.get(dim, None) is None:
             raise AxisError(f"an axis and an output are both called {dim!r}: give the axis another name")
@@ -495,11 +498,12 @@ def _supplied_by(preset: Preset, name: str, others: Mapping[str, float] | None =
 # ---------------------------------------------------------------------------------------------------------- checks
 
 
-def check_bounds(grid: Grid) -> None:
+def check_bounds(grid: Grid, sought: str | None = None) -> None:
     """Refuse an input that exceeds the one that bounds it. Chunks are checked when they are computed."""
+    unchecked = {*grid.chunked, sought}
     for name, i in grid.inputs.items():
         bound = grid.inputs.get(i.quantity.bound or "")
-        if bound is None or name in grid.chunked or bound.quantity.name in grid.chunked:
+        if bound is None or name in unchecked or bound.quantity.name in unchecked:
             continue
         if np.max(i.values) <= np.min(bound.values):
             continue

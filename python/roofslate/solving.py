@@ -13,7 +13,7 @@ from roofslate.engine import ProgressWish, conversions, data_array, provenance, 
 from roofslate.errors import AxisError, ConditionError, InputTypeError, MissingInput, UnknownName, shown
 from roofslate.inputs import PRESETS, Grid, explain_missing, input_quantity, read_grid
 from roofslate.progress import Progress
-from roofslate.registry import Quantity, entries, lookup
+from roofslate.registry import Quantity, lookup
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,7 +25,7 @@ REASONS = ("", "never", "always", "undefined")  # as the engine counts them
 
 _PLACES = ("smallest", "largest", "all")
 _ROOT = "root"  # the axis of several solutions
-_SMALL, _LARGE = 1e-75, 1e75  # stand for the unknown until the engine takes over
+_SMALL = 1e-75  # stands for the unknown until the engine takes over
 
 
 def solve(
@@ -167,11 +167,8 @@ def _grid(q: Quantity, c: Condition, inputs: Mapping[str, Any], at: str) -> Grid
             getattr(given, "index", None), "name", None
         ):
             raise AxisError(f"{name}: its axis {q.name!r} is called like the unknown; give the axis another name")
-    stand_in = _SMALL if q.above_low else q.low
-    if any(other.bound == q.name for other in entries().values()):  # as large as may be: others must not exceed it
-        most = read_grid(inputs).inputs.get(q.bound) if q.bound else None
-        stand_in = _LARGE if most is None else float(np.min(most.values))
-    grid = read_grid({**inputs, q.name: np.array([stand_in])}, [*c.left.quantities, *c.right.quantities])
+    stand_in = np.array([_SMALL if q.above_low else q.low])
+    grid = read_grid({**inputs, q.name: stand_in}, [*c.left.quantities, *c.right.quantities], sought=q.name)
     for dim in grid.sizes:
         if dim == "reason" or (dim == _ROOT and at == "all"):
             raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")

@@ -157,6 +157,19 @@ namespace
                         EXPECT_TRUE(same(best(q, {2, {}, {}}, prune), wanted)) << objective << ", falling " << falling << ", largest " << largest << ", pruned " << prune;
                 }
     }
+    TEST_P(Folds, LimitsMayBeOfNegatives)
+    {
+        for (const AxisSet folded : {4u, 12u, 8u})
+        {
+            Decode grid({2, 3, 37, 150});
+            Question q = grid.question(folded, 0.004);
+            const Optima wanted = best(q, {}, true);
+            for (Requirement& r : q.requirements)
+                r = {grid.graph.operation(Op::neg, r.right), grid.graph.operation(Op::neg, r.left), r.strict};
+            for (const bool prune : {false, true})
+                EXPECT_TRUE(same(best(q, {}, prune), wanted)) << "folded " << folded << ", pruned " << prune;
+        }
+    }
     TEST_P(Folds, BestSkipsNaNAndTakesInfinity)
     {
         Grid grid({3, 400});

@@ -111,6 +111,18 @@ def test_best_of_one_point(decode):
     assert np.isnan(none.cost_per_token)
 
 
+def test_best_of_what_is_no_closed_form(instruction_sets):
+    axes = {"seats": np.arange(1.0, 81), "seat_load": np.linspace(0.01, 0.99, 40), "train_period": [0.02, 0.01]}
+    question = {**axes, "response_length": 700, "pass_length": 1}
+    waits = rs.evaluate("seat_mean_wait", **question).transpose("seats", "seat_load", "train_period").to_numpy()
+    at = waits.reshape(80, -1).argmin(axis=1)
+    for way in ways(instruction_sets):
+        found = rs.best("seat_mean_wait", over=["seat_load", "train_period"], **way, **question)
+        assert np.array_equal(found.seat_mean_wait, waits.reshape(80, -1).min(axis=1))
+        assert np.array_equal(found.seat_load, axes["seat_load"][at // 2])
+        assert np.array_equal(found.train_period, np.array(axes["train_period"])[at % 2])
+
+
 def test_best_skips_nan_and_keeps_infinity(instruction_sets):
     """An ideal link beside an ideal link has no ratio; beside a real one its ratio is infinite."""
     up = xr.DataArray([np.inf, np.inf, 9e11], dims="up")

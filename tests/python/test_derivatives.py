@@ -487,6 +487,17 @@ def test_only_the_inputs_without_derivative_are_named():
     assert rs.sensitivity("seat_mean_wait", to=["seat_load", "response_length"], **inputs)["response_length"] == 1
 
 
+def test_inputs_behind_an_argument_without_derivative_are_named():
+    def waiting(seats, chips, seat_load):
+        return rs.math.erlang_c(seats * chips + 1, seat_load)
+
+    with rs.definitions():
+        rs.define("pooled_waiting", "1", waiting, brief="share of arrivals that wait for a seat of any chip")
+        with pytest.raises(errors.NoDerivative, match=r"^no derivative by 'seats', 'chips': .*in its first argument"):
+            rs.sensitivity("pooled_waiting", seats=5, chips=2, seat_load=0.5)
+        assert rs.sensitivity("pooled_waiting", to="seat_load", seats=5, chips=2, seat_load=0.5)["seat_load"] > 0
+
+
 @pytest.mark.parametrize("word", ["to", "side"])
 def test_words_of_these_calls_are_no_axes(word):
     with pytest.raises(errors.AxisError, match="as an argument"):

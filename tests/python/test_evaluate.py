@@ -127,6 +127,15 @@ def test_units_of_the_result(decode):
         rs.to_units(plain, {"pas_time": "ms"})
 
 
+def test_float32_goes_between_other_numbers():
+    axes = {"batch_size": np.arange(1.0, 700) / 3, "pass_length": np.arange(1.0, 6)}
+    memory = np.full((699, 10), -1, np.float32)
+    found = rs.evaluate("pass_tokens", out=memory[:, ::2], dtype="float32", **axes)
+    assert np.shares_memory(found, memory)
+    assert np.array_equal(memory[:, ::2], rs.evaluate("pass_tokens", **axes).astype("float32"))
+    assert (memory[:, 1::2] == -1).all()
+
+
 def test_float32_into_given_memory_is_rounded_once(decode):
     question = {**decode, "batch_size": np.geomspace(1, 1e4, 5000), "units": {"pass_time": "us"}, "dtype": "float32"}
     out = np.empty(5000, dtype=np.float32)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import roofslate as rs
+import xarray as xr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from roofslate import errors
@@ -295,6 +296,31 @@ def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
         assert (reason == "always") == sides[0].pop()
     smallest, largest = (solve(unknown, text.format(x=limit), at=at, **rest).item() for at in ("smallest", "largest"))
     assert [smallest, largest] == ([roots[0], roots[-1]] if roots else pytest.approx([math.nan] * 2, nan_ok=True))
+
+
+def test_the_limit_of_the_unknown_may_vary():
+    cell = {"batch_size": 64, "peak_flops": 1e15, "chips": 1}
+    found = rs.solve("active_parameters", "compute_time == 10 ms", total_parameters=[1e9, 1e11, 1e12], **cell)
+    share = 10e-3 * 1e15 / (2 * 64)
+    assert found.to_numpy() == pytest.approx([math.nan, share, share], nan_ok=True)
+    assert found["reason"].to_numpy().tolist() == ["never", "", ""]
+    ends = {"shortest_context": [1e3, 1e4, 5e4], "longest_context": xr.DataArray([3e4, 1e5], dims="longest")}
+    found = rs.solve("long_context_threshold", "mean_short_context == 25000", context_distribution="uniform", **ends)
+    wanted = np.array([[math.nan, 49e3], [math.nan, 40e3], [math.nan, math.nan]])  # 2 x 25,000 - shortest
+    assert found.transpose("shortest_context", "longest").to_numpy() == pytest.approx(wanted, nan_ok=True)
+
+
+@pytest.mark.parametrize("many", [5, 100_000])
+def test_arrays_may_lie_in_memory_in_any_way(many):
+    rng = np.random.default_rng(3)
+    work, price = rng.random((3, 2 * many, 2)) + 1, rng.random((many, 3)) + 1
+    cell = {"peak_flops": xr.DataArray(1e15 * work[:, ::-2, 1].T, dims=("b", "a"))}
+    cell["chips"] = xr.DataArray(price[::-1], dims=("b", "a"))
+    copied = {name: array.copy(data=np.ascontiguousarray(array)) for name, array in cell.items()}
+    question = ("batch_size", "compute_time == 10 ms")
+    found, again = (rs.solve(*question, active_parameters=37e9, pass_length=1, **given) for given in (cell, copied))
+    assert found.identical(again)
+    assert found.to_numpy() == pytest.approx((10e-3 * cell["peak_flops"] * cell["chips"] / (2 * 37e9)).to_numpy())
 
 
 # ----------------------------------------------------------------------------------- stretches, jumps, ends, reasons

@@ -223,7 +223,7 @@ namespace roofslate::ROOFSLATE_SET
                     }
                     case Code::require_less: ROOFSLATE_EACH(require(q, j, a[j] < s))
                     case Code::require_at_most: ROOFSLATE_EACH(require(q, j, a[j] <= s))
-                    case Code::require_more: ROOFSLATE_EACH(require(q, j, a[j] > s))
+                    case Code::require_more: ROOFSLATE_EACH(require(q, j, a[j] > s)) // this one and the next only with numbers
                     case Code::require_at_least: ROOFSLATE_EACH(require(q, j, s <= a[j]))
                     case Code::keep:
                         if constexpr (Partial)
@@ -276,8 +276,6 @@ namespace roofslate::ROOFSLATE_SET
                 case Code::equal: ROOFSLATE_EACH(a[j] = truth(a[j] == Value::load(p + j * width)))
                 case Code::require_less: ROOFSLATE_EACH(require(q, j, a[j] < Value::load(p + j * width)))
                 case Code::require_at_most: ROOFSLATE_EACH(require(q, j, a[j] <= Value::load(p + j * width)))
-                case Code::require_more: ROOFSLATE_EACH(require(q, j, a[j] > Value::load(p + j * width)))
-                case Code::require_at_least: ROOFSLATE_EACH(require(q, j, Value::load(p + j * width) <= a[j]))
                 case Code::choose:
                 {
                     const double* const p2 = q->second.memory ? memory_at<Partial>(q->second, point, points, padded_second) : nullptr;
