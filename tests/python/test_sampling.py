@@ -245,6 +245,14 @@ def test_folds_see_the_draws_of_the_sample(n):
     assert rs.count(where, n=n, seed=6, **FIVE) == np.sum((sampled > 50) & (sampled <= 200))
 
 
+def test_quantiles_keep_many_rows():
+    """So many that each gets fewer values as a hint of where its quantiles lie."""
+    inputs = {"hbm_capacity": stats.norm(192e9, 10e9), "hbm_bandwidth": np.linspace(1e12, 9e12, 60)}
+    sampled = rs.sample("hbm_drain_time", 70_001, seed=3, **inputs)
+    found = rs.quantiles("hbm_drain_time", Q, over="sample", n=70_001, seed=3, **inputs)
+    np.testing.assert_array_equal(found, np.quantile(sampled, Q, axis=sampled.dims.index("sample")))
+
+
 def test_folds_keep_the_other_axes():
     inputs = {
         "hbm_bandwidth": stats.lognorm(0.1, scale=8e12), "peak_flops": stats.uniform(4e15, 2e15), "chips": 72,
