@@ -449,7 +449,7 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) 
         if name in explicit:
             continue
         if name in grid.inputs:
-            raise PresetError(f"{keyword}={presets[0].name!r} and {grid.inputs[name].origin}= both supply {name!r}")
+            raise supplied_twice(name, grid)
         values = []
         for preset in presets:
             value = _supplied_by(preset, name)
@@ -460,6 +460,13 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) 
         else:
             data = np.array(values) if dims else np.array(values[0])
             grid.inputs[name] = Input(lookup(name), data, dims, keyword)
+
+
+def supplied_twice(name: str, grid: Grid) -> PresetError:
+    """Error that names a preset of each kind that supplies an input."""
+    given = [p for presets in grid.presets.values() for p in presets]
+    told = {p.kind: f"{p.kind}={p.name!r}" for p in given if name in p.values}
+    return PresetError(f"{' and '.join(told.values())} both supply {name!r}: give {name}= itself")
 
 
 def _fill_gaps(grid: Grid, wanted: Sequence[str]) -> None:

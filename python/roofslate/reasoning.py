@@ -353,9 +353,8 @@ class Reasoning:
             long = _hull(told)
             assert long is not None
             why = f"long contexts tell {_between(long, 'byte/token')}, keeping a token tells by tier: {kept}"
-            self.contradictions.append(
-                Contradiction("cache of a token", "long_output_price", "hold_price", _apart(long, tiers), why)
-            )
+            one = "long_output_price" if self.has("long_output_price") else "long_context_threshold"
+            self.contradictions.append(Contradiction("cache of a token", one, "hold_price", _apart(long, tiers), why))
             return "contradiction", (*prices, *keeping), why
         if kv is None or kv.low <= 0:
             lack = "a price beyond a threshold of the context" if not self.has("long_output_price") else "a larger step"
@@ -364,7 +363,9 @@ class Reasoning:
             return "not determined", prices, f"{bounded}lacks {lack}{told_by}"
         if None in told:
             return "interval", keeping, f"what keeping a token costs in {fitting[0]}, marked up like a prompt"
-        words = "the step of answers beyond the threshold over the contexts that it is paid for"
+        words = "the threshold, from which on fetching the cache and the weights takes longer than the arithmetic"
+        if self.has("long_output_price"):
+            words = "the step of answers beyond the threshold over the contexts that it is paid for"
         if fitting:
             words += f", and the price of keeping a token in {' or '.join(fitting)}"
         if kinked.against:
@@ -441,9 +442,7 @@ class Reasoning:
         if _NOT_DEARER in (kinked.against, bound.against):
             factor = self.known["output_price"].low / self.known["long_output_price"].high
             why = f"{_NOT_DEARER}, and a longer cache takes more time"
-            self.contradictions.append(
-                Contradiction("long answers", "long_output_price", "output_price", factor, why)
-            )
+            self.contradictions.append(Contradiction("long answers", "long_output_price", "output_price", factor, why))
 
     def _exclusion(self, ratio: Interval) -> None:
         """The kink at the threshold and the price of answers exclude each other."""

@@ -291,6 +291,21 @@ def test_prices_that_no_course_of_the_cost_explains(
     assert dict(told) == pytest.approx(factors, rel=1e-9)  # rounding and markups at their most favourable
 
 
+def test_a_threshold_alone_tells_of_the_cache_where_there_must_be_a_kink() -> None:
+    near = {**LONG, "output": "$6/Mtok"}
+    known = {"weight_fetch_ratio": 0.5, "relative_markup": 1, "rounding": 0.0}
+    found = rs.infer(near, **known)
+    kv = found["kv_bytes_per_token"]
+    # half of the arithmetic's time is left to the cache, of 100e9 parameters at 300 operations a byte
+    assert kv.nominal == pytest.approx(100e9 / 300 / 2 / 200e3)
+    assert (kv.low, kv.high) == pytest.approx((kv.nominal / 1.25, kv.nominal / 0.8))  # the threshold's alignment
+    assert kv.why == "the threshold, from which on fetching the cache and the weights takes longer than the arithmetic"
+    assert (found["kink_context"].low, found["kink_context"].why) == (pytest.approx(160e3), "the threshold")
+    kept = rs.infer({**near, "cache_storage": "$40/Mtok/h"}, tiers="HBM", **known)
+    row = kept.contradictions.loc["cache of a token"]
+    assert (row["one"], row["other"]) == ("long_context_threshold", "hold_price")
+
+
 def test_weights_that_outlast_the_arithmetic_leave_no_kink() -> None:
     found = rs.infer({**LONG, "output": "$15/Mtok", "long_output": "$30/Mtok"}, weight_fetch_ratio=(2, 3))
     assert (found["kink_context"].low, found["kink_context"].high) == (0, 0)
@@ -452,7 +467,7 @@ def test_the_cache_goes_with_the_size_of_the_model() -> None:
 
 
 def test_what_a_model_states_of_its_own_machine_is_left_out() -> None:
-    """The lecture's model comes with the balance of its chips, 300, and with a cache: the first is H100's, the other asked."""
+    """The lecture's model comes with the balance of its chips, and with a cache: one is H100's, the other is asked."""
     parameters = {"active_parameters": 100e9, "total_parameters": 800e9, "weight_bytes": 1}
     found, plain = (rs.infer(OPUS, hardware="H100", **model) for model in ({"model": "lecture"}, parameters))
     pd.testing.assert_frame_equal(found.verdicts, plain.verdicts)
