@@ -75,6 +75,7 @@ class Grid:
     presets: dict[str, list[Preset]] = field(default_factory=dict)
     gaps: dict[str, str] = field(default_factory=dict)  # quantity: why the presets of a list do not supply it
     chunked: dict[str, Chunked] = field(default_factory=dict)
+    preset_axes: dict[str, str] = field(default_factory=dict)  # along which the presets of a kind vary, if they do
 
     def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:
         """Join an axis; one that exists must have the same length and the same coordinate."""
@@ -444,6 +445,8 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) 
     if dims == (keyword,):
         grid.add_axis(keyword, len(presets), (np.array([p.name for p in presets]), None), keyword)
     grid.presets[keyword] = presets
+    if dims:
+        grid.preset_axes[keyword] = dims[0]
     supplied = dict.fromkeys(name for p in presets for name in preset_numbers(p))
     for name in supplied:
         if name in explicit:
