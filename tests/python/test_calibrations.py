@@ -8,6 +8,7 @@ import pytest
 import roofslate as rs
 import xarray as xr
 from roofslate import _calibrate, errors
+from roofslate.measurements import shipped
 
 SERVING = rs.calibration("serving")
 
@@ -100,6 +101,18 @@ def test_the_command_writes_what_is_there(tmp_path, monkeypatch, capsys):
 def test_mistakes(ask, error, said):
     with pytest.raises(error, match=said):
         ask()
+
+
+def test_what_all_rows_have_in_common_need_not_be_a_column():
+    rows = next(table for table in shipped() if table.name == "serving").runs.rows
+    own = rows[(rows["model"] == "Qwen3-32B") & (rows["hardware"] == "H100")].iloc[::20]
+    asked = {
+        "terms": {"reference_kernel_time": ("1 us", "50 us")},
+        "measured": "time_per_output_token_s",
+        "settings": {name: x for name, x in SERVING.items() if name != "reference_kernel_time"},
+    }
+    same = rs.calibrate(own.drop(columns=["model", "hardware"]), model="Qwen3-32B", hardware="H100", **asked)
+    assert dict(same) == dict(rs.calibrate(own, **asked))
 
 
 # -------------------------------------------------------------------------------------------------------------- bands
