@@ -200,6 +200,19 @@ def test_mistakes_are_named(error, words, inputs):
         rs.crossovers(**inputs)
 
 
+@pytest.mark.usefixtures("fresh_catalogs")
+def test_an_input_that_a_preset_overrules_is_named_in_rows_without_a_closed_form(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        '[models.Mine]\nbase = "DeepSeek-V3"\nsources = [{ source = "own", date = "2026", read = true }]\n'
+        "[models.Mine.values]\npipeline_traffic_ratio = 2\n"
+    )
+    rs.load_presets(path)
+    words = "'experts_per_token' has no effect: model='Mine' supplies 'pipeline_traffic_ratio'"
+    with pytest.raises(errors.IneffectiveInput, match=words):
+        rs.crossovers(**{**CELL, "model": "Mine"}, experts_per_token=8)
+
+
 def test_the_result_is_a_plain_table():
     found = rs.crossovers(**CELL)
     assert type(found) is pd.DataFrame
