@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
+import operator
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,7 +32,7 @@ def fitted(table: Table, date: str = "") -> Calibration:
     -------
     Calibration
     """
-    found: Calibration | None = None
+    parts: list[Calibration] = []
     runs = table.runs
     rows = runs.rows[~runs.doubtful]
     settings = dict(table.settings)
@@ -39,24 +41,23 @@ def fitted(table: Table, date: str = "") -> Calibration:
         settings = {name: x for name, x in calibration(table.base).items() if name not in sought} | settings
     for column, fit in table.fits.items():
         terms = {name: tuple(ends) for name, ends in fit["terms"].items()}
-        known: dict[str, Any] = {c.name: c.value for c in found.constants} if found else {}
-        part = calibrate(
-            rows,
-            terms,
-            measured=column,
-            hold_out=table.hold_out,
-            by=fit.get("by"),
-            residual=fit.get("residual", "logarithm"),
-            soft=fit.get("soft", 0.3),
-            anchor=fit.get("anchor"),
-            stack=table.stack,
-            settings=settings,
-            **known,
+        known: dict[str, Any] = {c.name: c.value for part in parts for c in part.constants}
+        parts.append(
+            calibrate(
+                rows,
+                terms,
+                measured=column,
+                hold_out=table.hold_out,
+                by=fit.get("by"),
+                residual=fit.get("residual", "logarithm"),
+                soft=fit.get("soft", 0.3),
+                anchor=fit.get("anchor"),
+                stack=table.stack,
+                settings=settings,
+                **known,
+            )
         )
-        found = found | part if found else part
-    if found is None:
-        raise ValueError(f"{table.name}: nothing is fitted")
-    return dataclasses.replace(found, data=table.source, date=date)
+    return dataclasses.replace(functools.reduce(operator.or_, parts), data=table.source, date=date)
 
 
 def main(names: Sequence[str]) -> None:

@@ -72,7 +72,7 @@ def beside(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> dict[str
     kinds = [column for column in fit.kinds if column in known and len(known[column]) > 1]
     same = {column: known[column][0] for column in fit.kinds if column in known and column not in kinds}
     shape = [len(known[column]) for column in kinds]
-    dims = [_axis(grid, column) for column in kinds]
+    dims = [grid.preset_axes[column] for column in kinds]
     factors = np.empty((*shape, 2))
     for place in np.ndindex(*shape):
         told = dict(zip(kinds, (known[column][k] for column, k in zip(kinds, place, strict=True)), strict=True))
@@ -85,14 +85,6 @@ def beside(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> dict[str
         variable.attrs = {"units": values.attrs["units"], "long_name": long_name}
         found[f"{name}_{end}"] = variable
     return found
-
-
-def _axis(grid: Grid, keyword: str) -> str:
-    """The axis along which presets vary."""
-    for i in grid.inputs.values():
-        if i.origin == keyword and i.dims:
-            return i.dims[0]
-    return keyword
 
 
 def text(bands: Bands, name: str, value: float, grid: Grid) -> str:

@@ -125,13 +125,13 @@ def _row(entry: Row, scenario: Mapping[str, Any]) -> Row:
     except MissingInput as error:
         notes.append(_first_part(error))
     except IneffectiveInput as error:
-        if name in inputs or f"{name!r}" not in str(error):
+        if f"{name!r}" not in str(error):  # of an input that was given
             raise
         notes.append(str(error))
     else:
         solved = found.item()
         notes += [found["reason"].item()] if math.isnan(solved) else []
-    if math.isinf(closed) and "never" not in notes:
+    if math.isinf(closed) and not {"never", "always"} & set(notes):
         notes.append("never")
     if math.isfinite(closed) and math.isfinite(solved) and not math.isclose(closed, solved, rel_tol=_AGREED):
         notes += _given_beyond(quantity, name, entry["condition"], inputs)

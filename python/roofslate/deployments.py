@@ -258,9 +258,11 @@ class Deployments:
         from roofslate.charts import _draw
 
         limits = {c: c.left.quantities[0] for c in self.conditions if len(c.left.steps) == 1 and c.left.quantities}
-        x = against or next(iter(limits.values()), None)
+        x = against or next((name for name in limits.values() if not lookup(name).choices), None)
         if x is None:
             raise InputTypeError("against: name the quantity to draw the objective against; no condition limits one")
+        if lookup(x).choices:
+            raise InputTypeError(f"against: {x} is one of {lookup(x).range_text}; only numbers can be drawn")
         y = self.objective.name
         free = [c for c in self.conditions if limits.get(c) == x]
         where = [c.text for c in self.conditions if c not in free]

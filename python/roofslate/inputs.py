@@ -75,6 +75,7 @@ class Grid:
     presets: dict[str, list[Preset]] = field(default_factory=dict)
     gaps: dict[str, str] = field(default_factory=dict)  # quantity: why the presets of a list do not supply it
     chunked: dict[str, Chunked] = field(default_factory=dict)
+    preset_axes: dict[str, str] = field(default_factory=dict)  # along which the presets of a kind vary, if they do
 
     def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:
         """Join an axis; one that exists must have the same length and the same coordinate."""
@@ -447,12 +448,14 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) 
     if dims == (keyword,):
         grid.add_axis(keyword, len(presets), (np.array([p.name for p in presets]), None), keyword)
     grid.presets[keyword] = presets
+    if dims:
+        grid.preset_axes[keyword] = dims[0]
     supplied = dict.fromkeys(name for p in presets for name in preset_numbers(p))
     for name in supplied:
         if name in explicit:
             continue
         if name in grid.inputs:
-            raise PresetError(f"{keyword}={presets[0].name!r} and {grid.inputs[name].origin}= both supply {name!r}")
+            raise supplied_twice(name, grid)
         values = []
         for preset in presets:
             value = _supplied_by(preset, name)
@@ -463,6 +466,13 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) 
         else:
             data = np.array(values) if dims else np.array(values[0])
             grid.inputs[name] = Input(lookup(name), data, dims, keyword)
+
+
+def supplied_twice(name: str, grid: Grid) -> PresetError:
+    """Error that names a preset of each kind that supplies an input."""
+    given = [p for presets in grid.presets.values() for p in presets]
+    told = {p.kind: f"{p.kind}={p.name!r}" for p in given if name in p.values}
+    return PresetError(f"{' and '.join(told.values())} both supply {name!r}: give {name}= itself")
 
 
 def _fill_gaps(grid: Grid, wanted: Sequence[str]) -> None:

@@ -38,6 +38,15 @@ _LEVEL = 10.0  # times its cost that a price may be if prices track costs
 _SLICES = 8  # of the range of the exponent, along which both mean contexts fall
 _UNITS = {"hold_price": "USD/token/s", "batch_over_balance_batch": "1"}  # of what is no quantity itself
 _CHEAP = "an answer is sold for less than its arithmetic, at the markup of prompts"
+_NOT_DEARER = "answers do not get dearer beyond the threshold"
+_CAUSES = (
+    "decode_cost_ratio",
+    "decode_prefill_utilization",
+    "balance_context",
+    "kink_context",
+    "batch_over_balance_batch",
+    "batch_size",
+)
 _CHIP = {"tier_capacity": "hbm_capacity", "tier_bandwidth": "hbm_bandwidth", "tier_price": "chip_price"}
 
 
@@ -169,7 +178,7 @@ class Reasoning:
             return _Case(cost, batch=Interval(least, 1 / cost.nominal, most))
         step = self.interval("decode_cost_step", relative_markup=self.markup(cost))
         if step.high <= 0:
-            return _Case(cost, against="answers do not get dearer beyond the threshold")
+            return _Case(cost, against=_NOT_DEARER)
         step = _above(step, 0.0)
         slices = list(self.traffic())
         context = _hull(_bounded("balance_context_from_step", {**means, "decode_cost_step": step}) for means in slices)
@@ -202,7 +211,7 @@ class Reasoning:
             return _Case(cost, None, most, Interval(1, math.inf, math.inf))
         beyond = self.interval("long_decode_cost_ratio", relative_markup=self.markup(cost))
         if beyond.high <= 1:
-            return _Case(cost, against="answers do not get dearer beyond the threshold")
+            return _Case(cost, against=_NOT_DEARER)
         beyond = _above(beyond, 1.0)
         # a threshold below the kink has cheap contexts beyond it
         start = (
@@ -283,7 +292,10 @@ class Reasoning:
         tiers = self.read_tiers(hold)
         kv, fitting = self._kv_bytes(cases, tiers, hold)
         self._verdict("kv_bytes_per_token", kv, *self._why_kv(cases, kinked, bound, kv, fitting, tiers))
-        self._causes(cases, kinked, ratio)
+        if cases:
+            self._causes(cases, kinked, ratio)
+        else:
+            self._no_case(kinked, bound, ratio)
         self._keeping(kv, fitting, tiers, hold)
         self._level(level)
         return Inference(
@@ -335,14 +347,14 @@ class Reasoning:
         keeping = ("cache_storage_price", "cache_write_price", "long_cache_write_price", "cache_read_price")
         kept = "; ".join(f"{t.name} {_between(t.kv_bytes, 'byte/token')}" for t in tiers if t.kv_bytes)
         if not cases:
-            return "contradiction", prices, f"{kinked.against}; and {bound.against}"
+            return "contradiction", prices, _why_neither(kinked, bound)
         told = [case.kv_bytes for case in cases]
         if kv is None and None not in told:
             long = _hull(told)
+            assert long is not None
             why = f"long contexts tell {_between(long, 'byte/token')}, keeping a token tells by tier: {kept}"
-            self.contradictions.append(
-                Contradiction("cache of a token", "long_output_price", "hold_price", _apart(long, tiers), why)
-            )
+            one = "long_output_price" if self.has("long_output_price") else "long_context_threshold"
+            self.contradictions.append(Contradiction("cache of a token", one, "hold_price", _apart(long, tiers), why))
             return "contradiction", (*prices, *keeping), why
         if kv is None or kv.low <= 0:
             lack = "a price beyond a threshold of the context" if not self.has("long_output_price") else "a larger step"
@@ -351,7 +363,9 @@ class Reasoning:
             return "not determined", prices, f"{bounded}lacks {lack}{told_by}"
         if None in told:
             return "interval", keeping, f"what keeping a token costs in {fitting[0]}, marked up like a prompt"
-        words = "the step of answers beyond the threshold over the contexts that it is paid for"
+        words = "the threshold, from which on fetching the cache and the weights takes longer than the arithmetic"
+        if self.has("long_output_price"):
+            words = "the step of answers beyond the threshold over the contexts that it is paid for"
         if fitting:
             words += f", and the price of keeping a token in {' or '.join(fitting)}"
         if kinked.against:
@@ -363,13 +377,7 @@ class Reasoning:
         pair = ("output_price", "input_price")
         step = (*pair, "long_context_threshold", "long_output_price")
         cost = _hull(case.decode_cost for case in cases)
-        if cost is None:
-            self._verdict("decode_cost_ratio", None, "contradiction", pair, _CHEAP)
-            why = f"{_between(ratio, '1')} of the cost of a prompt, and arithmetic alone takes as much as there"
-            self.contradictions.append(
-                Contradiction("answers below cost", "output_price", "input_price", 1 / ratio.high, why)
-            )
-            return
+        assert cost is not None
         self._verdict("decode_cost_ratio", cost, "interval", pair, "output over input, up to how they are marked up")
         used = _bounded("decode_prefill_utilization", {"decode_cost_ratio": cost})
         self._verdict("decode_prefill_utilization", used, "interval", pair, "the inverse: arithmetic waits for memory")
@@ -416,6 +424,25 @@ class Reasoning:
         else:
             self._verdict("batch_size", None, "not determined", step, "no upper bound")
         self._fast_mode(cases, cost, batch)
+
+    def _no_case(self, kinked: _Case, bound: _Case, ratio: Interval) -> None:
+        """The same where the prices allow no way in which the cost may run."""
+        cheap, pair = ratio.high < 1, ("output_price", "input_price")
+        step = () if cheap else ("long_context_threshold", "long_output_price")
+        why = _CHEAP if cheap else _why_neither(kinked, bound)
+        for what in _CAUSES:
+            self._verdict(what, None, "contradiction", (*pair, *step), why)
+        if cheap:
+            why = f"{_between(ratio, '1')} of the cost of a prompt, and arithmetic alone takes as much as there"
+            self.contradictions.append(
+                Contradiction("answers below cost", "output_price", "input_price", 1 / ratio.high, why)
+            )
+        elif kinked.decode_cost is None and ratio.low > 1:
+            self._exclusion(ratio)
+        if _NOT_DEARER in (kinked.against, bound.against):
+            factor = self.known["output_price"].low / self.known["long_output_price"].high
+            why = f"{_NOT_DEARER}, and a longer cache takes more time"
+            self.contradictions.append(Contradiction("long answers", "long_output_price", "output_price", factor, why))
 
     def _exclusion(self, ratio: Interval) -> None:
         """The kink at the threshold and the price of answers exclude each other."""
@@ -557,14 +584,16 @@ class Reasoning:
             self._verdict("hidden_size", found, "interval" if found else "not determined", pair, words)
 
 
-def _between(x: Interval | None, unit: str) -> str:
-    if x is None:
-        return "nothing"
+def _why_neither(kinked: _Case, bound: _Case) -> str:
+    return "; and ".join(dict.fromkeys((kinked.against, bound.against)))
+
+
+def _between(x: Interval, unit: str) -> str:
     low, high = (units.format(end, unit, 3) for end in (x.low, x.high))
     return low if low == high else f"{low} to {high}"
 
 
-def _apart(x: Interval | None, tiers: list[Tier]) -> float:
+def _apart(x: Interval, tiers: list[Tier]) -> float:
     """By which factor the nearest tier misses an interval."""
     kept = [t.kv_bytes for t in tiers if t.kv_bytes]
-    return min((max(k.low / x.high, x.low / k.high) for k in kept), default=math.inf) if x else math.inf
+    return min((max(k.low / x.high, x.low / k.high) for k in kept), default=math.inf)

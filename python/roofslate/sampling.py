@@ -257,8 +257,6 @@ def _sobol(inputs: int, seed: int) -> tuple[npt.NDArray[np.uint32], list[int]]:
     """Direction numbers and digital shifts of SciPy's scrambled Sobol sequence, read off its points."""
     from scipy.stats import qmc
 
-    if inputs > qmc.Sobol.MAXDIM:
-        raise ValueRangeError(f"at most {qmc.Sobol.MAXDIM} inputs can be drawn together, got {inputs}")
     points = qmc.Sobol(inputs, bits=BITS, seed=np.random.default_rng(seed))
 
     def next_point() -> npt.NDArray[np.uint32]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from roofslate import _core
 from roofslate.engine import ROW, ProgressWish, run
-from roofslate.errors import AxisError, InputTypeError, MissingInput, PresetError, RoofslateError
+from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
 from roofslate.inputs import (
     PRESETS,
     Grid,
@@ -26,6 +26,7 @@ from roofslate.inputs import (
     parsed,
     preset_numbers,
     read_grid,
+    supplied_twice,
 )
 from roofslate.progress import Progress
 from roofslate.registry import Quantity, bounded_pairs, lookup
@@ -290,11 +291,10 @@ class Scenarios:
         grid = Grid(dict(self._same), presets=self._presets | {preset.kind: [preset] for preset in presets})
         for preset in presets:
             for name, x in preset_numbers(preset).items():
-                other = grid.inputs.get(name)
                 if name in self._explicit:
                     continue
-                if other is not None:
-                    raise PresetError(f"{preset.kind}={preset.name!r} and {other.origin}= both supply {name!r}")
+                if name in grid.inputs:
+                    raise supplied_twice(name, grid)
                 grid.inputs[name] = Input(lookup(name), np.array(x), (), preset.kind)
         constants = {name: float(i.values) for name, i in grid.inputs.items()}
         supplied = frozenset(constants)

@@ -340,6 +340,11 @@ def test_an_anchor_needs_what_it_stands_on(calibrated, fitted):
         fitted.anchored(runs(3).drop(columns="framework"))
     with pytest.raises(errors.InputTypeError, match=r"pandas\.DataFrame"):
         cal.anchored([1])
+    with (
+        pytest.raises(errors.ValueRangeError, match="rows: none has a positive seconds"),
+        pytest.warns(rs.RoofslateWarning, match="2 of 2 rows are left out"),
+    ):
+        cal.anchored(table[["clients", "seconds"]].iloc[:2].assign(seconds=[0.0, math.nan]), **rest)
 
 
 def test_a_table_of_measured_runs_is_read_as_validate_reads_it():
@@ -501,18 +506,29 @@ def mistaken(**changes):
         ({"anchor": "none such"}, errors.UnknownName, "none such"),
         ({"bandwidth_efficiency": 0.5}, errors.InputTypeError, "both fitted and given"),
         ({"settings": {"chips": 3}}, errors.InputTypeError, "'chips'"),
+        (
+            {"settings": {"overlap": "none"}, "overlap": "none"},
+            errors.InputTypeError,
+            "settings: 'overlap' is also given",
+        ),
+        ({"by": "framework"}, errors.InputTypeError, "by: expected a column for a term, got 'framework'"),
         ({"ignore": ()}, errors.UnknownName, "'framework'"),
         ({"table": [1]}, errors.InputTypeError, r"pandas\.DataFrame"),
         ({"table": runs(1)}, errors.AxisError, "2 constants"),
         ({"table": runs(40).assign(seconds="fast")}, errors.InputTypeError, "seconds"),
         ({"table": runs(40).assign(model="GPT-9")}, errors.UnknownName, "GPT-9"),
         (
+            {"table": runs(40).assign(framework=[["one"]] * 40), "hold_out": "framework", "ignore": ()},
+            errors.InputTypeError,
+            "framework: expected texts or numbers, got a column of other objects",
+        ),
+        (
             {"table": runs(40).assign(model="Qwen3-32B"), "hold_out": "model"},
             errors.AxisError,
             "all rows have the same model",
         ),
     ],
-    ids=range(29),
+    ids=range(32),
 )
 def test_mistakes(changes, error, said):
     with pytest.raises(error, match=said):

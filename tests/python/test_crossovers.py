@@ -118,6 +118,30 @@ def test_never_is_told():
     assert math.isnan(row["solved"])
 
 
+def test_never_is_told_of_the_closed_form_where_the_solver_lacks_an_input():
+    found = table(**{name: x for name, x in CELL.items() if name != "prices"}, kv_bytes_per_token=0)
+    row = found.loc["HBM or recompute"]  # what takes no room costs nothing to keep
+    assert math.isinf(row["closed_form"])
+    assert row["note"].startswith("missing input 'chip_price'")
+    assert row["note"].endswith("; never")
+
+
+def test_always_is_told():
+    found = table(**CELL, kv_bytes_per_token=0)  # caches without size fill no memory
+    for name in ("full memory, batch", "full memory, context"):
+        assert (found.loc[name, "closed_form"], found.loc[name, "note"]) == (math.inf, "always")
+
+
+@pytest.mark.parametrize("given", [{}, {"context_length": "1k"}])
+def test_a_condition_without_its_unknown_is_told_and_stops_no_other(given):
+    cell = {name: x for name, x in CELL.items() if name != "context_length"}
+    found = table(**cell, memory_time="2 ms", **given)
+    assert found.loc["kink of the cost", "note"].endswith("the condition does not depend on 'context_length'")
+    assert math.isnan(found.loc["kink of the cost", "solved"])
+    row = found.loc["balance pass length"]
+    assert row["solved"] == pytest.approx(2e-3 / rs.value("compute_time", **CELL), rel=1e-12)  # of one token a pass
+
+
 def test_what_a_closed_form_takes_as_given_is_told():
     found = table(model="lecture", hardware="BW72 (lecture)", context_length="100k", batch_size=2400)
     assert found.loc["balance batch", "note"] == "the closed form takes weight_balance as given"
@@ -174,6 +198,19 @@ def test_a_latency_limit_can_be_given():
 def test_mistakes_are_named(error, words, inputs):
     with pytest.raises(error, match=words):
         rs.crossovers(**inputs)
+
+
+@pytest.mark.usefixtures("fresh_catalogs")
+def test_an_input_that_a_preset_overrules_is_named_in_rows_without_a_closed_form(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        '[models.Mine]\nbase = "DeepSeek-V3"\nsources = [{ source = "own", date = "2026", read = true }]\n'
+        "[models.Mine.values]\npipeline_traffic_ratio = 2\n"
+    )
+    rs.load_presets(path)
+    words = "'experts_per_token' has no effect: model='Mine' supplies 'pipeline_traffic_ratio'"
+    with pytest.raises(errors.IneffectiveInput, match=words):
+        rs.crossovers(**{**CELL, "model": "Mine"}, experts_per_token=8)
 
 
 def test_the_result_is_a_plain_table():

@@ -86,6 +86,7 @@ MISTAKES = [
     (lambda overlap: rs.math.where(overlap == "nne", 1, 2), "unknown overlap 'nne'; did you mean 'none'?"),
     (lambda overlap: rs.math.where(overlap == 1, 1, 2), "compare it with one of these words, not with 1"),
     (lambda overlap, kv_format: rs.math.where(overlap == kv_format, 1, 2), "one of these words, not with 'kv_format'"),
+    (lambda overlap, chips: rs.math.where(chips == overlap, 1, 2), "one of these words, not with 'chips'"),
     (lambda pass_time: rs.math.where(pass_time == "none", 1, 2), "'none' is a text"),
     (lambda overlap: rs.math.choose(overlap, board=1, none=2), "none for 'serial_kv'"),
     (lambda overlap: rs.math.choose(overlap, board=1, none=2, serial=3, serial_kv=4), "unknown overlap 'serial'; did"),

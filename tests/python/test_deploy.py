@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 
 import matplotlib
 import numpy as np
@@ -321,6 +322,45 @@ def test_choices_zero_and_infinity_in_conditions():
     )
 
 
+ONE = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
+
+
+def test_one_machine_in_words():
+    """Without things to compare, the nearest layout is told where none can."""
+    some = rs.deploy(chips=[8, 64], where="time_per_output_token <= 0.5 ms", also="weight_format", **ONE)
+    assert len(some.table)
+    assert len(some.rejected)
+    assert "nearest" not in str(some)
+    lines = str(some).splitlines()
+    assert lines[0].endswith(f"{len(some.table)} layouts can, {len(some.rejected)} cannot")
+    assert lines[1].split()[-2:] == ["weight_format", "margin"]
+    assert all(line.split()[-2] == "fp8" for line in lines[2 : 2 + min(10, len(some.table))])
+    every = rs.deploy(chips=64, **ONE)
+    assert str(every).splitlines()[0].endswith("no condition: 7 layouts can, 0 cannot")
+    assert "nearest" not in str(every)
+    never = rs.deploy(chips=[8, 64], where="time_per_output_token <= 10 us", **ONE)
+    head, nearest = str(never).splitlines()[1:]
+    assert head == "nearest, where none can:"
+    assert re.fullmatch(r"  64 chips, tensor over 64 misses time_per_output_token <= 10 us by \d+%", nearest)
+
+
+def test_a_condition_without_a_margin_is_told_as_it_is():
+    never = rs.deploy(chips=64, where="weight_format == 'bf16'", **ONE)
+    assert re.fullmatch(r"  64 chips, .*: weight_format == 'bf16'", str(never).splitlines()[-1])
+    with pytest.raises(ValueRangeError, match=r"^64 chips, .*: weight_format == 'bf16'$"):
+        assert never.best
+
+
+def test_margin_of_sums():
+    """Sums on both sides: the room is a share of the limit, the right side."""
+    rule = "time_to_first_token + 5 * queue_time <= 2 * time_to_first_token + 100 ms"
+    found = rs.deploy(chips=[8, 64], where=rule, also=["time_to_first_token", "queue_time"], **ONE).table
+    left = found["time_to_first_token"] + 5 * found["queue_time"]
+    right = 2 * found["time_to_first_token"] + 0.1
+    assert (left <= right).all()
+    assert np.allclose(found[rule], (right - left) / right, rtol=1e-12)
+
+
 # ------------------------------------------------------------------------------------------------------------ inputs
 
 
@@ -408,6 +448,14 @@ def test_groups_that_do_not_matter_need_not_be_one():
     assert "attention_data_parallel" not in found.table
 
 
+def test_what_no_layout_changes_is_compared_all_the_same():
+    found = rs.deploy(objective="hbm_drain_time", hardware=["H100", "B200"], where="hbm_drain_time <= 23.5 ms")
+    assert found.best == {"hardware": "B200"}
+    assert found.table["hbm_drain_time"].tolist() == [rs.value("hbm_drain_time", hardware="B200")]
+    last = str(found).splitlines()[-1]
+    assert last == "  H100 misses hbm_drain_time <= 23.5 ms by 1.62%"  # 80 GB at 3.35 TB/s take 23.88 ms
+
+
 def test_margin_of_a_floor():
     """Of what must be large, too, the margin is a share of the limit."""
     floor = "tokens_per_second_per_user >= 40"
@@ -458,6 +506,16 @@ def test_frontier_and_picture(plan):
     assert any("64 chips" in text.get_text() for text in ax.get_legend().get_texts())
     matplotlib.pyplot.close(ax.figure)
     assert "<table" in plan._repr_html_()
+
+
+def test_pictures_need_a_number_to_draw_against():
+    for where in ([], "weight_format == 'fp8'"):
+        found = rs.deploy(chips=64, where=where, **ONE)
+        with pytest.raises(InputTypeError, match=r"against: name the quantity .* no condition limits one"):
+            found.plot()
+        with pytest.raises(InputTypeError, match=r"against: weight_format is one of 'bf16'.*only numbers"):
+            found.plot(against="weight_format")
+        assert found.plot(against="time_per_output_token").get_xlabel() == "time per output token"
 
 
 @settings(max_examples=40, deadline=None)

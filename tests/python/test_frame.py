@@ -244,6 +244,12 @@ def test_columns_that_are_no_inputs(table, rest):
         ({"batch_size": ["1", "two"]}, {}, errors.UnitError, "batch_size: cannot read 'two' as sequence"),
         ({"batch_size": [True, False]}, {}, errors.InputTypeError, "batch_size: expected a number"),
         (
+            {"batch_size": pd.Categorical([2, True], categories=[2, True])},
+            {},
+            errors.InputTypeError,
+            "batch_size: expected a number or a text, got True",
+        ),
+        (
             {"batch_size": pd.Series([1, True], dtype=object)},
             {},
             errors.InputTypeError,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -244,6 +245,74 @@ def test_an_answer_below_its_arithmetic_is_a_contradiction() -> None:
     found = rs.infer({"input": 5e-6, "output": 1e-6})
     assert found["decode_cost_ratio"].verdict == found["kv_bytes_per_token"].verdict == "contradiction"
     assert found.contradictions.loc["answers below cost", "factor"] == pytest.approx(5 / 1.5 / 1.02**2, rel=1e-9)
+    assert {found[what].verdict for what in CAUSES} == {"contradiction"}
+    assert "sold for less than its arithmetic" in found["batch_size"].why
+
+
+CAUSES = ["decode_cost_ratio", "decode_prefill_utilization", "balance_context", "kink_context"]
+CAUSES += ["batch_over_balance_batch", "batch_size"]
+LONG = {**LIST, "long_context_threshold": "200k"}
+
+
+@pytest.mark.parametrize(
+    ("prices", "known", "factors", "why"),
+    [
+        # three answers' worth of the prompt: no kink, and memory alone would make long answers dearer
+        (
+            {**LONG, "output": "$15/Mtok", "long_output": "$10/Mtok"},
+            {},
+            {"I11": 3 / 1.5 / 1.02**2 / 1.25, "long answers": 1.5 / 1.02**2},
+            "up to the kink a token of an answer costs what one of a prompt does; and answers do not get dearer "
+            "beyond the threshold",
+        ),
+        (
+            {**LONG, "output": "$6/Mtok", "long_output": "$3/Mtok"},
+            {},
+            {"long answers": 2 / 1.02**2},
+            "answers do not get dearer beyond the threshold",
+        ),
+        # memory that is faster than the arithmetic leaves the kink alone, and five times the prompt none
+        (
+            {**LONG, "long_output": "$40/Mtok"},
+            {"weight_fetch_ratio": 0.5},
+            {"I11": 5 / 1.5 / 1.02**2 / 1.25},
+            "up to the kink a token of an answer costs what one of a prompt does; and the weights are fetched in less "
+            "time than the arithmetic takes",
+        ),
+    ],
+)
+def test_prices_that_no_course_of_the_cost_explains(
+    prices: dict[str, Any], known: dict[str, Any], factors: dict[str, float], why: str
+) -> None:
+    found = rs.infer(prices, **known)
+    for what in (*CAUSES, "kv_bytes_per_token"):
+        assert (found[what].verdict, found[what].why) == ("contradiction", why)
+    told = found.contradictions["factor"].drop("I38")
+    assert dict(told) == pytest.approx(factors, rel=1e-9)  # rounding and markups at their most favourable
+
+
+def test_a_threshold_alone_tells_of_the_cache_where_there_must_be_a_kink() -> None:
+    near = {**LONG, "output": "$6/Mtok"}
+    known = {"weight_fetch_ratio": 0.5, "relative_markup": 1, "rounding": 0.0}
+    found = rs.infer(near, **known)
+    kv = found["kv_bytes_per_token"]
+    # half of the arithmetic's time is left to the cache, of 100e9 parameters at 300 operations a byte
+    assert kv.nominal == pytest.approx(100e9 / 300 / 2 / 200e3)
+    assert (kv.low, kv.high) == pytest.approx((kv.nominal / 1.25, kv.nominal / 0.8))  # the threshold's alignment
+    assert kv.why == "the threshold, from which on fetching the cache and the weights takes longer than the arithmetic"
+    assert (found["kink_context"].low, found["kink_context"].why) == (pytest.approx(160e3), "the threshold")
+    kept = rs.infer({**near, "cache_storage": "$40/Mtok/h"}, tiers="HBM", **known)
+    row = kept.contradictions.loc["cache of a token"]
+    assert (row["one"], row["other"]) == ("long_context_threshold", "hold_price")
+
+
+def test_weights_that_outlast_the_arithmetic_leave_no_kink() -> None:
+    found = rs.infer({**LONG, "output": "$15/Mtok", "long_output": "$30/Mtok"}, weight_fetch_ratio=(2, 3))
+    assert (found["kink_context"].low, found["kink_context"].high) == (0, 0)
+    assert found["kink_context"].why.endswith("the weights are fetched in more time than the arithmetic takes")
+    # weights take two to three times the arithmetic: the batch is a half to a third of the balance batch
+    assert found["batch_over_balance_batch"].low == pytest.approx(1 / 3)
+    assert found["batch_over_balance_batch"].high == pytest.approx(1 / 2)
 
 
 def test_long_contexts_and_keeping_that_disagree_are_a_contradiction() -> None:
@@ -262,6 +331,15 @@ def test_what_is_lacking_is_said() -> None:
     assert "lacks a price beyond a threshold of the context" in kv.why
     assert found["hold_price"].verdict == found["storage_price_per_byte"].verdict == "not determined"
     assert found["decode_cost_ratio"].verdict == "interval"
+    with pytest.raises(UnknownName, match="unknown verdict 'batch_siz'; did you mean 'batch_size'"):
+        found["batch_siz"]
+    near = rs.infer({**LONG, "output": "$6/Mtok"})  # near a prompt's price: there may be a kink, at the threshold
+    assert near["kv_bytes_per_token"].why == "lacks a price beyond a threshold of the context"
+    assert (near["kink_context"].low, near["kink_context"].nominal) == (0, 200e3)
+    assert near["kink_context"].why == "the threshold, or none at all"
+    stored = rs.infer({**LIST, "cache_storage": "$4/Mtok/h"})
+    assert (stored["hold_price"].why, stored["paying_hold_time"].verdict) == ("listed", "not determined")
+    assert stored["paying_hold_time"].why == "lacks a price of reading the cache"
     kept = rs.infer("Claude Opus 4.5")
     assert kept["kv_bytes_per_token"].verdict == "not determined"
     assert "HBM" in kept["kv_bytes_per_token"].why  # by tier, keeping tells
@@ -388,6 +466,29 @@ def test_the_cache_goes_with_the_size_of_the_model() -> None:
     assert ten["decode_cost_ratio"] == one["decode_cost_ratio"]
 
 
+def test_what_a_model_states_of_its_own_machine_is_left_out() -> None:
+    """The lecture's model comes with the balance of its chips, and with a cache: one is H100's, the other is asked."""
+    parameters = {"active_parameters": 100e9, "total_parameters": 800e9, "weight_bytes": 1}
+    found, plain = (rs.infer(OPUS, hardware="H100", **model) for model in ({"model": "lecture"}, parameters))
+    pd.testing.assert_frame_equal(found.verdicts, plain.verdicts)
+    known = {"peak_flops": 300 * 8e12, "hbm_bandwidth": 8e12}
+    assert found["batch_size"].low > 1.5 * rs.infer(OPUS, **known)["batch_size"].low  # 1979 / 3.35 operations a byte
+
+
+@pytest.mark.usefixtures("fresh_catalogs")
+def test_a_model_whose_cache_is_not_known_is_not_compared(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    model = '[models.{0}]\nsources = [{{ source = "paper", date = "2026", read = true }}]\n[models.{0}.values]\n{1}\n'
+    path.write_text(
+        model.format("Whole", 'layers = 4\nkv_heads = 2\nhead_size = 64\nkv_format = "fp8"')
+        + model.format("Half", "layers = 4")
+    )
+    rs.load_presets(path)
+    names = set(rs.infer(OPUS).architectures["name"])
+    assert "Whole" in names
+    assert "Half" not in names
+
+
 def test_architectures_have_the_cache_that_was_inferred() -> None:
     found = rs.infer(OPUS)
     table = found.architectures
@@ -470,6 +571,7 @@ BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (LIST, {"output_price": 1e-6}, InputTypeError, "output_price is a price of the list"),
     (LIST, {"overlap": "none"}, ValueRangeError, "overlap='board'"),
     (LIST, {"hardware": "H1000"}, UnknownName, "H100"),
+    (LIST, {"hardware": "Rubin Ultra"}, MissingInput, "'peak_flops_bf16'.*needed by peak_flops_fp8"),
     (LIST, {"weight_format": ("fp8", "fp4")}, InputTypeError, "words have no range"),
 ]
 

@@ -262,13 +262,15 @@ def test_formats_of_public_files(name, weight, kv, kept):
         ({"quant_method": "fbgemm_fp8"}, 8, "fp8"),
         ({"quant_method": "fp8", "weight_block_size": [128, 128]}, 8 + 32 / 2**14, "fp8"),
         ({"quant_method": "unheard of"}, 16, "bf16"),
+        ({"config_groups": {"group_0": {"weights": {"num_bits": 16, "type": "float"}}}}, 16, "bf16"),
     ],
 )
 def test_quantization(table, bits, word):
     model = read(quantization_config=table)
     assert model.weight_format == word
     assert model.parameter_table()["bytes"]["dense_ffn"] == model.parts["dense_ffn"] * bits / 8
-    assert any("quantization_config" in line for line in model.assumptions) == (bits == 16)
+    guessed = [line for line in model.assumptions if "quantization_config" in line]
+    assert len(guessed) == (table.get("quant_method") == "unheard of")
 
 
 def test_a_part_is_whole_only_if_most_of_its_layers_are():
@@ -285,6 +287,13 @@ def test_formats_of_the_caller_come_first():
     assert model.kv_bytes_per_token == plain.kv_bytes_per_token / 2
     assert model.cache_bytes(1000) == plain.cache_bytes(1000, kv_format="fp8")
     assert rs.value("weight_bytes", model=model) == 1
+    # 4 bits and a scale of 8 bits for 16 of them; a model with experts keeps everything else in 16 bits
+    sparse = rs.Model.from_config(config, weight_format="fp4")
+    dense = rs.Model.from_config(PLAIN, weight_format="fp4")
+    for model, parts in ((sparse, {"routed_experts"}), (dense, {"attention", "dense_ffn"})):
+        table = model.parameter_table()
+        bits = 8 * table["bytes"] / table["total"]
+        assert {part: bits[part] for part in bits.index if bits[part] != 16} == dict.fromkeys(parts, 4.5)
     for wrong in ({"weight_format": "fp5"}, {"kv_format": "float"}):
         with pytest.raises(errors.UnknownName, match=r"unknown \w+_format"):
             rs.Model.from_config(config, **wrong)

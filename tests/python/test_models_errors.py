@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from roofslate import errors
 from roofslate.configs import reading
 
+WITHOUT_ATTENTION = {"attention": {"no_op": True}}
+
 
 @pytest.mark.parametrize(
     ("keys", "message"),
@@ -53,6 +55,12 @@ from roofslate.configs import reading
         ({"model_type": "deepseek_v4", "compress_ratios": [5] * 4}, "compress_ratios[0]: expected one of 0, 4, 128"),
         ({"kv_lora_rank": 8}, "the config has no qk_rope_head_dim"),
         ({"block_configs": [3] * 4}, "block_configs[0]: expected an object, got 3"),
+        ({"block_configs": [{}] * 4}, "the config has no block_configs[0].attention.n_heads_in_group"),
+        ({"block_configs": [WITHOUT_ATTENTION] * 4}, "the config has no block_configs[0].ffn.ffn_mult"),
+        (
+            {"block_configs": [{**WITHOUT_ATTENTION, "ffn": {"ffn_mult": 1001}}] * 4},
+            "block_configs[0].ffn.ffn_mult: expected 0 to 1,000, got 1001",
+        ),
         ({"quantization_config": []}, "quantization_config: expected an object, got []"),
         ({"quantization_config": {"bits": "four"}}, "quantization_config.bits: expected a whole number"),
         ({"vision_config": 3, "model_type": "gemma3"}, "vision_config: expected an object, got 3"),

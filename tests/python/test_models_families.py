@@ -3,6 +3,7 @@
 import pytest
 import roofslate as rs
 from configs import PLAIN, read
+from roofslate import errors
 from roofslate.configs.families import FAMILIES
 
 
@@ -47,6 +48,7 @@ def test_inner_config_of_another_family_and_outer_tie():
         ({"num_experts": 8, "num_experts_per_tok": 2, "mlp_layer_types": ["dense", "sparse", "sparse", "sparse"]}, 3),
         ({"num_experts": 8, "num_experts_per_tok": 2, "expert_layer_period": 2, "expert_layer_offset": 1}, 2),
         ({"num_experts": 8, "num_experts_per_tok": 2, "num_dense_layers": 2}, 2),
+        ({"num_local_experts": 8, "num_experts_per_tok": 2, "moe_layers": [0, 1, 3]}, 3),
         ({"num_experts": 0}, 0),
         ({"num_experts": None}, 0),
     ],
@@ -168,6 +170,14 @@ def test_latent_attention_ignores_heads_in_its_cache():
     assert (direct.kv_latent_size, direct.latent_rotary_size) == (40, 8)
 
 
+@pytest.mark.parametrize(("rank", "more"), [(None, 40 + 64), (16, 16 + 40 + 64)])
+def test_biases_of_latent_attention(rank, more):
+    """On what goes down to the latents and on the output, not on what comes up from them or on a direct query."""
+    plain = read(model_type="deepseek_v3", q_lora_rank=rank, **LATENT)
+    biased = read(model_type="deepseek_v3", q_lora_rank=rank, attention_bias=True, **LATENT)
+    assert biased.parts["attention"] == plain.parts["attention"] + 4 * more
+
+
 @pytest.mark.parametrize(
     ("keys", "indexes"),
     [
@@ -233,6 +243,35 @@ def test_layers_with_a_state(keys, states):
     assert model.cache_bytes(0) == 0
 
 
+def test_an_interval_of_full_layers_that_the_file_leaves_out():
+    linear = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_conv_kernel_dim": 4}
+    linear |= {"linear_key_head_dim": 8, "linear_value_head_dim": 8}
+    model = read(model_type="qwen3_next", **linear)
+    assert list(model.cache_table().loc[["linear", "full"], "layers"]) == [3, 1]
+    assert "full_attention_interval: 4, as Qwen3NextForCausalLM does" in model.assumptions
+    said = read(model_type="qwen3_next", full_attention_interval=2, **linear)
+    assert said.cache_bytes(100) == 2 * model.cache_bytes(100)
+    assert not [line for line in said.assumptions if line.startswith("full_attention_interval")]
+
+
+@pytest.mark.parametrize(
+    ("keys", "projections"),
+    [
+        # into: gate, values, state inputs and outputs of two groups of 16, a step for each of four heads; and out
+        (
+            {"model_type": "bamba", "mamba_n_heads": 4, "mamba_d_head": 32, "mamba_n_groups": 2, "mamba_d_state": 16},
+            128 + (128 + 2 * 2 * 16) + 4 + 64,
+        ),
+        ({"model_type": "jamba"}, 2 * 128 + 64),  # into: gate and values; and out
+    ],
+)
+def test_biases_of_the_projections_of_a_state(keys, projections):
+    keys = {**keys, "attn_layer_indices": [3]}
+    plain, biased = read(**keys), read(**keys, mamba_proj_bias=True)
+    assert biased.parts["state_mixer"] == plain.parts["state_mixer"] + 3 * projections
+    assert biased.state_bytes == plain.state_bytes
+
+
 def test_state_of_lightning_attention():
     model = read(model_type="minimax", attn_type_list=[0, 1, 0, 1])
     assert model.state_bytes == 2 * 2 * 8 * 8 * 8  # a matrix for each of eight heads
@@ -257,6 +296,19 @@ def test_layers_of_linear_attention_count_from_one():
     assert model.state_bytes == 2 * 3 * (4 * 8 * 8 + 3 * 32 * 3)
 
 
+def test_dense_layers_as_wide_as_shared_experts():
+    keys = {"model_type": "granitemoehybrid", "attn_layer_indices": [0, 1, 2, 3], "shared_intermediate_size": 96}
+    assert read(**keys).parts["dense_ffn"] == 4 * 3 * 64 * 96  # the width of experts is another
+    with pytest.raises(errors.PresetError, match="the config has no moe_shared_expert_intermediate_size"):
+        read(model_type="granitemoehybrid", attn_layer_indices=[0, 1, 2, 3])
+
+
+def test_layers_that_borrow_a_cache_may_be_twice_as_wide():
+    keys = {"model_type": "gemma4", "num_kv_shared_layers": 3, "sliding_window": 16}
+    assert read(**keys).parts["dense_ffn"] == 4 * 3 * 64 * 128
+    assert read(**keys, use_double_wide_mlp=True).parts["dense_ffn"] == (1 + 3 * 2) * 3 * 64 * 128
+
+
 def test_widths_that_are_rounded_up():
     keys = {"block_ff_dim": 1000, "conv_L_cache": 3, "full_attn_idxs": [0], "block_multiple_of": 256}
     assert read(model_type="lfm2", **keys).parts["dense_ffn"] == 4 * 3 * 64 * 768  # 666 to the next multiple
@@ -267,11 +319,16 @@ def test_widths_that_are_rounded_up():
         {"attention": none, "ffn": {"ffn_mult": 1.0, "no_op": False, "replace_with_linear": False}},
         {"attention": {**none, "no_op": False, "replace_with_linear": True}, "ffn": {"no_op": True}},
     ]
-    model = read(model_type="nemotron-nas", num_hidden_layers=3, num_key_value_heads=None, block_configs=blocks)
+    keys = {"model_type": "nemotron-nas", "num_key_value_heads": None}
+    model = read(num_hidden_layers=3, block_configs=blocks, **keys)
     assert model.parts["dense_ffn"] == 3 * 64 * (256 + 256)
     assert model.parts["attention"] == 64 * (2 * 64 + 2 * 16) + 64 * 64
     assert model.parts["norms"] == (2 + 1 + 1 + 1) * 64
     assert model.cache_bytes(10) == 2 * 2 * 16 * 10
+    blocks.append({"attention": none, "ffn": {"ffn_mult": None, "replace_with_linear": True}})
+    linear = read(num_hidden_layers=4, block_configs=blocks, **keys)  # one matrix in the place of three
+    assert linear.parts["dense_ffn"] == model.parts["dense_ffn"] + 64 * 64
+    assert linear.parts["norms"] == model.parts["norms"] + 64
 
 
 @pytest.mark.parametrize(
@@ -285,6 +342,9 @@ def test_widths_that_are_rounded_up():
         ({"model_type": "olmo2"}, 64 + 16),
         ({"model_type": "minimax_m2", "use_qk_norm": True}, 64 + 16),
         ({"model_type": "qwen3_5", "full_attention_interval": 1}, 64 * 64 + 16),
+        ({"qkv_bias": True}, 64 + 2 * 16),
+        ({"model_type": "seed_oss"}, 64 + 2 * 16),
+        ({"model_type": "seed_oss", "attention_out_bias": True}, 64 + 2 * 16 + 64),
     ],
 )
 def test_what_attention_has_beside_its_matrices(keys, more):
@@ -331,12 +391,3 @@ def test_an_unknown_family_is_read_as_far_as_its_keys_allow():
     assert model.family == "unknown"
     assert "model_type: brand_new is not known, read as a plain decoder in the manner of Llama" in model.assumptions
     assert read(model_type="private", architectures=["Qwen3ForCausalLM"]).family == "qwen3"
-
-
-def test_towers_of_unknown_kind_are_said():
-    model = read(vision_config={"hidden_size": 8}, audio_config={"hidden_size": 8})
-    assert model.total_parameters == read().total_parameters
-    assert [line for line in model.assumptions if "tower" in line] == [
-        "vision_config: a tower of unknown kind, not counted",
-        "audio_config: a tower of unknown kind, not counted",
-    ]

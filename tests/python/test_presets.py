@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 
+import pandas as pd
 import pytest
 import roofslate as rs
 from roofslate import catalogs, errors
@@ -257,6 +258,34 @@ def test_a_file_may_be_loaded_again(write):
     catalogs.load_presets(write(CHIP))
     catalogs.load_presets(write(CHIP.replace("4 TB/s", "5 TB/s")))
     assert catalogs.hardware["My chip"]["hbm_bandwidth"] == 5e12
+
+
+RENTED = """[hardware.Rented]
+base = "H100"
+sources = [{ source = "offer", date = "2026", read = true }]
+[hardware.Rented.values]
+chip_price = "$3/h"
+"""
+
+
+@pytest.mark.parametrize("column", [None, "hardware", "prices", "both"])
+def test_two_presets_that_supply_the_same_input(write, column):
+    catalogs.load_presets(write(RENTED))
+    inputs = {"chips": 8, "batch_size": 1, "context_length": 1000, "model": "lecture"}
+    named = {"hardware": "Rented", "prices": "lecture"}
+    columns = [name for name in named if column in (name, "both")]
+    table = pd.DataFrame({name: [named.pop(name)] * 2 for name in columns})
+
+    def ask(**more):
+        if columns:
+            return rs.frame(table, "cost_per_token", **named, **inputs, **more)["cost_per_token"][0]
+        return rs.value("cost_per_token", **named, **inputs, **more)
+
+    with pytest.raises(errors.PresetError) as caught:
+        ask()
+    for words in ("hardware='Rented'", "prices='lecture'", "both supply 'chip_price': give chip_price= itself"):
+        assert words in str(caught.value)
+    assert ask(chip_price="$1/h") == rs.value("cost_per_token", hardware="H100", chip_price="$1/h", **inputs)
 
 
 def test_two_files_cannot_share_a_name(write):

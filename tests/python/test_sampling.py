@@ -395,6 +395,16 @@ def test_seeds():
         rs.sample("hbm_drain_time", 16, seed=-1, **MACHINE)
 
 
+class Gap(stats.rv_continuous):
+    """From 1 to 2, but for some probabilities that have no value."""
+
+    def _ppf(self, q):
+        return np.where((q > 0.3) & (q < 0.31), np.inf, 1 + q)
+
+    def _cdf(self, x):
+        return np.clip(x - 1, 0, 1)
+
+
 @pytest.mark.parametrize(
     ("distribution", "error", "words"),
     [
@@ -406,6 +416,8 @@ def test_seeds():
         (stats.norm(8e12, np.nan), ValueRangeError, "not defined"),
         (stats.norm(8e12, 2e12), ValueRangeError, r"hbm_bandwidth must be .* 3\.2e-05 of all draws.*truncnorm"),
         (stats.uniform(-1, 2), ValueRangeError, "0.5 of all draws"),
+        (stats.randint(1, 10**7), ValueRangeError, r"hbm_bandwidth: randint\(1, 1e\+07\) .* has too many steps"),
+        (Gap(name="gap")(), ValueRangeError, r"hbm_bandwidth: gap\(\) can't be drawn: .* is not finite everywhere"),
     ],
 )
 def test_distributions_that_can_not_be_drawn(distribution, error, words):

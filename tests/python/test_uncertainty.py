@@ -132,6 +132,11 @@ def test_bad_ranges_are_refused(inputs, error, words):
 def test_tornado_of_a_choice_and_of_what_lacks_an_input():
     with pytest.raises(InputTypeError, match="binding_term"):
         rs.tornado("binding_term", batch_size=(1, 2))
+    for several in (["pass_time", "cost_per_token"], ("pass_time",)):
+        with pytest.raises(InputTypeError, match=r"expected the name of one quantity, got [\[(]'pass_time'"):
+            rs.tornado(several, batch_size=(1, 2))
+        with pytest.raises(InputTypeError, match="expected the name of one quantity"):
+            rs.sobol(several, 64, seed=1, batch_size=stats.uniform(1, 2))
     with pytest.raises(MissingInput, match="hbm_capacity"):
         rs.tornado("hbm_drain_time", hbm_bandwidth=(1e12, 2e12))
 

@@ -139,6 +139,17 @@ ALIASES = {
 }
 
 
+def test_presets_stand_for_their_names():
+    named = table(run(), run("Llama-3.1-8B", hardware="B200"))
+    presets = named.assign(
+        model=[rs.models[name] for name in named["model"]], hardware=[rs.hardware[name] for name in named["hardware"]]
+    )
+    found = rs.validate(presets)
+    columns = [column for column in found.rows if column.startswith("predicted")]
+    assert len(columns) == 6
+    pd.testing.assert_frame_equal(found.rows[columns], rs.validate(named).rows[columns])
+
+
 @pytest.mark.parametrize(("own", "alias"), [(own, alias) for own, every in ALIASES.items() for alias in every])
 def test_frameworks_by_other_names(own, alias):
     assert framework_name(alias) == own
@@ -337,6 +348,7 @@ def test_a_number_that_is_not_met_is_seen(monkeypatch):
         (table(run("Qwen3-33B")), errors.UnknownName, "'Qwen3-32B'"),
         (table(run(hardware="H1000")), errors.UnknownName, "'H100'"),
         (table(run(hardware=3)), errors.InputTypeError, "name of a preset"),
+        (table(run(rs.hardware["H100"])), errors.PresetError, "model: 'H100' is a preset for hardware="),
         (table(run(weight_format="fp9")), errors.UnknownName, "'fp8'"),
         (table(run(weight_format=8)), errors.InputTypeError, "weight_format"),
         (table(run(mode="agregated")), errors.UnknownName, "'aggregated'"),
@@ -345,7 +357,7 @@ def test_a_number_that_is_not_met_is_seen(monkeypatch):
         (table(run(time_per_output_token_s="fast")), errors.InputTypeError, "time_per_output_token_s"),
         (pd.concat([table(), table()[["clients"]]], axis=1), errors.InputTypeError, "two columns"),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_mistakes(given, error, said):
     with pytest.raises(error, match=said):

@@ -108,8 +108,8 @@ class Reader:
     def _routed(self) -> tuple[int, int]:
         """Routed experts of a layer and those that a token visits; none where there are fewer than two."""
         keys = self.keys
-        experts = keys.count("experts", 0)
-        if experts < 2 or not keys.flag("enable_moe_block", True):
+        experts, enabled = keys.count("experts", 0), keys.flag("enable_moe_block", True)
+        if experts < 2 or not enabled:
             return 0, 0
         visited = keys.count("experts_per_token")
         if not 1 <= visited <= experts:

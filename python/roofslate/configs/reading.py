@@ -89,7 +89,7 @@ _WITHOUT_EFFECT = re.compile(
     r"|router_.*bias.*|use_routing_bias|moe_(norm_min|use_aux_free|aux_loss.*)|use_expert_bias|num_hash_layers"
     r"|name_or_path|architectures|auto_map|transformers_version|torch_dtype|dtype|attn_implementation.*"
     r"|use_cache|cache_implementation|pretraining_tp|base_model_.*|unsloth_.*|transformers\..*"
-    r"|hidden_(act|activation)|activation_function|activation|swiglu_.*|mlp_hidden_act|mamba_hidden_act|act_fn"
+    r"|(projector_)?hidden_(act|activation)|vision_feature_(layer|select_strategy)|activation_function|activation|swiglu_.*|mlp_hidden_act|mamba_hidden_act|act_fn"
     r"|.*softcapping|query_pre_attn_scalar|(embedding|residual|attention|key|lm_head|mlp|ssm)_(in_|out_)?multipliers?|logit_scale|logits_scaling|scale_.*|attn_(scale|temp.*)"
     r"|floor_scale|attention_(softmax_in_fp32|value_scale)|embedding_scale|summary_.*|task_specific_params"
     r"|add_cross_attention|bad_words_ids|begin_suppress_tokens|suppress_tokens|chunk_size_feed_forward"
@@ -286,9 +286,7 @@ class Keys:
     A null counts as a key that is not there.
     """
 
-    def __init__(self, table: Any, path: str = "") -> None:
-        if not isinstance(table, Mapping):
-            raise PresetError(f"{path or 'the config'}: expected an object, got {shown(table)}")
+    def __init__(self, table: Mapping[Any, Any], path: str = "") -> None:
         self._table = {str(name): value for name, value in table.items() if value is not None}
         self._nulls = {str(name) for name, value in table.items() if value is None}
         self._path = path
