@@ -1,4 +1,4 @@
-"""What the tests share: instruction sets, fresh interpreters, comparison by bits, a scenario, a browser, a build."""
+"""What the tests share: instruction sets, interpreters, comparison by bits, catalogs, scenarios, a browser, a build."""
 
 import contextlib
 import importlib.util
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import roofslate
 from hypothesis import settings
-from roofslate import _core
+from roofslate import _core, catalogs
 from roofslate.registry import entries
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -61,6 +61,13 @@ def _figures_closed():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture
+def fresh_catalogs(monkeypatch):
+    """Catalogs that are not loaded yet: what a test defines or loads is gone after it."""
+    monkeypatch.setattr(catalogs, "_library", catalogs._Library())
+    monkeypatch.delenv("ROOFSLATE_PRESETS", raising=False)
 
 
 @pytest.fixture(scope="session")

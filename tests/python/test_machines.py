@@ -18,14 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import catalogs, charts, errors, toml
 
+pytestmark = pytest.mark.usefixtures("fresh_catalogs")
 FORMATS = ("bf16", "fp8", "fp4", "int8")
-
-
-@pytest.fixture(autouse=True)
-def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catalogs of this test's own."""
-    monkeypatch.setattr(catalogs, "_library", catalogs._Library())
-    monkeypatch.delenv("ROOFSLATE_PRESETS", raising=False)
 
 
 # ------------------------------------------------------------------------------------------------ published figures

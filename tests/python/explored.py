@@ -1,0 +1,37 @@
+"""What explorers are asked about, how their controls are moved, and the value of the code that they give."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import ipywidgets
+import roofslate as rs
+
+CELL: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
+
+
+def run(code: str) -> Any:
+    """Value of the last line of code, after ``import roofslate as rs`` alone."""
+    tree = ast.parse(code)
+    last = tree.body.pop()
+    names: dict[str, Any] = {"rs": rs}
+    exec(compile(tree, "<code>", "exec"), names)
+    assert isinstance(last, ast.Expr)
+    return eval(compile(ast.Expression(last.value), "<code>", "eval"), names)
+
+
+def moved(control: Any) -> Any:
+    """Move a control by its widget, to somewhere else."""
+    if hasattr(control, "menu"):
+        here = control.menu.options.index(control.menu.value)
+        control.menu.value = control.menu.options[here - 1]
+    elif hasattr(control, "check"):
+        control.check.value = not control.check.value
+    elif control.slider is None:
+        control.field.value = "0.25"
+    elif isinstance(control.slider, ipywidgets.IntSlider):
+        control.slider.value += 1 if control.slider.value < control.slider.max else -1
+    else:
+        control.slider.value *= 1.07
+    return control.value

@@ -1,0 +1,25 @@
+"""A cell to solve for, how it is asked, and how near the answers are."""
+
+import pytest
+import roofslate as rs
+
+CLOSE = 1e-12  # what is promised; formulas of ten operations round to 1e-15
+CELL = {
+    "total_parameters": 671e9,
+    "active_parameters": 37e9,
+    "kv_bytes_per_token": 70272.0,
+    "weight_bytes": 1.0,
+    "peak_flops": 2e15,
+    "hbm_bandwidth": 4.8e12,
+    "hbm_capacity": 141e9,
+    "chips": 8.0,
+    "context_length": 100.0,
+}
+
+
+def solve(unknown, condition, /, **more):
+    return rs.solve(unknown, condition, progress=False, **more)
+
+
+def near(x):
+    return pytest.approx(x, rel=CLOSE)
