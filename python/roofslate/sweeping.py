@@ -256,7 +256,10 @@ class _CsvReader(_Reader):
                 ),
             )
         except pa.ArrowInvalid as error:
-            raise InputTypeError(f"{self.path}{self._fault()}: {error}") from None
+            if "Empty CSV" in str(error):  # names of columns, and not even the end of their line
+                return
+            told = f"a row has at most {_BLOCK:,} bytes" if "straddl" in str(error) else error
+            raise InputTypeError(f"{self.path}{self._fault()}: {told}") from None
 
     def _lines(self, text: IO[str]) -> Iterator[tuple[int, list[str]]]:
         """Rows of the file, the first of them its header, and the line on which each begins."""
@@ -279,16 +282,19 @@ class _CsvReader(_Reader):
         return f"{self.path}, line {line}"
 
     def _fault(self) -> str:
-        """The first line that is no text or has too few or too many cells."""
+        """The first line that is no text or has too few or too many cells, otherwise the first that is too long."""
         with self.path.open("rb") as stream:
             for line, content in enumerate(stream, 1):
                 if not _is_utf8(content):
                     return f", line {line}"
+        too_long = ""
         with self.path.open(newline="", encoding="utf-8-sig") as text:
             for line, cells in self._lines(text):
                 if len(cells) != len(self.names):
                     return f", line {line}"
-        return ""
+                if not too_long and sum(map(len, cells)) > _BLOCK:
+                    too_long = f", line {line}"
+        return too_long
 
 
 def _is_utf8(content: bytes) -> bool:

@@ -30,7 +30,7 @@ def meshes(ax: Any) -> list[QuadMesh]:
 
 def test_one_axis_is_a_line() -> None:
     result = rs.evaluate("pass_time", batch_size=BATCH, context_length="8k", **SCENE)
-    ax = rs.plot(result)
+    ax = rs.plot(result.to_dataset())
     (line,) = ax.get_lines()
     assert line.get_xdata() == pytest.approx(result["batch_size"].to_numpy())
     assert line.get_ydata() == pytest.approx(result.to_numpy())
