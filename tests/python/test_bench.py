@@ -267,18 +267,23 @@ def test_what_is_not_installed_is_left_out_and_named(part, missing, extra, monke
 
 def test_what_finds_no_memory_is_made_smaller_or_left_out(monkeypatch):
     from roofslate import _core
+    from roofslate.bench import folds, stores
 
-    for name in ("numba", "jax"):
-        monkeypatch.setitem(sys.modules, name, None)
+    rival, _ = SEARCH_RIVALS["NumPy"]
+    asked = []
+
+    def watched(search, threads):
+        asked.append(search.shape)
+        return rival(search, threads)
+
+    monkeypatch.setattr(folds, "SEARCH_RIVALS", {"NumPy": (watched, True)})
     monkeypatch.setattr(_core, "available_memory", lambda: 0)
-    search, stores = measure("small", threads=1, only=["best", "stores"]).sections
-    whole = [name for name, (_, whole) in SEARCH_RIVALS.items() if whole and name.startswith("NumPy")]
-    assert whole
-    smaller = {f"{name} ran on a quarter of the grid: there is no memory for all of it" for name in whole}
-    assert smaller <= set(search.notes)
-    assert set(whole) <= {line.what for line in search.lines}
-    assert stores.notes == ["10,000 values: left out, there is no memory for them"]
-    assert stores.lines == []
+    search = folds.measure_best(SIZES["small"], 1)
+    assert asked == [(1, *SIZES["small"].search[1:])]  # of two models
+    assert search.notes == ["NumPy ran on a quarter of the grid: there is no memory for all of it"]
+    results = stores.measure_stores(SIZES["small"], 1)
+    assert results.notes == ["10,000 values: left out, there is no memory for them"]
+    assert results.lines == []
 
 
 def test_threads_that_fill_no_faster_are_told(monkeypatch):

@@ -114,6 +114,7 @@ def test_a_switch_is_a_check_box() -> None:
         ("tier_cost", {"free_hbm_reads": "no"}, InputTypeError, "free_hbm_reads: expected True or False, got 'no'"),
         ("train_schedule", {"trains": 2.5}, ValueRangeError, "trains must be a whole number, got 2.5"),
         ("pass_time", {"overlap": "bord"}, UnknownName, "unknown overlap 'bord'; did you mean 'board'"),
+        ("pass_time", {"overlap": 3}, UnknownName, "unknown overlap 3; known are 'board', 'serial_kv', 'none'"),
     ],
 )
 def test_a_control_refuses_what_its_input_is_not(

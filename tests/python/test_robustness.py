@@ -393,7 +393,7 @@ def test_a_bar_appears_after_a_second_with_what_is_done(monkeypatch, capsys):
         now[0] = 1.1
         bar.callback(25, 100)
         assert re.search(r" 25%\|.*\| 25\.0/100 .*row/s", capsys.readouterr().err)
-    assert capsys.readouterr().err.strip() == ""  # it is gone in the end
+    assert re.fullmatch(r"\r +\r", capsys.readouterr().err)  # it is gone in the end
     assert progress.Progress(False).callback is None
 
 
