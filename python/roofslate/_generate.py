@@ -47,8 +47,6 @@ _TYPES = (
 def _stub() -> str:
     functions = []
     for name, function in inspect.getmembers(_core, callable):
-        if name.startswith("_"):
-            continue
         if inspect.isclass(function):
             made = _declaration(function.__init__).replace(f"self: {name}", "self")
             functions.append(f"class {name}:\n{textwrap.indent(made, '    ')}\n")

@@ -163,12 +163,10 @@ class Teller:
             self.advance()
         return Section(said["id"], said["title"], blocks)
 
-    def inputs(self, call: Mapping[str, Any], *more: Mapping[str, Any]) -> dict[str, Any]:
-        """Inputs of a call: those of its case, its own, and more."""
+    def inputs(self, call: Mapping[str, Any]) -> dict[str, Any]:
+        """Inputs of a call: those of its case, and its own."""
         case = self.cases[call["case"]]["inputs"] if "case" in call else {}
         found = {**case, **call.get("inputs", {})}
-        for inputs in more:
-            found |= inputs
         for keyword in PRESETS:
             names = found.get(keyword, [])
             self.presets |= dict.fromkeys((keyword, name) for name in ([names] if isinstance(names, str) else names))
@@ -197,7 +195,7 @@ class Teller:
 
         return [paragraph(words) for words in re.split(r"\n\s*\n", text.strip())]
 
-    def said(self, call: Mapping[str, Any], *more: Mapping[str, Any]) -> str:
+    def said(self, call: Mapping[str, Any]) -> str:
         """What a call gives, as words have it: scaled, or in the unit that the call asks for."""
         digits = call.get("digits", 3)
         if "chart" in call:
@@ -206,9 +204,9 @@ class Teller:
         quantity = call["quantity"]
         if "." in quantity:
             unit = call.get("unit", "1")
-            found: Any = compute({**call, "unit": unit, "inputs": self.inputs(call, *more)})
+            found: Any = compute({**call, "unit": unit, "inputs": self.inputs(call)})
             return plain_number(found, digits) + ("" if unit == "1" else f"\N{NO-BREAK SPACE}{unit}")
-        found = value(quantity, **_handed(call, self.inputs(call, *more)))
+        found = value(quantity, **_handed(call, self.inputs(call)))
         if isinstance(found, str):
             return word(found)
         if "unit" in call and math.isfinite(found):

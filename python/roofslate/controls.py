@@ -139,11 +139,6 @@ class Control(ABC):
         finally:
             self._quiet = False
 
-    @property
-    def text(self) -> str:
-        """The present value as a person reads it."""
-        return str(self.value)
-
     @abstractmethod
     def _show(self) -> None:
         """Move what is seen to the present value."""
@@ -196,10 +191,6 @@ class Switch(Control):
         if not isinstance(given, bool):
             raise InputTypeError(f"{self.name}: expected True or False, got {shown(given)}")
         return given
-
-    @property
-    def text(self) -> str:
-        return "yes" if self.value else "no"
 
     def _show(self) -> None:
         self.check.value = self.value
@@ -364,6 +355,7 @@ class Number(Control):
 
     @property
     def text(self) -> str:
+        """The present value as a person reads it."""
         return exact_text(self.value, self._q.unit) or f"≈ {units.format(self.value, self._q.unit)}"
 
     def _show(self) -> None:

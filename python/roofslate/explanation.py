@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate import _core, units
 from roofslate import bands as _bands
-from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError, shown
-from roofslate.inputs import Grid, explain_missing, is_whole, read_grid, wanted_names
+from roofslate.errors import AxisError, InputTypeError, ValueRangeError, shown
+from roofslate.inputs import Grid, is_whole, read_grid, wanted_names
 from roofslate.registry import Quantity, lookup
 
 if TYPE_CHECKING:
@@ -307,10 +307,7 @@ def explain(
                 f"rs.explain derives one value, but {i.origin or input_name} is an axis; choose a point of it"
             )
     supplied = {input_name: float(i.values) for input_name, i in grid.inputs.items()}
-    try:
-        computed = dict(_core.chain(name, supplied))
-    except MissingInput as error:
-        raise explain_missing(error, grid) from None
+    computed = dict(_core.chain(name, supplied))
     values = {given: supplied[given] for given in _core.used([name], supplied, [])} | computed
     steps: dict[str, Step] = {}
     level = {name: 0}

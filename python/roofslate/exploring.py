@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 
 from roofslate import charts, units
-from roofslate.catalogs import Preset
+from roofslate.catalogs import Preset, api_prices, storage
 from roofslate.charts import _draw
-from roofslate.errors import InputTypeError, MissingInput, RoofslateError, shown, unknown
-from roofslate.inputs import wanted_names
+from roofslate.errors import InputTypeError, MissingInput, PresetError, RoofslateError, shown, unknown
+from roofslate.inputs import PRESETS, wanted_names
 from roofslate.registry import entries, lookup
 
 if TYPE_CHECKING:
@@ -265,7 +265,9 @@ def _call(head: str, inputs: Mapping[str, Any], tail: str = ")") -> str:
 def _written(name: str, x: Any) -> str:
     """An input as Python reads it back: the same bits, in words where these are exact."""
     if isinstance(x, Preset):
-        return json.dumps(x.name, ensure_ascii=False)
+        if all(x != catalog.get(x.name) for catalog in (*PRESETS.values(), storage, api_prices)):
+            raise PresetError(f"{name}: no catalog has the preset {x.name!r} that was given, so no code can name it")
+        x = x.name
     if isinstance(x, str):
         return json.dumps(x, ensure_ascii=False)
     if x is None or isinstance(x, (bool, range)):

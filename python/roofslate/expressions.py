@@ -134,9 +134,9 @@ class Recorder(Steps, ABC):
     def told(self, term: Term) -> str:
         """A term as its writer knows it."""
 
-    def hint(self, a: Term, b: Term) -> str:  # noqa: ARG002
-        """What may help where two terms have unlike units."""
-        return ""
+    @abstractmethod
+    def hint(self, a: Term, b: Term) -> str:
+        """What may help where two terms have unlike units; nothing where that is unclear."""
 
     # ------------------------------------------------------------------------------------------------------- terms
 

@@ -65,7 +65,8 @@ def plot(
         If the result is no xarray object.
     """
     surface, binding, band = _chosen(result)
-    surface = surface.squeeze([dim for dim in surface.dims if surface.sizes[dim] == 1 and dim not in (x, y, hue)])
+    lone = [dim for dim in surface.dims if surface.sizes[dim] == 1 and dim not in (x, y, hue)]
+    surface = surface.squeeze(lone)
     dims = [str(dim) for dim in surface.dims]
     for role in (x, y, hue):
         if role is not None and role not in dims:
@@ -77,7 +78,7 @@ def plot(
     if len(dims) not in (1, 2):
         raise AxisError(_too_many(surface, dims))
     if binding is not None:
-        binding = binding.broadcast_like(surface).transpose(*dims)
+        binding = binding.squeeze(lone)
     with _draw.house_style():
         ax = _draw.axes(ax, _SIZE)
         if len(dims) == 1:
@@ -92,7 +93,7 @@ def plot(
 
 
 def _chosen(result: Any) -> tuple[xr.DataArray, xr.DataArray | None, list[xr.DataArray]]:
-    """The variable to draw, the binding terms to outline, and the ends of its band."""
+    """The variable to draw, the binding terms to outline, on the same axes, and the ends of its band."""
     import xarray as xr
 
     if isinstance(result, xr.DataArray):
@@ -108,7 +109,10 @@ def _chosen(result: Any) -> tuple[xr.DataArray, xr.DataArray | None, list[xr.Dat
     if len(others) != 1:
         raise UnknownName(f"plot draws one variable, the dataset holds {', '.join(names) or 'none'}: take one of them")
     band = [result[f"{others[0]}_{end}"] for end in ("lower", "upper") if f"{others[0]}_{end}" in names]
-    return result[others[0]], result[_BINDING] if _BINDING in names else None, band
+    if _BINDING not in names:
+        return result[others[0]], None, band
+    surface, binding = xr.broadcast(result[others[0]], result[_BINDING])
+    return surface, binding, band
 
 
 def _too_many(surface: xr.DataArray, dims: list[str]) -> str:
@@ -291,6 +295,8 @@ def _one_axis(
 
 def _bars(ax: Axes, surface: xr.DataArray, dim: str, binding: xr.DataArray | None) -> None:
     """Named values side by side; a bar for each number, a word for each choice."""
+    import numpy as np
+
     names = [str(name) for name in _points(surface, dim)]
     values, unit = surface.to_numpy(), _unit(surface)
     words = _words_of(surface)
@@ -303,6 +309,7 @@ def _bars(ax: Axes, surface: xr.DataArray, dim: str, binding: xr.DataArray | Non
     else:
         said = [_text(value, unit) for value in values]
         ax.set_xlabel(_draw.words(str(surface.name), unit))
+        values = np.where(np.isfinite(values), values, 0.0)  # the text alone tells of others
         ax.barh(place, values, height=0.6, color=_draw.PALETTE[0], label=str(surface.name))
     if binding is not None:
         terms = _words_of(binding)

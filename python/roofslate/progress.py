@@ -20,10 +20,12 @@ class Progress:
     ----------
     wanted : None, bool or callable
         None: a bar where a person looks on (a terminal or a notebook); False: none; a function of (done, total).
+    unit : str
+        What is counted.
     """
 
-    def __init__(self, wanted: bool | Callable[[int, int], None] | None) -> None:
-        self._wanted = wanted
+    def __init__(self, wanted: bool | Callable[[int, Any], Any] | None, unit: str = "point") -> None:
+        self._wanted, self._unit = wanted, unit
         self._start = time.monotonic()
         self._bar: Any = None
 
@@ -37,21 +39,21 @@ class Progress:
             self._bar.close()
 
     @property
-    def callback(self) -> Callable[[int, int], None] | None:
-        """For the engine; None where nobody looks on."""
+    def callback(self) -> Callable[[int, Any], Any] | None:
+        """For what counts; None where nobody looks on."""
         if callable(self._wanted):
             return self._wanted
         if self._wanted is False or (self._wanted is None and not _watched()):
             return None
         return self._show
 
-    def _show(self, done: int, total: int) -> None:
+    def _show(self, done: int, total: int | None) -> None:
         if self._bar is None:
             if time.monotonic() - self._start < _DELAY:
                 return
             from tqdm.auto import tqdm
 
-            self._bar = tqdm(total=total, unit="point", unit_scale=True, leave=False)
+            self._bar = tqdm(initial=done, total=total, unit=self._unit, unit_scale=True, leave=False)
         self._bar.update(done - self._bar.n)
 
 

@@ -74,7 +74,7 @@ def lecture(
     folder = Path(out)
     (folder / "charts").mkdir(parents=True, exist_ok=True)
     total = 2 + sum(_steps(content) for content in told)
-    with Progress(progress) as bar:
+    with Progress(progress, "block") as bar:
         done = 0
 
         def advance() -> None:

@@ -19,7 +19,7 @@ from roofslate.engine import conversions, thread_count
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, RoofslateWarning, UnknownName, shown
 from roofslate.files import whole_file
 from roofslate.inputs import PRESETS, wanted_names
-from roofslate.progress import _watched
+from roofslate.progress import Progress
 from roofslate.registry import lookup
 from roofslate.tables import Column, Columns, Names, Scenarios, check_column, choice_codes, column_of, read_word
 
@@ -118,7 +118,7 @@ def sweep(
             reader, as_numbers, {name: converted.get(name, (1.0, lookup(name).unit))[1] for name in wanted}
         )
         writer = stack.enter_context(open_writer(stream, fields))
-        tell = stack.enter_context(_telling(progress))
+        tell = stack.enter_context(Progress(progress, "row")).callback or (lambda *_: None)
         rows = bad = 0
         tell(0, reader.rows)
         for batch in _filled(reader.batches()):
@@ -256,7 +256,10 @@ class _CsvReader(_Reader):
                 ),
             )
         except pa.ArrowInvalid as error:
-            raise InputTypeError(f"{self.path}{self._fault()}: {error}") from None
+            if "Empty CSV" in str(error):  # names of columns, and not even the end of their line
+                return
+            told = f"a row has at most {_BLOCK:,} bytes" if "straddl" in str(error) else error
+            raise InputTypeError(f"{self.path}{self._fault()}: {told}") from None
 
     def _lines(self, text: IO[str]) -> Iterator[tuple[int, list[str]]]:
         """Rows of the file, the first of them its header, and the line on which each begins."""
@@ -279,16 +282,19 @@ class _CsvReader(_Reader):
         return f"{self.path}, line {line}"
 
     def _fault(self) -> str:
-        """The first line that is no text or has too few or too many cells."""
+        """The first line that is no text or has too few or too many cells, otherwise the first that is too long."""
         with self.path.open("rb") as stream:
             for line, content in enumerate(stream, 1):
                 if not _is_utf8(content):
                     return f", line {line}"
+        too_long = ""
         with self.path.open(newline="", encoding="utf-8-sig") as text:
             for line, cells in self._lines(text):
                 if len(cells) != len(self.names):
                     return f", line {line}"
-        return ""
+                if not too_long and sum(map(len, cells)) > _BLOCK:
+                    too_long = f", line {line}"
+        return too_long
 
 
 def _is_utf8(content: bytes) -> bool:
@@ -356,12 +362,12 @@ def _numbers(array: pa.Array) -> Any:
 def _column_of_words(name: str, codes: Any, words: list[Any], reader: _Reader, start: int) -> Column | Names:
     try:
         return column_of(name, codes, words)
-    except RoofslateError as error:
+    except RoofslateError:
         distinct, first = np.unique(codes, return_index=True)
-        for row, k in sorted(zip(first.tolist(), distinct.tolist(), strict=True)):
-            if k >= 0 and (fault := _fault_of(name, words[k])) is not None:
-                raise type(fault)(f"{reader.place(start + row)}: {fault}") from None
-        raise error from None
+        rows = sorted(zip(first.tolist(), distinct.tolist(), strict=True))
+        faults = ((row, _fault_of(name, words[k])) for row, k in rows if k >= 0)
+        row, fault = next((row, fault) for row, fault in faults if fault is not None)
+        raise type(fault)(f"{reader.place(start + row)}: {fault}") from None
 
 
 def _fault_of(name: str, word: Any) -> RoofslateError | None:
@@ -498,26 +504,3 @@ def _cells(array: pa.Array) -> pa.Array:
             quoted = pc.binary_join_element_wise(quote, pc.replace_substring(array, '"', '""'), quote, nothing)
             array = pc.if_else(pc.match_substring_regex(array, '[,"\r\n]'), quoted, array)
     return array
-
-
-# ---------------------------------------------------------------------------------------------------------- progress
-
-
-@contextlib.contextmanager
-def _telling(wanted: bool | Tell | None) -> Iterator[Tell]:
-    """What is told the rows done and the rows in all: a bar from one second on, or a function of the caller."""
-    if callable(wanted):
-        yield wanted
-        return
-    if wanted is False or (wanted is None and not _watched()):
-        yield lambda *_: None
-        return
-    from tqdm.auto import tqdm
-
-    with tqdm(unit="row", unit_scale=True, leave=False, delay=1.0) as bar:
-
-        def show(done: int, total: int | None) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-
-        yield show

@@ -59,9 +59,10 @@ def missed(lines: Lines) -> Iterator[tuple[str, int, str]]:
 def accepted(path: Path = LIST) -> Mapping[str, Counter[str]]:
     """The texts of lines that may be missed, by file."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
-    for file, entries in tomllib.loads(path.read_text(encoding="utf-8")).items():
+    for entries in tomllib.loads(path.read_text(encoding="utf-8")).values():
         for entry in entries:
-            found[file].update(entry["lines"])
+            for file in entry["files"]:
+                found[file].update(entry["lines"])
     return found
 
 

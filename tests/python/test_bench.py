@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
+import xarray as xr
 from roofslate.bench import PARTS, Line, Report, Section, measure
 from roofslate.bench.machine import SIZES
 from roofslate.bench.rivals import COST, FOUR, RIVALS, Surface
@@ -240,6 +243,101 @@ def test_only_some_parts_are_measured():
     assert [section.title.split()[0] for section in report.sections] == ["Short", "One"]
     with pytest.raises(UnknownName, match="did you mean 'growth'"):
         measure("small", only=["grwoth"])
+
+
+@pytest.mark.parametrize(
+    ("part", "missing", "extra"),
+    [
+        ("four-outputs", ["numexpr", "numba", "jax"], "bench"),
+        ("best", ["numba", "jax"], "bench"),
+        ("growth", ["numba"], "bench"),
+        ("solve", ["scipy.optimize"], "analysis"),
+        ("samples", ["scipy.stats"], "analysis"),
+    ],
+)
+def test_what_is_not_installed_is_left_out_and_named(part, missing, extra, monkeypatch):
+    for name in missing:
+        monkeypatch.setitem(sys.modules, name, None)
+    (section,) = measure("small", threads=1, only=[part]).sections
+    told = "\n".join(section.notes)
+    for name in missing:
+        assert re.search(rf"\b{re.escape(name)}\b.* not installed \(pip install 'roofslate\[{extra}\]'\)", told)
+    assert not any(name in str([*section.lines, *section.growth]) for name in ("numexpr", "numba", "JAX", "scipy"))
+
+
+def test_what_finds_no_memory_is_made_smaller_or_left_out(monkeypatch):
+    from roofslate import _core
+    from roofslate.bench import folds, stores
+
+    rival, _ = SEARCH_RIVALS["NumPy"]
+    asked = []
+
+    def watched(search, threads):
+        asked.append(search.shape)
+        return rival(search, threads)
+
+    monkeypatch.setattr(folds, "SEARCH_RIVALS", {"NumPy": (watched, True)})
+    monkeypatch.setattr(_core, "available_memory", lambda: 0)
+    search = folds.measure_best(SIZES["small"], 1)
+    assert asked == [(1, *SIZES["small"].search[1:])]  # of two models
+    assert search.notes == ["NumPy ran on a quarter of the grid: there is no memory for all of it"]
+    results = stores.measure_stores(SIZES["small"], 1)
+    assert results.notes == ["10,000 values: left out, there is no memory for them"]
+    assert results.lines == []
+
+
+def test_threads_that_fill_no_faster_are_told(monkeypatch):
+    from roofslate.bench import evaluations
+
+    for gained, notes in ((1.19, 1), (1.2, 0)):
+        monkeypatch.setattr(evaluations, "ratio", lambda *_, gained=gained: gained)
+        section = evaluations.measure_limits(SIZES["small"], 2)
+        assert len(section.notes) == notes
+        assert all(note.startswith("2 threads fill no faster than one") for note in section.notes)
+
+
+def test_calculators_that_are_installed_are_measured(monkeypatch):
+    from roofslate.bench import calculators
+
+    def missing():
+        raise ModuleNotFoundError(name="elsewhere")
+
+    monkeypatch.setattr(calculators, "_CALCULATORS", {"patient": lambda: lambda: time.sleep(1e-3), "lost": missing})
+    section = calculators.measure_calculators(SIZES["small"])
+    ours, other = section.lines
+    assert other.what == "patient"
+    assert other.figure > 5  # a value takes some 10 microseconds
+    assert re.fullmatch(r"takes [\d,]+ x as long", other.figure_text)
+    assert ours.figure is None
+    assert section.notes[0] == "lost: left out, elsewhere is not installed"
+    assert "look at each operation" in section.notes[1]
+
+
+def test_results_that_differ_stop_the_benchmark():
+    from roofslate.bench.evaluations import _agree
+    from roofslate.bench.folds import _same_result
+    from roofslate.bench.solves import _same_batches
+
+    ours = np.array([1.0, 2.0])
+    for factor in (1.001, np.nan):
+        theirs = ours * [1, factor]
+        with pytest.raises(RuntimeError, match="NumPy and roofslate differ in pass_time by"):
+            _agree("NumPy", {"pass_time": ours}, {"pass_time": theirs})
+        with pytest.raises(RuntimeError, match="brentq and roofslate differ in the batch by"):
+            _same_batches("brentq", theirs, ours)
+        with pytest.raises(RuntimeError, match="with and without pruning differ"):
+            _same_result(xr.DataArray(theirs), xr.DataArray(ours))
+    _agree("NumPy", {"pass_time": ours}, {"pass_time": ours * (1 + 1e-13)})
+    _same_batches("brentq", ours * (1 + 1e-10), ours)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2, "2 s"), (1.5e-3, "1.5 ms"), (1e-6, "1 µs"), (9.99e-7, "999 ns"), (5e-10, "0.5 ns")]
+)
+def test_times_are_told_in_units_of_their_size(seconds, text):
+    from roofslate.bench.report import time_text
+
+    assert time_text(seconds) == text
 
 
 def test_the_command_tells_the_parts():

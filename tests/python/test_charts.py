@@ -23,8 +23,9 @@ from matplotlib import image, pyplot
 from matplotlib.collections import LineCollection
 from PIL import Image
 from roofslate import charts
+from roofslate.charts._chart import first_reach
 from roofslate.charts._draw import _apart
-from roofslate.errors import AxisError, InputTypeError, RoofslateError, UnknownName, ValueRangeError
+from roofslate.errors import AxisError, IneffectiveInput, InputTypeError, RoofslateError, UnknownName, ValueRangeError
 
 BASELINES = Path(__file__).with_name("baselines")
 NAMES = [made.name for made in charts.all()]
@@ -49,7 +50,7 @@ def test_all_charts_are_registered_in_order() -> None:
 def test_paragraphs_tell_computed_numbers(name: str) -> None:
     text = charts.find(name).paragraph
     assert "{" not in text
-    assert "never" not in text
+    assert not re.search(r"\b(inf|nan)\b", text)
     assert re.search(r"\d", text)
 
 
@@ -179,6 +180,22 @@ def test_bad_names_are_the_packages_errors() -> None:
         charts.machine_balance(hardware=["H100"], weight_format=["bf16", "fp8"])
     with pytest.raises(RoofslateError, match="chips"):
         charts.latency_vs_batch(hardware="H100")
+    with pytest.raises(AxisError, match="hardware: expected at least one name"):
+        charts.roofline(hardware=[])
+    with pytest.raises(AxisError, match=r"chart roofline draws one scenario, but compute_efficiency is an axis"):
+        charts.roofline(hardware="H100", compute_efficiency=[0.5, 0.6])
+    with pytest.raises(ValueRangeError, match="compute_time would reach memory_time at a batch_size of inf to inf"):
+        charts.latency_vs_batch(hbm_bandwidth=1e-300)
+
+
+@pytest.mark.parametrize(("ends", "found"), [((1e-3, 1e3), 1), ((2, 1e3), 2), ((1e-3, 0.9), math.inf), ((0.9, 1.1), 1)])
+def test_where_one_quantity_first_reaches_another(ends: tuple[float, float], found: float) -> None:
+    """Without a cache to fetch, memory takes the same time for all batches and compute grows with them."""
+    inputs: dict[str, Any] = {"model": "lecture", "hardware": "DGX H100", "context_length": 0}
+    memory, one = (rs.value(name, batch_size=1, **inputs) for name in ("memory_time", "compute_time"))
+    ends = (ends[0] * memory / one, ends[1] * memory / one)
+    reached = first_reach("compute_time", "memory_time", "batch_size", *ends, **inputs)
+    assert reached * one / memory == pytest.approx(found, rel=1e-12)  # the last look has steps of 1e-15
 
 
 # ------------------------------------------------------------------------------------------------- C1, decode tensor
@@ -375,6 +392,21 @@ def test_train_schedule_takes_its_period_from_chips_and_policies() -> None:
     assert "in all" not in words(crowded)
 
 
+@pytest.mark.parametrize(
+    ("inputs", "error", "message"),
+    [
+        ({"perod": 1}, UnknownName, "unknown input of train_schedule 'perod'; did you mean 'period'"),
+        ({"period": 1, "hbm_capcity": 1}, UnknownName, "'hbm_capcity'; did you mean 'hbm_capacity'"),
+        ({"policy": "threshold", "thresold": 3}, UnknownName, "'thresold'; did you mean 'threshold'"),
+        ({"period": 1, "hardware": "H100"}, IneffectiveInput, "'hardware' has no effect: period is given"),
+        ({"policy": "idle", "hbm_capacity": 1}, IneffectiveInput, "no effect: policy='idle' has no period"),
+    ],
+)
+def test_train_schedule_refuses_what_it_does_not_take(inputs: dict[str, Any], error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        charts.train_schedule(**inputs)
+
+
 def test_train_schedule_draws_many_seats_as_bars() -> None:
     ax = charts.train_schedule(seats=2000, load=0.9, seed=2)
     widths = [
@@ -445,6 +477,11 @@ def test_roofline_of_one_chip_of_formats_and_of_numbers() -> None:
         assert table.attrs["marks"]["ridge_point H100"] == pytest.approx(1979e12 / 3.35e12)
     own = charts.roofline(peak_flops="1 PFLOP/s", hbm_bandwidth="2 TB/s", arithmetic_intensity=[1, 1000])
     assert points(own, "this chip")[1].tolist() == [2e12, 1e15]
+    each = charts.roofline.data(hardware=["H100", "A100-80"], weight_format=["fp8", "bf16"]).attrs["marks"]
+    assert each["peak_flops H100"] == 1979e12
+    assert each["peak_flops A100-80"] == 312e12
+    unpacked = charts.roofline.data(hardware="H100", weight_format="fp8", compute_format="bf16")
+    assert unpacked["attainable_flops"].max() == 989e12
     slow = charts.roofline.data(hardware="H100", compute_efficiency=0.5)
     assert slow.attrs["marks"]["ridge_point H100"] == pytest.approx(0.5 * 989 / 3.35)
     assert slow["attainable_flops"].max() == pytest.approx(0.5 * 989e12)

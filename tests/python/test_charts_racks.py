@@ -105,6 +105,18 @@ def test_moe_layer_of_deepseek_is_drawn_in_part() -> None:
     assert table.attrs["marks"]["chips_contacted"] == pytest.approx(7.58, rel=5e-3)
 
 
+def test_moe_layer_draws_many_experts_of_a_chip_in_part() -> None:
+    """32 experts on each of eight chips: the first ones, an ellipsis, the last one."""
+    ax = charts.moe_layer(experts=256, experts_per_token=8, expert_parallel=8)
+    table = charts.moe_layer.data(experts=256, experts_per_token=8, expert_parallel=8)
+    shown = table.index[table["chip"] == 0].tolist()
+    assert shown == [*range(len(shown) - 1), 31]
+    inner = [box for box in boxes(ax, "idle") + boxes(ax, "active") if box.x1 < boxes(ax, "chip")[0].x1]
+    right_to_left = sorted((box.x0 for box in inner), reverse=True)
+    (ellipsis, *_) = sorted(text.get_position()[0] for text in ax.texts if text.get_text() == ELLIPSIS)
+    assert right_to_left[1] < ellipsis < right_to_left[0]
+
+
 def test_moe_layer_where_chips_do_not_divide_the_experts() -> None:
     """256 on 72: 40 chips have four, the others three. Ten on four: two have three."""
     table = charts.moe_layer.data(model="DeepSeek-V3", hardware="GB200 NVL72")

@@ -281,6 +281,27 @@ def test_reading_hbm_may_be_paid() -> None:
     assert marks["switch_to_flash"] == pytest.approx(5.55, rel=5e-3)
 
 
+def test_tier_cost_takes_the_price_of_the_chip() -> None:
+    """HBM and recomputing cost twice as much at twice the price, so DDR takes over in half the time."""
+    price = rs.value("chip_price", prices="lecture")
+    lecture, dear = (charts.tier_cost.data(**inputs).attrs["marks"] for inputs in ({}, {"chip_price": 2 * price}))
+    assert dear["recompute_cost"] == pytest.approx(2 * lecture["recompute_cost"], rel=1e-12)
+    assert dear["switch_to_DDR"] < 0.51 * lecture["switch_to_DDR"]
+
+
+def test_what_is_free_is_never_left_and_has_no_place_on_a_logarithmic_axis() -> None:
+    given: dict[str, Any] = {"tiers": ["HBM"], "chip_price": 0}
+    assert charts.tier_cost.data(**given).attrs["switches"] == {"HBM": (0, 0)}
+    with pytest.raises(ValueRangeError, match="tier_cost has logarithmic axes, and HBM costs nothing"):
+        charts.tier_cost(**given)
+
+
+def test_the_name_of_a_short_stretch_stands_upright() -> None:
+    ax = charts.tier_cost(hold_time=rs.geomspace("1 ps", "1e15 s", 50))  # DDR for 2 of 27 decades
+    turned = {text.get_text(): text.get_rotation() for text in ax.texts if text.get_gid()}
+    assert turned == {"HBM": 0, "DDR": 90, "flash": 0, "disk": 0, "recompute": 0}
+
+
 def test_recomputing_takes_over_and_tiers_that_never_pay_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     ax = charts.tier_cost(**DEEPSEEK, tiers=["HBM", "QLC", "NVMe"])
     at, cost = point(ax, "switch to recompute")

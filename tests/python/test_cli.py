@@ -393,6 +393,40 @@ def test_compare_takes_two_scenario_files(tmp_path):
     assert "scenario b: 'batch_size' is an axis" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError(), "there is not enough memory for this; take fewer points"),
+        (
+            ModuleNotFoundError(name="scipy.stats"),
+            "this needs scipy.stats, which is not installed: pip install 'roofslate[analysis]'",
+        ),
+        (PermissionError(13, "Permission denied", "runs.csv"), "runs.csv: Permission denied"),
+    ],
+    ids=["memory", "module", "file"],
+)
+def test_what_the_machine_lacks_is_one_line(error, message, monkeypatch):
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr("roofslate.registry.quantities", fails)
+    result = run("quantities")
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"roofslate: {message}\n")
+
+
+def test_a_module_that_no_extra_brings_is_no_mistake_of_the_caller(monkeypatch):
+    def fails(*_, **__):
+        raise ModuleNotFoundError("No module named 'nonesuch'", name="nonesuch")
+
+    monkeypatch.setattr("roofslate.registry.quantities", fails)
+    assert isinstance(run("quantities").exception, ModuleNotFoundError)
+
+
+def test_validate_ignores_columns_of_a_table_alone():
+    result = run("validate", "--ignore", "note")
+    assert (result.exit_code, result.stderr) == (2, "roofslate: --ignore goes with a table\n")
+
+
 def test_quantities_lists_searches_and_shows():
     everything = output("quantities").splitlines()
     assert len(everything) == len(rs.quantities()) + 1

@@ -22,6 +22,7 @@ CUTS = {
 }
 LIMITS = ["pass_time <= 30 ms", "hbm_used <= hbm_capacity"]
 OVERS = [
+    [],
     "batch_size",
     ["context_length", "batch_size"],
     ["pipeline_stages"],

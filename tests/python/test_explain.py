@@ -445,6 +445,10 @@ def test_an_axis_is_refused() -> None:
 def test_a_missing_input_is_named_with_its_chain() -> None:
     with pytest.raises(rs.errors.MissingInput, match=r"'chip_price' .* needed by cell_price <- cost_per_token"):
         rs.explain("cost_per_token", model="DeepSeek-V3", hardware="GB200 NVL72", batch_size=1, context_length=0)
+    with pytest.raises(rs.errors.MissingInput, match=r"'chips' .* <- pass_time; 'H100' is one chip: give chips="):
+        rs.explain("pass_time", model="DeepSeek-V3", hardware="H100", batch_size=1, context_length=0)
+    with pytest.raises(rs.errors.MissingInput, match=r"'total_parameters' .* <- weight_fetch_time .* <- pass_time"):
+        rs.explain("pass_time", batch_size=1)
 
 
 @pytest.mark.parametrize(

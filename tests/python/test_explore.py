@@ -284,8 +284,16 @@ def test_bad_inputs_are_refused_at_once(what: Any, inputs: dict[str, Any], error
 def test_a_preset_that_no_code_can_name_is_refused() -> None:
     for name in ("lost", "H100"):
         lost = catalogs.Preset(name, "hardware", rs.hardware["B200"].facts)
-        with pytest.raises(RoofslateError, match=name):
-            rs.explore("hbm_drain_time", hardware=lost)
+        for chips in (lost, [rs.hardware["B200"], lost]):
+            with pytest.raises(RoofslateError, match=name):
+                rs.explore("hbm_drain_time", hardware=chips)
+
+
+def test_presets_in_a_list_are_named_in_the_code() -> None:
+    chips = [rs.hardware[name] for name in ("H100", "B200")]
+    code = rs.explore("hbm_drain_time", hardware=chips).to_code()
+    assert code == 'rs.plot(rs.evaluate("hbm_drain_time", hardware=["H100", "B200"]))'
+    assert rs.explore("tier_cost", tiers=[rs.storage["HDD"]]).to_code() == 'rs.charts.tier_cost(tiers=["HDD"])'
 
 
 def test_without_ipywidgets_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from explored import CELL, moved, run
 from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import charts, exploring, units
-from roofslate.errors import MissingInput, UnitError, UnknownName, ValueRangeError
+from roofslate.errors import InputTypeError, MissingInput, UnitError, UnknownName, ValueRangeError
 from roofslate.registry import entries
 
 # ---------------------------------------------------------------------------------------------------------- controls
@@ -104,6 +104,28 @@ def test_a_switch_is_a_check_box() -> None:
     assert isinstance(control.check, ipywidgets.Checkbox)
     control.check.value = False
     assert "free_hbm_reads=False" in explorer.to_code()
+    explorer.set(free_hbm_reads=True)
+    assert control.check.value is True
+
+
+@pytest.mark.parametrize(
+    ("what", "given", "error", "message"),
+    [
+        ("tier_cost", {"free_hbm_reads": "no"}, InputTypeError, "free_hbm_reads: expected True or False, got 'no'"),
+        ("train_schedule", {"trains": 2.5}, ValueRangeError, "trains must be a whole number, got 2.5"),
+        ("pass_time", {"overlap": "bord"}, UnknownName, "unknown overlap 'bord'; did you mean 'board'"),
+        ("pass_time", {"overlap": 3}, UnknownName, "unknown overlap 3; known are 'board', 'serial_kv', 'none'"),
+    ],
+)
+def test_a_control_refuses_what_its_input_is_not(
+    what: str, given: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    inputs = {"batch_size": 64, "context_length": "8k", "overlap": "board", **CELL} if what == "pass_time" else {}
+    explorer = rs.explore(what, **inputs)
+    before = explorer.values, explorer.to_code()
+    with pytest.raises(error, match=message):
+        explorer.set(**given)
+    assert (explorer.values, explorer.to_code()) == before
 
 
 def test_names_bear_their_units() -> None:

@@ -2,8 +2,10 @@
 
 import ast
 import errno
+import inspect
 import os
 import stat
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -186,6 +188,20 @@ def test_every_reader_of_toml_has_limits_and_names_the_line(tmp_path, reads, con
         reads(path)
     assert "any.toml" in str(caught.value)
     assert message in str(caught.value)
+
+
+def test_a_caller_that_is_deep_itself_is_told_of_the_depth(tmp_path):
+    """Thirty lists in one another are fine, but not for the last fifty of the interpreter's frames."""
+    path = tmp_path / "any.toml"
+    path.write_text("a = " + "[" * 30 + "]" * 30)
+
+    def read(frames):
+        return TomlFile.read(path, "scenario") if frames == 0 else read(frames - 1)
+
+    left = sys.getrecursionlimit() - len(inspect.stack(0))
+    assert read(left - 200).content.keys() == {"a"}
+    with pytest.raises(errors.PresetError, match=r"any\.toml: lists or tables are nested too deeply"):
+        read(left - 50)
 
 
 @pytest.mark.parametrize("reads", TOML_READERS.values(), ids=TOML_READERS)

@@ -30,7 +30,7 @@ def meshes(ax: Any) -> list[QuadMesh]:
 
 def test_one_axis_is_a_line() -> None:
     result = rs.evaluate("pass_time", batch_size=BATCH, context_length="8k", **SCENE)
-    ax = rs.plot(result)
+    ax = rs.plot(result.to_dataset())
     (line,) = ax.get_lines()
     assert line.get_xdata() == pytest.approx(result["batch_size"].to_numpy())
     assert line.get_ydata() == pytest.approx(result.to_numpy())
@@ -122,6 +122,46 @@ def test_names_alone_are_bars() -> None:
     assert words(terms) == ["weight fetch", "weight fetch"]
 
 
+def test_choices_along_an_axis_are_named_stretches() -> None:
+    result = rs.evaluate("binding_term", batch_size=BATCH, context_length="32k", **SCENE)
+    for one in (result, result.to_dataset()):
+        ax = rs.plot(one)
+        assert words(ax) == ["weight fetch", "KV fetch"]
+        assert not ax.yaxis.get_visible()
+        assert not ax.get_lines()
+        begin, end = (span.get_x() for span in ax.patches)
+        codes = result.to_numpy()
+        change = int(np.flatnonzero(codes[1:] != codes[:-1])[0])
+        points = result["batch_size"].to_numpy()
+        assert begin == points[0]
+        assert points[change] < end < points[change + 1]
+
+
+def test_binding_terms_need_not_vary_as_the_quantity_does() -> None:
+    chips = ["HGX H200", "GB200 NVL72"]
+    inputs: dict[str, Any] = {"model": "DeepSeek-V3", "context_length": 10}
+    ax = rs.plot(rs.evaluate(["pass_time", "binding_term"], hardware=chips, batch_size=[1], **inputs))
+    times = [f"{1e3 * rs.value('pass_time', hardware=chip, batch_size=1, **inputs):.3g} ms" for chip in chips]
+    assert words(ax) == [f"{time}, weight fetch" for time in times]
+    level = rs.plot(rs.evaluate(["hbm_drain_time", "binding_term"], batch_size=BATCH, context_length="32k", **SCENE))
+    assert words(level) == ["weight fetch", "KV fetch"]
+    (line,) = level.get_lines()
+    assert np.unique(line.get_ydata()) == [rs.value("hbm_drain_time", hardware=SCENE["hardware"])]
+
+
+def test_what_is_infinite_or_undefined_is_told_in_words_alone() -> None:
+    names = {"model": ["a", "b", "c"]}
+    array = xr.DataArray([np.inf, 2.0, np.nan], dims="model", coords=names, name="pass_time", attrs={"units": "s"})
+    ax = rs.plot(array)
+    ax.figure.canvas.draw()
+    assert words(ax) == ["inf", "2 s", "nan"]
+    assert [bar.get_width() for bar in ax.patches] == [0, 2, 0]
+    line = rs.evaluate("pass_time", batch_size=BATCH, context_length=["1k", "8k"], **SCENE) * np.nan
+    ax = rs.plot(line)
+    ax.figure.canvas.draw()
+    assert words(ax) == ["context length (tokens)"]  # no end to be labelled
+
+
 def test_names_across_are_marked_points() -> None:
     result = rs.evaluate("weight_balance", hardware=["A100-80", "H100"], weight_format=["bf16", "fp8", "fp4"])
     ax = rs.plot(result, x="weight_format")
@@ -185,6 +225,9 @@ def test_what_cannot_be_drawn_is_said() -> None:
         rs.plot([1, 2, 3])  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="one variable"):
         rs.plot(rs.evaluate(["pass_time", "memory_time"], batch_size=BATCH, context_length="1k", **SCENE))
+    draws = xr.DataArray([np.inf, np.nan], dims="sample", name="pass_time")
+    with pytest.raises(AxisError, match="pass_time is infinite or undefined for all draws"):
+        rs.plot(draws)
     with pytest.raises(InputTypeError, match="matplotlib Axes"):
         rs.plot(cube.isel(model=0), ax=1)  # type: ignore[arg-type]
 

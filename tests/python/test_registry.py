@@ -1,5 +1,6 @@
 """The registry as Python shows it, and what adding a quantity takes."""
 
+import html
 import re
 
 import pandas as pd
@@ -84,6 +85,24 @@ def test_entries_agree_with_one_another():
             assert len(set(q.choices)) == len(q.choices)
             assert all(re.fullmatch(r"[a-z0-9][a-z0-9_]*", word) for word in q.choices)  # they stand in flag_meanings
         units.convert_factor(q.unit, q.unit)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("overlap", ["range     'board' | 'serial_kv' | 'none'", "default   board"]),
+        ("compute_format", ["otherwise weight_format"]),
+        ("compute_efficiency", ["range     > 0 and <= 1", "default   1"]),
+        ("hbm_capacity", ["unit      byte/chip", "range     > 0"]),
+    ],
+)
+def test_an_input_says_what_it_may_be_and_what_it_is_otherwise(name, rows):
+    q = rs.quantity(name)
+    assert set(rows) <= {line.strip() for line in str(q).splitlines()}
+    page = q._repr_html_()
+    for row in rows:
+        key, text = row.split(maxsplit=1)
+        assert f'<th scope="row">{key}</th><td>{html.escape(text)}</td>' in page
 
 
 def test_each_formula_is_what_python_makes_of_its_text(whole_scenario):

@@ -3,17 +3,19 @@
 import multiprocessing
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import roofslate as rs
-from roofslate import _core
+from roofslate import _core, progress
 
 INTEL = platform.machine() in ("x86_64", "AMD64")
 
@@ -380,6 +382,31 @@ def test_progress_is_told_and_may_stop():
     with pytest.raises(ZeroDivisionError, match="stop here"):
         rs.evaluate("seat_mean_wait", progress=stop, **question)
     assert rs.value("pass_tokens", batch_size=3) == 3
+
+
+def test_a_bar_appears_after_a_second_with_what_is_done(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    with progress.Progress(True, "row") as bar:
+        bar.callback(10, 100)
+        assert capsys.readouterr().err == ""
+        now[0] = 1.1
+        bar.callback(25, 100)
+        assert re.search(r" 25%\|.*\| 25\.0/100 .*row/s", capsys.readouterr().err)
+    assert re.fullmatch(r"\r +\r", capsys.readouterr().err)  # it is gone in the end
+    assert progress.Progress(False).callback is None
+
+
+@pytest.mark.parametrize(("wanted", "count"), [(True, r"/6\.00 .*point/s"), (None, None), (False, None)])
+def test_a_bar_is_shown_where_somebody_looks_on_or_asks_for_it(wanted, count, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(progress, "_DELAY", 0)
+    rs.evaluate("pass_tokens", batch_size=[1, 2, 3], pass_length=[1, 2], progress=wanted)
+    told = capsys.readouterr().err
+    assert re.search(count, told) if count else told == ""
+    (tmp_path / "in.csv").write_text("batch_size\n1\n2\n")
+    rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv", progress=wanted)
+    told = capsys.readouterr().err
+    assert "row/s" in told if count else told == ""
 
 
 def test_no_floating_point_flag_is_left_behind(decode):

@@ -289,6 +289,22 @@ def test_mistakes_in_a_file(tmp_path, text, message):
     assert files_of(tmp_path) == ["in.csv"]
 
 
+@pytest.mark.parametrize("row", ["x" * 1000, '"' + "x\n" * 500 + '"'], ids=["one line", "lines in quotes"])
+def test_a_row_that_is_too_long_is_named(tmp_path, monkeypatch, row):
+    monkeypatch.setattr(sweeping, "_BLOCK", 300)
+    (tmp_path / "in.csv").write_text(f"note,batch_size\nshort,1\n{row},2\n{row},3\n")
+    with pytest.raises(errors.InputTypeError, match=r"in\.csv, line 3: a row has at most 300 bytes$"):
+        rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv", ignore="note")
+    assert files_of(tmp_path) == ["in.csv"]
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n\n"])
+def test_a_file_of_a_header_alone_has_no_rows(tmp_path, end):
+    (tmp_path / "in.csv").write_text(f"batch_size{end}", newline="")
+    assert rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv") == 0
+    assert (tmp_path / "out.csv").read_text() == "batch_size,pass_tokens\n"
+
+
 @pytest.mark.usefixtures("small_chunks")
 def test_mistakes_name_the_row_of_a_parquet_file(tmp_path):
     place = written(pd.DataFrame({"batch_size": ["1"] * 80 + ["1 GB", "x"]}), tmp_path / "in.parquet")

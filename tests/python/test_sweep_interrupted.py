@@ -1,5 +1,7 @@
 """Result files of `sweep` are whole or not there: whoever stops it, and whatever else goes on in the folder."""
 
+import errno
+import io
 import random
 import re
 import signal
@@ -14,7 +16,7 @@ import roofslate as rs
 from roofslate import errors, sweeping
 from swept import doubles, files_of, read, scenarios, written
 
-pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")
+pa = pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")
 
 
 # -------------------------------------------------------------------------------------------------------- the target
@@ -87,6 +89,33 @@ def test_progress_and_what_it_raises(tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError, match="stop here"):
         rs.sweep(place, "pass_tokens", tmp_path / "other.csv", progress=stop)
     assert files_of(tmp_path) == ["in.parquet", "out.csv"]
+
+
+class Full(io.BytesIO):
+    """A disk on which there is no room from some moment on."""
+
+    full = False
+
+    def write(self, content):
+        if self.full:
+            raise OSError(errno.ENOSPC, "no space left")
+        return super().write(content)
+
+
+def close(before):
+    """Write a table onto a disk that is full when its last words are to be written."""
+    stream = Full()
+    with sweeping._ParquetWriter(stream, pa.schema([("x", pa.float64())])) as writer:
+        writer.write([pa.array([1.0])])
+        stream.full = True
+        before()
+
+
+def test_a_table_whose_last_words_find_no_room_is_an_error():
+    with pytest.raises(OSError, match="no space left"):
+        close(lambda: None)
+    with pytest.raises(ZeroDivisionError):  # what went wrong before is told
+        close(lambda: 1 / 0)
 
 
 # --------------------------------------------------------------------------------------------------- killed, stopped

@@ -159,8 +159,6 @@ class Chart:
         def written(match: re.Match[str]) -> str:
             name, digits = match[1], int(match[2] or 3)
             value = told["marks"][name]
-            if not math.isfinite(value):
-                return "never"
             text = units.format(value, told["units"][name], digits)
             if told["units"][name] == "parameter":
                 text = text.replace("M", " million").replace("G", " billion")
@@ -319,7 +317,9 @@ def first_reach(rising: str, level: str, along: str, low: float, high: float, **
     import numpy as np
 
     if not 0 < low < high < math.inf:
-        raise ValueRangeError(f"{along}: no range to search between {low} and {high}")
+        raise ValueRangeError(
+            f"{rising} would reach {level} at a {along} of {low:g} to {high:g}, where no range can be searched"
+        )
     for _ in range(7):
         points = np.geomspace(low, high, 257)
         found = dataset([rising, level], **{**inputs, along: points})

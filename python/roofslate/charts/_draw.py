@@ -144,8 +144,6 @@ def words(name: str, unit: str | None = None) -> str:
 
 def text_of(value: float, unit: str, digits: int = 3) -> str:
     """Number with its unit as short as a chart wants it: ``"87.4k"``, ``"$2/Mtok"``."""
-    if math.isinf(value):
-        return "never"
     return scale_of([value], unit).tick(value, digits)
 
 

@@ -57,8 +57,6 @@ def named_tiers(tiers: Any) -> dict[str, Preset]:
 def scenario(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Complete inputs by the lecture's model on its chip, rented at its price."""
     lecture = {"model": "lecture", "hardware": "B200 (lecture)", "prices": "lecture"}
-    if "chip_price" in inputs:
-        del lecture["prices"]
     return filled(inputs, {keyword: {keyword: name} for keyword, name in lecture.items()})
 
 

@@ -45,10 +45,8 @@ def _attention_flops(*, context_length: Any = None, **inputs: Any) -> pd.DataFra
         "short_share": number("attention_to_weight_flops", context_length=_SHORT, **inputs),
     }
     told = {"short_context": "token/sequence", "short_share": "1"}
-    if "model" in inputs or "hidden_size" in inputs:
-        marks["attention_balance_context_from_width"] = number("attention_balance_context_from_width", **inputs)
-        for name in ("hidden_size", "balance_context_per_width"):
-            marks[name] = number(name, **inputs)
+    for name in ("attention_balance_context_from_width", "hidden_size", "balance_context_per_width"):
+        marks[name] = number(name, **inputs)
     for name in _TERMS:
         found[name] = found[name].broadcast_like(found["attention_to_weight_flops"])
     table = tabulated(found, "context_length", "attention_flops", **marks)
@@ -122,9 +120,7 @@ def attention_flops(ax: Axes, table: pd.DataFrame) -> None:
 
 def _rule(marks: dict[str, float]) -> str:
     """Say what the rule of a dense model makes of the width, and whether this model keeps to it."""
-    width = marks.get("attention_balance_context_from_width")
-    if width is None:
-        return ""
+    width = marks["attention_balance_context_from_width"]
     rule = f"{marks['balance_context_per_width']:g} × {marks['hidden_size']:,.0f}"
     if math.isclose(width, marks["attention_balance_context"], rel_tol=1e-3):
         return f"\n= {rule}"

@@ -44,9 +44,8 @@ def _roofline(**inputs: Any) -> pd.DataFrame:
 
     if not {"hardware", "peak_flops", "hbm_bandwidth"} & set(inputs):
         inputs["hardware"] = list(_ROOFS)
-    if "weight_format" in inputs:
-        inputs["compute_format"] = inputs.pop("weight_format")
-    inputs.setdefault("compute_format", "bf16")
+    if "weight_format" not in inputs:
+        inputs.setdefault("compute_format", "bf16")
     cases = _by_chip(inputs)
     chips = datasets(["ridge_point", "peak_flops"], "hardware", cases)
     ridges = chips["ridge_point"].to_numpy()
@@ -86,7 +85,8 @@ def roofline(ax: Axes, table: pd.DataFrame) -> None:
         Where to draw; a figure of its own otherwise.
     **inputs
         Of `attainable_flops`; `arithmetic_intensity` is the axis. `hardware` (a name or a list), `compute_format` (bf16
-        unless given), efficiencies; or `peak_flops` and `hbm_bandwidth`.
+        unless given) or `weight_format` (one for all, or a list with one for each), efficiencies; or `peak_flops` and
+        `hbm_bandwidth`.
 
     Returns
     -------

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from roofslate import schedules
 from roofslate.charts import _draw
 from roofslate.charts._chart import chart
+from roofslate.errors import IneffectiveInput, unknown
 from roofslate.evaluation import value
+from roofslate.inputs import PRESETS
+from roofslate.registry import entries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,16 +34,13 @@ _SIMULATED = (
 
 def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 309, **inputs: Any) -> pd.DataFrame:
     wanted = {name: inputs.pop(name) for name in _SIMULATED if name in inputs}
+    _check_names(inputs, wanted)
     if "arrival_rate" not in wanted:
         wanted.setdefault("load", 0.7)
-    if wanted.get("policy", "interval") == "interval":
-        if "period" not in wanted:
-            if "train_period" not in inputs and "hardware" not in inputs:
-                inputs.setdefault("model", "lecture")
-            wanted["period"] = value("train_period", **inputs)
-        inputs = {}
-    if inputs:
-        value("train_period", **inputs)  # names what is wrong with inputs that this policy does not take
+    if wanted.get("policy", "interval") == "interval" and "period" not in wanted:
+        if "train_period" not in inputs and "hardware" not in inputs:
+            inputs.setdefault("model", "lecture")
+        wanted["period"] = value("train_period", **inputs)
     # one train more than is drawn, for a request that misses the last but one
     table = schedules.train_timetable(seats=seats, trains=trains + 1, seed=seed, **wanted)
     runs = schedules.train(seats=seats, trains=trains + 1, seed=seed, **wanted)
@@ -54,6 +55,18 @@ def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 309, **inp
     table.attrs["units"] |= {"seats": "sequence", **{name: "s" for name in marks if name.startswith("just")}}
     table.attrs["trains"] = runs.iloc[:trains].reset_index().to_dict("records")
     return table
+
+
+def _check_names(inputs: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse what is no input at all, and what only a period that is not wanted would follow from."""
+    known = [*PRESETS, *entries()]
+    for name in inputs:
+        if name not in known:
+            raise unknown("input of train_schedule", name, ["seats", "trains", "seed", *_SIMULATED, *known])
+        if "period" in wanted:
+            raise IneffectiveInput(f"{name!r} has no effect: period is given, which would follow from it")
+        if wanted.get("policy", "interval") != "interval":
+            raise IneffectiveInput(f"{name!r} has no effect: policy={wanted['policy']!r} has no period")
 
 
 @chart(

@@ -19,6 +19,7 @@ from roofslate.charts._tiers import (
     named_tiers,
     scenario,
 )
+from roofslate.errors import ValueRangeError
 from roofslate.registry import lookup
 
 if TYPE_CHECKING:
@@ -223,6 +224,9 @@ def tier_cost(ax: Axes, table: pd.DataFrame) -> None:
     ways = [way for way in table.index.unique("way") if way != "least"]
     looks = looks_of(ways)
     costs: dict[str, pd.Series] = {str(way): rows.droplevel("way") for way, rows in table["cost"].groupby("way")}
+    for way in ways:
+        if not costs[way].min() > 0:
+            raise ValueRangeError(f"the chart tier_cost has logarithmic axes, and {way} costs nothing")
     least = costs["least"]
     waits = least.index.to_numpy()
     left, right = float(waits[0]), float(waits[-1])
