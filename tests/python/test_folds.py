@@ -253,7 +253,7 @@ BILLION = {
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system does not tell peaks of memory")
-@pytest.mark.memory
+@pytest.mark.measured
 @pytest.mark.parametrize("name", BILLION)
 def test_a_billion_points_take_no_more_memory_than_a_million(name, run_python):
     fold, n = BILLION[name]
@@ -279,8 +279,9 @@ def test_a_trillion_points_are_searched(run_python):
 
 INTERRUPT = """
 import os, signal, threading, time
-import pandas, xarray  # what a first call loads
+import pandas, xarray
 
+rs.count("pass_tokens >= 5 tok", batch_size=range(1, 9))  # loads what a first call does
 sent, ticks = [], []
 stop = threading.Event()
 
@@ -329,6 +330,7 @@ LONG_FOLDS = {
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no such signals")
+@pytest.mark.measured
 @pytest.mark.parametrize("name", LONG_FOLDS)
 def test_ctrl_c_stops_a_fold(name, run_python):
     took, beats = run_python(FOLDS + INTERRUPT.format(fold=LONG_FOLDS[name]), timeout=30).split()

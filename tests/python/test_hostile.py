@@ -509,7 +509,7 @@ print((resident() - before) / 2**20)
 
 
 @pytest.mark.slow
-@pytest.mark.memory
+@pytest.mark.measured
 def test_calls_leave_nothing(run_python):
     """By a hundred thousand of them, or an eighth of that, the memory grows by less than a megabyte."""
     turns = 32_000 if DEEP else 4000

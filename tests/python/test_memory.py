@@ -65,7 +65,7 @@ PREPARE = {
 }
 
 
-@pytest.mark.memory
+@pytest.mark.measured
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_an_evaluation_takes_its_results_and_a_little(name, run_python):
     more, size = eval(run_python(PEAK + PREPARE.get(name, "") + f"\nprint({QUESTIONS[name]})"))

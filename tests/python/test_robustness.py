@@ -354,6 +354,7 @@ for case in range(3):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no timer signals")
+@pytest.mark.measured
 def test_ctrl_c_stops_a_long_call(run_python):
     lines = run_python(INTERRUPT).splitlines()
     assert [line.split()[0] for line in lines] == ["0", "1", "2"]
@@ -443,6 +444,7 @@ print(_core.instruction_set(), digest)
 """
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(not INTEL, reason="qemu stands in for other processors of this kind only")
 @pytest.mark.parametrize(
     ("processor", "expected"),

@@ -352,7 +352,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is told in kilobytes on Linux")
-@pytest.mark.memory
+@pytest.mark.measured
 def test_memory_does_not_grow_with_the_draws():
     grown = subprocess.run([sys.executable, "-c", _PEAK], capture_output=True, text=True, check=True).stdout
     assert int(grown) < 20_000  # KB; two columns of ten million draws would take 160,000

@@ -467,7 +467,7 @@ print(rows, int(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
-@pytest.mark.memory
+@pytest.mark.measured
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_memory_does_not_grow_with_the_file(tmp_path, run_python, suffix):
     used = []
