@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from roofslate import _core, units
 
 DEEP = "ROOFSLATE_DEEP" in os.environ  # all of it, as make check-deep does
+TIMES = 20 if DEEP else 1
 GRID = DECODE | {"batch_size": [1.0, 200.0, 3000.0]}
 
 
@@ -227,7 +228,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @given(values=st.lists(st.integers(1, 200), min_size=1, max_size=20))
-@settings(max_examples=25)
+@settings(max_examples=25 * TIMES)
 def test_layouts_do_not_matter(layout, values, bits):
     """However the numbers lie in memory, the results are those of plain doubles, bit for bit."""
     array = np.array(values, dtype=float)
@@ -326,7 +327,7 @@ TEXTS = st.one_of(
 @example("-" * 9000 + "1 < 2")
 @example("1" + " + 1" * 2000 + " < pass_time")
 @example("1 s^" + "9" * 400 + " < pass_time")
-@settings(max_examples=400)
+@settings(max_examples=400 * TIMES)
 def test_any_text_as_a_condition(text):
     assert complaint(lambda: rs.count(text, **GRID)) is None
     assert complaint(lambda: rs.solve("context_length", text, **without("context_length"))) is None
@@ -335,7 +336,7 @@ def test_any_text_as_a_condition(text):
 @given(text=TEXTS)
 @example("1 " + "(" * 5000 + "s" + ")" * 5000)
 @example("1e999999999 s")
-@settings(max_examples=400)
+@settings(max_examples=400 * TIMES)
 def test_any_text_as_a_number(text):
     for unit in ("s", "USD/token", "1"):
         assert complaint(units.parse, text, unit) is None
@@ -382,7 +383,7 @@ KEYS = [
 
 
 @given(changes=st.dictionaries(st.sampled_from(KEYS), JSON, max_size=5))
-@settings(max_examples=300)
+@settings(max_examples=300 * TIMES)
 def test_any_config(changes):
     assert complaint(rs.Model.from_config, CONFIG | changes) is None
 
@@ -443,7 +444,7 @@ STEPS = st.lists(
 
 
 @given(steps=STEPS)
-@settings(max_examples=400)
+@settings(max_examples=400 * TIMES)
 def test_the_core_reads_any_steps(steps):
     """Steps that are no formula are refused by what the binding raises; none of them is followed out of bounds."""
     own = (rs.RoofslateError, ValueError, TypeError, RuntimeError)  # the package never hands over such steps
