@@ -121,6 +121,10 @@ def test_best_of_what_is_no_closed_form(instruction_sets):
         assert np.array_equal(found.seat_mean_wait, waits.reshape(80, -1).min(axis=1))
         assert np.array_equal(found.seat_load, axes["seat_load"][at // 2])
         assert np.array_equal(found.train_period, np.array(axes["train_period"])[at % 2])
+        found = rs.best(
+            "waiting_probability", over="seat_load", seats=axes["seats"], seat_load=axes["seat_load"][::-1], **way
+        )
+        assert (found.seat_load == 0.01).all()
 
 
 def test_best_skips_nan_and_keeps_infinity(instruction_sets):
