@@ -146,6 +146,15 @@ def test_float32_into_given_memory_is_rounded_once(decode):
         rs.evaluate("pass_time", out=out[1:], **question)
 
 
+@pytest.mark.usefixtures("instruction_set")
+@pytest.mark.parametrize("first", [0, 1])  # on a cache line and beside one
+def test_float32_with_every_instruction_set(decode, first):
+    question = {**decode, "batch_size": np.geomspace(1, 1e4, 100_003)}
+    memory = np.empty(100_004, np.float32)
+    found = rs.evaluate("pass_time", dtype="float32", out=memory[first : first + 100_003], **question)
+    assert np.array_equal(found, rs.evaluate("pass_time", **question).astype("float32"))
+
+
 def test_float32_is_a_storage_format(decode):
     question = {**decode, "batch_size": np.linspace(1, 1000, 77)}
     small, exact = (rs.evaluate(["pass_time", "binding_term"], dtype=d, **question) for d in ("float32", "float64"))
