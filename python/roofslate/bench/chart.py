@@ -33,8 +33,7 @@ def draw(growth: dict[str, dict[int, float]]) -> Axes:
         ax.grid(axis="y")
         _draw.scale_ticks(ax.yaxis, "s")
         _draw.label_ends(ax, ends)
-        farthest = max(points for points, *_ in ends)
-        ax.set_xticks([tick for tick in ax.get_xticks() if ax.get_xlim()[0] <= tick <= 1.1 * farthest])
+        _draw.end_ticks(ax.xaxis)
         _draw.title(ax, "Least cost of a token on five axes, two conditions")
     return ax
 

@@ -36,6 +36,7 @@ __all__ = [
     "axes",
     "bracket",
     "callout",
+    "end_ticks",
     "house_style",
     "label_ends",
     "moment",
@@ -180,7 +181,7 @@ def scale_ticks(axis: Axis, unit: str) -> None:
     elif isinstance(axis.get_major_locator(), AutoLocator):
         _fit_ticks(axis, unit, write)
     axis.set_major_formatter(FuncFormatter(write))
-    _end_ticks(axis)
+    end_ticks(axis)
 
 
 def _fit_ticks(axis: Axis, unit: str, write: Callable[[float], str]) -> None:
@@ -223,7 +224,7 @@ def time_ticks(axis: Axis) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def _end_ticks(axis: Axis) -> None:
+def end_ticks(axis: Axis) -> None:
     """Leave out ticks beyond the end of the axis's line, where labels stand."""
     from matplotlib.ticker import FixedLocator
 
