@@ -51,11 +51,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cmake = shutil.which("cmake") or pytest.skip("building the extension needs CMake")
     pybind11 = pytest.importorskip("pybind11", reason="building the extension needs pybind11")
     folder = tmp_path_factory.mktemp("sources")
-    for part in ("cpp", "cmake", "python"):
+    for part in ("cpp", "python"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     for file in ("CMakeLists.txt", "pyproject.toml", "README.md"):
         shutil.copy(ROOT / file, folder / file)
-    header = folder / "cpp/include/roofslate/quantities/scheduling.hpp"
+    header = folder / "cpp/roofslate/quantities/scheduling.hpp"
     text = header.read_text(encoding="utf-8")
     assert text.count("    using scheduling = list<") == 1
     header.write_text(text.replace("    using scheduling = list<", ADDED), encoding="utf-8")

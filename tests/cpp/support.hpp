@@ -1,7 +1,7 @@
 // What the tests share: comparison by bits, hard numbers, the instruction sets of this machine, the engine on an expression.
 #pragma once
-#include <roofslate/sinks.hpp>
-#include <roofslate/math.hpp>
+#include "roofslate/run/options.hpp"
+#include "roofslate/language/math.hpp"
 #include <algorithm>
 #include <cfloat>
 #include <cmath>

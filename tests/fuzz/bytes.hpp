@@ -1,6 +1,6 @@
 // What the fuzz targets share: questions read from the bytes that a fuzzer hands over.
 #pragma once
-#include "../cpp/support.hpp"
+#include "support.hpp"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Folds: what is skipped by bounds changes nothing, nor does the instruction set; the best is that of a plain loop.
 #include "bytes.hpp"
-#include <roofslate/folds.hpp>
+#include "roofslate/folds/folds.hpp"
 
 using namespace fuzz;
 

@@ -1,6 +1,6 @@
 // Bytes as doubles through the accumulator machine: every instruction set gives the bits of the first.
 #include "bytes.hpp"
-#include <roofslate/plan.hpp>
+#include "roofslate/plan/plan.hpp"
 
 using namespace fuzz;
 

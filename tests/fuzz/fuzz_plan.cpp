@@ -1,6 +1,6 @@
 // The plan and what runs it: results in any layout are the bits of the operations on double.
 #include "bytes.hpp"
-#include <roofslate/error.hpp>
+#include "roofslate/language/error.hpp"
 
 using namespace fuzz;
 
