@@ -1,6 +1,7 @@
 // The engine by itself, without Python: a point, a plan, and grids of long and short axes, one thread and several.
-#include "roofslate/graph/grid.hpp"
+#include "roofslate/run/evaluate.hpp"
 #include "roofslate/memory/pool.hpp"
+#include "roofslate/graph/closure.hpp"
 #include "roofslate/language/registry.hpp"
 #include <benchmark/benchmark.h>
 #include <list>

@@ -2,6 +2,7 @@
 // best over a batch axis for each point of the others.
 #include "roofslate/folds/folds.hpp"
 #include "roofslate/graph/grid.hpp"
+#include "roofslate/graph/closure.hpp"
 #include "roofslate/language/registry.hpp"
 #include <benchmark/benchmark.h>
 #include <list>

@@ -1,7 +1,7 @@
 // Arrays with named axes: what can be computed is at each point the value of that point, all else is an error of the core.
 #include "bytes.hpp"
 #include "roofslate/language/error.hpp"
-#include "roofslate/graph/grid.hpp"
+#include "roofslate/run/evaluate.hpp"
 #include <numeric>
 
 using namespace fuzz;

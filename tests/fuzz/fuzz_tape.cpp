@@ -1,5 +1,6 @@
 // Formulas as a caller hands them over, step by step: the engine, the printers and the derivation agree with the steps.
 #include "bytes.hpp"
+#include "roofslate/graph/closure.hpp"
 #include "roofslate/language/registry.hpp"
 
 using namespace fuzz;

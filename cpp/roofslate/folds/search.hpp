@@ -183,4 +183,12 @@ namespace roofslate
                 return std::size_t(1);
             });
     }
+
+    // Brute force: nothing is given up.
+    template <class Goal> struct Unpruned : Goal
+    {
+        using Goal::Goal;
+        bool hopeless(const Waiting&) const { return false; }
+        bool wants(const Boxes&, std::size_t, Waiting&) const { return true; }
+    };
 }

@@ -8,9 +8,6 @@
 
 namespace roofslate
 {
-    struct Entry;
-    class Registry;
-
     inline constexpr std::size_t most_axes = 16;
     using AxisSet = std::uint32_t; // bit k: varies along axis k of the grid
 
@@ -19,12 +16,6 @@ namespace roofslate
         const double* data = nullptr;
         AxisSet axes = 0;
         std::array<std::ptrdiff_t, most_axes> stride{};
-    };
-    struct Supplied
-    {
-        int quantity;
-        View view;
-        bool variable = false; // something is differentiated by it
     };
 
     struct Node
@@ -95,36 +86,4 @@ namespace roofslate
             }
         return {found.rbegin(), found.rend()};
     }
-
-    // Builds graphs from quantities. A supplied quantity cuts the graph; one that is missing is named with the chain that needs it.
-    class Closure
-    {
-    public:
-        Closure(const Registry& registry, Graph& graph, const std::vector<Supplied>& supplied);
-        int node(int quantity);              // of a quantity, with all it needs; throws MissingInput
-        bool was_used(int quantity) const { return used_[std::size_t(quantity)] != 0; }
-        const std::vector<int>& visited() const { return visited_; } // quantities in order of computation
-
-        struct Turn // a max or min, and where it stands
-        {
-            int node;
-            const Entry* entry;
-            int position;
-        };
-        const std::vector<Turn>& turns() const { return turns_; } // all that are no literals
-
-    private:
-        int instantiate(const Entry& entry, std::size_t first, int position);
-        [[noreturn]] void missing(int quantity) const;
-
-        const Registry& registry_;
-        Graph& graph_;
-        std::vector<int> node_of_;
-        std::vector<char> used_;
-        std::vector<int> visited_;
-        std::vector<Turn> turns_;
-        bool differentiated_ = false;
-        std::vector<int> path_; // from the wanted quantity to the one in work
-        std::vector<int> positions_; // nodes of the tapes in work, one after the other
-    };
 }

@@ -1,9 +1,9 @@
-// The C++ interface: arrays with named axes in and out. Everything with a shape is xtensor's.
+// Arrays with named axes, and how the engine reads them. Everything with a shape is xtensor's.
 #pragma once
-#include "roofslate/run/options.hpp"
+#include "roofslate/graph/graph.hpp"
 #include "roofslate/graph/xt.hpp"
-#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace roofslate
@@ -27,9 +27,4 @@ namespace roofslate
         std::vector<std::string> axes;
     };
     using Inputs = std::vector<std::pair<std::string, Labelled>>;
-
-    // The quantities over the grid of all axes that the inputs have, each on its own axes only, in the order in which the axes come.
-    std::vector<Labelled> evaluate(const std::vector<std::string>& quantities, const Inputs& inputs, const Options& options = {});
-    // One value; the inputs are numbers.
-    double value(const std::string& quantity, const std::map<std::string, double>& inputs);
 }

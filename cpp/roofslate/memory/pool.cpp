@@ -1,7 +1,5 @@
 #include "roofslate/memory/pool.hpp"
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -99,24 +97,6 @@ namespace roofslate
             std::vector<double*> free_;
         };
         thread_local SmallBlocks small_blocks;
-
-        std::size_t number_in(const char* path, const char* format)
-        {
-            std::size_t found = std::size_t(-1);
-            if (std::FILE* f = std::fopen(path, "r"))
-            {
-                char line[256];
-                unsigned long long x;
-                while (std::fgets(line, sizeof line, f))
-                    if (std::sscanf(line, format, &x) == 1)
-                    {
-                        found = std::size_t(x);
-                        break;
-                    }
-                std::fclose(f);
-            }
-            return found;
-        }
     }
 
     Block take_block(std::size_t wanted)
@@ -180,16 +160,5 @@ namespace roofslate
     {
         const bool small = n <= SmallBlocks::size;
         return {small ? small_blocks.take() : SmallBlocks::allocate(n), GiveBack{small}};
-    }
-
-    std::size_t available_memory()
-    {
-        std::size_t free = number_in("/proc/meminfo", "MemAvailable: %llu kB");
-        if (free != std::size_t(-1))
-            free *= 1024;
-        const std::size_t limit = number_in("/sys/fs/cgroup/memory.max", "%llu"), used = number_in("/sys/fs/cgroup/memory.current", "%llu");
-        if (limit != std::size_t(-1) && used != std::size_t(-1))
-            free = std::min(free, limit > used ? limit - used : 0);
-        return free;
     }
 }

@@ -23,7 +23,4 @@ namespace roofslate
     };
     using Doubles = std::unique_ptr<double[], GiveBack>;
     Doubles aligned_doubles(std::size_t n); // small ones from those that this thread has freed
-
-    // Bytes that this process may still take without swapping, as the kernel and a container's limit say.
-    std::size_t available_memory();
 }

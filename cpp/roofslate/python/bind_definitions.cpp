@@ -264,5 +264,20 @@ namespace roofslate::binding
             py::arg("quantity"), "The formula of a quantity, step by step; empty for an input.");
         m.def("formula_text", &text_of, py::arg("steps"), "A formula as text.");
         m.def("call_routine", &call_routine, py::arg("name"), py::arg("arguments"), "The value of a routine.");
+        m.def(
+            "apply_formula",
+            [](const std::string& name, const std::vector<double>& needs, const std::vector<std::string>& symbols, bool latex) {
+                const Current current;
+                const Entry& e = current.registry[current.registry.at(name)];
+                if (!e.computed() || needs.size() != e.needs.size() || symbols.size() != e.needs.size())
+                    throw py::value_error("apply_formula: a value and a symbol for each need of a computed quantity");
+                const Applied applied = apply_formula(current.registry, e, needs, symbols, latex ? Notation::latex : Notation::text);
+                py::list decisions;
+                for (const Decision& d : applied.decisions)
+                    decisions.append(py::make_tuple(d.maximum, d.winner, d.winner_value, d.loser, d.loser_value));
+                return py::make_tuple(applied.formula, decisions, applied.conditions);
+            },
+            py::arg("quantity"), py::arg("needs"), py::arg("symbols"), py::arg("latex"),
+            "What choices leave of a formula, with given symbols; what its max and min chose: (maximum, winner, its value, loser, its value); conditions that hold.");
     }
 }

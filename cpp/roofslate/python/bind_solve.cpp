@@ -41,7 +41,7 @@ namespace roofslate::binding
         }
     }
 
-    void bind_roots(py::module_& m)
+    void bind_solve(py::module_& m)
     {
         m.def("solve", &solve_for, py::arg("unknown"), py::arg("condition"), py::arg("at"), py::arg("shape"), py::arg("inputs"), py::arg("threads"), py::arg("progress"),
             "Where an input on an axis of its own makes a condition true: for each point of the other axes `each` values; why there are none (0: there are, 1: never, 2: always, 3: undefined); those axes.");

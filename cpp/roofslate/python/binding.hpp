@@ -1,9 +1,11 @@
 // What the files of the binding share.
 #pragma once
-#include "roofslate/language/error.hpp"
+#include "roofslate/graph/closure.hpp"
 #include "roofslate/graph/grid.hpp"
+#include "roofslate/language/error.hpp"
+#include "roofslate/memory/available.hpp"
 #include "roofslate/memory/pool.hpp"
-#include "roofslate/language/registry.hpp"
+#include "roofslate/run/options.hpp"
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -112,9 +114,12 @@ namespace roofslate::binding
                                            " are free; nothing was computed. " + otherwise);
     }
 
+    void bind_evaluate(py::module_& m);
     void bind_definitions(py::module_& m);
     void bind_folds(py::module_& m);
     void bind_derivatives(py::module_& m);
-    void bind_roots(py::module_& m);
+    void bind_solve(py::module_& m);
     void bind_sampling(py::module_& m);
+    void bind_machine(py::module_& m);
+    void bind_benchmarks(py::module_& m);
 }

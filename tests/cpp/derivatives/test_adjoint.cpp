@@ -1,6 +1,7 @@
 // Derivatives of every quantity against dual numbers; grids against their points; zeros, kinks, routines, results repeated along axes.
 #include "support.hpp"
 #include "roofslate/derivatives/adjoint.hpp"
+#include "roofslate/graph/closure.hpp"
 #include "roofslate/language/registry.hpp"
 #include <gtest/gtest.h>
 #include <map>

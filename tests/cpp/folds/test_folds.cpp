@@ -2,6 +2,7 @@
 #include "roofslate/folds/boxes.hpp"
 #include "roofslate/folds/folds.hpp"
 #include "roofslate/graph/grid.hpp"
+#include "roofslate/graph/closure.hpp"
 #include "roofslate/language/registry.hpp"
 #include "support.hpp"
 #include <cstring>

@@ -2,6 +2,7 @@
 #include "support.hpp"
 #include "roofslate/language/error.hpp"
 #include "roofslate/quantities/scheduling.hpp"
+#include "roofslate/graph/closure.hpp"
 #include "roofslate/language/registry.hpp"
 #include <gtest/gtest.h>
 #include <memory>

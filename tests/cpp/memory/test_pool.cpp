@@ -1,4 +1,5 @@
 // The pool that results come from and return to.
+#include "roofslate/memory/available.hpp"
 #include "roofslate/memory/pool.hpp"
 #include <gtest/gtest.h>
 #include <cstdint>

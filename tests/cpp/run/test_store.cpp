@@ -2,7 +2,7 @@
 #include "support.hpp"
 #include "roofslate/run/parallel.hpp"
 #include "roofslate/language/error.hpp"
-#include "roofslate/graph/grid.hpp"
+#include "roofslate/run/evaluate.hpp"
 #include "roofslate/quantities/serving.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>

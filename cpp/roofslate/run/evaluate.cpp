@@ -1,6 +1,6 @@
+#include "roofslate/run/evaluate.hpp"
+#include "roofslate/graph/closure.hpp"
 #include "roofslate/language/error.hpp"
-#include "roofslate/graph/grid.hpp"
-#include "roofslate/language/registry.hpp"
 #include <algorithm>
 
 namespace roofslate
