@@ -1,5 +1,5 @@
 // The binding of registries: which one a caller sees, definitions, formulas step by step.
-#include "roofslate/python/asked.hpp"
+#include "roofslate/python/grid.hpp"
 #include <mutex>
 
 namespace roofslate::binding
@@ -102,21 +102,21 @@ namespace roofslate::binding
             return all;
         }
 
-        using DefinitionTuple = std::tuple<std::string, std::string, std::string, std::string, std::string, Formula>; // name, symbol, unit, brief, source, steps
+        using DefinitionTuple = std::tuple<std::string, std::string, std::string, std::string, std::string, Steps>; // name, symbol, unit, brief, source, steps
         Registry extended(const py::object& base, const std::vector<DefinitionTuple>& given)
         {
             const Registry& known = base.is_none() ? registry() : py::cast<const Registry&>(base);
             std::vector<Definition> definitions;
             for (const auto& [name, symbol, unit, brief, source, steps] : given)
             {
-                auto [tape, needs] = written(known, steps);
+                auto [tape, needs] = formula_of(known, steps);
                 const int root = int(tape.operations.size()) - 1;
                 definitions.push_back({name, symbol, unit, brief, source, std::move(needs), std::move(tape), root});
             }
             return {known, std::move(definitions)};
         }
         // A built-in quantity with another formula (none: its own), or with other facts under the names by which `describe` tells them.
-        Registry mutated(const Registry& base, const std::string& name, const Formula& steps, const py::dict& facts)
+        Registry mutated(const Registry& base, const std::string& name, const Steps& steps, const py::dict& facts)
         {
             struct Mutant
             {
@@ -130,7 +130,7 @@ namespace roofslate::binding
             entry.spec = &spec, entry.formula = nullptr;
             if (!steps.empty())
             {
-                auto [tape, needs] = written(base, steps);
+                auto [tape, needs] = formula_of(base, steps);
                 entry.tape = std::move(tape), entry.root = int(entry.tape.operations.size()) - 1;
                 entry.needs.clear(), entry.need_names.clear();
                 for (const std::string& need : needs)
@@ -157,10 +157,10 @@ namespace roofslate::binding
             }
             return {base, std::shared_ptr<const Entry>(mutant, &entry)};
         }
-        std::string text_of(const Formula& formula)
+        std::string text_of(const Steps& steps)
         {
             const Current current;
-            const auto [tape, needs] = written(current.registry, formula);
+            const auto [tape, needs] = formula_of(current.registry, steps);
             Inscription inputs;
             for (const std::string& need : needs)
             {
@@ -180,10 +180,10 @@ namespace roofslate::binding
 
     Current::Current() : object(current_object()), registry(object.is_none() ? roofslate::registry() : py::cast<const Registry&>(object)) {}
 
-    Written written(const Registry& registry, const Formula& formula)
+    Formula formula_of(const Registry& registry, const Steps& steps)
     {
-        Written w;
-        for (const py::tuple& step : formula)
+        Formula w;
+        for (const py::tuple& step : steps)
         {
             const std::string name = step.empty() ? "" : py::cast<std::string>(step[0]);
             const bool leaf = name == "quantity" || name == "constant";
@@ -208,11 +208,22 @@ namespace roofslate::binding
                 }
             w.tape.push(o);
         }
-        if (formula.empty())
+        if (steps.empty())
             throw py::value_error("a formula has a step at least");
         return w;
     }
-    Formula steps_of(const Registry& registry, const Entry& entry)
+    Condition condition_of(const Registry& registry, const ConditionSteps& condition)
+    {
+        using Kind = Condition::Kind;
+        static const std::pair<const char*, Kind> relations[]{
+            {"<", Kind::less}, {"<=", Kind::less_equal}, {"==", Kind::equal}, {"!=", Kind::not_equal}};
+        const auto& [left, relation, right] = condition;
+        for (const auto& [text, kind] : relations)
+            if (relation == text)
+                return {formula_of(registry, left), kind, formula_of(registry, right)};
+        throw py::value_error("unknown relation '" + relation + "'");
+    }
+    Steps steps_of(const Registry& registry, const Entry& entry)
     {
         const std::vector<Operation>& operations = entry.tape.operations;
         std::vector<int> position(operations.size(), -1);
@@ -222,7 +233,7 @@ namespace roofslate::binding
         for (std::size_t i = operations.size(); i-- > 0;) // what is taken
             for (int k = 0; position[i] >= 0 && k < arity(operations[i]); ++k)
                 position[std::size_t(operations[i].argument[k])] = 0;
-        Formula steps;
+        Steps steps;
         for (std::size_t i = 0; i < operations.size(); ++i)
         {
             if (position[i] < 0)

@@ -1,5 +1,5 @@
 // The binding of derivatives.
-#include "roofslate/python/asked.hpp"
+#include "roofslate/python/grid.hpp"
 #include "roofslate/derivatives/adjoint.hpp"
 
 namespace roofslate::binding
@@ -7,20 +7,20 @@ namespace roofslate::binding
     namespace
     {
         // The numbers that a formula takes: those supplied, in their order, and those it has by default. Choices are none.
-        std::vector<std::string> numbers_taken(const Formula& formula, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs)
+        std::vector<std::string> numbers_taken(Grid& grid, const Steps& formula)
         {
-            Asked asked(shape, inputs);
-            const Registry& registry = asked.registry();
-            asked.node(formula);
+            const Registry& registry = grid.registry();
+            grid.check_size();
+            grid.node(formula);
             std::vector<std::string> names;
             const auto add = [&](int quantity) {
                 if (!registry[quantity].spec->is_choice())
                     names.emplace_back(registry[quantity].name);
             };
-            for (const auto& input : inputs)
-                if (const int quantity = registry.at(std::get<0>(input)); asked.closure().was_used(quantity))
-                    add(quantity);
-            for (const int quantity : asked.closure().visited())
+            for (const Supplied& s : grid.supplied())
+                if (grid.closure().was_used(s.quantity))
+                    add(s.quantity);
+            for (const int quantity : grid.closure().visited())
                 if (!registry[quantity].computed() && registry[quantity].fallback < 0)
                     add(quantity);
             return names;
@@ -36,14 +36,14 @@ namespace roofslate::binding
             return Error("NoDerivative", "no derivative by " + names + ": the function " + refused.routine->name + " has none in its " + ordinal(refused.argument) + " argument; choose other inputs with to=");
         }
         // What is equal at a kink, and in which quantity.
-        py::tuple told(const KinkPoints& kink, Asked& asked)
+        py::tuple described(const KinkPoints& kink, Grid& grid)
         {
-            for (const Closure::Turn& turn : asked.closure().turns())
+            for (const Closure::Turn& turn : grid.closure().turns())
                 if (turn.node == kink.node)
                 {
                     std::vector<std::string> symbols;
                     for (const int need : turn.entry->needs)
-                        symbols.emplace_back(asked.registry()[need].name);
+                        symbols.emplace_back(grid.registry()[need].name);
                     const Operation& o = turn.entry->tape.operations[std::size_t(turn.position)];
                     const auto side = [&](std::size_t k) { return print(turn.entry->tape, o.argument[k], symbols, Notation::text); };
                     return py::make_tuple(std::string(turn.entry->name), side(0), side(1), kink.points);
@@ -51,22 +51,28 @@ namespace roofslate::binding
             return py::make_tuple("the formula", "one side", "the other", kink.points);
         }
 
-        // `call`: shape, inputs, threads, progress.
-        using DerivativesTuple = std::tuple<std::vector<std::size_t>, std::vector<Input>, int, py::object>;
-        py::tuple derivatives_of(const Formula& formula, const std::vector<std::string>& to, bool relative, bool above, const py::object& out, const DerivativesTuple& call)
+        py::tuple derivatives_of(
+            Grid& grid,
+            const Steps& formula,
+            const std::vector<std::string>& to,
+            bool relative,
+            bool above,
+            const py::object& out,
+            int threads,
+            const py::object& progress
+        )
         {
-            const auto& [shape, inputs, threads, progress] = call;
-            Asked asked(shape, inputs, true);
-            Graph& graph = asked.graph();
-            const int output = asked.node(formula);
+            const std::vector<std::size_t>& shape = grid.shape();
+            Graph& graph = grid.graph();
+            const int output = grid.node(formula);
             std::vector<int> nodes;
             for (const std::string& name : to)
             {
-                const int quantity = asked.registry().at(name);
-                nodes.push_back(asked.closure().was_used(quantity) ? asked.closure().node(quantity) : -1);
+                const int quantity = grid.registry().at(name);
+                nodes.push_back(grid.closure().was_used(quantity) ? grid.closure().node(quantity) : -1);
             }
             const AxisSet axes = graph[output].axes;
-            const std::vector<std::size_t> own = asked.axes(axes);
+            const std::vector<std::size_t> own = grid.axes(axes);
             std::vector<py::ssize_t> wanted_shape{py::ssize_t(to.size())};
             double bytes = double(to.size() * sizeof(double)); // of a grid beyond all memory they may not fit an integer
             for (const std::size_t a : own)
@@ -116,15 +122,15 @@ namespace roofslate::binding
             }
             py::list kinks;
             for (const KinkPoints& kink : found.kinks)
-                kinks.append(told(kink, asked));
+                kinks.append(described(kink, grid));
             return py::make_tuple(array, own, kinks);
         }
     }
 
-    void bind_derivatives(py::module_& m)
+    void add_derivatives(GridClass& grid)
     {
-        m.def("numbers_taken", &numbers_taken, py::arg("formula"), py::arg("shape"), py::arg("inputs"), "The numbers that a formula takes: those supplied, then those it has by default.");
-        m.def("derivatives", &derivatives_of, py::arg("formula"), py::arg("to"), py::arg("relative"), py::arg("above"), py::arg("out"), py::arg("call"),
-            "The derivatives of a formula by inputs, or its elasticities: an array over the inputs and the axes of the output, these axes, and kinks: quantity, what is equal to what, at how many points.");
+        grid.def("numbers_taken", &numbers_taken, py::arg("formula"), "The numbers that a formula takes: those supplied, then those it has by default.")
+            .def("derivatives", &derivatives_of, py::arg("formula"), py::arg("to"), py::arg("relative"), py::arg("above"), py::arg("out"), py::arg("threads"), py::arg("progress"),
+                "The derivatives of a formula by inputs, or its elasticities: an array over the inputs and the axes of the output, these axes, and kinks: quantity, what is equal to what, at how many points. The grid is a differentiated one.");
     }
 }

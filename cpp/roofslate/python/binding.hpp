@@ -3,14 +3,13 @@
 #include "roofslate/graph/closure.hpp"
 #include "roofslate/graph/grid.hpp"
 #include "roofslate/language/error.hpp"
-#include "roofslate/memory/available.hpp"
+#include "roofslate/memory/promise.hpp"
 #include "roofslate/memory/pool.hpp"
 #include "roofslate/run/options.hpp"
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 
 namespace roofslate::binding
@@ -96,29 +95,9 @@ namespace roofslate::binding
         return {py::array_t<T>(shape, strides, static_cast<T*>(block->data), owner), block->used_before};
     }
 
-    inline std::string in_gigabytes(double bytes)
-    {
-        char text[64];
-        std::snprintf(text, sizeof text, "%.4g GB (%.17g bytes)", bytes / 1e9, bytes);
-        return text;
-    }
-    // Refuses what would take more memory than is free; says what to do otherwise.
-    inline void promise_memory(double bytes, const char* otherwise = "Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time")
-    {
-        constexpr double never_too_much = 64 << 20;
-        if (bytes <= never_too_much)
-            return;
-        const double free = double(available_memory());
-        if (bytes > free)
-            throw Error("OutOfMemory", "the results would take " + in_gigabytes(bytes) + " and " + in_gigabytes(free) +
-                                           " are free; nothing was computed. " + otherwise);
-    }
-
     void bind_evaluate(py::module_& m);
+    void bind_grid(py::module_& m);
     void bind_definitions(py::module_& m);
-    void bind_folds(py::module_& m);
-    void bind_derivatives(py::module_& m);
-    void bind_solve(py::module_& m);
     void bind_sampling(py::module_& m);
     void bind_machine(py::module_& m);
     void bind_benchmarks(py::module_& m);

@@ -37,10 +37,8 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
     m.attr("RESERVED_WORDS") = py::frozenset(reserved);
     bind_evaluate(m);
     bind_definitions(m);
-    bind_folds(m);
-    bind_derivatives(m);
-    bind_solve(m);
     bind_sampling(m);
+    bind_grid(m);
     bind_machine(m);
     bind_benchmarks(m);
 }
