@@ -1,13 +1,13 @@
 // What Python asks of the engine beside quantities by their names: formulas, conditions, long calls that report.
 #pragma once
-#include "roofslate/python/binding.hpp"
-#include "roofslate/language/error.hpp"
 #include "roofslate/folds/folds.hpp"
+#include "roofslate/language/error.hpp"
+#include "roofslate/python/binding.hpp"
 
 namespace roofslate::binding
 {
-    // A formula over quantities, step by step: ("quantity", name), ("constant", value), or (operation, position, ...) of earlier steps;
-    // an operation may be the name of a routine. The last step is the value.
+    // A formula over quantities, step by step: ("quantity", name), ("constant", value), or (operation, position, ...)
+    // of earlier steps; an operation may be the name of a routine. The last step is the value.
     using Formula = std::vector<py::tuple>;
     using Condition = std::tuple<Formula, std::string, Formula>; // relation: < <= == !=
 
@@ -32,7 +32,8 @@ namespace roofslate::binding
             else if (o.op == Op::constant)
                 nodes.push_back(graph.constant(o.value));
             else
-                nodes.push_back(graph.operation(o.op, at(o.argument[0]), at(o.argument[1]), at(o.argument[2]), o.routine));
+                nodes.push_back(
+                    graph.operation(o.op, at(o.argument[0]), at(o.argument[1]), at(o.argument[2]), o.routine));
         return nodes.back();
     }
     inline Requirement requirement_of(Graph& graph, int left, const std::string& relation, int right)
@@ -49,11 +50,17 @@ namespace roofslate::binding
     class Asked
     {
     public:
-        Asked(const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, bool differentiated = false) : graph_(check(shape)), supplied_(supplied_by(current_.registry, inputs, differentiated)), closure_(current_.registry, graph_, supplied_) {}
+        Asked(const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, bool differentiated = false)
+            : graph_(check(shape)),
+              supplied_(supplied_by(current_.registry, inputs, differentiated)),
+              closure_(current_.registry, graph_, supplied_)
+        {
+        }
         const Registry& registry() const { return current_.registry; }
         Graph& graph() { return graph_; }
         Closure& closure() { return closure_; }
-        int node(const Formula& formula) { return node_of(written(current_.registry, formula), current_.registry, graph_, closure_); }
+        int node(const Formula& formula)
+        { return node_of(written(current_.registry, formula), current_.registry, graph_, closure_); }
         std::vector<Requirement> requirements(const std::vector<Condition>& conditions)
         {
             std::vector<Requirement> all;
@@ -77,7 +84,9 @@ namespace roofslate::binding
         static std::vector<std::size_t> check(const std::vector<std::size_t>& shape)
         {
             if (shape.size() > most_axes)
-                throw axis_error("a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size()) + " were given");
+                throw axis_error(
+                    "a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size())
+                    + " were given");
             double points = 1;
             for (const std::size_t n : shape)
             {
@@ -102,10 +111,19 @@ namespace roofslate::binding
         return set;
     }
     // What all folds are asked with: shape, inputs, folded axes, threads, progress, prune.
-    using CallTuple = std::tuple<std::vector<std::size_t>, std::vector<Input>, std::vector<std::size_t>, int, py::object, bool>;
+    using CallTuple =
+        std::tuple<std::vector<std::size_t>, std::vector<Input>, std::vector<std::size_t>, int, py::object, bool>;
     struct FoldCall
     {
-        explicit FoldCall(const CallTuple& t) : shape(std::get<0>(t)), inputs(std::get<1>(t)), folded(std::get<2>(t)), threads(std::get<3>(t)), progress(std::get<4>(t)), prune(std::get<5>(t)) {}
+        explicit FoldCall(const CallTuple& t)
+            : shape(std::get<0>(t)),
+              inputs(std::get<1>(t)),
+              folded(std::get<2>(t)),
+              threads(std::get<3>(t)),
+              progress(std::get<4>(t)),
+              prune(std::get<5>(t))
+        {
+        }
         const std::vector<std::size_t>& shape;
         const std::vector<Input>& inputs;
         const std::vector<std::size_t>& folded;

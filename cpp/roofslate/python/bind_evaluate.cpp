@@ -17,7 +17,10 @@ namespace roofslate::binding
         bool in_range(const Spec& s, double x) { return x >= s.low && x <= s.high && !(s.above_low && x == s.low); }
 
         // Plain numbers in range under known names, or nothing: whatever else there is to say, the Python side says.
-        std::optional<std::vector<Supplied>> plain_numbers(const Registry& registry, const py::dict& inputs, std::vector<double>& values)
+        std::optional<std::vector<Supplied>> plain_numbers(
+            const Registry& registry,
+            const py::dict& inputs,
+            std::vector<double>& values)
         {
             std::vector<Supplied> supplied;
             supplied.reserve(inputs.size());
@@ -71,7 +74,8 @@ namespace roofslate::binding
             Closure closure(registry, graph, *supplied);
             return shown(*registry[quantity].spec, graph[closure.node(quantity)].value);
         }
-        double number(const std::string& name, const py::dict& inputs) // inputs have been checked; choices are positions
+        // inputs have been checked; choices are positions
+        double number(const std::string& name, const py::dict& inputs)
         {
             const Current current;
             const Registry& registry = current.registry;
@@ -109,7 +113,10 @@ namespace roofslate::binding
             return steps;
         }
         // Names of the supplied quantities that the wanted ones take. `arrays` are supplied, but not numbers.
-        std::vector<std::string> used(const std::vector<std::string>& wanted, const std::map<std::string, double>& numbers, const std::vector<std::string>& arrays)
+        std::vector<std::string> used(
+            const std::vector<std::string>& wanted,
+            const std::map<std::string, double>& numbers,
+            const std::vector<std::string>& arrays)
         {
             static const double anything[2] = {0, 1};
             const Current current;
@@ -154,19 +161,31 @@ namespace roofslate::binding
             std::atomic<std::size_t> found_{0};
         };
 
-        // `columns`: inputs of a table whose values have not been checked; the results come with the number of values outside of their range.
-        py::tuple evaluate_grid(const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress, const std::vector<std::string>& columns, bool single)
+        // `columns`: inputs of a table whose values have not been checked; the results come with the number of values
+        // outside of their range.
+        py::tuple evaluate_grid(
+            const std::vector<std::string>& wanted,
+            const std::vector<std::size_t>& shape,
+            const std::vector<Input>& inputs,
+            const py::list& out,
+            int threads,
+            const py::object& progress,
+            const std::vector<std::string>& columns,
+            bool single)
         {
             const std::size_t size = single ? sizeof(float) : sizeof(double);
             if (shape.size() > most_axes)
-                throw axis_error("a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size()) + " were given");
+                throw axis_error(
+                    "a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size())
+                    + " were given");
             const Current current;
             const Registry& registry = current.registry;
             const std::vector<Supplied> supplied = supplied_by(registry, inputs);
             Inspector inspector;
             const auto view_of_column = [&](int quantity) -> const View* {
                 for (const Supplied& s : supplied)
-                    if (s.quantity == quantity && s.view.axes && std::find(columns.begin(), columns.end(), registry[quantity].name) != columns.end())
+                    if (s.quantity == quantity && s.view.axes
+                        && std::find(columns.begin(), columns.end(), registry[quantity].name) != columns.end())
                         return &s.view;
                 return nullptr;
             };
@@ -207,8 +226,12 @@ namespace roofslate::binding
                 if (!out.empty())
                 {
                     array = py::cast<py::array>(out[k]);
-                    if (!(single ? py::isinstance<py::array_t<float>>(array) : py::isinstance<Array>(array)) || array.ndim() != py::ssize_t(own.size()) || !std::equal(own_shape.begin(), own_shape.end(), array.shape()))
-                        throw axis_error("out for '" + wanted[k] + "' must be a writable " + (single ? "float32" : "float64") + " array of shape " + std::string(py::str(py::tuple(py::cast(own_shape)))));
+                    if (!(single ? py::isinstance<py::array_t<float>>(array) : py::isinstance<Array>(array))
+                        || array.ndim() != py::ssize_t(own.size())
+                        || !std::equal(own_shape.begin(), own_shape.end(), array.shape()))
+                        throw axis_error(
+                            "out for '" + wanted[k] + "' must be a writable " + (single ? "float32" : "float64")
+                            + " array of shape " + std::string(py::str(py::tuple(py::cast(own_shape)))));
                     for (std::size_t d = 0; d < own.size(); ++d)
                         o.stride[own[d]] = array.strides(py::ssize_t(d)) / py::ssize_t(size);
                 }
@@ -217,7 +240,9 @@ namespace roofslate::binding
                     o.stride = result_strides(graph, axes);
                     for (const std::size_t a : own)
                         own_strides.push_back(o.stride[a]);
-                    Result r = single ? allocate<float>(own_shape, own_strides, graph.points(axes)) : allocate<double>(own_shape, own_strides, graph.points(axes));
+                    Result r = single
+                        ? allocate<float>(own_shape, own_strides, graph.points(axes))
+                        : allocate<double>(own_shape, own_strides, graph.points(axes));
                     array = std::move(r.array), o.used_before = r.used_before;
                 }
                 if (single)
@@ -243,21 +268,79 @@ namespace roofslate::binding
         }
 
         // How many values lie outside of a range; NaN does.
-        std::size_t count_outside(const py::array_t<double, py::array::c_style>& values, double low, double high, bool above_low) { return instruction_set().outside(values.data(), std::size_t(values.size()), low, high, above_low); }
+        std::size_t count_outside(
+            const py::array_t<double, py::array::c_style>& values,
+            double low,
+            double high,
+            bool above_low)
+        { return instruction_set().outside(values.data(), std::size_t(values.size()), low, high, above_low); }
     }
 
     void bind_evaluate(py::module_& m)
     {
-        m.def("value", &plain_value, py::arg("quantity"), py::arg("inputs"), "One value from plain numbers; NotImplemented where the inputs are anything else.");
+        m.def(
+            "value",
+            &plain_value,
+            py::arg("quantity"),
+            py::arg("inputs"),
+            "One value from plain numbers; NotImplemented where the inputs are anything else.");
         m.def("number", &number, py::arg("quantity"), py::arg("inputs"), "One value from checked numbers.");
-        m.def("chain", &chain, py::arg("quantity"), py::arg("inputs"), "The quantities that an answer takes, in order of computation, with their values.");
-        m.def("used", &used, py::arg("quantities"), py::arg("numbers"), py::arg("arrays"), "The supplied quantities that the wanted ones take.");
         m.def(
-            "evaluate", [](const std::vector<std::string>& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, const py::list& out, int threads, const py::object& progress, bool single) { return py::list(evaluate_grid(wanted, shape, inputs, out, threads, progress, {}, single)[0]); },
-            py::arg("quantities"), py::arg("shape"), py::arg("inputs"), py::arg("out"), py::arg("threads"), py::arg("progress"), py::arg("single") = false, "Quantities over a grid, as float64 or float32: for each an array and its axes.");
+            "chain",
+            &chain,
+            py::arg("quantity"),
+            py::arg("inputs"),
+            "The quantities that an answer takes, in order of computation, with their values.");
         m.def(
-            "evaluate_table", [](const std::vector<std::string>& wanted, std::size_t rows, const std::vector<Input>& inputs, int threads, const py::object& progress, const std::vector<std::string>& columns) { return evaluate_grid(wanted, {rows}, inputs, py::list(), threads, progress, columns, false); },
-            py::arg("quantities"), py::arg("rows"), py::arg("inputs"), py::arg("threads"), py::arg("progress"), py::arg("columns"), "Quantities over the rows of a table, and how many values of `columns` lie outside of their ranges.");
-        m.def("count_outside", &count_outside, py::arg("values"), py::arg("low"), py::arg("high"), py::arg("above_low"), "How many values lie outside of a range.");
+            "used",
+            &used,
+            py::arg("quantities"),
+            py::arg("numbers"),
+            py::arg("arrays"),
+            "The supplied quantities that the wanted ones take.");
+        m.def(
+            "evaluate",
+            [](const std::vector<std::string>& wanted,
+               const std::vector<std::size_t>& shape,
+               const std::vector<Input>& inputs,
+               const py::list& out,
+               int threads,
+               const py::object& progress,
+               bool single) {
+                return py::list(evaluate_grid(wanted, shape, inputs, out, threads, progress, {}, single)[0]);
+            },
+            py::arg("quantities"),
+            py::arg("shape"),
+            py::arg("inputs"),
+            py::arg("out"),
+            py::arg("threads"),
+            py::arg("progress"),
+            py::arg("single") = false,
+            "Quantities over a grid, as float64 or float32: for each an array and its axes.");
+        m.def(
+            "evaluate_table",
+            [](const std::vector<std::string>& wanted,
+               std::size_t rows,
+               const std::vector<Input>& inputs,
+               int threads,
+               const py::object& progress,
+               const std::vector<std::string>& columns) {
+                return evaluate_grid(wanted, {rows}, inputs, py::list(), threads, progress, columns, false);
+            },
+            py::arg("quantities"),
+            py::arg("rows"),
+            py::arg("inputs"),
+            py::arg("threads"),
+            py::arg("progress"),
+            py::arg("columns"),
+            "Quantities over the rows of a table, and how many values of `columns` lie outside of their ranges.");
+        m.def(
+            "count_outside",
+            &count_outside,
+            py::arg("values"),
+            py::arg("low"),
+            py::arg("high"),
+            py::arg("above_low"),
+            "How many values lie outside of a range.");
     }
 }

@@ -38,13 +38,17 @@ namespace roofslate::binding
         }
         return xt::adapt(array.data(), std::size_t(array.size()), xt::no_ownership(), shape, strides);
     }
-    inline std::vector<Supplied> supplied_by(const Registry& registry, const std::vector<Input>& inputs, bool differentiated = false)
+    inline std::vector<Supplied> supplied_by(
+        const Registry& registry,
+        const std::vector<Input>& inputs,
+        bool differentiated = false)
     {
         std::vector<Supplied> supplied;
         for (const auto& [name, array, axes] : inputs)
         {
             const int quantity = registry.at(name);
-            supplied.push_back({quantity, view_of(adapted(array), axes), differentiated && !registry[quantity].spec->is_choice()});
+            supplied.push_back(
+                {quantity, view_of(adapted(array), axes), differentiated && !registry[quantity].spec->is_choice()});
         }
         return supplied;
     }
@@ -84,7 +88,11 @@ namespace roofslate::binding
         py::array array;
         bool used_before;
     };
-    template <class T> Result allocate(const std::vector<py::ssize_t>& shape, std::vector<py::ssize_t> strides, std::size_t points) // strides count values
+    // strides count values
+    template <class T> Result allocate(
+        const std::vector<py::ssize_t>& shape,
+        std::vector<py::ssize_t> strides,
+        std::size_t points)
     {
         auto* const block = new Block(take_block(points * sizeof(T)));
         const py::capsule owner(block, [](void* p) {
@@ -103,15 +111,20 @@ namespace roofslate::binding
         return text;
     }
     // Refuses what would take more memory than is free; says what to do otherwise.
-    inline void promise_memory(double bytes, const char* otherwise = "Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time")
+    inline void promise_memory(
+        double bytes,
+        const char* otherwise =
+            "Write them into a file with out=numpy.memmap(...), or evaluate a part of the longest axis at a time")
     {
         constexpr double never_too_much = 64 << 20;
         if (bytes <= never_too_much)
             return;
         const double free = double(available_memory());
         if (bytes > free)
-            throw Error("OutOfMemory", "the results would take " + in_gigabytes(bytes) + " and " + in_gigabytes(free) +
-                                           " are free; nothing was computed. " + otherwise);
+            throw Error(
+                "OutOfMemory",
+                "the results would take " + in_gigabytes(bytes) + " and " + in_gigabytes(free)
+                    + " are free; nothing was computed. " + otherwise);
     }
 
     void bind_evaluate(py::module_& m);
