@@ -30,7 +30,7 @@ coverage:                            ## Measures which lines of C++ and Python n
 
 bench:                               ## Measures against the machine's limits and against NumPy, numexpr, numba and JAX
 	@.ci/setup all bench $(EXTRAS)
-	$(run) roofslate bench
+	$(run) PYTHONPATH=python python -m benchmarks
 
 wheel:                               ## Builds dist/*.tar.gz of the sources, and from it dist/*.whl for any x86-64 Linux with glibc 2.17 or newer
 	@.ci/wheel $(PYTHON)

@@ -82,7 +82,7 @@ def add_inconsistencies(_app, docname, source):
 
 def add_examples(_app, docname, source):
     """Append an example and a plot to each computed quantity of the reference."""
-    from roofslate.registry import entries
+    from roofslate.registry.registry import entries
 
     folder, _, theme = docname.rpartition("/")
     if folder == "reference" and theme in {q.theme for q in entries().values()}:
@@ -93,7 +93,7 @@ def add_examples(_app, docname, source):
 
 def inline_formula(self, node):
     """Put a formula into a line, drawn by the browser itself."""
-    from roofslate.mathml import mathml
+    from roofslate.display.mathml import mathml
 
     self.body.append(mathml(node.astext()))
     raise nodes.SkipNode
@@ -101,7 +101,7 @@ def inline_formula(self, node):
 
 def displayed_formula(self, node):
     """Put a formula into a line of its own, which scrolls where it is wider than the screen."""
-    from roofslate.mathml import mathml
+    from roofslate.display.mathml import mathml
 
     drawn = str(mathml(node.astext().strip())).replace("<math>", '<math display="block">', 1)
     self.body.append(f'<div class="math">{drawn}</div>\n')

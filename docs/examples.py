@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import roofslate as rs
 from roofslate import units
-from roofslate.registry import entries
+from roofslate.registry.registry import entries
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 import roofslate
 from hypothesis import settings
-from roofslate import _core, catalogs
-from roofslate.registry import entries
+from roofslate import _core
+from roofslate.presets import catalog as catalogs
+from roofslate.registry.registry import entries
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 settings.register_profile("roofslate", deadline=None, derandomize=True, database=None, max_examples=60)

@@ -10,8 +10,11 @@ import argparse
 import json
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 if sys.version_info >= (3, 11):
     import tomllib

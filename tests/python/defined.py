@@ -3,7 +3,7 @@
 import pytest
 import roofslate as rs
 from roofslate import errors
-from roofslate.registry import entries
+from roofslate.registry.registry import entries
 
 
 def scope():

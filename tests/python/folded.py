@@ -7,7 +7,7 @@ import roofslate as rs
 import xarray as xr
 from hypothesis import strategies as st
 from roofslate import _core
-from roofslate.inputs import read_grid
+from roofslate.grid.read import read_grid
 
 # ----------------------------------------------------------------------------------------------- values at all points
 

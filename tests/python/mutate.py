@@ -16,16 +16,19 @@ import functools
 import math
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import roofslate as rs
 from roofslate import _core
-from roofslate.checklist import compute, entries_of
-from roofslate.expressions import Steps, Term
-from roofslate.inputs import read_grid
-from roofslate.registry import BUILT_IN, Quantity, Registry, Step, lookup
+from roofslate.grid.read import read_grid
+from roofslate.lecture_report.answers import entries_of
+from roofslate.measured.stored import compute
+from roofslate.registry.recorder import Steps, Term
+from roofslate.registry.registry import BUILT_IN, Quantity, Registry, Step, lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import roofslate as rs
 from roofslate import units
-from roofslate.checklist import compute, entries_of
-from roofslate.registry import lookup
+from roofslate.lecture_report.answers import entries_of
+from roofslate.measured.stored import compute
+from roofslate.registry.registry import lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROWS: list[dict[str, Any]] = entries_of("answers", None)
 CASES = [

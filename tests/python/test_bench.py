@@ -12,11 +12,12 @@ import time
 import numpy as np
 import pytest
 import xarray as xr
-from roofslate.bench import PARTS, Line, Report, Section, measure
-from roofslate.bench.machine import SIZES
-from roofslate.bench.rivals import COST, FOUR, RIVALS, Surface
-from roofslate.bench.search_rivals import SEARCH_RIVALS, Search, grid_loop
-from roofslate.bench.timing import Contender, ratio, take_turns
+from benchmarks.machine import SIZES
+from benchmarks.rivals import COST, FOUR, RIVALS, Surface
+from benchmarks.search_rivals import SEARCH_RIVALS, Search, grid_loop
+from benchmarks.timing import Contender, ratio, take_turns
+
+from benchmarks import PARTS, Line, Report, Section, measure
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +123,7 @@ def test_fill_takes_no_copy():
 @pytest.mark.parametrize(("short", "repeated"), [(math.inf, 2), (0, 1)])
 def test_contenders_take_turns(short, repeated, monkeypatch):
     """What is short runs twice, what is long once."""
-    from roofslate.bench import timing
+    from benchmarks import timing
 
     monkeypatch.setattr(timing, "_SHORT", short)
     order = []
@@ -136,7 +137,7 @@ def test_contenders_take_turns(short, repeated, monkeypatch):
 
 
 def test_what_others_disturb_is_measured_again_and_not_judged(monkeypatch):
-    from roofslate.bench import machine
+    from benchmarks import machine
 
     others = iter([0.0, 1e6, 2e6, 2e6])  # busy in the first try, not in the second
     monkeypatch.setattr(machine, "busy_elsewhere", lambda: next(others))
@@ -188,7 +189,7 @@ def test_rivals_of_the_search_agree_with_the_engine(name):
 
 
 def _check_search(name, search, found):
-    from roofslate.bench.folds import _same_places
+    from benchmarks.folds import _same_places
 
     least, place = SEARCH_RIVALS[name][0](search, 1)()
     _same_places(name, search, found, least, place)
@@ -210,8 +211,8 @@ def _check_search(name, search, found):
 @pytest.mark.rival
 def test_the_loop_over_five_axes_agrees_with_the_engine():
     pytest.importorskip("numba")
-    from roofslate.bench.folds import CELL, deep_axes
-    from roofslate.bench.growth import _ROOM, _best, _numpy
+    from benchmarks.folds import CELL, deep_axes
+    from benchmarks.growth import _ROOM, _best, _numpy
 
     axes = deep_axes(5)
     ours = _best(1, False)(axes)
@@ -223,7 +224,7 @@ def test_the_loop_over_five_axes_agrees_with_the_engine():
 
 def test_outputs_of_the_cost_of_a_point_vary_along_all_axes():
     import roofslate as rs
-    from roofslate.bench.growth import _OUTPUTS, _split
+    from benchmarks.growth import _OUTPUTS, _split
 
     surface = Surface((2, 2, 2, 2))
     found = rs.evaluate(list(_OUTPUTS), **surface.inputs)
@@ -267,7 +268,8 @@ def test_what_is_not_installed_is_left_out_and_named(part, missing, extra, monke
 
 def test_what_finds_no_memory_is_made_smaller_or_left_out(monkeypatch):
     from roofslate import _core
-    from roofslate.bench import folds, stores
+
+    from benchmarks import folds, stores
 
     rival, _ = SEARCH_RIVALS["NumPy"]
     asked = []
@@ -287,7 +289,7 @@ def test_what_finds_no_memory_is_made_smaller_or_left_out(monkeypatch):
 
 
 def test_threads_that_fill_no_faster_are_told(monkeypatch):
-    from roofslate.bench import evaluations
+    from benchmarks import evaluations
 
     for gained, notes in ((1.19, 1), (1.2, 0)):
         monkeypatch.setattr(evaluations, "ratio", lambda *_, gained=gained: gained)
@@ -297,7 +299,7 @@ def test_threads_that_fill_no_faster_are_told(monkeypatch):
 
 
 def test_calculators_that_are_installed_are_measured(monkeypatch):
-    from roofslate.bench import calculators
+    from benchmarks import calculators
 
     def missing():
         raise ModuleNotFoundError(name="elsewhere")
@@ -314,9 +316,9 @@ def test_calculators_that_are_installed_are_measured(monkeypatch):
 
 
 def test_results_that_differ_stop_the_benchmark():
-    from roofslate.bench.evaluations import _agree
-    from roofslate.bench.folds import _same_result
-    from roofslate.bench.solves import _same_batches
+    from benchmarks.evaluations import _agree
+    from benchmarks.folds import _same_result
+    from benchmarks.solves import _same_batches
 
     ours = np.array([1.0, 2.0])
     for factor in (1.001, np.nan):
@@ -335,7 +337,7 @@ def test_results_that_differ_stop_the_benchmark():
     ("seconds", "text"), [(2, "2 s"), (1.5e-3, "1.5 ms"), (1e-6, "1 µs"), (9.99e-7, "999 ns"), (5e-10, "0.5 ns")]
 )
 def test_times_are_told_in_units_of_their_size(seconds, text):
-    from roofslate.bench.report import time_text
+    from benchmarks.report import time_text
 
     assert time_text(seconds) == text
 
@@ -349,7 +351,7 @@ def test_the_command_tells_the_parts():
 
 
 def test_growth_is_a_table_and_a_chart(tmp_path):
-    from roofslate.bench.chart import draw, save
+    from benchmarks.chart import draw, save
     from roofslate.errors import InputTypeError
 
     growth = {"rs.best": {1000: 1e-3, 10**6: 2e-3}, "NumPy": {1000: 5e-5}}

@@ -11,7 +11,7 @@ import roofslate as rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate import errors
-from roofslate.calibrations import PERCENTILES, error_measures
+from roofslate.presets.fits import PERCENTILES, error_measures
 
 TRUE = {"bandwidth_efficiency": 0.62, "compute_efficiency": 0.48}
 TERMS = {"bandwidth_efficiency": (0.1, 1), "compute_efficiency": (0.1, 1)}
@@ -348,7 +348,7 @@ def test_an_anchor_needs_what_it_stands_on(calibrated, fitted):
 
 
 def test_a_table_of_measured_runs_is_read_as_validate_reads_it():
-    from roofslate.measurements import shipped
+    from roofslate.measured.runs import shipped
 
     rows = next(t for t in shipped() if t.name == "serving").runs.rows
     own = rows[(rows["model"] == "Qwen3-32B") & (rows["hardware"] == "H100")].iloc[::9]
@@ -553,9 +553,9 @@ def test_rows_without_a_value_are_left_out_and_counted(noisy):
 
 @pytest.mark.parametrize("name", ["serving", "FasterTransformer", "TensorRT-LLM"])
 def test_shipped_constants_are_those_of_the_shipped_tables(name):
-    """`python -m roofslate._calibrate` would write what is there."""
-    from roofslate._calibrate import fitted as fit
-    from roofslate.measurements import shipped
+    """`python python/tools/calibrate.py` would write what is there."""
+    from calibrate import fitted as fit
+    from roofslate.measured.runs import shipped
 
     there = rs.calibration(name)
     with warnings.catch_warnings():

@@ -8,7 +8,7 @@ import pytest
 import roofslate as rs
 import xarray as xr
 from roofslate import _calibrate, errors
-from roofslate.measurements import shipped
+from roofslate.measured.runs import shipped
 
 SERVING = rs.calibration("serving")
 
@@ -59,7 +59,7 @@ def test_files_that_are_not_as_they_should_be(tmp_path, change, said):
 
 
 def test_the_command_writes_what_is_there(tmp_path, monkeypatch, capsys):
-    """`python -m roofslate._calibrate FasterTransformer`, of a package elsewhere."""
+    """`python python/tools/calibrate.py FasterTransformer`, of a package elsewhere."""
     folder = tmp_path / "data" / "calibrations"
     folder.mkdir(parents=True)
     monkeypatch.setattr(_calibrate, "__file__", str(tmp_path / "_calibrate.py"))

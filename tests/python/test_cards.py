@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 import roofslate as rs
-from roofslate import cards, register
+from roofslate.lecture_report import claims as register
+from roofslate.lecture_report import flashcards as cards
 
 CALLS = [
     pytest.param(call, id=f"{entry.get('id', entry.get('kind'))}-{call['label']}")
@@ -18,7 +19,7 @@ WORDS_ALONE = {"F12"}  # its answer is an order of events
 
 @pytest.mark.parametrize("call", CALLS)
 def test_numbers_are_as_written(call: dict[str, Any]) -> None:
-    from roofslate.checklist import compute
+    from roofslate.measured.stored import compute
 
     assert set(call) == {"label", "quantity", "inputs", "unit", "expected"}
     assert compute(call) == pytest.approx(call["expected"], rel=5e-3)

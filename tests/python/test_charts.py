@@ -23,9 +23,9 @@ from matplotlib import image, pyplot
 from matplotlib.collections import LineCollection
 from PIL import Image
 from roofslate import charts
-from roofslate.charts._chart import first_reach
-from roofslate.charts._draw import _apart
+from roofslate.display.style import _apart
 from roofslate.errors import AxisError, IneffectiveInput, InputTypeError, RoofslateError, UnknownName, ValueRangeError
+from roofslate.plotting.chart import first_reach
 
 BASELINES = Path(__file__).with_name("baselines")
 NAMES = [made.name for made in charts.all()]

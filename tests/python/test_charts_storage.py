@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import roofslate as rs
 from drawn import point, points
-from roofslate import catalogs, charts
+from roofslate import charts
 from roofslate.errors import AxisError, InputTypeError, UnknownName, ValueRangeError
+from roofslate.presets import catalog as catalogs
 
 BOARD: dict[str, Any] = {"model": "lecture", "hardware": "B200 (lecture)", "prices": "lecture"}
 DEEPSEEK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "H100", "prices": "H100 InferenceX TCO"}

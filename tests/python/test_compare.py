@@ -19,7 +19,7 @@ from matplotlib import pyplot
 from roofslate import units
 
 if TYPE_CHECKING:
-    from roofslate.comparison import Comparison
+    from roofslate.analysis.compare import Comparison
 
 NODE: dict[str, Any] = {
     "hardware": "H200",

@@ -10,15 +10,10 @@ import roofslate as rs
 from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import units
-from roofslate.conditions import (
-    MOST_BRACKETS,
-    Condition,
-    Formula,
-    parse_conditions,
-    parse_formula,
-)
 from roofslate.errors import ConditionError
-from roofslate.registry import entries
+from roofslate.registry.conditions import MOST_BRACKETS, Condition, parse_conditions, parse_formula
+from roofslate.registry.recorder import Formula
+from roofslate.registry.registry import entries
 
 HOUR = 3600.0
 OPERATIONS = {

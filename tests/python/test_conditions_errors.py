@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import errors
-from roofslate.condition_tokens import MOST_CHARACTERS
-from roofslate.conditions import MOST_BRACKETS, parse_conditions, parse_formula
 from roofslate.errors import ConditionError
+from roofslate.registry.conditions import MOST_BRACKETS, parse_conditions, parse_formula
+from roofslate.registry.tokens import MOST_CHARACTERS
 
 # ----------------------------------------------------------------------------------------------------------- mistakes
 

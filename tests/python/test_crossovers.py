@@ -9,9 +9,9 @@ import roofslate as rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate import errors
-from roofslate.conditions import parse_conditions
-from roofslate.crossings import _table
-from roofslate.registry import entries
+from roofslate.analysis.crossovers import _table
+from roofslate.registry.conditions import parse_conditions
+from roofslate.registry.registry import entries
 
 CELL = {
     "model": "DeepSeek-V3",

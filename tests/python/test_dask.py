@@ -7,7 +7,7 @@ import pytest
 import roofslate as rs
 import xarray as xr
 from roofslate import _core, errors
-from roofslate.registry import entries
+from roofslate.registry.registry import entries
 
 dask = pytest.importorskip("dask", reason="dask is not installed: pip install 'roofslate[dask]'")
 da = pytest.importorskip("dask.array", reason="dask is not installed: pip install 'roofslate[dask]'")
@@ -453,6 +453,6 @@ def test_processes_give_the_same_bits(cut, identical):
 @pytest.mark.dask
 @pytest.mark.slow
 def test_an_engine_in_a_worker_takes_one_thread(cluster):
-    from roofslate.engine import thread_count
+    from roofslate._base.threads import thread_count
 
     assert cluster.submit(thread_count, None).result() == 1

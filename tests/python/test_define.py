@@ -14,7 +14,7 @@ import xarray as xr
 from click.testing import CliRunner
 from defined import refused, scope
 from roofslate import _core, cli, errors
-from roofslate.registry import BUILT_IN, entries
+from roofslate.registry.registry import BUILT_IN, entries
 
 CELL = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "context_length": "8k", "chip_price": "$3/hour"}
 _scope = pytest.fixture(scope, autouse=True)
@@ -122,7 +122,7 @@ def test_it_explains_itself():
 
 
 def test_symbols_are_typeset():
-    from roofslate.typesetting import formula
+    from roofslate.display.html import formula
 
     rs.define("a_b_c", "s", lambda pass_time: rs.math.sqrt(pass_time * pass_time) / 2, brief="x")
     assert formula(rs.quantity("a_b_c").latex, "x").width > 0

@@ -13,7 +13,7 @@ import xarray as xr
 from defined import refused, scope
 from roofslate import errors
 from roofslate.errors import ConditionError
-from roofslate.registry import entries
+from roofslate.registry.registry import entries
 
 _scope = pytest.fixture(scope, autouse=True)
 

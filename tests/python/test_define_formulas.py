@@ -15,8 +15,8 @@ from defined import scope
 from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import _core, errors
-from roofslate.conditions import parse_formula
-from roofslate.registry import BUILT_IN
+from roofslate.registry.conditions import parse_formula
+from roofslate.registry.registry import BUILT_IN
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -12,7 +12,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
-from roofslate.layouts import check_layout, legal_layouts
+from roofslate.presets.layouts import check_layout, legal_layouts
 
 matplotlib.use("Agg")
 

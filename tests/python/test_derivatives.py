@@ -12,7 +12,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import _core, errors
-from roofslate.registry import entries, lookup
+from roofslate.registry.registry import entries, lookup
 from test_reference import ROWS
 
 CELL = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "chip_price": "3 USD/h"}
@@ -288,7 +288,7 @@ def test_a_grid_is_its_points_bit_for_bit(decode, output, call, bits):
 
 
 def _ancestors(output):
-    from roofslate.registry import ancestors
+    from roofslate.registry.registry import ancestors
 
     return ancestors(output)
 

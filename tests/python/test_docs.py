@@ -134,7 +134,7 @@ def test_links_of_page(path):
 
 def test_sources_of_the_registry_are_explained():
     """Each section that a quantity names as its source stands on the page of sources."""
-    from roofslate.registry import entries
+    from roofslate.registry.registry import entries
 
     told = (ROOT / "docs/reference/sources.md").read_text(encoding="utf-8")
     named = {q.source for q in entries().values() if re.fullmatch(r"[RQ]\d[\d.]*", q.source)}

@@ -6,7 +6,7 @@ import pytest
 import roofslate as rs
 import xarray as xr
 from roofslate import errors, units
-from roofslate.registry import entries
+from roofslate.registry.registry import entries
 
 PRESETS = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "prices": "lecture"}
 

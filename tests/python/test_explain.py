@@ -6,10 +6,9 @@ import functools
 import math
 import re
 import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,9 +17,12 @@ import roofslate as rs
 from explained import BOARD, CELL
 from matplotlib import mathtext
 from roofslate import units
-from roofslate.explanation import Explanation, Given
-from roofslate.mathml import mathml
-from roofslate.registry import entries, lookup
+from roofslate.analysis.explain import Explanation, Given
+from roofslate.display.mathml import mathml
+from roofslate.registry.registry import entries, lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 if sys.version_info >= (3, 11):
     import tomllib

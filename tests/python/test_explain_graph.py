@@ -11,7 +11,7 @@ import pytest
 import roofslate as rs
 from explained import BOARD, CELL
 from matplotlib import pyplot
-from roofslate.dependencies import Dependencies
+from roofslate.analysis.dependencies import Dependencies
 
 
 def test_the_graph_has_what_the_derivation_has() -> None:

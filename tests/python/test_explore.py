@@ -18,9 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib import pyplot
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from roofslate import catalogs, charts, exploring, units
+from roofslate import charts, units
 from roofslate.errors import InputTypeError, MissingInput, RoofslateError, UnitError, UnknownName, ValueRangeError
-from roofslate.registry import entries
+from roofslate.plotting import explore as exploring
+from roofslate.presets import catalog as catalogs
+from roofslate.registry.registry import entries
 
 LECTURE = [made.name for made in charts.all() if made.inputs]
 # charts that have lists alone, and inputs that they take

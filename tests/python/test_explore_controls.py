@@ -14,9 +14,10 @@ import roofslate as rs
 from explored import CELL, moved, run
 from hypothesis import given
 from hypothesis import strategies as st
-from roofslate import charts, exploring, units
+from roofslate import charts, units
 from roofslate.errors import InputTypeError, MissingInput, UnitError, UnknownName, ValueRangeError
-from roofslate.registry import entries
+from roofslate.plotting import explore as exploring
+from roofslate.registry.registry import entries
 
 # ---------------------------------------------------------------------------------------------------------- controls
 

@@ -14,10 +14,12 @@ import pandas as pd
 import pytest
 import roofslate as rs
 from click.testing import CliRunner
-from roofslate import errors, files
-from roofslate.bench import chart
+from roofslate import errors
+from roofslate._base import files
+from roofslate._base.toml import TomlFile
 from roofslate.cli import main
-from roofslate.toml import TomlFile
+
+from benchmarks import chart
 
 PACKAGE = Path(rs.__file__).parent
 

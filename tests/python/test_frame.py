@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import roofslate as rs
-from roofslate import errors, tables
+from roofslate import errors
+from roofslate.grid import scenarios as tables
 
 
 @pytest.fixture(name="table")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from roofslate import _core, _declarations, _generate
-from roofslate.registry import entries
+from roofslate.registry.registry import entries
 
 ROOT = Path(__file__).parents[2]
 WANTED = _generate.generated_files()
@@ -16,7 +16,7 @@ WANTED = _generate.generated_files()
 
 @pytest.mark.parametrize("path", WANTED, ids=str)
 def test_checked_in_file_is_current(path):
-    assert (ROOT / path).read_text(encoding="utf-8") == WANTED[path], "run python -m roofslate._generate"
+    assert (ROOT / path).read_text(encoding="utf-8") == WANTED[path], "run python python/tools/generate.py"
 
 
 def test_no_page_of_a_theme_that_is_gone():

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 import roofslate as rs
-from roofslate import completion, versions
+from roofslate._base import versions
+from roofslate.cli import completion
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -7,14 +7,16 @@ import itertools
 import json
 import re
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from roofslate.registry import ancestors, entries
+from roofslate.registry.registry import ancestors, entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 HEADERS = ROOT / "cpp" / "roofslate"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +19,9 @@ from roofslate.errors import (
     UnknownName,
     ValueRangeError,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OPUS = "Claude Opus 4.6 until 2026-03-12"  # has all that the lecture reads: a threshold, 5x, and two prices of a write
 VENDORS = [name for name in rs.api_prices if name != "lecture"]

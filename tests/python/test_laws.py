@@ -8,7 +8,7 @@ import roofslate as rs
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from roofslate import units
-from roofslate.registry import ancestors, entries
+from roofslate.registry.registry import ancestors, entries
 
 
 def logarithmic(low, high):

@@ -5,9 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import time
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -16,7 +14,13 @@ import roofslate as rs
 from drawn import line
 from hypothesis import given
 from hypothesis import strategies as st
-from roofslate import catalogs, charts, errors, toml
+from roofslate import charts, errors
+from roofslate._base import toml
+from roofslate.presets import catalog as catalogs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("fresh_catalogs")
 FORMATS = ("bf16", "fp8", "fp4", "int8")

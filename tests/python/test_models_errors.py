@@ -12,7 +12,7 @@ from configs import CONFIG, PLAIN, read
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from roofslate import errors
-from roofslate.configs import reading
+from roofslate.presets.configs import reading
 
 WITHOUT_ATTENTION = {"attention": {"no_op": True}}
 

@@ -4,7 +4,7 @@ import pytest
 import roofslate as rs
 from configs import PLAIN, read
 from roofslate import errors
-from roofslate.configs.families import FAMILIES
+from roofslate.presets.configs.families import FAMILIES
 
 
 # Those whose layers carry a state, and DeepSeek-V4, need keys of their own.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 import roofslate as rs
 from mutate import Mutant, Question, in_place, main, mutants, read_equivalent, read_limits, read_questions, survives
 from roofslate import _core
-from roofslate.registry import BUILT_IN, current
+from roofslate.registry.registry import BUILT_IN, current
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 LIMITS = read_limits()
 EQUIVALENT = read_equivalent()

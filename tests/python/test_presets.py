@@ -9,7 +9,8 @@ import threading
 import pandas as pd
 import pytest
 import roofslate as rs
-from roofslate import catalogs, errors
+from roofslate import errors
+from roofslate.presets import catalog as catalogs
 
 pytestmark = pytest.mark.usefixtures("fresh_catalogs")
 

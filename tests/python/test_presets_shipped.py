@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
-from roofslate import catalogs
+from roofslate.presets import catalog as catalogs
 
 pytestmark = pytest.mark.usefixtures("fresh_catalogs")
 UNITS = {

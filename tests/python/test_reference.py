@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import roofslate as rs
-from roofslate.registry import entries
+from roofslate.registry.registry import entries
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import roofslate as rs
 from roofslate import errors, units
-from roofslate.registry import entries
+from roofslate.registry.registry import entries
 
 
 def test_the_table_has_one_row_a_quantity():

@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import roofslate as rs
-from roofslate import chapters, report, typesetting, units
+from roofslate import units
+from roofslate.display import html as typesetting
+from roofslate.lecture_report import chapters, report
 
 APART = {"br", "caption", "dd", "dt", "h1", "h2", "h3", "h4", "li", "p", "summary", "td", "th"}
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"}

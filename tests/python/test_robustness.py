@@ -15,7 +15,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import roofslate as rs
-from roofslate import _core, progress
+from roofslate import _core
+from roofslate._base import progress
 
 INTEL = platform.machine() in ("x86_64", "AMD64")
 

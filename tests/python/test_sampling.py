@@ -11,13 +11,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate import _core
-from roofslate.errors import (
-    AxisError,
-    InputTypeError,
-    MissingInput,
-    UnknownName,
-    ValueRangeError,
-)
+from roofslate.errors import AxisError, InputTypeError, MissingInput, UnknownName, ValueRangeError
 
 stats = pytest.importorskip("scipy.stats", reason="scipy is not installed (pip install 'roofslate[analysis]')")
 

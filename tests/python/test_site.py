@@ -9,7 +9,7 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
-from roofslate.registry import entries
+from roofslate.registry.registry import entries
 
 pytestmark = pytest.mark.slow
 

@@ -13,8 +13,8 @@ import xarray as xr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from roofslate import errors
-from roofslate.inputs import number
-from roofslate.registry import ancestors, entries
+from roofslate.registry.registry import ancestors, entries
+from roofslate.registry.values import number
 from solved import CELL, CLOSE, near, solve
 
 if sys.version_info >= (3, 11):

@@ -11,7 +11,7 @@ import roofslate as rs
 import xarray as xr
 from roofslate import _core, errors
 from roofslate.errors import ConditionError
-from roofslate.registry import entries
+from roofslate.registry.registry import entries
 from solved import CELL, CLOSE, near, solve
 
 # --------------------------------------------------------------------------------------------------------------- bits

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 import roofslate as rs
 from click.testing import CliRunner
-from roofslate import errors, sweeping
+from roofslate import errors
 from roofslate.cli import main
+from roofslate.evaluation import table_files as sweeping
 from swept import MODELS, doubles, files_of, read, scenarios, written
 
 pa = pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")

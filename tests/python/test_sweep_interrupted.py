@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import roofslate as rs
-from roofslate import errors, sweeping
+from roofslate import errors
+from roofslate.evaluation import table_files as sweeping
 from swept import doubles, files_of, read, scenarios, written
 
 pa = pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")

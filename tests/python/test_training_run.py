@@ -9,7 +9,8 @@ import pytest
 import roofslate as rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from roofslate import errors, measurements
+from roofslate import errors
+from roofslate.measured import runs as measurements
 
 IDEAL = {
     "scale_up_bandwidth": math.inf,

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import roofslate
 import roofslate as rs
-from roofslate.completion import begun_words
-from roofslate.inputs import PRESETS
-from roofslate.registry import entries
+from roofslate.cli.completion import begun_words
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.registry import entries
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python/roofslate"

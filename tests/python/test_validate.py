@@ -13,9 +13,10 @@ import roofslate as rs
 from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from roofslate import errors, measurements
+from roofslate import errors
 from roofslate.cli import main
-from roofslate.frameworks import framework_name
+from roofslate.measured import runs as measurements
+from roofslate.presets.frameworks import framework_name
 
 
 def run(model="Qwen3-32B", **changes):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from roofslate import __version__
+import roofslate as rs
+from roofslate._base.files import write
+from roofslate._base.messages import unknown
+from roofslate._base.version import __version__
+from roofslate.cli import completion
 from roofslate.cli.rows import (
     FORMATS,
     format_of,
@@ -21,9 +24,17 @@ from roofslate.cli.rows import (
     write_table,
 )
 from roofslate.cli.words import check_outputs, read_inputs, scenario_inputs, texts_of, units_of
+from roofslate.display.html import columns
 from roofslate.errors import RoofslateError
+from roofslate.measured.runs import read_csv
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.registry import entries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["main"]
+
 
 _EXTRAS = {"matplotlib": "charts", "pyarrow": "io", "scipy": "analysis"}
 
@@ -59,8 +70,6 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from roofslate.errors import unknown
-
             raise unknown("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
@@ -72,7 +81,6 @@ def _completed(what: str) -> Callable[[click.Context, click.Parameter, str], lis
     """What a shell offers for an argument."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-        from roofslate import completion
 
         found: list[str] = getattr(completion, what)(begun)
         return found
@@ -112,8 +120,6 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-# ---------------------------------------------------------------------------------------------------------- options
-
 _scenario_option = click.option(
     "--scenario",
     "-s",
@@ -121,6 +127,8 @@ _scenario_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="TOML file of inputs, name = value; the command line beats it.",
 )
+
+
 _units_option = click.option(
     "--units",
     "-u",
@@ -128,15 +136,14 @@ _units_option = click.option(
     metavar="NAME=UNIT",
     help="Unit of an output, such as cost_per_token=USD/Mtoken; may be repeated.",
 )
+
+
 _threads_option = click.option(
     "--threads",
     type=click.IntRange(min=1),
     metavar="N",
     help="By default as many as the process may use; results do not depend on it.",
 )
-
-
-# --------------------------------------------------------------------------------------------------------- evaluate
 
 
 @main.command(short_help="Quantities at a point or over a grid.")
@@ -208,9 +215,8 @@ def evaluate(
         raise click.UsageError("--format parquet needs a file: --output FILE")
     inputs = read_inputs(texts, scenario)
     in_units = units_of(units)
-    from roofslate.evaluation import evaluate as compute
 
-    result: Any = compute(list(dict.fromkeys(outputs)), threads=threads, units=in_units, **inputs)
+    result: Any = rs.evaluate(list(dict.fromkeys(outputs)), threads=threads, units=in_units, **inputs)
     columns = long_form(result)
     if form == "parquet":
         write_parquet(columns, Path(str(output)))
@@ -223,9 +229,6 @@ def evaluate(
         else:
             write_json(columns, stream, result.attrs)
         stream.flush()
-
-
-# ------------------------------------------------------------------------------------------------------------ sweep
 
 
 @main.command(short_help="Quantities for each row of a scenario file.")
@@ -283,16 +286,11 @@ def sweep(
     in_units = units_of(units)
     import warnings
 
-    from roofslate.sweeping import sweep as compute
-
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        compute(source, wanted, target, ignore=ignored, units=in_units, overwrite=overwrite, threads=threads, **inputs)
+        rs.sweep(source, wanted, target, ignore=ignored, units=in_units, overwrite=overwrite, threads=threads, **inputs)
     for warning in told:
         click.echo(f"roofslate: {warning.message}", err=True)
-
-
-# ---------------------------------------------------------------------------------------------------- other commands
 
 
 @main.command(short_help="The derivation of one value, as on the board.")
@@ -325,9 +323,8 @@ def explain(words: Sequence[str], scenario: Path | None, form: str, depth: int |
         raise click.UsageError(f"explain takes one quantity and inputs as NAME=VALUE, got {len(outputs)} quantities")
     check_outputs(outputs)
     inputs = read_inputs(texts, scenario)
-    from roofslate.explanation import explain as derive
 
-    derivation = derive(outputs[0], depth=depth, **inputs)
+    derivation = rs.explain(outputs[0], depth=depth, **inputs)
     if form == "html":
         click.echo(f'<!doctype html><meta charset="utf-8"><title>{outputs[0]}</title>\n{derivation.html}')
     elif form in ("text", "dot"):
@@ -353,9 +350,8 @@ def compare(words: Sequence[str]) -> None:
     output, *files = given
     check_outputs([output])
     a, b = (scenario_inputs(Path(file), texts) for file in files)
-    from roofslate.comparison import compare as compute
 
-    click.echo(str(compute(a, b, output, **read_inputs(texts, None))))
+    click.echo(str(rs.compare(a, b, output, **read_inputs(texts, None))))
 
 
 @main.command(short_help="What can be asked for and given.")
@@ -378,11 +374,7 @@ def quantities(search: str | None, form: str) -> None:
       roofslate quantities pass_time
       roofslate quantities --format csv
     """  # noqa: D301
-    from roofslate.errors import unknown
-    from roofslate.registry import entries
-    from roofslate.registry import quantities as find
-
-    found = find(search)
+    found = rs.quantities(search)
     if found.empty:
         raise unknown("quantity", search, entries())
     if form == "csv":
@@ -412,9 +404,6 @@ def presets(name: str | None) -> None:
       roofslate presets hardware
       roofslate presets "GB200 NVL72"
     """  # noqa: D301
-    from roofslate.errors import unknown
-    from roofslate.inputs import PRESETS
-
     if name is None or name in PRESETS:
         rows = [
             (f"{kind}=", preset.name, preset.note)
@@ -430,7 +419,6 @@ def presets(name: str | None) -> None:
 
 
 def _aligned(rows: Iterable[Sequence[str]]) -> str:
-    from roofslate.typesetting import columns
 
     return "\n".join(columns(rows, indent=""))
 
@@ -457,22 +445,17 @@ def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]
       roofslate validate
       roofslate validate runs.csv --rows predicted.csv
     """  # noqa: D301
-    from roofslate.measurements import read_csv
-    from roofslate.validating import validate as compute
-
     if table is None:
         if ignore:
             raise click.UsageError("--ignore goes with a table")
-        found = compute()
+        found = rs.validate()
     else:
         runs = read_csv(table)
         try:
-            found = compute(runs, ignore=ignore)
+            found = rs.validate(runs, ignore=ignore)
         except RoofslateError as error:
             raise type(error)(f"{table}: {error}") from None
     if rows_file is not None:
-        from roofslate.files import write
-
         write(rows_file, found.rows.to_csv(index=False))
     click.echo(str(found))
     if not found.holds:
@@ -494,69 +477,4 @@ def lecture(out: Path, chapter: int | None) -> None:
 
     Writes one page that works offline, with the charts as SVG and PNG and the answers as CSV beside it.
     """
-    from roofslate.report import lecture as compute
-
-    click.echo(compute(out, chapter=chapter))
-
-
-@main.command(short_help="Speed against this machine's limits and other tools.")
-@click.option(
-    "--size",
-    type=click.Choice(["small", "full"]),
-    default="full",
-    show_default=True,
-    help="full takes minutes; small shows that it runs.",
-)
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="By default as many as the process may use.")
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write every measurement here.",
-)
-@click.option(
-    "--markdown",
-    "markdown_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the tables here.",
-)
-@click.option(
-    "--chart",
-    "chart_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw time against points here; the file's ending says the format.",
-)
-@click.option("--only", multiple=True, metavar="PART", help="A part to measure; repeat it for several.")
-def bench(
-    size: str,
-    threads: int | None,
-    json_file: Path | None,
-    markdown_file: Path | None,
-    chart_file: Path | None,
-    only: tuple[str, ...],
-) -> None:
-    """Measure the engine against this machine's limits and against NumPy, numexpr, numba and JAX.
-
-    All ratios are taken within one run, from medians of interleaved repetitions. Tools that are not installed are
-    left out and named.
-
-    Parts: limits, four-outputs, one-output, one-operation, elasticities, fresh-memory, short-axes, table, points,
-    import, memory, best, optimum, pruning, deployments, distributions, solve, samples, stores, long-table, point-cost,
-    growth, calculators.
-    """
-    from roofslate.bench import measure
-    from roofslate.files import write
-
-    report = measure(size, threads=threads, only=only, say=lambda text: click.echo(text, err=True))
-    click.echo(report)
-    if json_file is not None:
-        write(json_file, report.json + "\n")
-    if markdown_file is not None:
-        write(markdown_file, report.markdown + "\n")
-    if chart_file is not None:
-        from roofslate.bench.chart import save
-
-        save(report, chart_file)
+    click.echo(rs.lecture(out, chapter=chapter))

@@ -6,16 +6,23 @@ import codecs
 import contextlib
 import json
 import math
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from roofslate._base.files import whole_file
+from roofslate.units import Scale, scale
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from pathlib import Path
+
     import xarray as xr
 
+
 FORMATS = ("table", "csv", "json", "parquet")
+
+
 _MOST_TABLE_ROWS = 100_000
 
 
@@ -26,7 +33,6 @@ def text_stream(output: Path | None) -> Iterator[IO[str]]:
         with click.open_file("-", "w") as stream:
             yield stream
         return
-    from roofslate.files import whole_file
 
     with whole_file(output) as binary:
         text: Any = codecs.getwriter("utf-8")(binary)
@@ -81,8 +87,6 @@ def _rows(columns: Sequence[Column], shown: Callable[[Any], Any]) -> Iterator[tu
 
 def write_table(columns: Sequence[Column], stream: IO[str], as_asked: Container[str]) -> None:
     """Write for reading: scaled numbers, unless their unit is `as_asked`, with the unit in the header."""
-    from roofslate.units import scale
-
     points = columns[0].points.size
     if points > _MOST_TABLE_ROWS:
         raise click.UsageError(f"a table of {points:,} rows is not for reading; choose --format csv, json or parquet")
@@ -102,7 +106,6 @@ def write_table(columns: Sequence[Column], stream: IO[str], as_asked: Container[
 
 
 def _number(x: float) -> str:
-    from roofslate.units import Scale
 
     return f"{x:,.0f}" if x.is_integer() and 1e4 <= abs(x) < 1e9 else Scale(1.0, "").text(x)
 
@@ -143,8 +146,6 @@ def write_parquet(columns: Sequence[Column], path: Path) -> None:
     """Write full precision; units stand in the metadata."""
     import pandas as pd
     import pyarrow  # noqa: F401  # says what is missing, where pandas would guess
-
-    from roofslate.files import whole_file
 
     frame = pd.DataFrame({column.name: column.points.reshape(-1) for column in columns})
     frame.attrs["units"] = {column.name: column.unit for column in columns if column.unit}

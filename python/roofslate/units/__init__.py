@@ -3,6 +3,8 @@
 Inside the package every number is in the base units FLOP, byte, token, sequence, parameter, chip, s, USD, J.
 """
 
+from __future__ import annotations
+
 from roofslate.units.algebra import divide, fits, multiply, root, spell
 from roofslate.units.axes import Axis, geomspace, linspace
 from roofslate.units.numbers import convert_factor, from_pint, parse, read, to_base

@@ -11,7 +11,8 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from roofslate.errors import InputTypeError, UnitError, ValueRangeError, shown
+from roofslate._base.messages import shown
+from roofslate.errors import InputTypeError, UnitError, ValueRangeError
 from roofslate.units import writing
 from roofslate.units.algebra import dimension_of, dimensions_fit, spell_dimension, spelled
 from roofslate.units.reading import check_length, read_unit
@@ -54,6 +55,8 @@ _QUANTITY = re.compile(
     r"(?![\d.,_])\s*(?P<rest>.*)",
     re.DOTALL,
 )
+
+
 _BARE_PREFIX = re.compile(r"(?P<prefix>[KMGTPE]i|bn|tn|[kMGT])(?![^\W_]|\$)\s*(?P<rest>.*)", re.DOTALL)
 
 

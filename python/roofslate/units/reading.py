@@ -7,13 +7,19 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-from roofslate.errors import UnitError, shown
+from roofslate._base.messages import shown
+from roofslate.errors import UnitError
 from roofslate.units.table import TABLE, Unit, base_unit
 
 # What no unit that a person writes comes near; beyond, the work would grow without bounds.
 _MOST_CHARACTERS = 1000
+
+
 _MOST_BRACKETS = 4
+
+
 GREATEST_EXPONENT = 4
+
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<power>(?:\^|\*\*)\s*(?:\(\s*[+-]?\d+(?:\.\d+|/\d+)?\s*\)|[+-]?\d+(?:\.\d+)?))"

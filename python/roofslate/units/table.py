@@ -6,11 +6,18 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 BASE_UNITS = ("FLOP", "byte", "token", "sequence", "parameter", "chip", "s", "USD", "J")
+
+
 COUNTS = ("token", "sequence", "parameter", "chip")
+
+
 COUNT_POSITIONS = tuple(BASE_UNITS.index(name) for name in COUNTS)
+
 
 # Exponents times two, in the order of BASE_UNITS, so that a square root has a unit.
 Dimension = tuple[int, ...]
+
+
 NUMBER: Dimension = (0,) * len(BASE_UNITS)
 
 
@@ -27,17 +34,30 @@ def base_unit(factor: int | Fraction = 1, **exponents: int) -> Unit:
 
 
 LARGE = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
+
+
 _HUGE = {"Z": 10**21, "Y": 10**24}
+
+
 _SMALL = {
     "m": Fraction(1, 10**3),
     **{micro: Fraction(1, 10**6) for micro in "uµμ"},
     "n": Fraction(1, 10**9),
     "p": Fraction(1, 10**12),
 }
+
+
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
+
+
 BARE = {**{name: LARGE[name] for name in "kMGT"}, **_BINARY, "bn": 10**9, "tn": 10**12}
+
+
 _HOUR = 3600
+
+
 YEAR = 365 * 24 * _HOUR
+
 
 # Names of one unit, what they are, and the prefixes that they take.
 _NAMED: tuple[tuple[str, Unit, dict[str, Any]], ...] = (
@@ -79,6 +99,12 @@ def _unit_table() -> dict[str, Unit]:
 
 
 TABLE = _unit_table()
+
+
 PERCENT = TABLE["%"]
+
+
 UNIT_NAMES = frozenset(TABLE) - {"1"}
+
+
 PREFIXES_OF_COUNTS = frozenset(BARE)

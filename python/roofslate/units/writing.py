@@ -70,6 +70,8 @@ _SYMBOLS = {
     "USD": "USD",
     "J": "J",
 }
+
+
 # Prices are told per these.
 _PRICED = {
     "token": (1e6, "Mtok"),

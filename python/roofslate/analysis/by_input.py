@@ -1,0 +1,49 @@
+"""Base of results that list inputs by influence."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from roofslate._base.messages import shown
+from roofslate.display.html import columns, html_table
+from roofslate.errors import InputTypeError
+from roofslate.registry.registry import Quantity, lookup
+from roofslate.registry.values import wanted_names
+
+
+class ByInput(ABC):
+    """What is told of a quantity, a line for each input: as text and in Jupyter."""
+
+    quantity: Quantity
+    _head: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def _told(self) -> str:
+        """What the lines tell, or what they start from."""
+
+    @abstractmethod
+    def _lines(self) -> list[tuple[str, ...]]:
+        """Words of each line."""
+
+    @property
+    def _caption(self) -> str:
+        return f"{self.quantity.name}: {self.quantity.brief}, {self._told()}"
+
+    def __str__(self) -> str:
+        return "\n".join([self._caption, *columns([self._head, *self._lines()])])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(self._caption, self._head, self._lines())
+
+
+def number_output(output: Any) -> Quantity:
+    """An output that is a number, checked."""
+    if not isinstance(output, str):
+        raise InputTypeError(f"expected the name of one quantity, got {shown(output)}")
+    q = lookup(wanted_names(output)[0])
+    if q.choices:
+        raise InputTypeError(f"{q.name} is one of {q.range_text}: only numbers can be compared")
+    return q

@@ -1,0 +1,340 @@
+"""`deploy`: the best way to put a model on chips, among all layouts in which everything divides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate._base.messages import shown
+from roofslate.deployment.candidates import CROWD, Candidates
+from roofslate.deployment.result import CONDITION, LAYOUT, MARGIN, Deployments
+from roofslate.errors import InputTypeError
+from roofslate.folds.best import best
+from roofslate.grid.label import conversions
+from roofslate.grid.read import read_grid
+from roofslate.presets.layouts import PARTS
+from roofslate.registry.conditions import Condition, parse_conditions
+from roofslate.registry.registry import Definition, current, lookup
+from roofslate.registry.scopes import within
+from roofslate.registry.values import wanted_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from roofslate._base.progress import ProgressWish
+    from roofslate.grid.grid import Grid
+    from roofslate.registry.registry import Step
+
+__all__ = ["deploy"]
+
+
+Names = str | Sequence[str]
+
+
+Places = npt.NDArray[np.intp]
+
+
+_GOAL = "goal of the search"
+
+
+# What a deployment must hold anyway, where the quantity before it is given or matters.
+_ALWAYS = (
+    ("batch_size", "hbm_used <= hbm_capacity"),
+    ("clients", "least_deployed_bytes <= cell_capacity"),
+    ("clients", "clients >= least_clients"),
+    ("trained_tokens", "training_memory <= hbm_capacity"),
+)
+
+
+def deploy(
+    *,
+    objective: str,
+    where: Names = (),
+    maximize: bool = False,
+    also: Names = (),
+    units: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    **inputs: Any,
+) -> Deployments:
+    """The best deployment: every layout in which everything divides, each at its best, in base units.
+
+    A layout is what the question depends on of ``chips``, ``pipeline_stages``, ``attention_data_parallel``,
+    ``tensor_parallel``, ``expert_parallel``, and in training ``data_parallel`` and ``microbatches``. It is legal if the
+    stages divide chips and layers, the chips of a group divide heads and matrices, key-value heads divide or are copied
+    evenly, and the chips of a stage share experts out evenly. Each part takes all legal values unless given as a number
+    or a list; chips are powers of two and whole scale-up domains, up to eight domains. In training these are the chips
+    of a stage, up to 131,072 in all, and of the micro-batches that divide the batch those count that do best.
+
+    Parameters
+    ----------
+    objective : str
+        Name of the quantity that is to be small: ``"cost_per_output_token"``.
+    where : str or list of str
+        Conditions that must hold: ``"time_per_output_token <= 30 ms"``. That weights and caches find room in memory,
+        and that no group of chips is without a sequence, is always among them.
+    maximize : bool
+        Whether the quantity is to be large instead.
+    also : str or list of str
+        Quantities that are wanted at the best points too.
+    units : dict of str, optional
+        Units of results: ``{"cost_per_output_token": "USD/Mtoken"}``.
+    threads, progress
+        As for `evaluate`.
+    **inputs
+        As for `evaluate`. Lists of ``model=``, ``hardware=``, formats and other choices are compared; what differs
+        among them is a Series by their names. All other axes are searched. ``clients``, or where the question has none
+        ``batch_size``, go from 1 to 65,536 unless given; where it has both, a batch is what of the clients is in
+        flight.
+
+    Returns
+    -------
+    Deployments
+        Its `table` has the best point of each layout, best first, its `rejected` those that cannot meet a condition.
+
+    Raises
+    ------
+    ValueRangeError
+        If no layout is legal; it names what does not divide what.
+    ConditionError, AxisError, MissingInput, UnknownName, UnitError, InputTypeError
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> plan = rs.deploy(
+    ...     model="DeepSeek-V3", hardware=["HGX H200", "GB200 NVL72"], objective="cost_per_output_token",
+    ...     where=["time_per_output_token <= 30 ms", "time_to_first_token <= 2 s"], expert_reads="expected",
+    ...     input_tokens="2k", output_tokens="500", chip_price="$3/hour",
+    ... )
+    >>> plan.best["hardware"], plan.best["chips"]
+    ('GB200 NVL72', 64.0)
+    """
+    names = wanted_names([objective]) if isinstance(objective, str) else []
+    if not names:
+        raise InputTypeError(f"objective: expected the name of one quantity, got {shown(objective)}")
+    others = [n for n in (wanted_names(also) if also else []) if n != objective]
+    given = read_grid(inputs)
+    conditions = parse_conditions(where)
+    told = list(dict.fromkeys([objective, *_quantities_of(conditions), *others]))
+    converted = conversions(told, units)
+    always = _always(_reached(told, given.inputs), given)
+    wanted = list(dict.fromkeys([*told, *_quantities_of(always)]))
+    layouts = Candidates(inputs, given, wanted, _reached(wanted, given.inputs))
+    search = _Search(told, bool(maximize), conditions, always, layouts, {"threads": threads, "progress": progress})
+    table, places, rejected = search.run()
+    for frame in (table, rejected):
+        for name, (factor, _) in converted.items():
+            if name in frame:
+                frame[name] /= factor
+    return Deployments(
+        objective=lookup(objective),
+        maximize=bool(maximize),
+        conditions=conditions,
+        always=tuple(c.text for c in always),
+        table=table,
+        rejected=rejected,
+        inputs=layouts.inputs,
+        units={name: unit for name, (_, unit) in converted.items()},
+        _settings=layouts.settings(),
+        _axes=layouts.axes(),
+        _places=places,
+    )
+
+
+def _quantities_of(conditions: Iterable[Condition]) -> list[str]:
+    """The quantities that conditions compare, each once."""
+    return list(dict.fromkeys(n for c in conditions for side in (c.left, c.right) for n in side.quantities))
+
+
+def _reached(wanted: Iterable[str], given: Iterable[str]) -> dict[str, None]:
+    """What quantities depend on, where those that are given depend on nothing; in the order in which it is met."""
+    reached: dict[str, None] = {}
+    cut, waiting = set(given) - set(PARTS), list(wanted)
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached[name] = None
+        q = lookup(name)
+        if name not in cut:
+            waiting += [*q.needs, *([q.fallback] if q.fallback else [])]
+    return reached
+
+
+def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
+    """The conditions of every deployment that this question can tell."""
+    found = []
+    searched = {*PARTS, *CROWD, "context_length"}
+    for trigger, text in _ALWAYS:
+        if trigger in reached or trigger in given.inputs:
+            (condition,) = parse_conditions(text)
+            missing = [
+                name
+                for name in _reached(_quantities_of([condition]), given.inputs)
+                if name not in given.inputs and name not in searched and _is_open(name)
+            ]
+            if not missing:
+                found.append(condition)
+    return found
+
+
+def _is_open(name: str) -> bool:
+    """Whether a quantity has neither a formula nor a default."""
+    q = lookup(name)
+    return not q.computed and q.default is None and q.fallback is None
+
+
+class _Search:
+    """The best point of each layout, and where none meets the conditions the one that misses them least.
+
+    What is searched for, and the margins, are quantities of the search alone: the engine computes them with all else.
+    """
+
+    def __init__(
+        self,
+        told: Sequence[str],
+        maximize: bool,
+        conditions: Sequence[Condition],
+        always: Sequence[Condition],
+        layouts: Candidates,
+        running: Mapping[str, Any],
+    ) -> None:
+        self.objective, self.maximize = told[0], maximize
+        self.layouts, self.running = layouts, running
+        axes = [dim for x in layouts.inputs.values() for dim in getattr(x, "dims", ()) if dim != LAYOUT]
+        axes += [name for name, x in layouts.inputs.items() if isinstance(x, np.ndarray)]
+        self.over = list(dict.fromkeys(axes))
+        self.told = [name for name in told if name not in self.over and name not in layouts.columns]
+        # Of the micro-batches of a layout those count that do best.
+        self.apart = [*layouts.kinds, *(part for part in layouts.parts if part != "microbatches")]
+        self.always = [c.text for c in always]
+        self.where = list(dict.fromkeys([*(c.text for c in conditions), *self.always]))
+        margins = {c.text: _margin(c) for c in (*conditions, *always) if _has_margin(c)}
+        self.measured = list(margins)
+        self.made = [_made(text, "1", steps) for text, steps in margins.items()]
+
+    def run(self) -> tuple[pd.DataFrame, Places, pd.DataFrame]:
+        """The layouts that meet the conditions, best first, their positions, and the others, nearest first."""
+        import pandas as pd
+
+        everything = np.arange(self.layouts.count)
+        steps: tuple[Step, ...] = (("quantity", self.objective),)
+        found = self._best(everything, steps, lookup(self.objective).unit, self.where, self.maximize)
+        met = found.pop(_GOAL).notna().to_numpy()
+        table = found[met].sort_values(self.objective, ascending=not self.maximize, kind="stable")
+        table = self._distinct(table)
+        if self.measured:
+            table[MARGIN] = table[self.measured].min(axis=1)
+        places = table.index.to_numpy(dtype=np.intp)
+        table.index = pd.RangeIndex(1, len(table) + 1, name="rank")
+        able = set(found.loc[met, self.apart].itertuples(index=False, name=None))
+        others = [tuple(row) not in able for row in found[self.apart].itertuples(index=False, name=None)]
+        return table, places, self._rejected(everything[np.array(others, bool)])
+
+    def _distinct(self, found: pd.DataFrame) -> pd.DataFrame:
+        """The first row of each layout."""
+        return found.drop_duplicates(self.apart) if "microbatches" in self.layouts.parts else found
+
+    def _best(
+        self, at: Places, goal: tuple[Step, ...], unit: str, where: Sequence[str], maximize: bool
+    ) -> pd.DataFrame:
+        """A row for each of these layouts: what it is, its best point, and how it does there."""
+        import pandas as pd
+        import xarray as xr
+
+        inputs: dict[str, Any] = {
+            name: x.isel({LAYOUT: at}) if isinstance(x, xr.DataArray) and LAYOUT in x.dims else x
+            for name, x in self.layouts.inputs.items()
+        }
+        shown = [*self.told, *self.measured]
+        with within((*current().definitions, *self.made, _made(_GOAL, unit, goal))):
+            found = best(_GOAL, over=self.over, where=where, maximize=maximize, also=shown, **self.running, **inputs)
+        columns: dict[str, Any] = self.layouts.named([place[at] for place in self.layouts.places])
+        columns |= {part: values[at] for part, values in self.layouts.columns.items()}
+        for name in [*self.over, *shown, _GOAL]:
+            values = np.broadcast_to(found[name].to_numpy(), at.shape)
+            choices = lookup(name).choices if name in self.told else ()
+            columns[name] = [choices[int(x)] if x == x else "" for x in values] if choices else values
+        return pd.DataFrame(columns)
+
+    def _rejected(self, at: Places) -> pd.DataFrame:
+        """What is wrong with each of these layouts, and by how much at least; then the kinds that have no legal one.
+
+        Of the points that can be deployed at all the one counts that misses least; where there is none, of all points.
+        """
+        import pandas as pd
+
+        own = [text for text in self.measured if text not in self.always]
+        others = [text for text in self.where if text not in self.measured]
+        parts = []
+        for measured, where in ((own, [*others, *self.always]), (self.always, others), ([], [])):
+            if not len(at):
+                break
+            goal = _least(measured) if measured else (("constant", 0.0),)
+            found = self._best(at, goal, "1", where, True)
+            margin = found.pop(_GOAL).to_numpy()
+            met = ~np.isnan(margin)
+            if measured:
+                worst = np.argmin(found[measured].fillna(np.inf).to_numpy(), axis=1)
+                reason = np.where(margin > 0, f"{self.objective} is undefined", np.array(measured, dtype=object)[worst])
+            else:
+                margin = np.full(len(at), np.nan)
+                reason = np.full(len(at), " and ".join(others) or f"{self.objective} is undefined")
+            found.insert(0, CONDITION, reason)
+            found.insert(1, MARGIN, margin)
+            nearest = found[met].sort_values(MARGIN, ascending=False, kind="stable")
+            parts.append(self._distinct(nearest))
+            able = set(nearest[self.apart].itertuples(index=False, name=None))
+            at = at[[row not in able for row in found[self.apart].itertuples(index=False, name=None)]]
+        reasons = self.layouts.reasons
+        places = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
+        illegal = {CONDITION: [reason for _, reason in reasons], MARGIN: np.nan}
+        if reasons:
+            parts.append(pd.DataFrame(illegal | self.layouts.named(places)))
+        parts = [part for part in parts if len(part)]
+        if not parts:
+            return pd.DataFrame({CONDITION: [], MARGIN: []})
+        return pd.concat(parts, ignore_index=True)
+
+
+def _made(name: str, unit: str, steps: tuple[Step, ...]) -> Definition:
+    return Definition(name, name, unit, name, "this search", steps)
+
+
+def _has_margin(condition: Condition) -> bool:
+    """Whether it tells by how much it holds: it compares numbers, and not with infinity."""
+    sides = (condition.left, condition.right)
+    endless = any(side.steps == (("constant", end),) for side in sides for end in (np.inf, -np.inf))
+    return condition.relation in ("<", "<=") and not endless
+
+
+def _margin(condition: Condition) -> tuple[Step, ...]:
+    """Room below the right side as a share of the limit: of the side without quantities, otherwise of the right one."""
+    steps = list(condition.right.steps)
+    right = len(steps) - 1
+    left = right + len(condition.left.steps)
+    steps += [_moved(step, right + 1) for step in condition.left.steps]
+    steps.append(("sub", right, left))
+    limit = left if condition.right.quantities and not condition.left.quantities else right
+    if steps[limit] != ("constant", 0.0):  # of which nothing is a share
+        steps += [("neg", limit), ("max", limit, left + 2), ("div", left + 1, left + 3)]
+    return tuple(steps)
+
+
+def _moved(step: Step, by: int) -> Step:
+    """A step of a formula that follows upon others."""
+    if step[0] in ("quantity", "constant"):
+        return step
+    return (step[0], *(k + by for k in step[1:]))  # type: ignore[return-value, operator]
+
+
+def _least(names: Sequence[str]) -> tuple[Step, ...]:
+    """The least of some quantities."""
+    steps: list[Step] = [("quantity", names[0])]
+    for name in names[1:]:
+        steps += [("quantity", name), ("min", len(steps) - 1, len(steps))]
+    return tuple(steps)

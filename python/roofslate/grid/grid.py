@@ -1,0 +1,98 @@
+"""Inputs of a call on named axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate import _core
+from roofslate.errors import AxisError
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.values import Values, encoded_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roofslate.presets.preset import Preset
+    from roofslate.registry.registry import Quantity
+
+__all__ = ["Grid", "Input"]
+
+
+Positions = npt.NDArray[np.integer[Any]]
+
+
+@dataclass
+class Input:
+    """One quantity as the engine takes it: values in base units, and the names of their axes."""
+
+    quantity: Quantity
+    values: Values
+    dims: tuple[str, ...] = ()
+    origin: str | None = None  # the keyword of the preset that supplies it
+
+
+@dataclass
+class Chunked:
+    """A dask array as it was given, and what its attributes say of its numbers; `Grid.inputs` has a stand-in for it."""
+
+    quantity: Quantity
+    data: Any
+    attrs: dict[str, Any]
+
+    def at(self, index: tuple[Any, ...] | None = None) -> Values:
+        """Its numbers at some places, or all of them, loaded."""
+        chosen = self.data if index is None else self.data.vindex[index]
+        return encoded_numbers(chosen.compute(), self.attrs, self.quantity)
+
+
+@dataclass
+class Grid:
+    """All inputs of a call, and the axes that they make, in the order in which they came."""
+
+    inputs: dict[str, Input] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    coords: dict[str, Any] = field(default_factory=dict)  # by axis: array, or (array, name of its quantity)
+    presets: dict[str, list[Preset]] = field(default_factory=dict)
+    gaps: dict[str, str] = field(default_factory=dict)  # quantity: why the presets of a list do not supply it
+    chunked: dict[str, Chunked] = field(default_factory=dict)
+    preset_axes: dict[str, str] = field(default_factory=dict)  # along which the presets of a kind vary, if they do
+
+    def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:
+        """Join an axis; one that exists must have the same length and the same coordinate."""
+        if size == 0:
+            raise AxisError(f"{owner}: the axis {dim!r} is empty")
+        if dim in _core.RESERVED_WORDS and dim not in PRESETS:
+            raise AxisError(f"{owner}: {dim!r} is a word that calls use as an argument; give the axis another name")
+        known = self.sizes.setdefault(dim, size)
+        if known != size:
+            raise AxisError(f"{owner}: the axis {dim!r} has {size} values here and {known} in another input")
+        if coord is None:
+            return
+        before = self.coords.setdefault(dim, coord)
+        if before is coord:
+            return
+        if not same_values(before[0], coord[0]):
+            raise AxisError(f"{owner}: the axis {dim!r} has other coordinates here than in another input")
+        if before[1] is None:
+            self.coords[dim] = before[0], coord[1]
+
+    def core_inputs(self) -> list[tuple[str, Values, list[int]]]:
+        """What the compiled engine takes."""
+        at = {dim: k for k, dim in enumerate(self.sizes)}
+        return [(name, i.values, [at[dim] for dim in i.dims]) for name, i in self.inputs.items()]
+
+
+def same_values(a: Any, b: Any) -> bool:
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and bool(np.all((a == b) | ((a != a) & (b != b))))
+
+
+def spread(values: Any, own: Sequence[str], dims: Sequence[str]) -> Any:
+    """Values along their own dims with one axis for each of `dims`, of length one where they do not vary."""
+    there = [dim for dim in dims if dim in own]
+    turned = np.transpose(values, [own.index(dim) for dim in there])
+    return turned[tuple(slice(None) if dim in there else np.newaxis for dim in dims)]
