@@ -1,8 +1,8 @@
 // The engine by itself, without Python: a point, a plan, and grids of long and short axes, one thread and several.
-#include "roofslate/run/evaluate.hpp"
-#include "roofslate/memory/pool.hpp"
 #include "roofslate/graph/closure.hpp"
 #include "roofslate/language/registry.hpp"
+#include "roofslate/memory/pool.hpp"
+#include "roofslate/run/evaluate.hpp"
 #include <benchmark/benchmark.h>
 #include <list>
 #include <numeric>
@@ -16,7 +16,8 @@ namespace
     {
         explicit Cell(const std::vector<std::size_t>& lengths) : shape(lengths)
         {
-            axis("total_parameters", 0, 4e11, 1e11), axis("active_parameters", 0, 2e10, 9e9), axis("kv_bytes_per_token", 0, 2e4, 1.5e4);
+            axis("total_parameters", 0, 4e11, 1e11), axis("active_parameters", 0, 2e10, 9e9),
+                axis("kv_bytes_per_token", 0, 2e4, 1.5e4);
             axis("peak_flops", 1, 1e15, 5e14), axis("hbm_bandwidth", 1, 3e12, 7e11), axis("chip_price", 1, 5e-4, 1e-4);
             axis("batch_size", 2, 1, 16), axis("context_length", 3, 100, 200);
             number("chips", 72), number("weight_bytes", 1);
@@ -51,8 +52,13 @@ namespace
 
     void grid(benchmark::State& state)
     {
-        const Cell cell({std::size_t(state.range(0)), std::size_t(state.range(1)), std::size_t(state.range(2)), std::size_t(state.range(3))});
-        const std::size_t points = std::accumulate(cell.shape.begin(), cell.shape.end(), std::size_t(1), std::multiplies<>());
+        const Cell cell(
+            {std::size_t(state.range(0)),
+             std::size_t(state.range(1)),
+             std::size_t(state.range(2)),
+             std::size_t(state.range(3))});
+        const std::size_t points =
+            std::accumulate(cell.shape.begin(), cell.shape.end(), std::size_t(1), std::multiplies<>());
         const Block block = take_block(points * sizeof(double));
         std::fill_n(static_cast<double*>(block.data), points, 0.0);
         for (auto _ : state)

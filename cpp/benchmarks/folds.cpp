@@ -1,8 +1,8 @@
-// Folds by themselves: one optimum of 9.8e11 points, with a fixed price of chips and with one that rises by powers; of 1e9 points;
-// best over a batch axis for each point of the others.
+// Folds by themselves: one optimum of 9.8e11 points, with a fixed price of chips and with one that rises by powers; of
+// 1e9 points; best over a batch axis for each point of the others.
 #include "roofslate/folds/folds.hpp"
-#include "roofslate/graph/grid.hpp"
 #include "roofslate/graph/closure.hpp"
+#include "roofslate/graph/grid.hpp"
 #include "roofslate/language/registry.hpp"
 #include <benchmark/benchmark.h>
 #include <list>
@@ -16,7 +16,8 @@ namespace
     {
         explicit Grid(const std::vector<std::size_t>& lengths) : shape(lengths), graph(lengths)
         {
-            number("weight_bytes", 1), number("total_parameters", 671e9), number("active_parameters", 37e9), number("kv_bytes_per_token", 70272);
+            number("weight_bytes", 1), number("total_parameters", 671e9), number("active_parameters", 37e9),
+                number("kv_bytes_per_token", 70272);
             number("chip_price", 1e-3), number("hbm_capacity", 192e9);
         }
         void axis(const char* name, std::size_t k, double first, double last) // in equal ratios
@@ -37,8 +38,21 @@ namespace
                 closure = std::make_unique<Closure>(registry(), graph, supplied);
             return closure->node(registry().at(name));
         }
-        Question question(int objective, AxisSet folded) { return {graph, {objective}, {{node("pass_time"), graph.constant(0.05), false}, {node("hbm_used"), node("hbm_capacity"), false}}, folded}; }
-        int power(const char* name, double unit, double exponent) { return graph.operation(Op::pow, graph.operation(Op::div, node(name), graph.constant(unit)), graph.constant(exponent)); }
+        Question question(int objective, AxisSet folded)
+        {
+            return {
+                graph,
+                {objective},
+                {{node("pass_time"), graph.constant(0.05), false}, {node("hbm_used"), node("hbm_capacity"), false}},
+                folded};
+        }
+        int power(const char* name, double unit, double exponent)
+        {
+            return graph.operation(
+                Op::pow,
+                graph.operation(Op::div, node(name), graph.constant(unit)),
+                graph.constant(exponent));
+        }
 
         std::vector<std::size_t> shape;
         Graph graph;
@@ -54,7 +68,11 @@ namespace
         grid.axis("hbm_bandwidth", 3, 2e12, 20e12), grid.axis("peak_flops", 4, 1e15, 2e16);
         int cost = grid.node("cost_per_token");
         if (state.range(0))
-            cost = grid.graph.operation(Op::mul, cost, grid.graph.operation(Op::mul, grid.power("peak_flops", 1e15, 0.5), grid.power("hbm_bandwidth", 2e12, 0.7)));
+            cost = grid.graph.operation(
+                Op::mul,
+                cost,
+                grid.graph
+                    .operation(Op::mul, grid.power("peak_flops", 1e15, 0.5), grid.power("hbm_bandwidth", 2e12, 0.7)));
         const Question question = grid.question(cost, 31);
         for (auto _ : state)
             benchmark::DoNotOptimize(best(question, {int(state.range(1)), {}, {}}, true));
@@ -63,7 +81,8 @@ namespace
     {
         Grid grid({178, 178, 178, 178});
         grid.number("chips", 72);
-        grid.axis("batch_size", 0, 1, 8192), grid.axis("context_length", 1, 1e3, 1e6), grid.axis("hbm_bandwidth", 2, 2e12, 20e12), grid.axis("peak_flops", 3, 1e14, 2e16);
+        grid.axis("batch_size", 0, 1, 8192), grid.axis("context_length", 1, 1e3, 1e6),
+            grid.axis("hbm_bandwidth", 2, 2e12, 20e12), grid.axis("peak_flops", 3, 1e14, 2e16);
         const Question question = grid.question(grid.node("cost_per_token"), 15);
         for (auto _ : state)
             benchmark::DoNotOptimize(best(question, {int(state.range(1)), {}, {}}, state.range(0) != 0));
@@ -72,7 +91,8 @@ namespace
     {
         Grid grid({16, 8, 512, 1024});
         grid.number("chips", 72);
-        grid.axis("total_parameters", 0, 7e9, 1e12), grid.axis("hbm_bandwidth", 1, 3e12, 2e13), grid.axis("batch_size", 2, 1, 8192), grid.axis("context_length", 3, 128, 1e6);
+        grid.axis("total_parameters", 0, 7e9, 1e12), grid.axis("hbm_bandwidth", 1, 3e12, 2e13),
+            grid.axis("batch_size", 2, 1, 8192), grid.axis("context_length", 3, 128, 1e6);
         grid.axis("peak_flops", 1, 1e15, 9e15);
         const Question question = grid.question(grid.node("cost_per_token"), 4);
         for (auto _ : state)
@@ -81,6 +101,23 @@ namespace
     }
 }
 
-BENCHMARK(one_of_a_trillion)->ArgNames({"powers", "threads"})->Args({0, 1})->Args({1, 1})->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(one_of_a_billion)->ArgNames({"pruned", "threads"})->Args({1, 1})->Args({0, 2})->Unit(benchmark::kMillisecond)->UseRealTime();
-BENCHMARK(best_batch)->ArgNames({"pruned", "threads"})->Args({0, 1})->Args({0, 2})->Args({1, 1})->Args({1, 2})->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(one_of_a_trillion)
+    ->ArgNames({"powers", "threads"})
+    ->Args({0, 1})
+    ->Args({1, 1})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(one_of_a_billion)
+    ->ArgNames({"pruned", "threads"})
+    ->Args({1, 1})
+    ->Args({0, 2})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(best_batch)
+    ->ArgNames({"pruned", "threads"})
+    ->Args({0, 1})
+    ->Args({0, 2})
+    ->Args({1, 1})
+    ->Args({1, 2})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();

@@ -6,7 +6,12 @@ namespace roofslate
     namespace
     {
         // Of the values from `data` on, over the axes from `axis` on; false: one of them is NaN.
-        bool widen(Range& all, const double* data, const View& view, const std::vector<std::size_t>& shape, std::size_t axis)
+        bool widen(
+            Range& all,
+            const double* data,
+            const View& view,
+            const std::vector<std::size_t>& shape,
+            std::size_t axis)
         {
             while (axis < shape.size() && !(view.axes >> axis & 1))
                 ++axis;

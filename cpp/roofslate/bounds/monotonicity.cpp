@@ -5,8 +5,7 @@ namespace roofslate
 {
     namespace
     {
-        int same_way(int a, int b) { return a == 0 ? b : b == 0 || a == b ? a
-                                                                          : Ways::neither; }
+        int same_way(int a, int b) { return a == 0 ? b : b == 0 || a == b ? a : Ways::neither; }
         int other_way(int a) { return a == Ways::neither ? a : -a; }
         int way_of(const View& view, int axis, std::size_t n)
         {
@@ -19,9 +18,7 @@ namespace roofslate
                 const double before = view.data[std::ptrdiff_t(k - 1) * step], at = view.data[std::ptrdiff_t(k) * step];
                 rises = rises && before <= at, falls = falls && before >= at;
             }
-            return rises && falls ? 0 : rises ? 1
-                                    : falls   ? -1
-                                              : Ways::neither;
+            return rises && falls ? 0 : rises ? 1 : falls ? -1 : Ways::neither;
         }
     }
 
@@ -32,7 +29,9 @@ namespace roofslate
     }
     int Ways::of_difference(int left, int right)
     {
-        return ranges_[std::size_t(left)].known() && ranges_[std::size_t(right)].known() ? same_way((*this)(left), other_way((*this)(right))) : neither;
+        return ranges_[std::size_t(left)].known() && ranges_[std::size_t(right)].known()
+            ? same_way((*this)(left), other_way((*this)(right)))
+            : neither;
     }
     int Ways::find(int i)
     {
@@ -63,14 +62,22 @@ namespace roofslate
 
     namespace
     {
-        constexpr double least_magnitude = 1e-280, most_magnitude = 1e280; // rounding is a share of the value between them
+        // rounding is a share of the value between them
+        constexpr double least_magnitude = 1e-280, most_magnitude = 1e280;
         constexpr double most_exponent = 8;
 
         // If what stands on the axis becomes x >= 1 times as large, a value becomes x^low to x^high times as large.
         class Growth
         {
         public:
-            Growth(const Graph& graph, const std::pmr::vector<Range>& ranges, int axis) : graph_(graph), ranges_(ranges), axis_(axis), known_(std::size_t(graph.size())), visited_(std::size_t(graph.size()), 0) {}
+            Growth(const Graph& graph, const std::pmr::vector<Range>& ranges, int axis)
+                : graph_(graph),
+                  ranges_(ranges),
+                  axis_(axis),
+                  known_(std::size_t(graph.size())),
+                  visited_(std::size_t(graph.size()), 0)
+            {
+            }
             const Range& operator()(int i)
             {
                 Range& r = known_[std::size_t(i)];
@@ -174,8 +181,10 @@ namespace roofslate
             if (known_[std::size_t(i)].low < 0)
             {
                 const Node n = g_[i];
-                known_[std::size_t(i)] = i == input_ ? bounder_.constant(1) : depends(i) ? derive(n, i)
-                                                                                         : bounder_.constant(0);
+                known_[std::size_t(i)] = i == input_ ? bounder_.constant(1)
+                    : depends(i)
+                    ? derive(n, i)
+                    : bounder_.constant(0);
             }
         return known(node);
     }
@@ -233,7 +242,11 @@ namespace roofslate
             return a;
         if (bounder_.is(condition, 0))
             return b;
-        return {op(Op::select, condition, a.low, b.low), op(Op::select, condition, a.high, b.high), hull(a.range.low, a.range.high, b.range.low, b.range.high), false};
+        return {
+            op(Op::select, condition, a.low, b.low),
+            op(Op::select, condition, a.high, b.high),
+            hull(a.range.low, a.range.high, b.range.low, b.range.high),
+            false};
     }
     // Between those of the terms, or what the terms change over the sum where they have unlike signs.
     Bounds Trend::of_sum(const Node& n, int i)
@@ -242,8 +255,11 @@ namespace roofslate
         std::array<Bounds, 2> v{value(n.argument[0]), value(n.argument[1])};
         if (n.op == Op::sub)
             v[1] = bounder_.apply(Op::neg, v[1]);
-        const auto is_zero = [&](const Bounds& x) { return bounder_.both(bounder_.at_least_zero(x), bounder_.at_most_zero(x)); };
-        const bool unlike = (v[0].range.low >= 0 && v[1].range.high <= 0) || (v[0].range.high <= 0 && v[1].range.low >= 0);
+        const auto is_zero = [&](const Bounds& x) {
+            return bounder_.both(bounder_.at_least_zero(x), bounder_.at_most_zero(x));
+        };
+        const bool unlike =
+            (v[0].range.low >= 0 && v[1].range.high <= 0) || (v[0].range.high <= 0 && v[1].range.low >= 0);
         const int up = bounder_.both(bounder_.at_least_zero(v[0]), bounder_.at_least_zero(v[1]));
         const int down = bounder_.both(bounder_.at_most_zero(v[0]), bounder_.at_most_zero(v[1]));
         const int alike = unlike ? number(0) : bounder_.either(up, down);
@@ -273,14 +289,16 @@ namespace roofslate
             const auto one_way = [&](int proved) { return op(Op::select, proved, number(0), number(otherwise)); };
             return op(Op::select, up, one_way(if_up), op(Op::select, down, one_way(if_down), number(NAN)));
         };
-        const int holds_zero = bounder_.both(op(Op::less_equal, value.low, number(0)), op(Op::less_equal, number(0), value.high));
+        const int holds_zero =
+            bounder_.both(op(Op::less_equal, value.low, number(0)), op(Op::less_equal, number(0), value.high));
         Bounds found{-1, -1, {}, false};
         found.low = op(Op::select, holds_zero, by_sign(rises, falls, -HUGE_VAL), quotient.low);
         found.high = op(Op::select, holds_zero, by_sign(falls, rises, HUGE_VAL), quotient.high);
         const bool all_up = value.range.low >= 0, all_down = value.range.high <= 0;
         if (all_up || all_down)
         {
-            const bool all_rise = all_up ? change.range.low >= 0 : change.range.high <= 0, all_fall = all_up ? change.range.high <= 0 : change.range.low >= 0;
+            const bool all_rise = all_up ? change.range.low >= 0 : change.range.high <= 0,
+                       all_fall = all_up ? change.range.high <= 0 : change.range.low >= 0;
             found.range = {all_rise ? 0 : -HUGE_VAL, all_fall ? 0 : HUGE_VAL};
         }
         return found;
@@ -293,7 +311,8 @@ namespace roofslate
             found = bounder_.apply(Op::mul, value(b), known(a));
         if (depends(b))
         {
-            const Bounds part = bounder_.apply(Op::mul, bounder_.apply(Op::log, value(a)), bounder_.apply(Op::mul, value(b), known(b)));
+            const Bounds part =
+                bounder_.apply(Op::mul, bounder_.apply(Op::log, value(a)), bounder_.apply(Op::mul, value(b), known(b)));
             found = found.low < 0 ? part : bounder_.apply(Op::add, found, part);
         }
         return found;
@@ -301,18 +320,28 @@ namespace roofslate
     // That of the one which is taken, or between both.
     Bounds Trend::of_extreme(const Node& n)
     {
-        const Bounds a = known(n.argument[0]), b = known(n.argument[1]), u = value(n.argument[0]), v = value(n.argument[1]);
+        const Bounds a = known(n.argument[0]), b = known(n.argument[1]), u = value(n.argument[0]),
+                     v = value(n.argument[1]);
         const bool largest = n.op == Op::max;
-        const int first = largest ? op(Op::less_equal, v.high, u.low) : op(Op::less_equal, u.high, v.low), second = largest ? op(Op::less_equal, u.high, v.low) : op(Op::less_equal, v.high, u.low);
+        const int first = largest ? op(Op::less_equal, v.high, u.low) : op(Op::less_equal, u.high, v.low),
+                  second = largest ? op(Op::less_equal, u.high, v.low) : op(Op::less_equal, v.high, u.low);
         const Bounds between = bounder_.hull(a, b);
-        const auto taken = [&](int x, int y, int both) { return op(Op::select, first, x, op(Op::select, second, y, both)); };
+        const auto taken = [&](int x, int y, int both) {
+            return op(Op::select, first, x, op(Op::select, second, y, both));
+        };
         return {taken(a.low, b.low, between.low), taken(a.high, b.high, between.high), between.range, false};
     }
     Bounds Trend::of_steps(const Node& n, int i)
     {
         const Bounds e = known(n.argument[0]);
         const int none = same(value(i)), rises = bounder_.at_least_zero(e), falls = bounder_.at_most_zero(e);
-        const auto end = [&](int zero, int other, double far) { return op(Op::select, none, number(0), op(Op::select, zero, number(0), op(Op::select, other, number(far), number(NAN)))); };
+        const auto end = [&](int zero, int other, double far) {
+            return op(
+                Op::select,
+                none,
+                number(0),
+                op(Op::select, zero, number(0), op(Op::select, other, number(far), number(NAN))));
+        };
         Bounds found{end(rises, falls, -HUGE_VAL), end(falls, rises, HUGE_VAL), {}, false};
         if (e.range.low >= 0)
             found.range = {0, HUGE_VAL};
@@ -325,7 +354,9 @@ namespace roofslate
         const Bounds condition = value(n.argument[0]), a = known(n.argument[1]), b = known(n.argument[2]);
         if (!depends(n.argument[0]))
             return bounder_.apply(Op::select, condition, a, b);
-        const auto decided = [&](int x, int y) { return op(Op::select, condition.low, x, op(Op::select, condition.high, number(NAN), y)); };
+        const auto decided = [&](int x, int y) {
+            return op(Op::select, condition.low, x, op(Op::select, condition.high, number(NAN), y));
+        };
         return {decided(a.low, b.low), decided(a.high, b.high), {}, false};
     }
 }

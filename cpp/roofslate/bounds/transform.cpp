@@ -16,7 +16,11 @@ namespace roofslate
     }
     Bounds Bounder::hull(const Bounds& a, const Bounds& b)
     {
-        return {least(a.low, b.low), most(a.high, b.high), roofslate::hull(a.range.low, b.range.low, a.range.high, b.range.high), a.exact && b.exact && a.low == b.low};
+        return {
+            least(a.low, b.low),
+            most(a.high, b.high),
+            roofslate::hull(a.range.low, b.range.low, a.range.high, b.range.high),
+            a.exact && b.exact && a.low == b.low};
     }
     int Bounder::at_least(const Bounds& a, double limit)
     {
@@ -46,18 +50,25 @@ namespace roofslate
 
     Bounder::Ends Bounder::corners(Op o, const Bounds& a, const Bounds& b)
     {
-        const int ll = op(o, a.low, b.low), lh = op(o, a.low, b.high), hl = op(o, a.high, b.low), hh = op(o, a.high, b.high);
+        const int ll = op(o, a.low, b.low), lh = op(o, a.low, b.high), hl = op(o, a.high, b.low),
+                  hh = op(o, a.high, b.high);
         return {least(least(ll, lh), least(hl, hh)), most(most(ll, lh), most(hl, hh))};
     }
     Bounder::Ends Bounder::widened(const Ends& e)
     {
-        const auto by = [&](int x) { return op(Op::add, op(Op::mul, op(Op::min, op(Op::max, x, op(Op::neg, x)), number(DBL_MAX)), number(widening_share)), number(widening_least)); };
+        const auto by = [&](int x) {
+            return op(
+                Op::add,
+                op(Op::mul, op(Op::min, op(Op::max, x, op(Op::neg, x)), number(DBL_MAX)), number(widening_share)),
+                number(widening_least));
+        };
         return {op(Op::sub, e.low, by(e.low)), op(Op::add, e.high, by(e.high))};
     }
     Bounder::Ends Bounder::widened_power(const Ends& e, int at_least_one, int at_most_one)
     {
         const int little = number(widening_least);
-        const int low = op(Op::sub, op(Op::mul, e.low, number(1 - widening_share)), little), high = op(Op::add, op(Op::mul, e.high, number(1 + widening_share)), little);
+        const int low = op(Op::sub, op(Op::mul, e.low, number(1 - widening_share)), little),
+                  high = op(Op::add, op(Op::mul, e.high, number(1 + widening_share)), little);
         return {op(Op::max, low, at_least_one), op(Op::select, at_most_one, op(Op::min, high, number(1)), high)};
     }
     // Infinities of both signs may meet.
@@ -78,7 +89,9 @@ namespace roofslate
         if (proved)
             return all;
         const int a_zero = nearest_to_zero(a), b_zero = nearest_to_zero(b);
-        const int met = least(least(op(Op::mul, a_zero, b.low), op(Op::mul, a_zero, b.high)), least(op(Op::mul, b_zero, a.low), op(Op::mul, b_zero, a.high)));
+        const int met = least(
+            least(op(Op::mul, a_zero, b.low), op(Op::mul, a_zero, b.high)),
+            least(op(Op::mul, b_zero, a.low), op(Op::mul, b_zero, a.high)));
         return {op(Op::select, is_number(met), all.low, number(NAN)), all.high};
     }
     Bounder::Ends Bounder::quotient(const Bounds& a, const Bounds& b, bool proved)
@@ -89,12 +102,15 @@ namespace roofslate
         if (!b.range.holds_zero())
             return all;
         const int divides = holds_zero(b), undefined = op(Op::select, holds_zero(a), number(NAN), number(-HUGE_VAL));
-        return {op(Op::min, all.low, op(Op::select, divides, undefined, number(HUGE_VAL))), op(Op::max, all.high, op(Op::select, divides, number(HUGE_VAL), number(-HUGE_VAL)))};
+        return {
+            op(Op::min, all.low, op(Op::select, divides, undefined, number(HUGE_VAL))),
+            op(Op::max, all.high, op(Op::select, divides, number(HUGE_VAL), number(-HUGE_VAL)))};
     }
     Bounder::Ends Bounder::ends(Op o, const Bounds& a, const Bounds& b, const Bounds& c, bool proved)
     {
         const bool numbers = a.range.known() && b.range.known();
-        const auto possible = [&](int refuted) { return op(Op::sub, number(1), refuted); }; // what is compared with NaN is not refuted
+        // what is compared with NaN is not refuted
+        const auto possible = [&](int refuted) { return op(Op::sub, number(1), refuted); };
         switch (o)
         {
         case Op::add: return sum(o, a.low, b.low, a.high, b.high, proved);
@@ -110,12 +126,19 @@ namespace roofslate
         case Op::exp: return widened_power({op(o, a.low), op(o, a.high)}, at_least(a, 0), at_most(a, 0));
         case Op::log: return widened({op(o, a.low), op(o, a.high)});
         case Op::pow:
-            return widened_power(corners(o, a, b), either(both(at_least(a, 1), at_least(b, 0)), both(at_most(a, 1), at_most(b, 0))), either(both(at_most(a, 1), at_least(b, 0)), both(at_least(a, 1), at_most(b, 0))));
-        case Op::less: return {op(o, a.high, b.low), numbers ? op(o, a.low, b.high) : possible(op(Op::less_equal, b.high, a.low))};
-        case Op::less_equal: return {op(o, a.high, b.low), numbers ? op(o, a.low, b.high) : possible(op(Op::less, b.high, a.low))};
+            return widened_power(
+                corners(o, a, b),
+                either(both(at_least(a, 1), at_least(b, 0)), both(at_most(a, 1), at_most(b, 0))),
+                either(both(at_most(a, 1), at_least(b, 0)), both(at_least(a, 1), at_most(b, 0))));
+        case Op::less:
+            return {op(o, a.high, b.low), numbers ? op(o, a.low, b.high) : possible(op(Op::less_equal, b.high, a.low))};
+        case Op::less_equal:
+            return {op(o, a.high, b.low), numbers ? op(o, a.low, b.high) : possible(op(Op::less, b.high, a.low))};
         case Op::equal:
-            return {op(Op::both, op(o, a.low, b.high), op(o, a.high, b.low)), numbers ? op(Op::both, op(Op::less_equal, a.low, b.high), op(Op::less_equal, b.low, a.high))
-                                                                                      : possible(op(Op::either, op(Op::less, b.high, a.low), op(Op::less, a.high, b.low)))};
+            return {
+                op(Op::both, op(o, a.low, b.high), op(o, a.high, b.low)),
+                numbers ? op(Op::both, op(Op::less_equal, a.low, b.high), op(Op::less_equal, b.low, a.high))
+                        : possible(op(Op::either, op(Op::less, b.high, a.low), op(Op::less, a.high, b.low)))};
         case Op::both:
         case Op::either:
             if (a.range.low >= 0 && b.range.low >= 0)
@@ -123,12 +146,15 @@ namespace roofslate
             return {number(0), number(1)};
         case Op::select:
         {
-            if (a.range.known() && (!a.range.holds_zero() || (a.range.low == 0 && a.range.high == 0))) // decided, as range_of has it
+            // decided, as range_of has it
+            if (a.range.known() && (!a.range.holds_zero() || (a.range.low == 0 && a.range.high == 0)))
                 return a.range.holds_zero() ? Ends{c.low, c.high} : Ends{b.low, b.high};
             const Ends either{least(b.low, c.low), most(b.high, c.high)};
             if (!(a.range.low >= 0)) // no truth, which is 0 or 1
                 return either;
-            return {op(Op::select, a.low, b.low, op(Op::select, a.high, either.low, c.low)), op(Op::select, a.low, b.high, op(Op::select, a.high, either.high, c.high))};
+            return {
+                op(Op::select, a.low, b.low, op(Op::select, a.high, either.low, c.low)),
+                op(Op::select, a.low, b.high, op(Op::select, a.high, either.high, c.high))};
         }
         default: return {number(NAN), number(NAN)};
         }

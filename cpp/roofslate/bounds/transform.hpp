@@ -1,4 +1,5 @@
-// Bounder: for each operation of a graph, the operations that give its bounds, lane by lane. The rules are those of interval.hpp.
+// Bounder: for each operation of a graph, the operations that give its bounds, lane by lane. The rules are those of
+// interval.hpp.
 #pragma once
 #include "roofslate/bounds/interval.hpp"
 #include <vector>
@@ -13,8 +14,9 @@ namespace roofslate
         bool exact = true; // both are the value itself
     };
 
-    // What all lanes prove to be a number takes no checks: no infinity meets its opposite or a zero there. Elsewhere a lane whose bounds
-    // cannot be told has none, whatever the others do; so the bounds of a lane are the same whichever lanes stand beside it.
+    // What all lanes prove to be a number takes no checks: no infinity meets its opposite or a zero there. Elsewhere a
+    // lane whose bounds cannot be told has none, whatever the others do; so the bounds of a lane are the same whichever
+    // lanes stand beside it.
     class Bounder
     {
     public:
@@ -31,9 +33,11 @@ namespace roofslate
                 std::array<Bounds, 3> x;
                 for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
                     x[k] = known_[std::size_t(n.argument[k])];
-                known_[std::size_t(i)] = n.is_constant() ? constant(n.value) : n.is_leaf()       ? of_leaf(i)
-                                                                           : n.op == Op::routine ? anything()
-                                                                                                 : apply(n.op, x[0], x[1], x[2]);
+                known_[std::size_t(i)] = n.is_constant() ? constant(n.value)
+                    : n.is_leaf()                        ? of_leaf(i)
+                    : n.op == Op::routine
+                    ? anything()
+                    : apply(n.op, x[0], x[1], x[2]);
             }
             return known_[std::size_t(node)];
         }
@@ -45,10 +49,8 @@ namespace roofslate
         // Truths, 1 or 0: does the value of a lane stay on this side of zero?
         int at_least_zero(const Bounds& a) { return at_least(a, 0); }
         int at_most_zero(const Bounds& a) { return at_most(a, 0); }
-        int both(int a, int b) { return is(a, 0) || is(b, 1) ? a : is(b, 0) || is(a, 1) ? b
-                                                                                        : op(Op::mul, a, b); }
-        int either(int a, int b) { return is(a, 1) || is(b, 0) ? a : is(b, 1) || is(a, 0) ? b
-                                                                                          : op(Op::max, a, b); }
+        int both(int a, int b) { return is(a, 0) || is(b, 1) ? a : is(b, 0) || is(a, 1) ? b : op(Op::mul, a, b); }
+        int either(int a, int b) { return is(a, 1) || is(b, 0) ? a : is(b, 1) || is(a, 0) ? b : op(Op::max, a, b); }
         bool is(int node, double value) const { return g_[node].is_constant() && g_[node].value == value; }
         int op(Op o, int a, int b = -1, int c = -1) { return g_.operation(o, a, b, c); }
         Graph& graph() { return g_; }
@@ -57,9 +59,7 @@ namespace roofslate
         int at_least(const Bounds& a, double limit);
         int at_most(const Bounds& a, double limit);
         struct Ends
-        {
-            int low, high;
-        };
+        { int low, high; };
         Ends ends(Op op, const Bounds& a, const Bounds& b, const Bounds& c, bool proved);
         Ends sum(Op o, int a_low, int b_low, int a_high, int b_high, bool proved);
         Ends product(const Bounds& a, const Bounds& b, bool proved);
@@ -71,7 +71,8 @@ namespace roofslate
         int most(int a, int b) { return a == b ? a : op(Op::max, a, b); }
         int number(double x) { return g_.constant(x); }
         int is_number(int x) { return op(Op::equal, x, x); }
-        int holds_zero(const Bounds& a) { return op(Op::both, op(Op::less_equal, a.low, number(0)), op(Op::less_equal, number(0), a.high)); }
+        int holds_zero(const Bounds& a)
+        { return op(Op::both, op(Op::less_equal, a.low, number(0)), op(Op::less_equal, number(0), a.high)); }
         int nearest_to_zero(const Bounds& a) { return op(Op::max, a.low, op(Op::min, a.high, number(0))); }
 
         const Graph& from_;

@@ -5,7 +5,15 @@
 namespace roofslate
 {
     Derivation::Derivation(Graph& graph, int output, const std::vector<int>& inputs, Derivative kind)
-        : graph_(graph), output_(output), inputs_(inputs), kind_(kind), live_(std::size_t(output) + 1, 0), uses_(std::size_t(output) + 1), wanted_(std::size_t(output) + 1, {false, false}), adjoints_(std::size_t(output) + 1, {none, none}), activity_(std::size_t(output) + 1, unknown)
+        : graph_(graph),
+          output_(output),
+          inputs_(inputs),
+          kind_(kind),
+          live_(std::size_t(output) + 1, 0),
+          uses_(std::size_t(output) + 1),
+          wanted_(std::size_t(output) + 1, {false, false}),
+          adjoints_(std::size_t(output) + 1, {none, none}),
+          activity_(std::size_t(output) + 1, unknown)
     {
         find_live();
         refuse_what_has_no_partial();
@@ -20,11 +28,13 @@ namespace roofslate
                     adjoints_[std::size_t(i)][form] = total;
                 }
         for (const int input : inputs_)
-            smooth_.push_back(finished(!is_live(input) ? none : adjoint(input, kind_ == Derivative::elasticity ? relative : absolute)));
+            smooth_.push_back(finished(
+                !is_live(input) ? none : adjoint(input, kind_ == Derivative::elasticity ? relative : absolute)));
         for (int i = 0; i <= output_; ++i)
         {
             const Node n = graph_[i];
-            if (!live_[std::size_t(i)] || (n.op != Op::max && n.op != Op::min) || n.argument[0] == n.argument[1] || taken(n) >= 0)
+            if (!live_[std::size_t(i)] || (n.op != Op::max && n.op != Op::min) || n.argument[0] == n.argument[1]
+                || taken(n) >= 0)
                 continue;
             const int equal = apply(Op::equal, n.argument[0], n.argument[1]), active = activity(i);
             kinks_.push_back({i, active == none ? equal : apply(Op::both, active, equal)});
@@ -43,8 +53,7 @@ namespace roofslate
     {
         const Range a = range(n.argument[0]), b = range(n.argument[1]);
         const bool first_is_larger = a.low > b.high, second_is_larger = b.low > a.high;
-        return !first_is_larger && !second_is_larger ? -1 : first_is_larger == (n.op == Op::max) ? 0
-                                                                                                 : 1;
+        return !first_is_larger && !second_is_larger ? -1 : first_is_larger == (n.op == Op::max) ? 0 : 1;
     }
     int Derivation::first_is_taken(const Node& n)
     {
@@ -80,7 +89,8 @@ namespace roofslate
                 depends[std::size_t(input)] = 1;
         for (int i = 0; i <= output_; ++i)
             for (int k = 0; k < graph_[i].arity() && !depends[std::size_t(i)]; ++k)
-                depends[std::size_t(i)] = depends[std::size_t(graph_[i].argument[std::size_t(k)])] && passes(graph_[i], k);
+                depends[std::size_t(i)] =
+                    depends[std::size_t(graph_[i].argument[std::size_t(k)])] && passes(graph_[i], k);
         reaches.back() = 1;
         for (int i = output_; i >= 0; --i)
         {
@@ -88,7 +98,8 @@ namespace roofslate
                 continue;
             live_[std::size_t(i)] = 1;
             for (int k = 0; k < graph_[i].arity(); ++k)
-                if (const std::size_t argument = std::size_t(graph_[i].argument[std::size_t(k)]); depends[argument] && passes(graph_[i], k))
+                if (const std::size_t argument = std::size_t(graph_[i].argument[std::size_t(k)]);
+                    depends[argument] && passes(graph_[i], k))
                 {
                     reaches[argument] = 1;
                     uses_[argument].push_back({i, k});
@@ -143,8 +154,7 @@ namespace roofslate
 
     // --- operations that leave out what is zero everywhere ---
 
-    int Derivation::sum(int a, int b) { return a == none ? b : b == none ? a
-                                                                         : apply(Op::add, a, b); }
+    int Derivation::sum(int a, int b) { return a == none ? b : b == none ? a : apply(Op::add, a, b); }
     int Derivation::negated(int a) { return a == none ? none : apply(Op::sub, number(0), a); }
     int Derivation::product(int a, int b) { return a == none || b == none ? none : apply(Op::mul, a, b); }
     int Derivation::quotient(int a, int b) { return a == none ? none : apply(Op::div, a, b); }
@@ -160,14 +170,17 @@ namespace roofslate
         return apply(Op::select, condition, a == none ? number(0) : a, b == none ? number(0) : b);
     }
 
-    // Where the output does not depend on a node, its adjoint is 0, but what it is multiplied by may be infinite or NaN.
+    // Where the output does not depend on a node, its adjoint is 0, but what it is multiplied by may be infinite or
+    // NaN.
     int Derivation::guarded(int user, int adjoint, bool harmless)
     {
         const int active = harmless || adjoint == none ? none : activity(user);
         return active == none ? adjoint : chosen(active, adjoint, none);
     }
-    int Derivation::product_in(int user, int adjoint, int factor) { return guarded(user, product(adjoint, factor), factor == none || finite(factor)); }
-    int Derivation::quotient_in(int user, int adjoint, int divisor) { return guarded(user, quotient(adjoint, divisor), finite(divisor) && not_zero(divisor)); }
+    int Derivation::product_in(int user, int adjoint, int factor)
+    { return guarded(user, product(adjoint, factor), factor == none || finite(factor)); }
+    int Derivation::quotient_in(int user, int adjoint, int divisor)
+    { return guarded(user, quotient(adjoint, divisor), finite(divisor) && not_zero(divisor)); }
 
     int Derivation::activity(int i)
     {
@@ -192,13 +205,20 @@ namespace roofslate
         else if (n.op == Op::select)
             passed = use.place == 1 ? a : apply(Op::equal, a, number(0));
         const int user = activity(use.user);
-        return passed == none ? user : user == none ? passed
-                                                    : apply(Op::both, user, passed);
+        return passed == none ? user : user == none ? passed : apply(Op::both, user, passed);
     }
 
     // --- derivatives of operations ---
 
-    int Derivation::partial(const Node& n, int place) { return graph_.operation(Op::routine, n.argument[0], n.argument[1], n.argument[2], n.routine->partials[std::size_t(place)]); }
+    int Derivation::partial(const Node& n, int place)
+    {
+        return graph_.operation(
+            Op::routine,
+            n.argument[0],
+            n.argument[1],
+            n.argument[2],
+            n.routine->partials[std::size_t(place)]);
+    }
     // y x^(y - 1). At x = 0 the power is 0, 1 or infinite.
     int Derivation::power_slope(int power)
     {
@@ -208,7 +228,11 @@ namespace roofslate
             return inside;
         const auto less = [&](int a, int b) { return apply(Op::less, a, b); };
         const int zero = number(0), one = number(1);
-        const int below_one = apply(Op::select, less(zero, y), number(HUGE_VAL), apply(Op::select, less(y, zero), number(-HUGE_VAL), zero));
+        const int below_one = apply(
+            Op::select,
+            less(zero, y),
+            number(HUGE_VAL),
+            apply(Op::select, less(y, zero), number(-HUGE_VAL), zero));
         const int at_zero = apply(Op::select, less(y, one), below_one, apply(Op::equal, y, one));
         return apply(Op::select, apply(Op::equal, x, zero), at_zero, inside);
     }
@@ -253,7 +277,8 @@ namespace roofslate
         case Op::select: return use.place == 1 ? chosen(n.argument[0], own, none) : chosen(n.argument[0], none, own);
         case Op::exp: return form == absolute ? own : product_in(u, own, x);
         case Op::log: return form == relative ? own : quotient_in(u, own, x);
-        case Op::sqrt: return form == relative ? product(own, number(0.5)) : quotient_in(u, product(own, number(0.5)), u);
+        case Op::sqrt:
+            return form == relative ? product(own, number(0.5)) : quotient_in(u, product(own, number(0.5)), u);
         case Op::pow:
             if (use.place == 0)
                 return product_in(u, own, form == relative ? other : power_slope(u));
@@ -273,9 +298,12 @@ namespace roofslate
             derivative = number(0);
         const bool by_ratio = kind_ == Derivative::elasticity;
         if (!finite(output_) || (by_ratio && !not_zero(output_)))
-            derivative = by_ratio ? apply(Op::mul, derivative, apply(Op::div, output_, output_)) : apply(Op::add, derivative, apply(Op::sub, output_, output_));
+            derivative = by_ratio
+                ? apply(Op::mul, derivative, apply(Op::div, output_, output_))
+                : apply(Op::add, derivative, apply(Op::sub, output_, output_));
         const Node& n = graph_[derivative];
-        const bool positive_zero = n.is_literal() || n.op == Op::less || n.op == Op::equal || (n.op == Op::sub && graph_[n.argument[0]].is_literal());
+        const bool positive_zero = n.is_literal() || n.op == Op::less || n.op == Op::equal
+            || (n.op == Op::sub && graph_[n.argument[0]].is_literal());
         return positive_zero || not_zero(derivative) ? derivative : apply(Op::add, derivative, number(0));
     }
 
@@ -288,12 +316,20 @@ namespace roofslate
         const int zero = number(0), left = a == none ? zero : a, right = b == none ? zero : b;
         const bool largest = (n.op == Op::max) == (side == Side::above);
         const int beside = apply(largest ? Op::max : Op::min, left, right);
-        return apply(Op::select, first_is_taken(n), left, apply(Op::select, apply(Op::equal, n.argument[0], n.argument[1]), beside, right));
+        return apply(
+            Op::select,
+            first_is_taken(n),
+            left,
+            apply(Op::select, apply(Op::equal, n.argument[0], n.argument[1]), beside, right));
     }
     int Derivation::tangent(int i, const std::vector<int>& of, Side side)
     {
         const Node n = graph_[i];
-        const auto given = [&](int place) { return n.argument[std::size_t(place)] >= 0 && passes(n, place) ? of[std::size_t(n.argument[std::size_t(place)])] : none; };
+        const auto given = [&](int place) {
+            return n.argument[std::size_t(place)] >= 0 && passes(n, place)
+                ? of[std::size_t(n.argument[std::size_t(place)])]
+                : none;
+        };
         const int a = n.argument[0], b = n.argument[1], da = given(0), db = given(1);
         switch (n.op)
         {
@@ -308,7 +344,10 @@ namespace roofslate
         case Op::exp: return product(da, i);
         case Op::log: return quotient(da, a);
         case Op::sqrt: return quotient(product(da, number(0.5)), i);
-        case Op::pow: return sum(da == none ? none : product(da, power_slope(i)), db == none ? none : product(product(db, i), log_of_base(i)));
+        case Op::pow:
+            return sum(
+                da == none ? none : product(da, power_slope(i)),
+                db == none ? none : product(product(db, i), log_of_base(i)));
         case Op::routine:
         {
             int total = none;
@@ -372,7 +411,9 @@ namespace roofslate
         {
             if (graph[condition].is_constant())
                 return graph[condition].value != 0 ? std::int64_t(graph.points(axes)) : 0;
-            const bool short_axes = std::all_of(graph.shape().begin(), graph.shape().end(), [](std::size_t n) { return n <= most_searched_values; });
+            const bool short_axes = std::all_of(graph.shape().begin(), graph.shape().end(), [](std::size_t n) {
+                return n <= most_searched_values;
+            });
             return count({graph, {}, {holds(graph, condition)}, axes}, options, short_axes).front();
         }
         // Is it so anywhere? Equal arguments that go one way along a row are found by bisection.
@@ -388,7 +429,13 @@ namespace roofslate
             return best(question, options, false).where.front() != nowhere;
         }
     }
-    Derivatives differentiate(Graph& graph, int output, const std::vector<int>& inputs, Derivative kind, Side side, const Options& options)
+    Derivatives differentiate(
+        Graph& graph,
+        int output,
+        const std::vector<int>& inputs,
+        Derivative kind,
+        Side side,
+        const Options& options)
     {
         Derivation derivation(graph, output, inputs, kind);
         const std::vector<Kink>& kinks = derivation.kinks();

@@ -1,4 +1,5 @@
-// Exact derivatives: the chain rule backwards over the operations of a graph. Adjoints are more nodes of the same graph, and run as any do.
+// Exact derivatives: the chain rule backwards over the operations of a graph. Adjoints are more nodes of the same
+// graph, and run as any do.
 #pragma once
 #include "roofslate/bounds/interval.hpp"
 #include "roofslate/run/options.hpp"
@@ -8,7 +9,7 @@ namespace roofslate
     enum class Derivative
     {
         elasticity, // d ln(output) / d ln(input); NaN where the output is 0 or not finite
-        slope       // d output / d input; NaN where the output is not finite
+        slope // d output / d input; NaN where the output is not finite
     };
     enum class Side // of a kink: the derivative towards smaller values of the input, or towards larger ones
     {
@@ -20,7 +21,8 @@ namespace roofslate
         int node;
         int where; // a node that is not 0 where they are, and the output depends on it
     };
-    // What is thrown for a routine that has no derivative by an argument, and the inputs (by position) that reach the output through it.
+    // What is thrown for a routine that has no derivative by an argument, and the inputs (by position) that reach the
+    // output through it.
     struct NoPartial
     {
         const Routine* routine;
@@ -45,8 +47,9 @@ namespace roofslate
         std::vector<Kink> sharp_kinks();
 
     private:
-        // An adjoint in two forms: `relative` is the node times the derivative by it, `absolute` the derivative itself. The former passes
-        // through products unchanged, the latter through sums, and neither is ever divided by a value that may be 0.
+        // An adjoint in two forms: `relative` is the node times the derivative by it, `absolute` the derivative itself.
+        // The former passes through products unchanged, the latter through sums, and neither is ever divided by a value
+        // that may be 0.
         enum Form
         {
             relative,
@@ -56,7 +59,8 @@ namespace roofslate
         {
             int user, place; // which argument of it
         };
-        static constexpr int none = -1;    // instead of a node: a derivative that is 0 everywhere, a condition that holds everywhere
+        // instead of a node: a derivative that is 0 everywhere, a condition that holds everywhere
+        static constexpr int none = -1;
         static constexpr int unknown = -2; // not made yet
 
         bool passes(const Node& n, int place);
@@ -66,7 +70,8 @@ namespace roofslate
         bool is_live(int i) const { return i >= 0 && i <= output_ && live_[std::size_t(i)]; }
         void find_wanted();
         void refuse_what_has_no_partial();
-        static Form asked_of(Op user, int place, Form form); // to give an argument its adjoint in a form, a user needs its own in this one
+        // to give an argument its adjoint in a form, a user needs its own in this one
+        static Form asked_of(Op user, int place, Form form);
         int adjoint(int i, Form form) const { return adjoints_[std::size_t(i)][form]; }
         int root(Form form);
         int contribution(const Use& use, Form form);
@@ -100,7 +105,8 @@ namespace roofslate
         const std::vector<int> inputs_;
         const Derivative kind_;
         std::pmr::vector<Range> ranges_;
-        std::vector<char> live_;                   // of nodes up to the output: depends on an input, and the output on it
+        // of nodes up to the output: depends on an input, and the output on it
+        std::vector<char> live_;
         std::vector<std::vector<Use>> uses_;
         std::vector<std::array<bool, 2>> wanted_;
         std::vector<std::array<int, 2>> adjoints_;
@@ -120,5 +126,11 @@ namespace roofslate
         std::vector<KinkPoints> kinks; // where the derivatives depend on the side
     };
     // The derivatives with those of one side at kinks, which are looked for all over the grid.
-    Derivatives differentiate(Graph& graph, int output, const std::vector<int>& inputs, Derivative kind, Side side, const Options& options);
+    Derivatives differentiate(
+        Graph& graph,
+        int output,
+        const std::vector<int>& inputs,
+        Derivative kind,
+        Side side,
+        const Options& options);
 }

@@ -9,8 +9,7 @@ namespace roofslate
         for (const int i : in_order(g_, {node}, [&](int k) { return known_[std::size_t(k)] != not_yet; }))
         {
             const Node n = g_[i]; // a copy: the graph grows
-            known_[std::size_t(i)] = i == input_ ? g_.constant(1) : n.is_constant() || n.is_leaf() ? -1
-                                                                                                   : derive(n, i);
+            known_[std::size_t(i)] = i == input_ ? g_.constant(1) : n.is_constant() || n.is_leaf() ? -1 : derive(n, i);
         }
         return known_[std::size_t(node)];
     }
@@ -29,12 +28,10 @@ namespace roofslate
         switch (n.op)
         {
         case Op::add: return sum(d[0], d[1]);
-        case Op::sub: return d[0] < 0 ? minus(d[1]) : d[1] < 0 ? d[0]
-                                                               : op(Op::sub, d[0], d[1]);
+        case Op::sub: return d[0] < 0 ? minus(d[1]) : d[1] < 0 ? d[0] : op(Op::sub, d[0], d[1]);
         case Op::mul: return sum(times(d[0], b), times(d[1], a));
-        case Op::div: return over(d[0] < 0 ? minus(times(d[1], i)) : d[1] < 0 ? d[0]
-                                                                              : op(Op::sub, d[0], times(d[1], i)),
-            b);
+        case Op::div:
+            return over(d[0] < 0 ? minus(times(d[1], i)) : d[1] < 0 ? d[0] : op(Op::sub, d[0], times(d[1], i)), b);
         case Op::neg: return minus(d[0]);
         case Op::max: return chosen(op(Op::less, b, a), d[0], d[1]); // of equals the second, as the value is
         case Op::min: return chosen(op(Op::less, a, b), d[0], d[1]);

@@ -14,8 +14,7 @@ namespace roofslate
     private:
         int derive(const Node& n, int i);
         int op(Op o, int a, int b = -1, int c = -1) { return g_.operation(o, a, b, c); }
-        int sum(int a, int b) { return a < 0 ? b : b < 0 ? a
-                                                         : op(Op::add, a, b); }
+        int sum(int a, int b) { return a < 0 ? b : b < 0 ? a : op(Op::add, a, b); }
         int times(int a, int factor) { return a < 0 ? a : op(Op::mul, a, factor); }
         int over(int a, int divisor) { return a < 0 ? a : op(Op::div, a, divisor); }
         int minus(int a) { return a < 0 ? a : op(Op::neg, a); }

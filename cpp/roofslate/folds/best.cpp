@@ -1,5 +1,5 @@
-#include "roofslate/folds/folds.hpp"
 #include "roofslate/folds/block_worker.hpp"
+#include "roofslate/folds/folds.hpp"
 #include "roofslate/folds/requirements.hpp"
 #include "roofslate/folds/search.hpp"
 #include <algorithm>
@@ -10,11 +10,12 @@ namespace roofslate
 {
     namespace
     {
-        constexpr std::size_t block = 128, rows_of_leaf = 32; // rows along the fastest folded axis that are bounded at once
-        constexpr std::size_t lanes = 1024;                 // points of a row that are kept while the folded axes go by
-        constexpr std::size_t least_kept_row = 64;          // shorter kept axes make no row
-        constexpr std::size_t fewest_sampled_rows = 64;     // of which a few tell where the best will be
-        constexpr double fewest_searched_points = 1 << 18;   // of folded axes, where other axes are kept
+        // rows along the fastest folded axis that are bounded at once
+        constexpr std::size_t block = 128, rows_of_leaf = 32;
+        constexpr std::size_t lanes = 1024; // points of a row that are kept while the folded axes go by
+        constexpr std::size_t least_kept_row = 64; // shorter kept axes make no row
+        constexpr std::size_t fewest_sampled_rows = 64; // of which a few tell where the best will be
+        constexpr double fewest_searched_points = 1 << 18; // of folded axes, where other axes are kept
         constexpr std::size_t fewest_threaded_points = 65536;
         constexpr std::size_t chunk_points = std::size_t(1) << 20; // of folded axes that threads share
 
@@ -33,7 +34,12 @@ namespace roofslate
         class LaneFold
         {
         public:
-            LaneFold(const Question& question, const Options& options, bool prune) : question_(question), options_(options), prune_(prune), shape_(question.graph.shape()), kept_(question.kept())
+            LaneFold(const Question& question, const Options& options, bool prune)
+                : question_(question),
+                  options_(options),
+                  prune_(prune),
+                  shape_(question.graph.shape()),
+                  kept_(question.kept())
             {
                 const AxisSet all = question.axes();
                 int longest = -1, longest_kept = -1;
@@ -57,7 +63,9 @@ namespace roofslate
                     if (question.folded >> k & 1)
                         index_[std::size_t(k)] = index, index *= std::ptrdiff_t(length(k));
                 }
-                optima_ = {std::vector<double>(std::size_t(place), NAN), std::vector<std::int64_t>(std::size_t(place), nowhere)};
+                optima_ = {
+                    std::vector<double>(std::size_t(place), NAN),
+                    std::vector<std::int64_t>(std::size_t(place), nowhere)};
                 for (const bool folded : {false, true}) // folded axes are the inner loops
                     for (int k = 0; k < int(shape_.size()); ++k)
                         if ((all >> k & 1) && k != row_ && bool(kept_ >> k & 1) != folded)
@@ -80,18 +88,27 @@ namespace roofslate
                     run_pass(plan.passes[k], question_.graph, set, {options_.threads, {}, {}}, progress);
                 lay_out_arrays(pass, question_.graph, set);
                 segments_ = (pass.row + lanes - 1) / lanes;
-                folded_chunk_ = std::max<std::size_t>(1, std::min(folded_points_, chunk_points / std::min(pass.row, lanes)));
+                folded_chunk_ =
+                    std::max<std::size_t>(1, std::min(folded_points_, chunk_points / std::min(pass.row, lanes)));
                 if (pass.has_routine)
                     folded_chunk_ = std::max<std::size_t>(1, folded_chunk_ / 256);
                 folded_chunks_ = (folded_points_ + folded_chunk_ - 1) / folded_chunk_;
                 if (folded_chunks_ > 1 || !(kept_ >> row_ & 1))
                     found_.resize(optima_.where.size());
-                const std::size_t units = kept_points_ * segments_ * folded_chunks_, points = kept_points_ * folded_points_ * pass.row;
-                const std::size_t per_chunk = std::max<std::size_t>(1, fewest_threaded_points / std::max<std::size_t>(1, folded_chunk_ * std::min(pass.row, lanes)));
+                const std::size_t units = kept_points_ * segments_ * folded_chunks_,
+                                  points = kept_points_ * folded_points_ * pass.row;
+                const std::size_t per_chunk = std::max<std::size_t>(
+                    1,
+                    fewest_threaded_points / std::max<std::size_t>(1, folded_chunk_ * std::min(pass.row, lanes)));
                 const std::size_t chunks = (units + per_chunk - 1) / per_chunk;
-                const int threads = points < fewest_threaded_points && !pass.has_routine ? 1 : int(std::min<std::size_t>(std::size_t(std::max(options_.threads, 1)), chunks));
+                const int threads = points < fewest_threaded_points && !pass.has_routine
+                    ? 1
+                    : int(std::min<std::size_t>(std::size_t(std::max(options_.threads, 1)), chunks));
                 in_parallel(
-                    threads, chunks, progress, [&] { return Tile(pass, question_.graph, set, fold_.block_axis); },
+                    threads,
+                    chunks,
+                    progress,
+                    [&] { return Tile(pass, question_.graph, set, fold_.block_axis); },
                     [&](Tile& tile, std::size_t c) {
                         std::size_t done = 0;
                         for (std::size_t unit = c * per_chunk; unit < std::min(units, (c + 1) * per_chunk); ++unit)
@@ -104,7 +121,10 @@ namespace roofslate
         private:
             struct Tile
             {
-                Tile(const Pass& pass, const Graph& graph, const InstructionSet& set, int block_axis) : worker(pass, graph, set, block_axis, lanes) {}
+                Tile(const Pass& pass, const Graph& graph, const InstructionSet& set, int block_axis)
+                    : worker(pass, graph, set, block_axis, lanes)
+                {
+                }
                 BlockWorker worker;
                 Doubles best = aligned_doubles(lanes + widest_strip), where = aligned_doubles(lanes + widest_strip);
             };
@@ -119,7 +139,9 @@ namespace roofslate
                     at += std::ptrdiff_t(folded % shape_[axis]) * index_[axis];
                     folded /= shape_[axis];
                 }
-                return folded_axes_.empty() ? 0 : at + std::ptrdiff_t(folded) * index_[std::size_t(folded_axes_.front())];
+                return folded_axes_.empty()
+                    ? 0
+                    : at + std::ptrdiff_t(folded) * index_[std::size_t(folded_axes_.front())];
             }
             std::size_t place_of(std::size_t kept) const
             {
@@ -149,11 +171,18 @@ namespace roofslate
                 if (from < to)
                     worker.run_points(from, to);
             }
-            // Rows that lie along the block's axis, halved until they are hopeless or few; of each only the lanes that may matter.
+            // Rows that lie along the block's axis, halved until they are hopeless or few; of each only the lanes that
+            // may matter.
             void run_block(const Unit& u, std::size_t low, std::size_t high, std::size_t begin, std::size_t end)
             {
                 if (high - low > 1)
-                    std::tie(begin, end) = u.tile.worker.open_lanes(u.first_row + low, high - low, begin, end, u.tile.best.get() + (begin - u.begin), u.backwards);
+                    std::tie(begin, end) = u.tile.worker.open_lanes(
+                        u.first_row + low,
+                        high - low,
+                        begin,
+                        end,
+                        u.tile.best.get() + (begin - u.begin),
+                        u.backwards);
                 if (begin >= end)
                     return;
                 if (high - low > rows_of_leaf)
@@ -189,7 +218,8 @@ namespace roofslate
             }
             std::size_t run_unit(const Pass& pass, Tile& tile, std::size_t unit)
             {
-                const std::size_t chunk = unit % folded_chunks_, segment = unit / folded_chunks_ % segments_, kept = unit / folded_chunks_ / segments_;
+                const std::size_t chunk = unit % folded_chunks_, segment = unit / folded_chunks_ % segments_,
+                                  kept = unit / folded_chunks_ / segments_;
                 const std::size_t begin = segment * lanes, end = std::min(begin + lanes, pass.row), n = end - begin;
                 const std::size_t first = chunk * folded_chunk_, last = std::min(folded_points_, first + folded_chunk_);
                 clear(tile, n);
@@ -200,10 +230,14 @@ namespace roofslate
                     const std::size_t length = this->length(fold_.block_axis);
                     for (std::size_t done = first; done < last;)
                     {
-                        const std::size_t from = u.backwards ? last - (done - first) - 1 : done; // a row of the next block
+                        // a row of the next block
+                        const std::size_t from = u.backwards ? last - (done - first) - 1 : done;
                         const std::size_t line = from / length * length;
-                        const std::size_t low = u.backwards ? std::max(std::max(line, first), from / block * block) : from;
-                        const std::size_t high = u.backwards ? from + 1 : std::min(std::min(line + length, last), (from / block + 1) * block);
+                        const std::size_t low =
+                            u.backwards ? std::max(std::max(line, first), from / block * block) : from;
+                        const std::size_t high = u.backwards
+                            ? from + 1
+                            : std::min(std::min(line + length, last), (from / block + 1) * block);
                         run_block(u, low, high, begin, end);
                         done += high - low;
                     }
@@ -212,18 +246,26 @@ namespace roofslate
                     for (std::size_t k = 0; k < last - first; ++k)
                         run_row(u, u.backwards ? last - 1 - k : first + k, begin, end);
                 const bool along_kept = kept_ >> row_ & 1;
-                const std::ptrdiff_t place_step = along_kept ? place_[std::size_t(row_)] : 0, index_step = along_kept ? 0 : index_[std::size_t(row_)];
+                const std::ptrdiff_t place_step = along_kept ? place_[std::size_t(row_)] : 0,
+                                     index_step = along_kept ? 0 : index_[std::size_t(row_)];
                 const std::size_t place = place_of(kept);
                 const auto each_found = [&](const auto& take) {
                     for (std::size_t i = 0; i < n; ++i)
                         if (const double at = tile.where[std::ptrdiff_t(i)]; at != double(nowhere))
-                            take(place + (begin + i) * std::size_t(place_step), tile.best[std::ptrdiff_t(i)], index_of(std::size_t(at)) + std::ptrdiff_t(begin + i) * index_step);
+                            take(
+                                place + (begin + i) * std::size_t(place_step),
+                                tile.best[std::ptrdiff_t(i)],
+                                index_of(std::size_t(at)) + std::ptrdiff_t(begin + i) * index_step);
                 };
-                const auto put = [&](std::size_t to, double value, std::int64_t where) { optima_.values[to] = value, optima_.where[to] = where; };
+                const auto put = [&](std::size_t to, double value, std::int64_t where) {
+                    optima_.values[to] = value, optima_.where[to] = where;
+                };
                 if (!found_.empty())
                 {
                     const std::lock_guard<std::mutex> lock(mutex_);
-                    each_found([&](std::size_t to, double value, std::int64_t where) { found_[to].take(value, where), put(to, found_[to].value, found_[to].where); });
+                    each_found([&](std::size_t to, double value, std::int64_t where) {
+                        found_[to].take(value, where), put(to, found_[to].value, found_[to].where);
+                    });
                 }
                 else
                     each_found(put);
@@ -252,7 +294,8 @@ namespace roofslate
         {
             static constexpr bool ordered = true;
             explicit BestGoal(const Question& question) : requirements(question) {}
-            bool beaten(double bound, std::int64_t first) const { return found.where != nowhere && (bound > found.value || (bound == found.value && first > found.where)); }
+            bool beaten(double bound, std::int64_t first) const
+            { return found.where != nowhere && (bound > found.value || (bound == found.value && first > found.where)); }
             bool hopeless(const Waiting& w) const { return beaten(w.bound[0], w.first); }
             bool wants(const Boxes& boxes, std::size_t i, Waiting& w) const
             {
@@ -260,11 +303,14 @@ namespace roofslate
                 w.bound[0] = low == low ? low : -HUGE_VAL;
                 return !beaten(w.bound[0], w.first) && requirements.possible(boxes, i);
             }
-            double width(const Boxes& boxes, std::size_t i) const { return relative_width(boxes.low(0, i), boxes.high(0, i)); }
+            double width(const Boxes& boxes, std::size_t i) const
+            { return relative_width(boxes.low(0, i), boxes.high(0, i)); }
             template <class Index> void take(const Boxes& boxes, std::size_t first, std::size_t n, const Index& index)
             {
                 for (std::size_t i = 0; i < n; ++i)
-                    if (const double value = boxes.values(0)[first + i]; (found.where == nowhere ? value == value : value <= found.value) && requirements.met(boxes, first + i))
+                    if (const double value = boxes.values(0)[first + i];
+                        (found.where == nowhere ? value == value : value <= found.value)
+                        && requirements.met(boxes, first + i))
                         found.take(value, index(i));
             }
             Requirements requirements;
@@ -289,7 +335,9 @@ namespace roofslate
             const double value = question.graph[question.values.front()].value;
             bool ok = !std::isnan(value);
             for (const Requirement& r : question.requirements)
-                ok = ok && (r.strict ? question.graph[r.left].value < question.graph[r.right].value : question.graph[r.left].value <= question.graph[r.right].value);
+                ok = ok
+                    && (r.strict ? question.graph[r.left].value < question.graph[r.right].value
+                                 : question.graph[r.left].value <= question.graph[r.right].value);
             return {{ok ? value : NAN}, {ok ? 0 : nowhere}};
         }
         const double folded_points = double(question.graph.points(question.axes() & question.folded));
@@ -298,7 +346,8 @@ namespace roofslate
             const std::size_t kept_points = question.graph.points(question.kept());
             Optima optima{std::vector<double>(kept_points), std::vector<std::int64_t>(kept_points)};
             const auto put = [&](std::size_t kept, const BestGoal& goal) {
-                optima.values[kept] = goal.found.where == nowhere ? NAN : goal.found.value, optima.where[kept] = goal.found.where;
+                optima.values[kept] = goal.found.where == nowhere ? NAN : goal.found.value,
+                optima.where[kept] = goal.found.where;
             };
             search_kept_points(question, options, [&] { return BestGoal(question); }, put);
             return optima;
@@ -310,7 +359,11 @@ namespace roofslate
         {
             Graph& graph = question.graph;
             Question infinite = question;
-            infinite.values = {graph.operation(Op::select, graph.operation(Op::equal, question.values.front(), graph.constant(HUGE_VAL)), graph.constant(0), graph.constant(NAN))};
+            infinite.values = {graph.operation(
+                Op::select,
+                graph.operation(Op::equal, question.values.front(), graph.constant(HUGE_VAL)),
+                graph.constant(0),
+                graph.constant(NAN))};
             const std::vector<std::int64_t> first = LaneFold(infinite, options, prune).run().where;
             for (std::size_t k = 0; k < first.size(); ++k)
                 if (optima.where[k] == nowhere && first[k] != nowhere)

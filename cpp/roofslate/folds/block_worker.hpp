@@ -10,7 +10,15 @@ namespace roofslate
     {
     public:
         BlockWorker(const Pass& pass, const Graph& graph, const InstructionSet& set, int block_axis, std::size_t lanes)
-            : Worker(pass, graph, set, false, 0), axis_(std::size_t(std::max(block_axis, 0))), length_(graph.shape()[axis_]), bounding_(program_), ranges_(values_.size()), moves_(values_.size(), 0), sorted_(pass.steps.size(), 0), bounds_(aligned_doubles(lanes + widest_strip)), last_possible_(pass.stretches.size(), 0)
+            : Worker(pass, graph, set, false, 0),
+              axis_(std::size_t(std::max(block_axis, 0))),
+              length_(graph.shape()[axis_]),
+              bounding_(program_),
+              ranges_(values_.size()),
+              moves_(values_.size(), 0),
+              sorted_(pass.steps.size(), 0),
+              bounds_(aligned_doubles(lanes + widest_strip)),
+              last_possible_(pass.stretches.size(), 0)
         {
             if (!pass.has_bounds)
                 return;
@@ -40,9 +48,15 @@ namespace roofslate
             bounding_[bounding_.size() - 2] = last;
         }
 
-        // Where in [begin, end) a value of the rows [row, row + n), n steps along the block's axis, might be kept: a stretch that
-        // holds all such lanes.
-        std::pair<std::size_t, std::size_t> open_lanes(std::size_t row, std::size_t n, std::size_t begin, std::size_t end, const double* best, bool equal_is_kept)
+        // Where in [begin, end) a value of the rows [row, row + n), n steps along the block's axis, might be kept: a
+        // stretch that holds all such lanes.
+        std::pair<std::size_t, std::size_t> open_lanes(
+            std::size_t row,
+            std::size_t n,
+            std::size_t begin,
+            std::size_t end,
+            const double* best,
+            bool equal_is_kept)
         {
             go_to(row);
             find_ranges(n);
@@ -55,7 +69,8 @@ namespace roofslate
                 return {from, to};
             bounding_[bounding_.size() - 2].result = bounds_.get() - from;
             set_.run(bounding_.data(), from, to, false);
-            const auto hopeless = [&, start = from](std::size_t first, std::size_t lanes) { // C++17 has no capture of `from` itself
+            // C++17 has no capture of `from` itself
+            const auto hopeless = [&, start = from](std::size_t first, std::size_t lanes) {
                 const double *const bound = bounds_.get() + (first - start), *const kept = best + (first - begin);
                 return equal_is_kept ? set_.above(bound, kept, lanes) == lanes : set_.above(kept, bound, lanes) == 0;
             };
@@ -82,8 +97,10 @@ namespace roofslate
             {
                 Instruction& i = bounding_[std::size_t(r.instruction)];
                 Operand& o = r.field == Field::second ? i.second : i.operand;
-                const double end_of_range = r.toward == 0 ? 0 : r.toward > 0 ? range(r.number).low
-                                                                             : range(r.number).high;
+                const double end_of_range = r.toward == 0 ? 0
+                    : r.toward > 0
+                    ? range(r.number).low
+                    : range(r.number).high;
                 if (std::isnan(end_of_range))
                     return false;
                 if (r.source == Source::scalar)
@@ -95,7 +112,12 @@ namespace roofslate
             }
             return true;
         }
-        Range range(int value) const { return moves_[std::size_t(value)] ? ranges_[std::size_t(value)] : Range{values_[std::size_t(value)], values_[std::size_t(value)]}; }
+        Range range(int value) const
+        {
+            return moves_[std::size_t(value)]
+                ? ranges_[std::size_t(value)]
+                : Range{values_[std::size_t(value)], values_[std::size_t(value)]};
+        }
         bool is_sorted(const View& view) const
         {
             if (view.axes != AxisSet(1) << axis_)
@@ -103,7 +125,8 @@ namespace roofslate
             bool rises = true, falls = true;
             for (std::size_t k = 1; k < length_; ++k)
             {
-                const double before = view.data[std::ptrdiff_t(k - 1) * view.stride[axis_]], at = view.data[std::ptrdiff_t(k) * view.stride[axis_]];
+                const double before = view.data[std::ptrdiff_t(k - 1) * view.stride[axis_]],
+                             at = view.data[std::ptrdiff_t(k) * view.stride[axis_]];
                 rises = rises && before <= at, falls = falls && before >= at;
             }
             return rises || falls;
@@ -124,7 +147,8 @@ namespace roofslate
                     for (std::size_t i = sorted_[k] ? n - 1 : 1; i < n; ++i)
                     {
                         const double other = x[std::ptrdiff_t(i) * step];
-                        r = other == other ? Range{std::min(r.low, other), std::max(r.high, other)} : Range{}; // which stays unknown
+                        // which stays unknown
+                        r = other == other ? Range{std::min(r.low, other), std::max(r.high, other)} : Range{};
                     }
                 }
                 else
@@ -141,12 +165,15 @@ namespace roofslate
             {
                 const Stretch& s = pass_.stretches[k];
                 std::size_t& at = last_possible_[k];
-                at = turn(begin, end, std::min(std::max(at, begin), end), [&](std::size_t i) { return possible(s, i) == s.from_begin; });
+                at = turn(begin, end, std::min(std::max(at, begin), end), [&](std::size_t i) {
+                    return possible(s, i) == s.from_begin;
+                });
                 (s.from_begin ? end : begin) = at;
             }
             return {begin, end};
         }
-        // Might it hold for some row of the block? Rounding goes with the arguments, so the ends that help it most decide.
+        // Might it hold for some row of the block? Rounding goes with the arguments, so the ends that help it most
+        // decide.
         bool possible(const Stretch& s, std::size_t point)
         {
             return met(s, point, [&](int value, int toward) { return end_of(value, toward); });

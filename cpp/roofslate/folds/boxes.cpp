@@ -1,10 +1,11 @@
-#include "roofslate/bounds/transform.hpp"
 #include "roofslate/folds/boxes.hpp"
+#include "roofslate/bounds/transform.hpp"
 #include <algorithm>
 
 namespace roofslate
 {
-    Boxes::Boxes(const Graph& graph, const std::vector<int>& nodes, AxisSet axes, const InstructionSet& set) : shape_(graph.shape())
+    Boxes::Boxes(const Graph& graph, const std::vector<int>& nodes, AxisSet axes, const InstructionSet& set)
+        : shape_(graph.shape())
     {
         for (int k = 0; k < int(shape_.size()); ++k)
             if (axes >> k & 1)
@@ -34,7 +35,9 @@ namespace roofslate
             }
             else
             {
-                const auto at = [&](std::size_t k) { return n.argument[k] >= 0 ? copy[std::size_t(n.argument[k])] : -1; };
+                const auto at = [&](std::size_t k) {
+                    return n.argument[k] >= 0 ? copy[std::size_t(n.argument[k])] : -1;
+                };
                 copy[std::size_t(i)] = point_lanes_.graph().operation(n.op, at(0), at(1), at(2), n.routine);
             }
         }
@@ -68,14 +71,14 @@ namespace roofslate
                 for (std::size_t k = 0; k < shape.size(); ++k)
                     offset += (view.axes >> k & 1) ? std::ptrdiff_t(at[k]) * view.stride[k] : 0;
                 for (std::size_t i = 1; i < shape[std::size_t(axis)]; ++i, offset += step)
-                    rises = rises && view.data[offset] <= view.data[offset + step], falls = falls && view.data[offset] >= view.data[offset + step];
+                    rises = rises && view.data[offset] <= view.data[offset + step],
+                    falls = falls && view.data[offset] >= view.data[offset + step];
                 more = false;
                 for (std::size_t k = shape.size(); k-- > 0 && !more;)
                     if (int(k) != axis && (view.axes >> k & 1))
                         more = ++at[k] < shape[k], at[k] = more ? at[k] : 0;
             }
-            return rises ? 1 : falls ? -1
-                                     : 0;
+            return rises ? 1 : falls ? -1 : 0;
         }
     }
     constexpr std::size_t most_table_entries = 65536; // of the ranges along an axis that is not sorted
@@ -112,7 +115,9 @@ namespace roofslate
             leaf.table.push_back(level);
             std::vector<Range> next;
             for (std::size_t i = 0; i + step_of_level < level.size(); ++i)
-                next.push_back({std::min(level[i].low, level[i + step_of_level].low), std::max(level[i].high, level[i + step_of_level].high)});
+                next.push_back(
+                    {std::min(level[i].low, level[i + step_of_level].low),
+                     std::max(level[i].high, level[i + step_of_level].high)});
             level = std::move(next);
         }
     }
@@ -139,7 +144,8 @@ namespace roofslate
         for (const int axis : axes)
         {
             const std::size_t k = std::size_t(axis);
-            const std::ptrdiff_t first = std::ptrdiff_t(box.low[k]) * view.stride[k], last = std::ptrdiff_t(box.high[k] - 1) * view.stride[k];
+            const std::ptrdiff_t first = std::ptrdiff_t(box.low[k]) * view.stride[k],
+                                 last = std::ptrdiff_t(box.high[k] - 1) * view.stride[k];
             if (first != last && !direction[k])
                 return all;
             least += direction[k] < 0 ? last : first, most += direction[k] < 0 ? first : last;
@@ -172,7 +178,8 @@ namespace roofslate
             const std::size_t axis = std::size_t(leaf.axes.front());
             for (std::size_t i = 0; i < n; ++i)
             {
-                const Range r = leaf.axes.size() > 1 ? leaf.within(boxes[i]) : leaf.within(boxes[i].low[axis], boxes[i].high[axis]);
+                const Range r =
+                    leaf.axes.size() > 1 ? leaf.within(boxes[i]) : leaf.within(boxes[i].low[axis], boxes[i].high[axis]);
                 leaf.low[i] = r.low, leaf.high[i] = r.high;
             }
         }
@@ -191,7 +198,8 @@ namespace roofslate
                 {
                     Box line = boxes[b];
                     for (const int k : leaf.axes)
-                        line.low[std::size_t(k)] += (line.high[std::size_t(k)] - line.low[std::size_t(k)]) / 2, line.high[std::size_t(k)] = line.low[std::size_t(k)] + 1;
+                        line.low[std::size_t(k)] += (line.high[std::size_t(k)] - line.low[std::size_t(k)]) / 2,
+                            line.high[std::size_t(k)] = line.low[std::size_t(k)] + 1;
                     for (std::size_t j = 0; j < d; ++j)
                     {
                         const std::size_t k = std::size_t(axes_[j]);

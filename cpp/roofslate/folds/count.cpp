@@ -30,14 +30,19 @@ namespace roofslate
         template <class Goal> std::vector<std::int64_t> count_of(const Question& question, const Options& options)
         {
             std::vector<std::int64_t> found(question.graph.points(question.kept()));
-            search_kept_points(question, options, [&] { return Goal(question); }, [&](std::size_t kept, const Goal& goal) { found[kept] = goal.found; });
+            search_kept_points(
+                question,
+                options,
+                [&] { return Goal(question); },
+                [&](std::size_t kept, const Goal& goal) { found[kept] = goal.found; });
             return found;
         }
     }
 
     std::vector<std::int64_t> count(const Question& question, const Options& options, bool prune)
     {
-        std::vector<std::int64_t> found = prune ? count_of<CountGoal>(question, options) : count_of<Unpruned<CountGoal>>(question, options);
+        std::vector<std::int64_t> found =
+            prune ? count_of<CountGoal>(question, options) : count_of<Unpruned<CountGoal>>(question, options);
         for (std::int64_t& n : found)
             n *= question.repeats();
         return found;

@@ -24,9 +24,7 @@ namespace roofslate
     }
 
     Answer Fold::over(const Sample&, const Question&, const Options&) const
-    {
-        throw std::logic_error("this fold does not run over a sample");
-    }
+    { throw std::logic_error("this fold does not run over a sample"); }
 
     Best::Best(Formula objective, bool maximize, std::vector<Condition> conditions)
         : objective_(std::move(objective)), maximize_(maximize), conditions_(std::move(conditions))
@@ -54,8 +52,7 @@ namespace roofslate
             throw Error(
                 "ValueRangeError",
                 "pareto takes one to " + std::to_string(most_objectives) + " objectives, "
-                    + std::to_string(objectives_.size()) + " were given"
-            );
+                    + std::to_string(objectives_.size()) + " were given");
     }
     Question Pareto::ask(const Scope& scope, AxisSet folded) const
     {
@@ -68,15 +65,11 @@ namespace roofslate
         return question;
     }
     Answer Pareto::over(const Question& question, const Options& options, bool prune) const
-    {
-        return {{}, pareto(question, options, prune)};
-    }
+    { return {{}, pareto(question, options, prune)}; }
 
     Count::Count(std::vector<Condition> conditions) : conditions_(std::move(conditions)) {}
     Question Count::ask(const Scope& scope, AxisSet folded) const
-    {
-        return {scope.graph, {}, scope.requirements(conditions_), folded};
-    }
+    { return {scope.graph, {}, scope.requirements(conditions_), folded}; }
     Question Count::ask_met(const Scope& scope, AxisSet folded) const
     {
         int met = scope.graph.constant(1);
@@ -84,29 +77,24 @@ namespace roofslate
         {
             const Requirement r = scope.requirement(condition);
             met = scope.graph.operation(
-                Op::both, met, scope.graph.operation(r.strict ? Op::less : Op::less_equal, r.left, r.right)
-            );
+                Op::both,
+                met,
+                scope.graph.operation(r.strict ? Op::less : Op::less_equal, r.left, r.right));
         }
         return {scope.graph, {met}, {}, folded};
     }
     Answer Count::over(const Question& question, const Options& options, bool prune) const
-    {
-        return {{}, count(question, options, prune)};
-    }
+    { return {{}, count(question, options, prune)}; }
 
     OfValue::OfValue(Formula value) : value_(std::move(value)) {}
     Question OfValue::ask(const Scope& scope, AxisSet folded) const
-    {
-        return {scope.graph, {scope.node(value_)}, {}, folded};
-    }
+    { return {scope.graph, {scope.node(value_)}, {}, folded}; }
 
     Histogram::Histogram(Formula value, std::vector<double> edges) : OfValue(std::move(value)), edges_(std::move(edges))
     {
     }
     Answer Histogram::over(const Question& question, const Options& options, bool prune) const
-    {
-        return {{}, histogram(question, edges_, options, prune)};
-    }
+    { return {{}, histogram(question, edges_, options, prune)}; }
 
     Answer Extent::over(const Question& question, const Options& options, bool) const
     {
@@ -116,7 +104,5 @@ namespace roofslate
 
     Quantiles::Quantiles(Formula value, std::vector<double> q) : OfValue(std::move(value)), q_(std::move(q)) {}
     Answer Quantiles::over(const Question& question, const Options& options, bool) const
-    {
-        return {quantiles(question, q_, options), {}};
-    }
+    { return {quantiles(question, q_, options), {}}; }
 }

@@ -1,6 +1,7 @@
 // Folds as objects: each says which nodes it asks of a grid, reduces them, and merges the answers of parts.
 //
-// A new fold is a class here, its constructor in python/bind_folds.cpp and a class of its name in python/roofslate/folds/.
+// A new fold is a class here, its constructor in python/bind_folds.cpp and a class of its name in
+// python/roofslate/folds/.
 #pragma once
 #include "roofslate/folds/folds.hpp"
 #include "roofslate/graph/formula.hpp"

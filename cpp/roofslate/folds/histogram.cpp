@@ -70,7 +70,8 @@ namespace roofslate
             }
 
         private:
-            // Rising values, `step` apart: in each bin those up to where its upper edge lies, which is sought near where it was last.
+            // Rising values, `step` apart: in each bin those up to where its upper edge lies, which is sought near
+            // where it was last.
             void count_ordered(const double* values, std::ptrdiff_t step, std::size_t n, Counts& counts) const
             {
                 constexpr std::size_t near = 8;
@@ -80,7 +81,8 @@ namespace roofslate
                 for (std::size_t bin = find(at(0)); bin < last; ++bin)
                 {
                     const double edge = uppers_[bin];
-                    std::size_t end = std::min(std::max<std::size_t>(counts.ends[bin], before), n), low = before, high = n;
+                    std::size_t end = std::min(std::max<std::size_t>(counts.ends[bin], before), n), low = before,
+                                high = n;
                     for (std::size_t k = 0; k < near && end < n && at(end) < edge; ++k)
                         low = ++end;
                     for (std::size_t k = 0; k < near && end > low && !(at(end - 1) < edge); ++k)
@@ -146,15 +148,21 @@ namespace roofslate
                 counts.of_bin[first] += std::int64_t(boxes.points(w.box));
                 return false;
             }
-            double width(const Boxes& boxes, std::size_t i) const { return relative_width(boxes.low(0, i), boxes.high(0, i)); }
-            template <class Index> void take(const Boxes& boxes, std::size_t first, std::size_t n, const Index&) { bins.count(set, boxes.values(0) + first, n, counts); }
+            double width(const Boxes& boxes, std::size_t i) const
+            { return relative_width(boxes.low(0, i), boxes.high(0, i)); }
+            template <class Index> void take(const Boxes& boxes, std::size_t first, std::size_t n, const Index&)
+            { bins.count(set, boxes.values(0) + first, n, counts); }
             const Bins& bins;
             const InstructionSet& set = instruction_set();
             Bins::Counts counts;
         };
     }
 
-    std::vector<std::int64_t> histogram(const Question& question, const std::vector<double>& edges, const Options& options, bool prune)
+    std::vector<std::int64_t> histogram(
+        const Question& question,
+        const std::vector<double>& edges,
+        const Options& options,
+        bool prune)
     {
         const Bins bins(edges);
         const InstructionSet& set = instruction_set();
@@ -162,13 +170,24 @@ namespace roofslate
         if (!question.axes())
             ++all[bins.find(question.graph[question.values.front()].value)];
         else if (prune && double(question.graph.points(question.axes() & question.folded)) >= fewest_searched_points)
-            search_kept_points(question, options, [&] { return HistogramGoal(question, bins); }, [&](std::size_t kept, const HistogramGoal& goal) { std::copy(goal.counts.of_bin.begin(), goal.counts.of_bin.end(), all.begin() + std::ptrdiff_t(kept * bins.size())); });
+            search_kept_points(
+                question,
+                options,
+                [&] { return HistogramGoal(question, bins); },
+                [&](std::size_t kept, const HistogramGoal& goal) {
+                    std::copy(
+                        goal.counts.of_bin.begin(),
+                        goal.counts.of_bin.end(),
+                        all.begin() + std::ptrdiff_t(kept * bins.size()));
+                });
         else
         {
             Progress progress(options, question.graph.points(question.axes()));
             TileFold fold(question, options, progress);
             fold.run(
-                options.threads, progress, [&] { return Bins::Counts(bins); },
+                options.threads,
+                progress,
+                [&] { return Bins::Counts(bins); },
                 [&](Bins::Counts& counts, const double* values, std::size_t n) { bins.count(set, values, n, counts); },
                 [&](const Bins::Counts& counts, std::size_t kept) {
                     for (std::size_t k = 0; k < bins.size(); ++k)
@@ -196,7 +215,9 @@ namespace roofslate
         Progress progress(options, question.graph.points(question.axes()));
         TileFold fold(question, options, progress);
         fold.run(
-            options.threads, progress, [] { return Range{HUGE_VAL, -HUGE_VAL}; },
+            options.threads,
+            progress,
+            [] { return Range{HUGE_VAL, -HUGE_VAL}; },
             [&](Range& r, const double* values, std::size_t n) {
                 double low, high;
                 if (set.extent(values, n, &low, &high) && std::fabs(low) <= DBL_MAX && std::fabs(high) <= DBL_MAX)

@@ -9,10 +9,14 @@ namespace roofslate
         constexpr std::int64_t most_collected = 1 << 22; // values in one pass
         constexpr std::size_t most_counts = 1 << 20, most_parts = 1 << 14, fewest_parts = 64;
 
-        std::uint64_t width(double low, double high) { return std::uint64_t(key_of(high)) - std::uint64_t(key_of(low)); }
+        std::uint64_t width(double low, double high)
+        { return std::uint64_t(key_of(high)) - std::uint64_t(key_of(low)); }
     }
 
-    OrderStatistics::OrderStatistics(std::size_t rows, std::vector<double> q, std::int64_t repeats) : q_(std::move(q)), repeats_(repeats), values_(rows, -1), found_(3 * rows * q_.size(), NAN) {}
+    OrderStatistics::OrderStatistics(std::size_t rows, std::vector<double> q, std::int64_t repeats)
+        : q_(std::move(q)), repeats_(repeats), values_(rows, -1), found_(3 * rows * q_.size(), NAN)
+    {
+    }
 
     // Where the values of each place stand among so many sorted ones.
     std::vector<std::int64_t> OrderStatistics::ranks(std::size_t row, std::int64_t values)
@@ -36,22 +40,34 @@ namespace roofslate
         some.erase(std::remove_if(some.begin(), some.end(), [](double x) { return x != x; }), some.end());
         std::sort(some.begin(), some.end());
         const bool complete = std::int64_t(given) == all;
-        const std::vector<std::int64_t> at = complete ? ranks(row, std::int64_t(some.size())) : std::vector<std::int64_t>();
+        const std::vector<std::int64_t> at =
+            complete ? ranks(row, std::int64_t(some.size())) : std::vector<std::int64_t>();
         for (std::size_t place = 0; place < 2 * q_.size(); ++place)
             if (complete && !some.empty())
                 settle({row, 0, 0, 0, {}}, place, some[std::size_t(at[place])]);
             else if (!complete)
             {
                 // twice the error that independent draws would have
-                const double q = q_[place / 2], middle = q * double(some.size()), off = (2 * std::sqrt(draws * q * (1 - q)) + 2) * double(some.size()) / draws;
+                const double q = q_[place / 2], middle = q * double(some.size()),
+                             off = (2 * std::sqrt(draws * q * (1 - q)) + 2) * double(some.size()) / draws;
                 const bool below = some.empty() || middle - off < 0, above = middle + off >= double(some.size());
-                const double low = below ? -HUGE_VAL : some[std::size_t(middle - off)], high = above ? HUGE_VAL : some[std::size_t(middle + off)];
-                const auto inside = std::upper_bound(some.begin(), some.end(), high) - std::lower_bound(some.begin(), some.end(), low);
-                seek(row, {low, high}, std::int64_t(double(all) * double(inside) / double(std::max<std::size_t>(given, 1))) + 1, place);
+                const double low = below ? -HUGE_VAL : some[std::size_t(middle - off)],
+                             high = above ? HUGE_VAL : some[std::size_t(middle + off)];
+                const auto inside =
+                    std::upper_bound(some.begin(), some.end(), high) - std::lower_bound(some.begin(), some.end(), low);
+                seek(
+                    row,
+                    {low, high},
+                    std::int64_t(double(all) * double(inside) / double(std::max<std::size_t>(given, 1))) + 1,
+                    place);
             }
     }
 
-    void OrderStatistics::seek(std::size_t row, std::pair<double, double> ends, std::int64_t expected, std::size_t place)
+    void OrderStatistics::seek(
+        std::size_t row,
+        std::pair<double, double> ends,
+        std::int64_t expected,
+        std::size_t place)
     {
         for (Stretch& s : next_)
             if (s.row == row && s.low == ends.first && s.high == ends.second)
@@ -67,7 +83,9 @@ namespace roofslate
     {
         stretches_ = std::move(stretches);
         next_.clear();
-        std::stable_sort(stretches_.begin(), stretches_.end(), [](const Stretch& a, const Stretch& b) { return a.row < b.row; });
+        std::stable_sort(stretches_.begin(), stretches_.end(), [](const Stretch& a, const Stretch& b) {
+            return a.row < b.row;
+        });
         std::int64_t collected = 0;
         std::size_t counted = 0;
         for (Stretch& s : stretches_)
@@ -76,7 +94,8 @@ namespace roofslate
             collected += s.collected ? s.expected : 0;
             counted += !s.collected;
         }
-        const std::size_t parts = std::min(std::max(most_counts / std::max<std::size_t>(counted, 1), fewest_parts), most_parts);
+        const std::size_t parts =
+            std::min(std::max(most_counts / std::max<std::size_t>(counted, 1), fewest_parts), most_parts);
         first_.assign(values_.size() + 1, 0);
         for (Stretch& s : stretches_)
         {
@@ -88,7 +107,8 @@ namespace roofslate
             first_[row + 1] += first_[row];
     }
 
-    OrderStatistics::Tally::Tally(const OrderStatistics& of) : of_(of), set_(instruction_set()), counts_(of.stretches_.size()), defined_(of.values_.size(), 0)
+    OrderStatistics::Tally::Tally(const OrderStatistics& of)
+        : of_(of), set_(instruction_set()), counts_(of.stretches_.size()), defined_(of.values_.size(), 0)
     {
         for (std::size_t k = 0; k < counts_.size(); ++k)
             if (const Stretch& s = of.stretches_[k]; !s.collected)
@@ -114,7 +134,8 @@ namespace roofslate
                 for (std::size_t done = 0; done < n; done += at_once)
                 {
                     std::size_t inside;
-                    c.below += std::int64_t(set_.within(values + done, std::min(at_once, n - done), low, high, buffer_, &inside));
+                    c.below += std::int64_t(
+                        set_.within(values + done, std::min(at_once, n - done), low, high, buffer_, &inside));
                     c.values.insert(c.values.end(), buffer_, buffer_ + inside);
                 }
             }
@@ -185,7 +206,8 @@ namespace roofslate
                 while (rank >= std::int64_t(counts.parts[part]))
                     rank -= counts.parts[part++];
                 const std::uint64_t low = std::uint64_t(key_of(s.low)) + (std::uint64_t(part) << s.shift);
-                const std::uint64_t high = low + std::min((std::uint64_t(1) << s.shift) - 1, std::uint64_t(key_of(s.high)) - low);
+                const std::uint64_t high =
+                    low + std::min((std::uint64_t(1) << s.shift) - 1, std::uint64_t(key_of(s.high)) - low);
                 if (low == high)
                     settle(s, place, value_of(std::int64_t(low)));
                 else

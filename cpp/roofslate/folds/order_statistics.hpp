@@ -1,4 +1,5 @@
-// Order statistics of values that nobody keeps: they come in blocks, in any order, and all of them again in each pass until all are found.
+// Order statistics of values that nobody keeps: they come in blocks, in any order, and all of them again in each pass
+// until all are found.
 #pragma once
 #include "roofslate/language/math.hpp"
 #include "roofslate/simd/instructions.hpp"
@@ -23,8 +24,8 @@ namespace roofslate
         // Quantiles `q` of each row of values, each of which counts so often.
         OrderStatistics(std::size_t rows, std::vector<double> q, std::int64_t repeats);
 
-        // Before the first pass: some values of a row that is to have so many in all, drawn so often independently, as a hint where to look.
-        // If they are all that there is, nothing else needs to come.
+        // Before the first pass: some values of a row that is to have so many in all, drawn so often independently, as
+        // a hint where to look. If they are all that there is, nothing else needs to come.
         void hint(std::size_t row, std::vector<double> some, double draws, std::int64_t all);
         void begin() { prepare(std::move(next_)); }
         bool open() const { return !stretches_.empty(); } // is another pass needed?
@@ -40,7 +41,7 @@ namespace roofslate
             struct Counts // of a stretch
             {
                 std::int64_t below = 0;
-                std::vector<double> values;       // that lie inside
+                std::vector<double> values; // that lie inside
                 std::vector<std::uint32_t> parts; // or how many in each part
             };
             static constexpr std::size_t at_once = 1024;
@@ -60,13 +61,14 @@ namespace roofslate
         {
             std::size_t row;
             double low, high;
-            std::int64_t expected;           // values in it, or nearly so
+            std::int64_t expected; // values in it, or nearly so
             std::vector<std::size_t> places; // 2 k: the value before q[k], 2 k + 1: the one after
-            bool collected = false;          // all values inside, otherwise counted in parts
-            int shift = 0;                   // of keys, to parts
+            bool collected = false; // all values inside, otherwise counted in parts
+            int shift = 0; // of keys, to parts
         };
         std::vector<std::int64_t> ranks(std::size_t row, std::int64_t values);
-        void settle(const Stretch& stretch, std::size_t place, double value) { found_[3 * (stretch.row * q_.size() + place / 2) + place % 2] = value; }
+        void settle(const Stretch& stretch, std::size_t place, double value)
+        { found_[3 * (stretch.row * q_.size() + place / 2) + place % 2] = value; }
         void seek(std::size_t row, std::pair<double, double> ends, std::int64_t expected, std::size_t place);
         void prepare(std::vector<Stretch> stretches);
         void narrow(const Stretch& stretch, Tally::Counts& counts, const std::vector<std::int64_t>& ranks);

@@ -23,15 +23,30 @@ namespace roofslate
                 const auto beaten_by = [&](const Member& m) { return beats(m, value, first); };
                 if (n_ != 2)
                     return std::any_of(members_.begin(), members_.end(), beaten_by);
-                const auto next = std::upper_bound(members_.begin(), members_.end(), value[0], [](double x, const Member& m) { return x < m.value[0]; });
-                return next != members_.begin() && beaten_by(*std::prev(next)); // it has the smallest second value of those before
+                const auto next =
+                    std::upper_bound(members_.begin(), members_.end(), value[0], [](double x, const Member& m) {
+                        return x < m.value[0];
+                    });
+                // it has the smallest second value of those before
+                return next != members_.begin() && beaten_by(*std::prev(next));
             }
             void add(const Member& one)
             {
                 if (beats(one.value, one.where))
                     return;
-                members_.erase(std::remove_if(members_.begin(), members_.end(), [&](const Member& m) { return beats(one, m.value, m.where); }), members_.end());
-                members_.insert(std::upper_bound(members_.begin(), members_.end(), one, [](const Member& a, const Member& b) { return a.value < b.value; }), one);
+                members_.erase(
+                    std::remove_if(
+                        members_.begin(),
+                        members_.end(),
+                        [&](const Member& m) { return beats(one, m.value, m.where); }),
+                    members_.end());
+                members_.insert(
+                    std::upper_bound(
+                        members_.begin(),
+                        members_.end(),
+                        one,
+                        [](const Member& a, const Member& b) { return a.value < b.value; }),
+                    one);
             }
             const std::vector<Member>& members() const { return members_; }
 
@@ -54,7 +69,9 @@ namespace roofslate
         struct ParetoGoal
         {
             static constexpr bool ordered = true;
-            explicit ParetoGoal(const Question& question) : n(question.values.size()), requirements(question), front(n) {}
+            explicit ParetoGoal(const Question& question) : n(question.values.size()), requirements(question), front(n)
+            {
+            }
             bool hopeless(const Waiting& w) const { return front.beats(w.bound, w.first); }
             bool wants(const Boxes& boxes, std::size_t i, Waiting& w) const
             {
@@ -69,7 +86,11 @@ namespace roofslate
                     all += relative_width(boxes.low(k, i), boxes.high(k, i));
                 return all;
             }
-            template <class Index> void take(const Boxes& boxes, std::size_t first, std::size_t points, const Index& index)
+            template <class Index> void take(
+                const Boxes& boxes,
+                std::size_t first,
+                std::size_t points,
+                const Index& index)
             {
                 for (std::size_t i = 0; i < points; ++i)
                 {
@@ -93,15 +114,18 @@ namespace roofslate
         template <class Goal> std::vector<std::int64_t> front_of(const Question& question, const Options& options)
         {
             std::vector<std::int64_t> where;
-            search_kept_points(question, options, [&] { return Goal(question); }, [&](std::size_t, const Goal& goal) {
-                for (const Member& m : goal.front.members())
-                    where.push_back(m.where); });
+            search_kept_points(
+                question,
+                options,
+                [&] { return Goal(question); },
+                [&](std::size_t, const Goal& goal) {
+                    for (const Member& m : goal.front.members())
+                        where.push_back(m.where);
+                });
             return where;
         }
     }
 
     std::vector<std::int64_t> pareto(const Question& question, const Options& options, bool prune)
-    {
-        return prune ? front_of<ParetoGoal>(question, options) : front_of<Unpruned<ParetoGoal>>(question, options);
-    }
+    { return prune ? front_of<ParetoGoal>(question, options) : front_of<Unpruned<ParetoGoal>>(question, options); }
 }

@@ -7,17 +7,21 @@ namespace roofslate
 {
     namespace
     {
-        // Finds order statistics of one kept point: counts keys in slots of equal width, then collects what shares a slot with one that is
-        // wanted, in narrower slots first where that would be too much.
+        // Finds order statistics of one kept point: counts keys in slots of equal width, then collects what shares a
+        // slot with one that is wanted, in narrower slots first where that would be too much.
         class Ranks
         {
         public:
             static constexpr std::size_t most_sorted = 1 << 17; // values of a kept point
-            Ranks(TileFold& fold, const Range& range, int threads, Progress& progress) : fold_(fold), threads_(threads), progress_(progress)
+            Ranks(TileFold& fold, const Range& range, int threads, Progress& progress)
+                : fold_(fold), threads_(threads), progress_(progress)
             {
-                whole_ = range.known() ? Keys{key_of(range.low), key_of(range.high)} : Keys{key_of(-HUGE_VAL), key_of(HUGE_VAL)};
+                whole_ = range.known()
+                    ? Keys{key_of(range.low), key_of(range.high)}
+                    : Keys{key_of(-HUGE_VAL), key_of(HUGE_VAL)};
             }
-            // The values at these places of the sorted values, without NaN, for each q; n - 1 is asked for by `place_of(q, n)`.
+            // The values at these places of the sorted values, without NaN, for each q; n - 1 is asked for by
+            // `place_of(q, n)`.
             std::vector<double> find(std::size_t kept, const std::vector<double>& q)
             {
                 if (fold_.points() <= most_sorted)
@@ -39,7 +43,9 @@ namespace roofslate
             static constexpr std::size_t slots = 1 << 15;
             static constexpr std::int64_t most_collected = 1 << 19;
             // For each q two places among n values, each repeated, and how far between them.
-            std::pair<std::vector<std::int64_t>, std::vector<double>> places_of(const std::vector<double>& q, std::int64_t n) const
+            std::pair<std::vector<std::int64_t>, std::vector<double>> places_of(
+                const std::vector<double>& q,
+                std::int64_t n) const
             {
                 std::vector<std::int64_t> places;
                 std::vector<double> between;
@@ -56,14 +62,18 @@ namespace roofslate
             std::vector<double> of_sorted(std::size_t kept, const std::vector<double>& q)
             {
                 std::vector<double> all, found;
-                fold_.reader().read(kept, 0, fold_.rows(), [&](const double* values, std::size_t n) { std::copy_if(values, values + n, std::back_inserter(all), [](double x) { return x == x; }); });
+                fold_.reader().read(kept, 0, fold_.rows(), [&](const double* values, std::size_t n) {
+                    std::copy_if(values, values + n, std::back_inserter(all), [](double x) { return x == x; });
+                });
                 progress_.add(2 * fold_.points());
                 if (all.empty())
                     return std::vector<double>(3 * q.size(), NAN);
                 std::sort(all.begin(), all.end());
                 const auto [places, between] = places_of(q, std::int64_t(all.size()));
                 for (std::size_t k = 0; k < q.size(); ++k)
-                    found.insert(found.end(), {all[std::size_t(places[2 * k])], all[std::size_t(places[2 * k + 1])], between[k]});
+                    found.insert(
+                        found.end(),
+                        {all[std::size_t(places[2 * k])], all[std::size_t(places[2 * k + 1])], between[k]});
                 return found;
             }
             struct Keys
@@ -93,21 +103,26 @@ namespace roofslate
             void count(std::size_t kept, std::vector<Stretch>& stretches)
             {
                 struct Counts
-                {
-                    std::vector<std::vector<std::uint32_t>> of;
-                };
+                { std::vector<std::vector<std::uint32_t>> of; };
                 std::vector<int> shifts;
                 for (Stretch& s : stretches)
                     s.counts.assign(slots, 0), shifts.push_back(s.keys.shift());
                 run(
-                    kept, [&] { return Counts{std::vector<std::vector<std::uint32_t>>(stretches.size(), std::vector<std::uint32_t>(slots, 0))}; },
+                    kept,
+                    [&] {
+                        return Counts{std::vector<std::vector<std::uint32_t>>(
+                            stretches.size(),
+                            std::vector<std::uint32_t>(slots, 0))};
+                    },
                     [&](Counts& counts, const double* values, std::size_t n) {
                         for (std::size_t k = 0; k < stretches.size(); ++k)
                         {
-                            const std::uint64_t low = std::uint64_t(stretches[k].keys.low), width = std::uint64_t(stretches[k].keys.high) - low;
+                            const std::uint64_t low = std::uint64_t(stretches[k].keys.low),
+                                                width = std::uint64_t(stretches[k].keys.high) - low;
                             std::uint32_t* const to = counts.of[k].data();
                             for (std::size_t i = 0; i < n; ++i)
-                                if (const std::uint64_t at = std::uint64_t(key_of(values[i])) - low; at <= width && values[i] == values[i])
+                                if (const std::uint64_t at = std::uint64_t(key_of(values[i])) - low;
+                                    at <= width && values[i] == values[i])
                                     ++to[at >> shifts[k]];
                         }
                     },
@@ -117,7 +132,10 @@ namespace roofslate
                                 stretches[k].counts[i] += counts.of[k][i];
                     });
             }
-            std::map<std::int64_t, double> at(std::size_t kept, const Stretch& whole, const std::vector<std::int64_t>& places)
+            std::map<std::int64_t, double> at(
+                std::size_t kept,
+                const Stretch& whole,
+                const std::vector<std::int64_t>& places)
             {
                 std::map<std::int64_t, double> found;
                 std::vector<Stretch> open = narrowed(whole, places);
@@ -159,22 +177,30 @@ namespace roofslate
                 for (std::size_t k = 0; k < slots; ++k)
                 {
                     const std::int64_t n = s.counts[k];
-                    if (n && std::any_of(places.begin(), places.end(), [&](std::int64_t p) { return p >= before && p < before + n; }))
+                    if (n && std::any_of(places.begin(), places.end(), [&](std::int64_t p) {
+                            return p >= before && p < before + n;
+                        }))
                     {
                         const std::int64_t low = std::int64_t(std::uint64_t(s.keys.low) + (std::uint64_t(k) << shift));
-                        const std::uint64_t room = std::uint64_t(s.keys.high) - std::uint64_t(low), width = (std::uint64_t(1) << shift) - 1;
+                        const std::uint64_t room = std::uint64_t(s.keys.high) - std::uint64_t(low),
+                                            width = (std::uint64_t(1) << shift) - 1;
                         parts.push_back({{low, std::int64_t(std::uint64_t(low) + std::min(room, width))}, before, {n}});
                     }
                     before += n;
                 }
                 return parts;
             }
-            void collect(std::size_t kept, const std::vector<Stretch>& stretches, const std::vector<std::int64_t>& places, std::map<std::int64_t, double>& found)
+            void collect(
+                std::size_t kept,
+                const std::vector<Stretch>& stretches,
+                const std::vector<std::int64_t>& places,
+                std::map<std::int64_t, double>& found)
             {
                 using Collected = std::vector<std::vector<double>>;
                 Collected all(stretches.size());
                 run(
-                    kept, [&] { return Collected(stretches.size()); },
+                    kept,
+                    [&] { return Collected(stretches.size()); },
                     [&](Collected& values_of, const double* values, std::size_t n) {
                         for (std::size_t k = 0; k < stretches.size(); ++k)
                         {
@@ -196,17 +222,33 @@ namespace roofslate
                             found[p] = all[k][std::size_t(p - stretches[k].before)];
                 }
             }
-            template <class MakeState, class TakeValues, class Done> void run(std::size_t kept, const MakeState& make_state, const TakeValues& take, const Done& done)
+            template <class MakeState, class TakeValues, class Done> void run(
+                std::size_t kept,
+                const MakeState& make_state,
+                const TakeValues& take,
+                const Done& done)
             {
-                const std::size_t per_row = fold_.points() / fold_.rows(), chunk = std::max<std::size_t>(1, (fold_.has_routine() ? 4096 : std::size_t(1) << 21) / per_row);
+                const std::size_t
+                    per_row = fold_.points() / fold_.rows(),
+                    chunk = std::max<std::size_t>(1, (fold_.has_routine() ? 4096 : std::size_t(1) << 21) / per_row);
                 const std::size_t chunks = (fold_.rows() + chunk - 1) / chunk;
                 std::mutex mutex;
-                in_parallel(int(std::min<std::size_t>(std::size_t(threads_), chunks)), chunks, progress_, [&] { return std::make_unique<TileFold::Reader>(fold_); }, [&](std::unique_ptr<TileFold::Reader>& reader, std::size_t c) {
+                in_parallel(
+                    int(std::min<std::size_t>(std::size_t(threads_), chunks)),
+                    chunks,
+                    progress_,
+                    [&] { return std::make_unique<TileFold::Reader>(fold_); },
+                    [&](std::unique_ptr<TileFold::Reader>& reader, std::size_t c) {
                         auto state = make_state();
-                        reader->read(kept, c * chunk, std::min(fold_.rows(), (c + 1) * chunk), [&](const double* values, std::size_t n) { take(state, values, n); });
+                        reader->read(
+                            kept,
+                            c * chunk,
+                            std::min(fold_.rows(), (c + 1) * chunk),
+                            [&](const double* values, std::size_t n) { take(state, values, n); });
                         const std::lock_guard<std::mutex> lock(mutex);
                         done(state);
-                        return std::size_t(0); });
+                        return std::size_t(0);
+                    });
                 progress_.add(fold_.points());
             }
 
@@ -242,7 +284,10 @@ namespace roofslate
                 find(point, threads);
         else
             in_parallel(
-                int(std::min<std::size_t>(std::size_t(threads), kept)), kept, progress, [] { return 0; },
+                int(std::min<std::size_t>(std::size_t(threads), kept)),
+                kept,
+                progress,
+                [] { return 0; },
                 [&](int, std::size_t point) {
                     find(point, 1);
                     return std::size_t(0);

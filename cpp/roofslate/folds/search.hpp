@@ -1,7 +1,8 @@
-// Branch and bound over the boxes of a grid. A goal says what becomes of a box whose bounds are known, and takes the points of small ones.
+// Branch and bound over the boxes of a grid. A goal says what becomes of a box whose bounds are known, and takes the
+// points of small ones.
 #pragma once
-#include "roofslate/run/parallel.hpp"
 #include "roofslate/folds/requirements.hpp"
+#include "roofslate/run/parallel.hpp"
 #include <memory>
 
 namespace roofslate
@@ -10,19 +11,21 @@ namespace roofslate
     {
         Box box;
         std::array<double, most_objectives> bound{}; // as the goal wants to have them
-        std::int64_t first = 0;                            // index of its first point
+        std::int64_t first = 0; // index of its first point
     };
 
     // A goal has
     //   bool hopeless(const Waiting&)                  of a box that waited: may nothing of it matter any more?
-    //   bool wants(Boxes&, std::size_t i, Waiting&)    of the i-th box with bounds: false if it is settled; sets what it waits with
-    //   double width(const Boxes&, std::size_t i)      of the i-th box with bounds: how far they leave the question open
-    //   static constexpr bool ordered                  are boxes with low bounds to come first?
-    //   void take(const Boxes&, std::size_t first, std::size_t n, Index index)   computed points of a small box; index(i) is where one lies
+    //   bool wants(Boxes&, std::size_t i, Waiting&)    of the i-th box with bounds: false if it is settled; sets what
+    //   it waits with double width(const Boxes&, std::size_t i)      of the i-th box with bounds: how far they leave
+    //   the question open static constexpr bool ordered                  are boxes with low bounds to come first? void
+    //   take(const Boxes&, std::size_t first, std::size_t n, Index index)   computed points of a small box; index(i) is
+    //   where one lies
     class Search
     {
     public:
-        template <class Goal> static constexpr std::size_t boxes_at_once = Goal::ordered ? 64 : 128; // many where the order is all the same
+        // many where the order is all the same
+        template <class Goal> static constexpr std::size_t boxes_at_once = Goal::ordered ? 64 : 128;
         template <class Goal> static constexpr std::size_t points_of_leaf = Goal::ordered ? 64 : 128;
 
         Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, Progress& progress);
@@ -42,7 +45,8 @@ namespace roofslate
         std::vector<Box> children_;
     };
 
-    inline Search::Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, Progress& progress) : boxes_(boxes), progress_(progress)
+    inline Search::Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, Progress& progress)
+        : boxes_(boxes), progress_(progress)
     {
         std::int64_t next = 1;
         for (std::size_t k = shape.size(); k-- > 0;)
@@ -96,12 +100,15 @@ namespace roofslate
                 double widest = -1;
                 for (std::size_t j = 0; j < d; ++j)
                 {
-                    const std::size_t axis = std::size_t(boxes_.axes()[j]), length = boxes[b].high[axis] - boxes[b].low[axis];
+                    const std::size_t axis = std::size_t(boxes_.axes()[j]),
+                                      length = boxes[b].high[axis] - boxes[b].low[axis];
                     if (length < 2)
                         continue;
                     double width = goal.width(boxes_, (b - first) * d + j);
                     width = (width >= 0 ? std::min(width, 1e300) : 1e300) + 1e-12 * double(length);
-                    if (width > widest || (width == 1e300 && length > boxes[b].high[std::size_t(axis_[b])] - boxes[b].low[std::size_t(axis_[b])]))
+                    if (width > widest
+                        || (width == 1e300
+                            && length > boxes[b].high[std::size_t(axis_[b])] - boxes[b].low[std::size_t(axis_[b])]))
                         widest = width, axis_[b] = int(axis);
                 }
             }
@@ -153,7 +160,9 @@ namespace roofslate
                 }
                 offer(goal, fresh);
                 if (Goal::ordered) // the best bound comes up next
-                    std::sort(fresh.begin(), fresh.end(), [](const Waiting& a, const Waiting& b) { return a.bound > b.bound || (a.bound == b.bound && a.first > b.first); });
+                    std::sort(fresh.begin(), fresh.end(), [](const Waiting& a, const Waiting& b) {
+                        return a.bound > b.bound || (a.bound == b.bound && a.first > b.first);
+                    });
                 stack.insert(stack.end(), fresh.begin(), fresh.end());
             }
             progress_.tell();
@@ -161,14 +170,23 @@ namespace roofslate
     }
 
     // Searches the folded axes for each point of the kept ones, with a goal of its own.
-    template <class MakeGoal, class Take> void search_kept_points(const Question& question, const Options& options, const MakeGoal& make_goal, const Take& take)
+    template <class MakeGoal, class Take> void search_kept_points(
+        const Question& question,
+        const Options& options,
+        const MakeGoal& make_goal,
+        const Take& take)
     {
         const std::vector<std::size_t>& shape = question.graph.shape();
         const AxisSet kept = question.kept();
         const std::size_t kept_points = question.graph.points(kept);
         Progress progress(options, kept_points);
         in_parallel(
-            int(std::min<std::size_t>(std::size_t(std::max(options.threads, 1)), kept_points)), kept_points, progress, [&] { return std::make_unique<Boxes>(question.graph, nodes_of(question), question.axes(), instruction_set()); },
+            int(std::min<std::size_t>(std::size_t(std::max(options.threads, 1)), kept_points)),
+            kept_points,
+            progress,
+            [&] {
+                return std::make_unique<Boxes>(question.graph, nodes_of(question), question.axes(), instruction_set());
+            },
             [&](std::unique_ptr<Boxes>& boxes, std::size_t point) {
                 Box whole = boxes->whole();
                 for (std::size_t k = shape.size(), rest = point; k-- > 0;)

@@ -13,7 +13,8 @@ namespace roofslate
     public:
         static constexpr std::size_t lanes = 512;
 
-        TileFold(const Question& question, const Options& options, Progress& progress) : graph_(question.graph), set_(instruction_set()), plan_(std::pmr::get_default_resource())
+        TileFold(const Question& question, const Options& options, Progress& progress)
+            : graph_(question.graph), set_(instruction_set()), plan_(std::pmr::get_default_resource())
         {
             const std::vector<std::size_t>& shape = graph_.shape();
             const AxisSet all = question.axes(), kept = question.kept();
@@ -40,19 +41,27 @@ namespace roofslate
         }
 
         std::size_t kept() const { return kept_ * (row_is_kept_ ? pass_row() : 1); } // points of the kept axes
-        std::size_t rows() const { return rows_; }                                  // of the folded axes for each of them
+        // of the folded axes for each of them
+        std::size_t rows() const { return rows_; }
         std::size_t points() const { return rows_ * (row_is_kept_ ? 1 : pass_row()); }
-        std::int64_t repeats() const { return repeats_; } // of each value, along folded axes that it does not vary along
+        // of each value, along folded axes that it does not vary along
+        std::int64_t repeats() const { return repeats_; }
         bool has_routine() const { return plan_.passes.back().has_routine; }
 
         class Reader // of one thread
         {
         public:
-            explicit Reader(TileFold& fold) : fold_(fold), worker_(fold.pass(), fold.graph_, fold.set_, false, 0), buffer_(aligned_doubles(lanes + widest_strip)) {}
+            explicit Reader(TileFold& fold)
+                : fold_(fold),
+                  worker_(fold.pass(), fold.graph_, fold.set_, false, 0),
+                  buffer_(aligned_doubles(lanes + widest_strip))
+            {
+            }
             // Rows [first, last) of the folded axes at a point of the kept ones: take(values, n).
             template <class Take> void read(std::size_t kept, std::size_t first, std::size_t last, const Take& take)
             {
-                const std::size_t row = fold_.pass_row(), from = fold_.row_is_kept_ ? kept % row : 0, to = fold_.row_is_kept_ ? from + 1 : row;
+                const std::size_t row = fold_.pass_row(), from = fold_.row_is_kept_ ? kept % row : 0,
+                                  to = fold_.row_is_kept_ ? from + 1 : row;
                 const std::size_t outer = fold_.row_is_kept_ ? kept / row : kept;
                 for (std::size_t r = first; r < last; ++r)
                 {
@@ -75,25 +84,43 @@ namespace roofslate
         };
         Reader reader() { return Reader(*this); }
 
-        // For all points, by several threads: take(state, kept point, values, n). A thread's state is made for each chunk, all of one kept
-        // point, and handed to done(state, kept point) after it, by one thread at a time.
-        template <class MakeState, class TakeValues, class Done> void run(int threads, Progress& progress, const MakeState& make_state, const TakeValues& take, const Done& done)
+        // For all points, by several threads: take(state, kept point, values, n). A thread's state is made for each
+        // chunk, all of one kept point, and handed to done(state, kept point) after it, by one thread at a time.
+        template <class MakeState, class TakeValues, class Done> void run(
+            int threads,
+            Progress& progress,
+            const MakeState& make_state,
+            const TakeValues& take,
+            const Done& done)
         {
-            const std::size_t per_row = points() / std::max<std::size_t>(1, rows()), chunk_points = has_routine() ? 4096 : std::size_t(1) << 20;
-            const std::size_t chunk = std::max<std::size_t>(1, std::min(rows(), chunk_points / std::max<std::size_t>(1, per_row))), chunks_of_point = (rows() + chunk - 1) / chunk;
+            const std::size_t per_row = points() / std::max<std::size_t>(1, rows()),
+                              chunk_points = has_routine() ? 4096 : std::size_t(1) << 20;
+            const std::size_t
+                chunk = std::max<std::size_t>(1, std::min(rows(), chunk_points / std::max<std::size_t>(1, per_row))),
+                chunks_of_point = (rows() + chunk - 1) / chunk;
             std::mutex mutex;
             const std::size_t chunks = kept() * chunks_of_point;
-            in_parallel(int(std::min<std::size_t>(std::size_t(std::max(threads, 1)), chunks)), chunks, progress, [&] { return std::make_unique<Reader>(*this); }, [&](std::unique_ptr<Reader>& reader, std::size_t c) {
-                    const std::size_t point = c / chunks_of_point, first = c % chunks_of_point * chunk, last = std::min(rows(), first + chunk);
+            in_parallel(
+                int(std::min<std::size_t>(std::size_t(std::max(threads, 1)), chunks)),
+                chunks,
+                progress,
+                [&] { return std::make_unique<Reader>(*this); },
+                [&](std::unique_ptr<Reader>& reader, std::size_t c) {
+                    const std::size_t point = c / chunks_of_point, first = c % chunks_of_point * chunk,
+                                      last = std::min(rows(), first + chunk);
                     auto state = make_state();
-                    reader->read(point, first, last, [&](const double* values, std::size_t n) { take(state, values, n); });
+                    reader->read(point, first, last, [&](const double* values, std::size_t n) {
+                        take(state, values, n);
+                    });
                     const std::lock_guard<std::mutex> lock(mutex);
                     done(state, point);
-                    return (last - first) * per_row; });
+                    return (last - first) * per_row;
+                });
         }
 
     private:
-        static std::pair<bool, std::size_t> rank(const std::vector<std::size_t>& shape, AxisSet kept, int k) { return kept >> k & 1 ? std::pair{false, std::size_t(0)} : std::pair{true, shape[std::size_t(k)]}; }
+        static std::pair<bool, std::size_t> rank(const std::vector<std::size_t>& shape, AxisSet kept, int k)
+        { return kept >> k & 1 ? std::pair{false, std::size_t(0)} : std::pair{true, shape[std::size_t(k)]}; }
         Pass& pass() { return plan_.passes.back(); }
         std::size_t pass_row() const { return plan_.passes.back().row; }
 

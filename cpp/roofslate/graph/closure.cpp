@@ -3,13 +3,18 @@
 
 namespace roofslate
 {
-    Closure::Closure(const Registry& registry, Graph& graph, const std::vector<Supplied>& supplied) : registry_(registry), graph_(graph), node_of_(std::size_t(registry.size()), -1), used_(std::size_t(registry.size()), 0)
+    Closure::Closure(const Registry& registry, Graph& graph, const std::vector<Supplied>& supplied)
+        : registry_(registry),
+          graph_(graph),
+          node_of_(std::size_t(registry.size()), -1),
+          used_(std::size_t(registry.size()), 0)
     {
         positions_.reserve(256), path_.reserve(32), visited_.reserve(64);
         for (const Supplied& s : supplied)
         {
             differentiated_ = differentiated_ || s.variable;
-            node_of_[std::size_t(s.quantity)] = s.variable && !s.view.axes ? graph_.variable(*s.view.data) : graph_.leaf(s.view);
+            node_of_[std::size_t(s.quantity)] =
+                s.variable && !s.view.axes ? graph_.variable(*s.view.data) : graph_.leaf(s.view);
         }
     }
     int Closure::node(int quantity)
@@ -40,7 +45,8 @@ namespace roofslate
         visited_.push_back(quantity);
         return node_of_[std::size_t(quantity)] = result;
     }
-    // The operation at a position of the quantity's tape. Only what a decided choice leaves is visited, so that nothing else need be supplied.
+    // The operation at a position of the quantity's tape. Only what a decided choice leaves is visited, so that nothing
+    // else need be supplied.
     int Closure::instantiate(const Entry& e, std::size_t first, int position)
     {
         if (const int done = positions_[first + std::size_t(position)]; done >= 0)
@@ -60,7 +66,8 @@ namespace roofslate
                 const int chosen = o.argument[graph_[at[0]].value != 0 ? 1 : 2];
                 result = instantiate(e, first, chosen);
                 if (differentiated_ && e.tape.operations[std::size_t(chosen)].op == Op::input)
-                    result = graph_.operation(Op::max, result, result); // a node of its own, as where the choice varies: adjoints add up in the same order
+                    // a node of its own, as where the choice varies: adjoints add up in the same order
+                    result = graph_.operation(Op::max, result, result);
             }
             else
             {

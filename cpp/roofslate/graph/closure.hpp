@@ -12,7 +12,8 @@ namespace roofslate
         bool variable = false; // something is differentiated by it
     };
 
-    // Builds graphs from quantities. A supplied quantity cuts the graph; one that is missing is named with the chain that needs it.
+    // Builds graphs from quantities. A supplied quantity cuts the graph; one that is missing is named with the chain
+    // that needs it.
     class Closure
     {
     public:

@@ -13,8 +13,7 @@ namespace roofslate
                 nodes.push_back(graph.constant(o.value));
             else
                 nodes.push_back(
-                    graph.operation(o.op, at(o.argument[0]), at(o.argument[1]), at(o.argument[2]), o.routine)
-                );
+                    graph.operation(o.op, at(o.argument[0]), at(o.argument[1]), at(o.argument[2]), o.routine));
         return nodes.back();
     }
 }

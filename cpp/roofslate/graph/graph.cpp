@@ -26,7 +26,9 @@ namespace roofslate
         {
             const Node& other = nodes_[std::size_t(i)];
             // values differ most often; three comparisons in place take less than a call
-            if (math::bits(other.value) == math::bits(node.value) && other.op == node.op && other.argument[0] == node.argument[0] && other.argument[1] == node.argument[1] && other.argument[2] == node.argument[2] && other.routine == node.routine)
+            if (math::bits(other.value) == math::bits(node.value) && other.op == node.op
+                && other.argument[0] == node.argument[0] && other.argument[1] == node.argument[1]
+                && other.argument[2] == node.argument[2] && other.routine == node.routine)
                 return i;
         }
         nodes_.push_back(node);
@@ -80,7 +82,8 @@ namespace roofslate
             return (*this)[a].value != 0 ? b : c;
         if (op == Op::select && b == c)
             return b;
-        // A factor or divisor of one changes no bit: that is what efficiencies and stages are unless somebody says otherwise.
+        // A factor or divisor of one changes no bit: that is what efficiencies and stages are unless somebody says
+        // otherwise.
         const auto is_one = [&](int i) { return (*this)[i].is_literal() && (*this)[i].value == 1; };
         if ((op == Op::mul || op == Op::div) && is_one(b))
             return a;

@@ -28,16 +28,14 @@ namespace roofslate
         const Routine* routine = nullptr;
         int next = -1;                    // in the chain of equal hashes
 
-        int arity() const { return argument[2] >= 0 ? 3 : argument[1] >= 0 ? 2
-                                                      : argument[0] >= 0   ? 1
-                                                                           : 0; }
+        int arity() const { return argument[2] >= 0 ? 3 : argument[1] >= 0 ? 2 : argument[0] >= 0 ? 1 : 0; }
         bool is_constant() const { return !axes; }            // its value is known
         bool is_literal() const { return op == Op::constant; } // and all that is known of it
         bool is_leaf() const { return op == Op::input; }
     };
 
-    // Nodes in an order in which they can be computed. Equal operations are shared, constants folded, decided choices made:
-    // none of this changes a bit of a result.
+    // Nodes in an order in which they can be computed. Equal operations are shared, constants folded, decided choices
+    // made: none of this changes a bit of a result.
     class Graph
     {
     public:
@@ -69,9 +67,13 @@ namespace roofslate
         std::array<int, 256> chains_;
     };
 
-    // The nodes that these are computed from, themselves among them, in order of computation; of one that `known` holds for no more is asked.
-    // Long formulas are chains: what goes through a graph goes through such a list, not from node to argument.
-    template <class Known> std::vector<int> in_order(const Graph& graph, const std::vector<int>& roots, const Known& known)
+    // The nodes that these are computed from, themselves among them, in order of computation; of one that `known` holds
+    // for no more is asked. Long formulas are chains: what goes through a graph goes through such a list, not from node
+    // to argument.
+    template <class Known> std::vector<int> in_order(
+        const Graph& graph,
+        const std::vector<int>& roots,
+        const Known& known)
     {
         std::vector<char> needed(std::size_t(graph.size()), 0);
         for (const int root : roots)

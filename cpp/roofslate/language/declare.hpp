@@ -10,7 +10,8 @@ namespace roofslate
         static_assert(check_unit<Q>());
         static_assert(!is_reserved(name_of<Q>()), "this name is a word that calls use as an argument: see Q");
 
-        template <class T, std::size_t... K> static T apply(const T* a, std::index_sequence<K...>) { return Q::template formula<T>(a[K]...); }
+        template <class T, std::size_t... K> static T apply(const T* a, std::index_sequence<K...>)
+        { return Q::template formula<T>(a[K]...); }
         static double formula(const double* a) { return apply(a, std::index_sequence_for<Needs...>{}); }
 
         static Entry make(std::string_view theme)
@@ -29,7 +30,11 @@ namespace roofslate
             return e;
         }
     };
-    template <class... Q> void append_entries(std::vector<Entry>& to, [[maybe_unused]] std::string_view theme, list<Q...>) { (to.push_back(entry_of<Q, typename formula_of<Q>::needs>::make(theme)), ...); }
+    template <class... Q> void append_entries(
+        std::vector<Entry>& to,
+        [[maybe_unused]] std::string_view theme,
+        list<Q...>)
+    { (to.push_back(entry_of<Q, typename formula_of<Q>::needs>::make(theme)), ...); }
 }
 
 #define ROOFSLATE_DECLARE(theme)                                                                         \

@@ -49,7 +49,10 @@ namespace roofslate
         class Printer
         {
         public:
-            Printer(const Tape& tape, const Inscription& inputs, Notation notation) : tape_(tape), inputs_(inputs), latex_(notation == Notation::latex) {}
+            Printer(const Tape& tape, const Inscription& inputs, Notation notation)
+                : tape_(tape), inputs_(inputs), latex_(notation == Notation::latex)
+            {
+            }
 
             std::string at_level(int position, Level least) const
             {
@@ -95,7 +98,8 @@ namespace roofslate
                 default: return atom;
                 }
             }
-            std::string infix(const Operation& o, const char* sign, Level left, Level right) const { return at_level(o.argument[0], left) + sign + at_level(o.argument[1], right); }
+            std::string infix(const Operation& o, const char* sign, Level left, Level right) const
+            { return at_level(o.argument[0], left) + sign + at_level(o.argument[1], right); }
             std::string call(const std::string& name, const Operation& o, int arity) const
             {
                 std::string inside;
@@ -106,9 +110,13 @@ namespace roofslate
             std::string compared(const Operation& o) const // a choice is compared with a word
             {
                 const Operation& left = operation(o.argument[0]);
-                return worded(left.op == Op::input ? inputs_.words[std::size_t(left.argument[0])] : nullptr, o.argument[1], term);
+                return worded(
+                    left.op == Op::input ? inputs_.words[std::size_t(left.argument[0])] : nullptr,
+                    o.argument[1],
+                    term);
             }
-            std::string worded(const Choices* words, int position, Level otherwise) const // where it is the number of a word
+            // where it is the number of a word
+            std::string worded(const Choices* words, int position, Level otherwise) const
             {
                 const Operation& o = operation(position);
                 if (words && o.op == Op::constant)
@@ -142,7 +150,9 @@ namespace roofslate
                         break;
                 }
                 const std::string last = outcome(s->argument[2]);
-                return latex_ ? "\\begin{cases} " + rows + last + " & \\text{otherwise} \\end{cases}" : "(" + rows + last + ")";
+                return latex_
+                    ? "\\begin{cases} " + rows + last + " & \\text{otherwise} \\end{cases}"
+                    : "(" + rows + last + ")";
             }
             std::string at(int position) const
             {
@@ -156,7 +166,8 @@ namespace roofslate
                 case Op::mul: return infix(o, latex_ ? " \\, " : " * ", factor, latex_ ? factor : power);
                 case Op::div:
                     if (latex_)
-                        return "\\frac{" + at_level(o.argument[0], condition) + "}{" + at_level(o.argument[1], condition) + "}";
+                        return "\\frac{" + at_level(o.argument[0], condition) + "}{"
+                            + at_level(o.argument[1], condition) + "}";
                     return infix(o, " / ", factor, power);
                 case Op::neg: return "-" + at_level(o.argument[0], factor);
                 case Op::pow:
@@ -172,9 +183,14 @@ namespace roofslate
                 case Op::max: return call(latex_ ? "\\max" : "max", o, 2);
                 case Op::exp: return call(latex_ ? "\\exp" : "exp", o, 1);
                 case Op::log: return call(latex_ ? "\\ln" : "ln", o, 1);
-                case Op::sqrt: return latex_ ? "\\sqrt{" + at_level(o.argument[0], condition) + "}" : call("sqrt", o, 1);
-                case Op::ceil: return latex_ ? "\\lceil " + at_level(o.argument[0], condition) + " \\rceil" : call("ceil", o, 1);
-                case Op::floor: return latex_ ? "\\lfloor " + at_level(o.argument[0], condition) + " \\rfloor" : call("floor", o, 1);
+                case Op::sqrt:
+                    return latex_ ? "\\sqrt{" + at_level(o.argument[0], condition) + "}" : call("sqrt", o, 1);
+                case Op::ceil:
+                    return latex_ ? "\\lceil " + at_level(o.argument[0], condition) + " \\rceil" : call("ceil", o, 1);
+                case Op::floor:
+                    return latex_
+                        ? "\\lfloor " + at_level(o.argument[0], condition) + " \\rfloor"
+                        : call("floor", o, 1);
                 case Op::select: return cases(o);
                 case Op::routine: return call(latex_ ? o.routine->latex : o.routine->name, o, o.routine->arity);
                 }
@@ -187,5 +203,6 @@ namespace roofslate
         };
     }
 
-    std::string print(const Tape& tape, int root, const Inscription& inputs, Notation notation) { return Printer(tape, inputs, notation).at_level(root, condition); }
+    std::string print(const Tape& tape, int root, const Inscription& inputs, Notation notation)
+    { return Printer(tape, inputs, notation).at_level(root, condition); }
 }

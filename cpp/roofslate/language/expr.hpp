@@ -41,7 +41,8 @@ namespace roofslate
         const char* latex;
         int arity;
         double (*value)(const double* arguments);
-        std::array<const Routine*, 3> partials{}; // the derivatives by its arguments, functions of all of them; nullptr: there is none
+        // the derivatives by its arguments, functions of all of them; nullptr: there is none
+        std::array<const Routine*, 3> partials{};
     };
 
     struct Operation
@@ -74,12 +75,11 @@ namespace roofslate
 
         static Expr apply(Op op, const Expr& a) { return apply(op, nullptr, {&a, nullptr, nullptr}, 1); }
         static Expr apply(Op op, const Expr& a, const Expr& b) { return apply(op, nullptr, {&a, &b, nullptr}, 2); }
-        static Expr apply(Op op, const Expr& a, const Expr& b, const Expr& c) { return apply(op, nullptr, {&a, &b, &c}, 3); }
+        static Expr apply(Op op, const Expr& a, const Expr& b, const Expr& c)
+        { return apply(op, nullptr, {&a, &b, &c}, 3); }
 
         struct Arguments
-        {
-            const Expr* at[3];
-        };
+        { const Expr* at[3]; };
         static Expr apply(Op op, const Routine* routine, const Arguments& arguments, int arity)
         {
             Tape* tape = nullptr;
@@ -126,7 +126,8 @@ namespace roofslate
     inline Expr operator==(const Expr& a, const Expr& b) { return Expr::apply(Op::equal, a, b); }
     inline Expr operator&&(const Expr& a, const Expr& b) { return Expr::apply(Op::both, a, b); }
     inline Expr operator||(const Expr& a, const Expr& b) { return Expr::apply(Op::either, a, b); }
-    inline Expr select(const Expr& condition, const Expr& a, const Expr& b) { return Expr::apply(Op::select, condition, a, b); }
+    inline Expr select(const Expr& condition, const Expr& a, const Expr& b)
+    { return Expr::apply(Op::select, condition, a, b); }
 
     inline constexpr std::size_t most_choices = 8;
     using Choices = std::array<const char*, most_choices>; // words; the value of one is its position
@@ -136,7 +137,8 @@ namespace roofslate
         text,
         latex
     };
-    // How the inputs of an expression are written: their symbols, and of those that are choices the words (else nullptr).
+    // How the inputs of an expression are written: their symbols, and of those that are choices the words (else
+    // nullptr).
     struct Inscription
     {
         std::vector<std::string> symbols;
@@ -144,5 +146,6 @@ namespace roofslate
         const Choices* outcomes = nullptr; // of a formula that is a choice itself
     };
     std::string print(const Tape& tape, int root, const Inscription& inputs, Notation notation);
-    inline std::string print(const Tape& tape, int root, const std::vector<std::string>& symbols, Notation notation) { return print(tape, root, Inscription{symbols, std::vector<const Choices*>(symbols.size(), nullptr)}, notation); }
+    inline std::string print(const Tape& tape, int root, const std::vector<std::string>& symbols, Notation notation)
+    { return print(tape, root, Inscription{symbols, std::vector<const Choices*>(symbols.size(), nullptr)}, notation); }
 }

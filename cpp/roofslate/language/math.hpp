@@ -1,5 +1,5 @@
-// The functions that formulas may use, on double. exp, log and pow are written in plain arithmetic over any number type, so that
-// every instruction set and every machine gives the same bits (those of libm and xsimd do not).
+// The functions that formulas may use, on double. exp, log and pow are written in plain arithmetic over any number
+// type, so that every instruction set and every machine gives the same bits (those of libm and xsimd do not).
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -33,9 +33,12 @@ namespace roofslate
             return x;
         }
         inline double low_bits_to_exponent(double x) { return from_bits(bits(x) << 52); }
-        inline double biased_exponent(double x) { return from_bits((bits(x) >> 52) | 0x4330000000000000u) - 4503599627370496.0; }
-        inline double mantissa(double x) { return from_bits((bits(x) & 0x000fffffffffffffu) | 0x3ff0000000000000u); } // in [1, 2)
-        inline double high_half(double x) { return from_bits(bits(x) & 0xfffffffff8000000u); } // 26 bits: products of two are exact
+        inline double biased_exponent(double x)
+        { return from_bits((bits(x) >> 52) | 0x4330000000000000u) - 4503599627370496.0; }
+        // in [1, 2)
+        inline double mantissa(double x) { return from_bits((bits(x) & 0x000fffffffffffffu) | 0x3ff0000000000000u); }
+        // 26 bits: products of two are exact
+        inline double high_half(double x) { return from_bits(bits(x) & 0xfffffffff8000000u); }
 
         namespace portable
         {
@@ -44,7 +47,8 @@ namespace roofslate
                 T high, low;
             };
 
-            // e^(x + low), |low| small. Reduction by multiples of ln 2 in two parts, then a Taylor polynomial (|r| < 0.35: 1e-17).
+            // e^(x + low), |low| small. Reduction by multiples of ln 2 in two parts, then a Taylor polynomial (|r| <
+            // 0.35: 1e-17).
             template <class T> inline T exp(const T& x, const T& low)
             {
                 const T rounder(6755399441055744.0); // 1.5 * 2^52: adding it rounds to an integer
@@ -65,7 +69,8 @@ namespace roofslate
                 const T e = T(1.0) + (r + r * r * p);
                 // 2^n in two halves, so that results near both ends of the range come out right
                 const T half = (n * T(0.5) + rounder) - rounder;
-                const T y = e * low_bits_to_exponent(half + (rounder + T(1023.0))) * low_bits_to_exponent((n - half) + (rounder + T(1023.0)));
+                const T y = e * low_bits_to_exponent(half + (rounder + T(1023.0)))
+                    * low_bits_to_exponent((n - half) + (rounder + T(1023.0)));
                 return select(x > T(709.782712893384), T(HUGE_VAL), select(x < T(-745.13321910194122), T(0.0), y));
             }
             template <class T> inline T exp(const T& x) { return exp(x, T(0.0)); }
@@ -80,14 +85,18 @@ namespace roofslate
                 const T x = select(subnormal, x0 * T(18014398509481984.0), x0);
                 const T m = mantissa(x);
                 const auto upper = m > T(1.4142135623730951);
-                const T exponent = biased_exponent(x) - T(1023.0) + select(upper, T(1.0), T(0.0)) - select(subnormal, T(54.0), T(0.0));
+                const T exponent =
+                    biased_exponent(x) - T(1023.0) + select(upper, T(1.0), T(0.0)) - select(subnormal, T(54.0), T(0.0));
                 return {exponent, select(upper, m * T(0.5), m)};
             }
             template <class T> inline T log_at_ends(const T& x, const T& inside)
             {
                 const T infinity(HUGE_VAL);
                 const T nan = (x - x) * infinity;
-                return select(x > T(0.0), select(x < infinity, inside, infinity), select(x < T(0.0), nan, select(x == T(0.0), -infinity, x)));
+                return select(
+                    x > T(0.0),
+                    select(x < infinity, inside, infinity),
+                    select(x < T(0.0), nan, select(x == T(0.0), -infinity, x)));
             }
 
             // fdlibm's method: log(1 + f) = f - f*f/2 + z*(f*f/2 + R), z = f / (2 + f), R even in z.
@@ -109,7 +118,8 @@ namespace roofslate
                 const T z = f / (T(2.0) + f);
                 const T r = log_series(z * z);
                 const T half_square = f * f * T(0.5);
-                const T y = v.exponent * T(6.93147180369123816490e-01) - ((half_square - (z * (half_square + r) + v.exponent * T(1.90821492927058770002e-10))) - f);
+                const T y = v.exponent * T(6.93147180369123816490e-01)
+                    - ((half_square - (z * (half_square + r) + v.exponent * T(1.90821492927058770002e-10))) - f);
                 return log_at_ends(x, y);
             }
 
@@ -125,8 +135,8 @@ namespace roofslate
                 return {s, (a - (s - t)) + (b - t)};
             }
 
-            // log in two parts, so that pow is good to 2 ulp: log(m) = 2 z + (2/3) z^3 + (2/5) z^5 + ..., z = f / (2 + f).
-            // The first two terms are carried in two parts, the rest is too small for its rounding to matter.
+            // log in two parts, so that pow is good to 2 ulp: log(m) = 2 z + (2/3) z^3 + (2/5) z^5 + ..., z = f / (2 +
+            // f). The first two terms are carried in two parts, the rest is too small for its rounding to matter.
             template <class T> inline Pair<T> log_pair(const T& x)
             {
                 const Reduced<T> v = reduce(x);
@@ -141,7 +151,8 @@ namespace roofslate
                 const Pair<T> cube = product(z, w);
                 const T third(2.0 / 3.0), third_low(3.700743415417188e-17);
                 const Pair<T> second = product(cube.high, third);
-                const T second_low = second.low + ((cube.low + (z * w_low + z_low * w)) * third + cube.high * third_low);
+                const T second_low =
+                    second.low + ((cube.low + (z * w_low + z_low * w)) * third + cube.high * third_low);
                 T rest(2.0 / 27.0);
                 rest = rest * w + T(2.0 / 25.0);
                 rest = rest * w + T(2.0 / 23.0);
@@ -155,9 +166,13 @@ namespace roofslate
                 rest = rest * w + T(2.0 / 7.0);
                 rest = rest * w + T(2.0 / 5.0);
 
-                const Pair<T> first = sum(v.exponent * T(6.93147180369123816490e-01), z + z); // the product is exact: the constant ends in 21 zeros
+                // the product is exact: the constant ends in 21 zeros
+                const Pair<T> first = sum(v.exponent * T(6.93147180369123816490e-01), z + z);
                 const Pair<T> both = sum(first.high, second.high);
-                const T low = both.low + (first.low + (v.exponent * T(1.90821492927058770002e-10) + ((z_low + z_low) + (second_low + cube.high * w * rest))));
+                const T low = both.low
+                    + (first.low
+                       + (v.exponent * T(1.90821492927058770002e-10)
+                          + ((z_low + z_low) + (second_low + cube.high * w * rest))));
                 const T high = both.high + low;
                 return {high, (both.high - high) + low};
             }
@@ -166,12 +181,20 @@ namespace roofslate
             {
                 const Pair<T> l = log_pair(a);
                 const Pair<T> p = product(l.high, b);
-                const auto tame = abs(p.high) < T(800.0); // beyond, the result is 0 or infinity, and the low part may be NaN
+                // beyond, the result is 0 or infinity, and the low part may be NaN
+                const auto tame = abs(p.high) < T(800.0);
                 const T y = exp(p.high, select(tame, p.low + l.low * b, T(0.0)));
-                const T zero_or_infinity = select(b > T(0.0), a, T(HUGE_VAL)); // of a = 0; for a = infinity the other way round
+                // of a = 0; for a = infinity the other way round
+                const T zero_or_infinity = select(b > T(0.0), a, T(HUGE_VAL));
                 const T at_infinity = select(b > T(0.0), a, T(0.0));
                 const T nan = (a + b) - (a + b) + (a + b);
-                const T ends = select(a == T(0.0), select(b == b, zero_or_infinity, b), select(a == T(HUGE_VAL), select(b == b, at_infinity, b), select(a > T(0.0), y, select(a < T(0.0), (a - a) / T(0.0), nan))));
+                const T ends = select(
+                    a == T(0.0),
+                    select(b == b, zero_or_infinity, b),
+                    select(
+                        a == T(HUGE_VAL),
+                        select(b == b, at_infinity, b),
+                        select(a > T(0.0), y, select(a < T(0.0), (a - a) / T(0.0), nan))));
                 return select(b == T(0.0), T(1.0), select(a == T(1.0), T(1.0), ends));
             }
         }

@@ -16,7 +16,8 @@ namespace roofslate
     // A quantity's name, read off its type.
     template <class Q> constexpr std::string_view name_of()
     {
-        std::string_view f = __PRETTY_FUNCTION__; // "... [with Q = roofslate::quantities::batch_size; ...]", clang: "[Q = ...]"
+        std::string_view f =
+            __PRETTY_FUNCTION__; // "... [with Q = roofslate::quantities::batch_size; ...]", clang: "[Q = ...]"
         f.remove_prefix(f.find("Q = ") + 4);
         f = f.substr(0, f.find_first_of(";]"));
         return f.substr(f.rfind(':') + 1);
@@ -36,7 +37,10 @@ namespace roofslate
         std::string_view fallback{}; // the quantity it comes from when it is not supplied
         std::string_view bound{};                        // the input that it must not exceed
 
-        constexpr Spec(const char* symbol_, const char* unit_, const char* brief_, const char* source_) : symbol(symbol_), unit(unit_), brief(brief_), source(source_) {}
+        constexpr Spec(const char* symbol_, const char* unit_, const char* brief_, const char* source_)
+            : symbol(symbol_), unit(unit_), brief(brief_), source(source_)
+        {
+        }
         constexpr Spec range(double lowest, double highest = DBL_MAX) const
         {
             Spec s = *this;
@@ -110,8 +114,8 @@ namespace roofslate
         using needs = typename signature<decltype(&Q::template formula<Need>)>::needs;
         static constexpr bool exists = true;
     };
-    // A routine in a formula: a struct with value(...) on doubles, dim(...) on units, a name and its LaTeX. It can be differentiated where it
-    // has `partials`: a list with a routine for each argument, or no_partial.
+    // A routine in a formula: a struct with value(...) on doubles, dim(...) on units, a name and its LaTeX. It can be
+    // differentiated where it has `partials`: a list with a routine for each argument, or no_partial.
     struct no_partial
     {
     };
@@ -136,7 +140,8 @@ namespace roofslate
     };
     template <class R> struct as_routine
     {
-        template <std::size_t... K> static double call(const double* a, std::index_sequence<K...>) { return R::value(a[K]...); }
+        template <std::size_t... K> static double call(const double* a, std::index_sequence<K...>)
+        { return R::value(a[K]...); }
         static double value(const double* a) { return call(a, std::make_index_sequence<std::size_t(R::arity)>{}); }
         static constexpr Routine entry{R::name, R::latex, R::arity, &value, partials_of<R>::all};
     };
@@ -151,16 +156,22 @@ namespace roofslate
             return R::value(arguments...);
     }
 
-    // --- units, proved at compile time --------------------------------------------------------------------------------------
+    // --- units, proved at compile time
+    // --------------------------------------------------------------------------------------
 
     template <class Quantity, class Declared, class Found, bool equal> struct unit_of_formula
     {
-        static_assert(equal, "the formula has another unit than the quantity declares: see Quantity, Declared and Found");
+        static_assert(
+            equal,
+            "the formula has another unit than the quantity declares: see Quantity, Declared and Found");
         static constexpr bool proved = equal;
     };
     template <class Quantity, bool pure> struct units_inside_formula
     {
-        static_assert(pure, "the formula adds, compares or chooses between unlike units, or takes a power, exp or log of one: see Quantity");
+        static_assert(
+            pure,
+            "the formula adds, compares or chooses between unlike units, or takes a power, exp or log of one: see "
+            "Quantity");
         static constexpr bool proved = pure;
     };
     namespace detail
@@ -170,16 +181,19 @@ namespace roofslate
         {
             static constexpr Dim result = Q::template formula<Dim>(roofslate::unit(Needs::spec.unit)...);
         };
-        template <class Q, class Which, std::size_t... I> constexpr auto spell(std::index_sequence<I...>) -> typename spelled::build<spelled::unit<>, Which::halves(I)...>::type;
+        template <class Q, class Which, std::size_t... I> constexpr auto spell(std::index_sequence<I...>) ->
+            typename spelled::build<spelled::unit<>, Which::halves(I)...>::type;
         template <class Q> struct declared_halves
         {
             static constexpr int halves(std::size_t i) { return roofslate::unit(Q::spec.unit).halves[i]; }
         };
         template <class Q> struct found_halves
         {
-            static constexpr int halves(std::size_t i) { return formula_on_units<Q, typename formula_of<Q>::needs>::result.halves[i]; }
+            static constexpr int halves(std::size_t i)
+            { return formula_on_units<Q, typename formula_of<Q>::needs>::result.halves[i]; }
         };
-        template <class Q, class Which> using spelled_unit = decltype(spell<Q, Which>(std::make_index_sequence<base_unit_count>{}));
+        template <class Q, class Which> using spelled_unit =
+            decltype(spell<Q, Which>(std::make_index_sequence<base_unit_count>{}));
     }
     template <class Q> constexpr bool check_unit()
     {
@@ -189,13 +203,23 @@ namespace roofslate
             constexpr Dim found = detail::formula_on_units<Q, typename formula_of<Q>::needs>::result;
             static_assert(units_inside_formula<Q, !found.mixed>::proved);
             if constexpr (!found.any && !same_unit(declared, found))
-                static_assert(unit_of_formula<Q, detail::spelled_unit<Q, detail::declared_halves<Q>>, detail::spelled_unit<Q, detail::found_halves<Q>>, false>::proved);
+                static_assert(
+                    unit_of_formula<
+                        Q,
+                        detail::spelled_unit<Q, detail::declared_halves<Q>>,
+                        detail::spelled_unit<Q, detail::found_halves<Q>>,
+                        false>::proved);
         }
         return !declared.mixed;
     }
 
     // Words that calls use as arguments of their own.
-    inline constexpr std::array<std::string_view, 44> reserved_words{"over", "where", "maximize", "minimize", "objective", "out", "dtype", "progress", "threads", "prune", "at", "n", "seed", "units", "bands", "ignore", "depth", "also", "model", "hardware", "prices", "loss_law", "bins", "range", "log", "to", "side", "base", "correlation", "rounding", "tiers", "terms", "measured", "output", "hold_out", "start", "by", "residual", "soft", "anchor", "stack", "settings", "models", "calibration"};
+    inline constexpr std::array<std::string_view, 44> reserved_words{
+        "over",  "where",       "maximize", "minimize", "objective", "out",      "dtype",  "progress",   "threads",
+        "prune", "at",          "n",        "seed",     "units",     "bands",    "ignore", "depth",      "also",
+        "model", "hardware",    "prices",   "loss_law", "bins",      "range",    "log",    "to",         "side",
+        "base",  "correlation", "rounding", "tiers",    "terms",     "measured", "output", "hold_out",   "start",
+        "by",    "residual",    "soft",     "anchor",   "stack",     "settings", "models", "calibration"};
     constexpr bool is_reserved(std::string_view name)
     {
         for (const std::string_view word : reserved_words)
@@ -210,15 +234,21 @@ namespace roofslate::quantities
 {
     using namespace roofslate::math;
 
-    // choose(overlap, board, serial_kv, none): the alternative at the position that the choice holds; the last one stands for all words that follow.
-    template <class T, class... More> constexpr T choose_from(const T& choice, int position, const T& first, const More&... more)
+    // choose(overlap, board, serial_kv, none): the alternative at the position that the choice holds; the last one
+    // stands for all words that follow.
+    template <class T, class... More> constexpr T choose_from(
+        const T& choice,
+        int position,
+        const T& first,
+        const More&... more)
     {
         if constexpr (sizeof...(More) == 0)
             return first;
         else
             return select(choice == T(double(position)), first, choose_from(choice, position + 1, more...));
     }
-    template <class T, class... Alternatives> constexpr T choose(const T& choice, const Alternatives&... alternatives) { return choose_from<T>(choice, 0, T(alternatives)...); }
+    template <class T, class... Alternatives> constexpr T choose(const T& choice, const Alternatives&... alternatives)
+    { return choose_from<T>(choice, 0, T(alternatives)...); }
 
     // is<overlap>(o, "serial_kv"): whether the choice holds this word, which must be one of its own.
     template <class Q, class T> constexpr auto is(const T& choice, std::string_view word)

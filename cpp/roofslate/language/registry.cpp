@@ -1,5 +1,5 @@
-#include "roofslate/language/error.hpp"
 #include "roofslate/language/registry.hpp"
+#include "roofslate/language/error.hpp"
 
 namespace roofslate
 {
@@ -29,7 +29,13 @@ namespace roofslate
     {
         struct Defined // an entry and what it points to
         {
-            explicit Defined(Definition d) : definition(std::move(d)), spec(definition.symbol.c_str(), definition.unit.c_str(), definition.brief.c_str(), definition.source.c_str())
+            explicit Defined(Definition d)
+                : definition(std::move(d)),
+                  spec(
+                      definition.symbol.c_str(),
+                      definition.unit.c_str(),
+                      definition.brief.c_str(),
+                      definition.source.c_str())
             {
                 entry.name = definition.name, entry.theme = "defined", entry.spec = &spec;
                 entry.need_names.assign(definition.needs.begin(), definition.needs.end());
@@ -40,7 +46,8 @@ namespace roofslate
             Entry entry;
         };
     }
-    Registry::Registry(const Registry& base, std::vector<Definition> definitions) : entries_(base.entries_), index_(base.index_), routines_(base.routines_)
+    Registry::Registry(const Registry& base, std::vector<Definition> definitions)
+        : entries_(base.entries_), index_(base.index_), routines_(base.routines_)
     {
         for (Definition& d : definitions)
         {
@@ -50,10 +57,9 @@ namespace roofslate
             append({defined, &defined->entry});
         }
     }
-    Registry::Registry(const Registry& base, std::shared_ptr<const Entry> other) : Registry(base, std::vector<Definition>())
-    {
-        entries_[std::size_t(at(other->name))] = std::move(other);
-    }
+    Registry::Registry(const Registry& base, std::shared_ptr<const Entry> other)
+        : Registry(base, std::vector<Definition>())
+    { entries_[std::size_t(at(other->name))] = std::move(other); }
     void Registry::append(std::shared_ptr<const Entry> entry)
     {
         if (!index_.emplace(entry->name, size()).second)
@@ -104,7 +110,8 @@ namespace roofslate
             return "";
         std::vector<std::string> symbols;
         for (const int need : entry.needs)
-            symbols.emplace_back(notation == Notation::latex ? registry[need].spec->symbol : std::string(registry[need].name));
+            symbols.emplace_back(
+                notation == Notation::latex ? registry[need].spec->symbol : std::string(registry[need].name));
         const Inscription inputs = inscribed(registry, entry, symbols);
         const std::string left = notation == Notation::latex ? entry.spec->symbol : std::string(entry.name);
         return left + " = " + print(entry.tape, entry.root, inputs, notation);
@@ -116,7 +123,10 @@ namespace roofslate
         class Application
         {
         public:
-            Application(const Registry& registry, const Entry& entry, const std::vector<double>& needs) : registry_(registry), entry_(entry), needs_(needs) {}
+            Application(const Registry& registry, const Entry& entry, const std::vector<double>& needs)
+                : registry_(registry), entry_(entry), needs_(needs)
+            {
+            }
             const Tape& tape() const { return tape_; }
 
             struct Part
@@ -154,7 +164,8 @@ namespace roofslate
                     decided = decided && p.decided;
                 }
                 if (o.op == Op::max || o.op == Op::min)
-                    compared_.push_back({o.op == Op::max, copied.argument[0], copied.argument[1], values[0], values[1]});
+                    compared_.push_back(
+                        {o.op == Op::max, copied.argument[0], copied.argument[1], values[0], values[1]});
                 return {tape_.push(copied), evaluate(o.op, o.routine, values), decided};
             }
             std::vector<std::string> conditions(const Inscription& inputs, Notation notation) const
@@ -171,7 +182,12 @@ namespace roofslate
                 {
                     const bool first = c.maximum ? c.a_value >= c.b_value : c.a_value <= c.b_value;
                     const std::string a = print(tape_, c.a, inputs, notation), b = print(tape_, c.b, inputs, notation);
-                    found.push_back({c.maximum, first ? a : b, first ? b : a, first ? c.a_value : c.b_value, first ? c.b_value : c.a_value});
+                    found.push_back(
+                        {c.maximum,
+                         first ? a : b,
+                         first ? b : a,
+                         first ? c.a_value : c.b_value,
+                         first ? c.b_value : c.a_value});
                 }
                 return found;
             }
@@ -191,11 +207,19 @@ namespace roofslate
             std::vector<std::pair<int, bool>> conditions_;
         };
     }
-    Applied apply_formula(const Registry& registry, const Entry& entry, const std::vector<double>& needs, const std::vector<std::string>& symbols, Notation notation)
+    Applied apply_formula(
+        const Registry& registry,
+        const Entry& entry,
+        const std::vector<double>& needs,
+        const std::vector<std::string>& symbols,
+        Notation notation)
     {
         Application application(registry, entry, needs);
         const int root = application.copy(entry.root).position;
         const Inscription inputs = inscribed(registry, entry, symbols);
-        return {print(application.tape(), root, inputs, notation), application.decisions(inputs, notation), application.conditions(inputs, notation)};
+        return {
+            print(application.tape(), root, inputs, notation),
+            application.decisions(inputs, notation),
+            application.conditions(inputs, notation)};
     }
 }

@@ -1,5 +1,6 @@
 // THE LIST of themes, and the registry at run time: one entry a quantity.
-// A theme is a header in quantities/ whose last line lists its quantities; a source file in src/registry/ takes it over.
+// A theme is a header in quantities/ whose last line lists its quantities; a source file in src/registry/ takes it
+// over.
 #pragma once
 #include "roofslate/language/quantity.hpp"
 #include <memory>
@@ -38,10 +39,10 @@ namespace roofslate
         const Spec* spec = nullptr;
         std::vector<std::string_view> need_names;
         double (*formula)(const double* arguments) = nullptr; // compiled; a definition has only its tape
-        Tape tape;                                            // the formula as operations; argument k is input k
-        int root = -1;                                        // -1: an input
-        std::vector<int> needs;                               // positions in the registry
-        int fallback = -1, bound = -1;                        // likewise; -1: none
+        Tape tape; // the formula as operations; argument k is input k
+        int root = -1; // -1: an input
+        std::vector<int> needs; // positions in the registry
+        int fallback = -1, bound = -1; // likewise; -1: none
 
         bool computed() const { return root >= 0; }
     };
@@ -55,17 +56,19 @@ namespace roofslate
         int root = -1;
     };
 
-    // Quantities by name. It never changes: with definitions on top it is another one, which shares the entries of the first.
+    // Quantities by name. It never changes: with definitions on top it is another one, which shares the entries of the
+    // first.
     class Registry
     {
     public:
         Registry(); // the built-in quantities
         Registry(const Registry& base, std::vector<Definition> definitions); // each may need those before it
-        Registry(const Registry& base, std::shared_ptr<const Entry> other);  // in the place of a built-in one of its name: for tests of the tests
+        // in the place of a built-in one of its name: for tests of the tests
+        Registry(const Registry& base, std::shared_ptr<const Entry> other);
         const Entry& operator[](int i) const { return *entries_[std::size_t(i)]; }
         int size() const { return int(entries_.size()); }
         int find(std::string_view name) const; // -1: unknown
-        int at(std::string_view name) const;   // throws UnknownName
+        int at(std::string_view name) const; // throws UnknownName
         const Routine* routine(std::string_view name) const; // of some formula; nullptr: unknown
 
     private:
@@ -93,5 +96,10 @@ namespace roofslate
         std::vector<Decision> decisions;
         std::vector<std::string> conditions; // that hold and led here
     };
-    Applied apply_formula(const Registry& registry, const Entry& entry, const std::vector<double>& needs, const std::vector<std::string>& symbols, Notation notation);
+    Applied apply_formula(
+        const Registry& registry,
+        const Entry& entry,
+        const std::vector<double>& needs,
+        const std::vector<std::string>& symbols,
+        Notation notation);
 }

@@ -7,7 +7,8 @@
 namespace roofslate
 {
     inline constexpr std::size_t base_unit_count = 9;
-    inline constexpr std::array<std::string_view, base_unit_count> base_units{"FLOP", "byte", "token", "sequence", "parameter", "chip", "s", "USD", "J"};
+    inline constexpr std::array<std::string_view, base_unit_count>
+        base_units{"FLOP", "byte", "token", "sequence", "parameter", "chip", "s", "USD", "J"};
 
     struct Dim
     {
@@ -85,9 +86,7 @@ namespace roofslate
     }
 
     struct DimCondition
-    {
-        bool mixed;
-    };
+    { bool mixed; };
     namespace detail
     {
         constexpr DimCondition compared(const Dim& a, const Dim& b) { return {alike(a, b).mixed}; }
@@ -150,7 +149,12 @@ namespace roofslate
         template <class BaseUnit, int Exponent> struct root; // half-integer exponents
         template <class... Powers> struct unit;
 
-        template <class Unit, class BaseUnit, int Halves, bool Present = Halves != 0, bool Whole = Halves % 2 == 0> struct append;
+        template <
+            class Unit,
+            class BaseUnit,
+            int Halves,
+            bool Present = Halves != 0,
+            bool Whole = Halves % 2 == 0> struct append;
         template <class... P, class B, int H, bool W> struct append<unit<P...>, B, H, false, W>
         {
             using type = unit<P...>;
@@ -164,10 +168,27 @@ namespace roofslate
             using type = unit<P..., root<B, H>>;
         };
         template <class Unit, int... Halves> struct build;
-        template <class U, int a, int b, int c, int d, int e, int f, int g, int h, int i> struct build<U, a, b, c, d, e, f, g, h, i>
+        template <class U, int a, int b, int c, int d, int e, int f, int g, int h, int i> struct build<
+            U,
+            a,
+            b,
+            c,
+            d,
+            e,
+            f,
+            g,
+            h,
+            i>
         {
             template <class V, class B, int H> using add = typename append<V, B, H>::type;
-            using type = add<add<add<add<add<add<add<add<add<U, FLOP, a>, byte, b>, token, c>, sequence, d>, parameter, e>, chip, f>, s, g>, USD, h>, J, i>;
+            using type = add<
+                add<add<add<add<add<add<add<add<U, FLOP, a>, byte, b>, token, c>, sequence, d>, parameter, e>, chip, f>,
+                        s,
+                        g>,
+                    USD,
+                    h>,
+                J,
+                i>;
         };
     }
 }

@@ -30,7 +30,8 @@ namespace roofslate
         std::size_t free = number_in("/proc/meminfo", "MemAvailable: %llu kB");
         if (free != std::size_t(-1))
             free *= 1024;
-        const std::size_t limit = number_in("/sys/fs/cgroup/memory.max", "%llu"), used = number_in("/sys/fs/cgroup/memory.current", "%llu");
+        const std::size_t limit = number_in("/sys/fs/cgroup/memory.max", "%llu"),
+                          used = number_in("/sys/fs/cgroup/memory.current", "%llu");
         if (limit != std::size_t(-1) && used != std::size_t(-1))
             free = std::min(free, limit > used ? limit - used : 0);
         return free;

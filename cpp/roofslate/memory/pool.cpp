@@ -24,11 +24,13 @@ namespace roofslate
 #if defined(__linux__)
             if (is_mapped(bytes)) // aligned to huge pages: map more and give the ends back
             {
-                void* const mapped = mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                void* const mapped =
+                    mmap(nullptr, bytes + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
                 if (mapped == MAP_FAILED)
                     throw std::bad_alloc();
                 char* const from = static_cast<char*>(mapped);
-                const std::size_t before = rounded(reinterpret_cast<std::size_t>(from), huge_page) - reinterpret_cast<std::size_t>(from);
+                const std::size_t before =
+                    rounded(reinterpret_cast<std::size_t>(from), huge_page) - reinterpret_cast<std::size_t>(from);
                 if (before)
                     munmap(from, before);
                 if (before < huge_page)
@@ -57,7 +59,8 @@ namespace roofslate
             std::mutex mutex;
             std::vector<Block> blocks; // oldest first
             std::size_t bytes = 0;
-            const std::size_t limit = std::min(most_pooled, std::size_t(sysconf(_SC_PHYS_PAGES)) * std::size_t(sysconf(_SC_PAGE_SIZE)) / 8);
+            const std::size_t limit =
+                std::min(most_pooled, std::size_t(sysconf(_SC_PHYS_PAGES)) * std::size_t(sysconf(_SC_PAGE_SIZE)) / 8);
         };
         Pool& pool() // never destroyed: results may outlive it at exit
         {
@@ -89,7 +92,8 @@ namespace roofslate
                 else
                     release(p);
             }
-            static double* allocate(std::size_t n) { return static_cast<double*>(::operator new(n * sizeof(double), std::align_val_t(cache_line))); }
+            static double* allocate(std::size_t n)
+            { return static_cast<double*>(::operator new(n * sizeof(double), std::align_val_t(cache_line))); }
             static void release(double* p) { ::operator delete(p, std::align_val_t(cache_line)); }
             static constexpr std::size_t size = 4096, most = 32; // doubles of a block, blocks
 
@@ -102,14 +106,18 @@ namespace roofslate
     Block take_block(std::size_t wanted)
     {
         if (wanted < smallest_pooled)
-            return {allocate(std::max(rounded(wanted, cache_line), cache_line)), std::max(rounded(wanted, cache_line), cache_line), false};
+            return {
+                allocate(std::max(rounded(wanted, cache_line), cache_line)),
+                std::max(rounded(wanted, cache_line), cache_line),
+                false};
         const std::size_t bytes = rounded(wanted, wanted >= 2 * huge_page ? huge_page : page);
         {
             Pool& p = pool();
             const std::lock_guard lock(p.mutex);
             auto best = p.blocks.end();
             for (auto b = p.blocks.begin(); b != p.blocks.end(); ++b)
-                if (b->bytes >= bytes && b->bytes <= bytes + bytes / 8 && (best == p.blocks.end() || b->bytes < best->bytes))
+                if (b->bytes >= bytes && b->bytes <= bytes + bytes / 8
+                    && (best == p.blocks.end() || b->bytes < best->bytes))
                     best = b;
             if (best != p.blocks.end())
             {

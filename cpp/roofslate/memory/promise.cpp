@@ -26,7 +26,6 @@ namespace roofslate
             throw Error(
                 "OutOfMemory",
                 "the results would take " + in_gigabytes(bytes) + " and " + in_gigabytes(free)
-                    + " are free; nothing was computed. " + otherwise
-            );
+                    + " are free; nothing was computed. " + otherwise);
     }
 }

@@ -6,7 +6,7 @@ namespace roofslate
     namespace
     {
         constexpr std::size_t most_kept_values = 131072; // larger intermediates are computed again where they are used
-        constexpr std::size_t least_saved_work = 24000;  // in additions: what a pass of its own costs
+        constexpr std::size_t least_saved_work = 24000; // in additions: what a pass of its own costs
         constexpr std::size_t most_copied_values = 1u << 21;
 
         // Work of an operation a point, in units of an addition.
@@ -31,27 +31,57 @@ namespace roofslate
         }
     }
 
-    PassLayout::PassLayout(const Graph& graph, const List<Range>& ranges, const InstructionSet& set, Arena* arena, const List<Output>& outputs)
-        : graph_(graph), ranges_(ranges), set_(set), pass_(arena), roots_(arena), kept_(arena), kept_rows_(arena), rows_(arena), records_(std::size_t(graph.size()), arena)
+    PassLayout::PassLayout(
+        const Graph& graph,
+        const List<Range>& ranges,
+        const InstructionSet& set,
+        Arena* arena,
+        const List<Output>& outputs)
+        : graph_(graph),
+          ranges_(ranges),
+          set_(set),
+          pass_(arena),
+          roots_(arena),
+          kept_(arena),
+          kept_rows_(arena),
+          rows_(arena),
+          records_(std::size_t(graph.size()), arena)
     {
         pass_.outputs = outputs;
-        std::stable_sort(pass_.outputs.begin(), pass_.outputs.end(), [](const Output& a, const Output& b) { return a.node < b.node; });
+        std::stable_sort(pass_.outputs.begin(), pass_.outputs.end(), [](const Output& a, const Output& b) {
+            return a.node < b.node;
+        });
         for (const Output& o : pass_.outputs)
             roots_.push_back(o.node);
     }
-    PassLayout::PassLayout(const Graph& graph, const List<Range>& ranges, const InstructionSet& set, Arena* arena, const List<Output>& outputs, AxisSet axes) : PassLayout(graph, ranges, set, arena, outputs)
+    PassLayout::PassLayout(
+        const Graph& graph,
+        const List<Range>& ranges,
+        const InstructionSet& set,
+        Arena* arena,
+        const List<Output>& outputs,
+        AxisSet axes)
+        : PassLayout(graph, ranges, set, arena, outputs)
     {
         pass_.axes = axes;
         lay_out();
         find_kept();
     }
-    PassLayout::PassLayout(const PassLayout& main, Arena* arena, const List<Output>& outputs) : PassLayout(main.graph_, main.ranges_, main.set_, arena, outputs)
+    PassLayout::PassLayout(const PassLayout& main, Arena* arena, const List<Output>& outputs)
+        : PassLayout(main.graph_, main.ranges_, main.set_, arena, outputs)
     {
         pass_.axes = row_axes_ = main.row_axes_;
         pass_.inner = main.pass_.inner, pass_.row = main.pass_.row;
         find_kept();
     }
-    PassLayout::PassLayout(const Graph& graph, const List<Range>& ranges, const InstructionSet& set, Arena* arena, const FoldPass& fold, Ways& ways) : PassLayout(graph, ranges, set, arena, List<Output>(arena))
+    PassLayout::PassLayout(
+        const Graph& graph,
+        const List<Range>& ranges,
+        const InstructionSet& set,
+        Arena* arena,
+        const FoldPass& fold,
+        Ways& ways)
+        : PassLayout(graph, ranges, set, arena, List<Output>(arena))
     {
         pass_.outer.assign(fold.outer.begin(), fold.outer.end());
         pass_.inner.push_back(fold.inner);
@@ -67,7 +97,8 @@ namespace roofslate
         find_kept();
     }
 
-    // The row runs over the innermost axis in memory, or over several where that is short and all results run on evenly.
+    // The row runs over the innermost axis in memory, or over several where that is short and all results run on
+    // evenly.
     void PassLayout::lay_out()
     {
         const Output& first = pass_.outputs.front();
@@ -75,7 +106,9 @@ namespace roofslate
         for (int k = 0; k < int(graph_.shape().size()); ++k)
             if ((pass_.axes >> k & 1) && graph_.shape()[std::size_t(k)] > 1)
                 order.push_back(k);
-        std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return std::abs(first.stride[std::size_t(a)]) > std::abs(first.stride[std::size_t(b)]); });
+        std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+            return std::abs(first.stride[std::size_t(a)]) > std::abs(first.stride[std::size_t(b)]);
+        });
         const auto length = [&](int k) { return graph_.shape()[std::size_t(k)]; };
         std::size_t inner = order.empty() ? 0 : 1;
         std::size_t row = order.empty() ? 1 : length(order.back());
@@ -96,7 +129,9 @@ namespace roofslate
     }
     bool PassLayout::all_run_on(int next, int last, std::size_t row) const
     {
-        return std::all_of(pass_.outputs.begin(), pass_.outputs.end(), [&](const Output& o) { return o.stride[std::size_t(last)] == 1 && o.stride[std::size_t(next)] == std::ptrdiff_t(row); });
+        return std::all_of(pass_.outputs.begin(), pass_.outputs.end(), [&](const Output& o) {
+            return o.stride[std::size_t(last)] == 1 && o.stride[std::size_t(next)] == std::ptrdiff_t(row);
+        });
     }
     bool PassLayout::copies_fit(const List<int>& order, std::size_t inner) const
     {
@@ -144,14 +179,14 @@ namespace roofslate
         const std::size_t own = graph_.points(axes), here = evaluations(axes);
         if (axes == pass_.axes || own > most_kept_values || here < 2 * own)
             return false;
-        const int c = cost(i, false), least = !on_row(i) ? 20 : pass_.inner.size() > 1 ? 8
-                                                                                       : 3;
+        const int c = cost(i, false), least = !on_row(i) ? 20 : pass_.inner.size() > 1 ? 8 : 3;
         return c >= least && std::size_t(c) * (here - own) >= least_saved_work;
     }
     bool PassLayout::worth_a_row(int i)
     {
         constexpr int least = 2; // more than to read it
-        return pass_.rows > 1 && pass_.row <= most_row_values && on_row(i) && is_row_alone(node(i).axes) && (of(i).divides || cost(i, true) >= least);
+        return pass_.rows > 1 && pass_.row <= most_row_values && on_row(i) && is_row_alone(node(i).axes)
+            && (of(i).divides || cost(i, true) >= least);
     }
     void PassLayout::find_kept()
     {

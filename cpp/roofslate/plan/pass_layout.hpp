@@ -1,7 +1,7 @@
 // The loops of a pass, and the values that it reads instead of computing them.
 #pragma once
-#include "roofslate/plan/plan.hpp"
 #include "roofslate/bounds/monotonicity.hpp"
+#include "roofslate/plan/plan.hpp"
 #include <algorithm>
 
 namespace roofslate
@@ -35,10 +35,22 @@ namespace roofslate
     class PassLayout
     {
     public:
-        PassLayout(const Graph& graph, const List<Range>& ranges, const InstructionSet& set, Arena* arena, const List<Output>& outputs, AxisSet axes);
+        PassLayout(
+            const Graph& graph,
+            const List<Range>& ranges,
+            const InstructionSet& set,
+            Arena* arena,
+            const List<Output>& outputs,
+            AxisSet axes);
         // The pass that computes, once for all rows of `main`, what depends on the row alone.
         PassLayout(const PassLayout& main, Arena* arena, const List<Output>& outputs);
-        PassLayout(const Graph& graph, const List<Range>& ranges, const InstructionSet& set, Arena* arena, const FoldPass& fold, Ways& ways);
+        PassLayout(
+            const Graph& graph,
+            const List<Range>& ranges,
+            const InstructionSet& set,
+            Arena* arena,
+            const FoldPass& fold,
+            Ways& ways);
 
         const List<int>& kept() const { return kept_; }           // to be computed in passes of their own
         const List<int>& kept_rows() const { return kept_rows_; } // to be computed by the pass before this one
@@ -68,10 +80,16 @@ namespace roofslate
         bool no_check_of_quotient(int i) const;
 
     private:
-        PassLayout(const Graph& graph, const List<Range>& ranges, const InstructionSet& set, Arena* arena, const List<Output>& outputs);
+        PassLayout(
+            const Graph& graph,
+            const List<Range>& ranges,
+            const InstructionSet& set,
+            Arena* arena,
+            const List<Output>& outputs);
         void lay_out();
         bool all_run_on(int next, int last, std::size_t row) const;
-        bool copies_fit(const List<int>& order, std::size_t inner) const; // of supplied arrays that would be spread along the row
+        // of supplied arrays that would be spread along the row
+        bool copies_fit(const List<int>& order, std::size_t inner) const;
         std::size_t evaluations(AxisSet axes) const;                      // if it were computed in this pass
         int cost(int i, AxisSet axes, bool some, int walk);
         int cost(int i, bool some) { return cost(i, some ? row_axes_ : node(i).axes, some, ++walks_); }

@@ -8,10 +8,13 @@ namespace roofslate
         {
         public:
             ProgramWriter(PassLayout& layout, const List<const View*>& kept)
-                : layout_(layout), kept_views_(kept), pass_(layout.pass()), records_(std::size_t(layout.graph().size()), layout.arena()), free_strips_(layout.arena()), steps_(layout.arena())
-            {
-                pass_.program.reserve(32), pass_.references.reserve(32), pass_.arrays.reserve(16), steps_.reserve(32);
-            }
+                : layout_(layout),
+                  kept_views_(kept),
+                  pass_(layout.pass()),
+                  records_(std::size_t(layout.graph().size()), layout.arena()),
+                  free_strips_(layout.arena()),
+                  steps_(layout.arena())
+            { pass_.program.reserve(32), pass_.references.reserve(32), pass_.arrays.reserve(16), steps_.reserve(32); }
 
             Pass write()
             {
@@ -42,8 +45,10 @@ namespace roofslate
                     const bool left_runs = on_row(left) || !on_row(right);
                     make_at_hand(left_runs ? right : left);
                     bring(left_runs ? left : right);
-                    push(left_runs ? strict ? Code::require_less : Code::require_at_most : strict ? Code::require_more
-                                                                                                  : Code::require_at_least)
+                    push(
+                        left_runs    ? strict ? Code::require_less : Code::require_at_most
+                            : strict ? Code::require_more
+                                     : Code::require_at_least)
                         .op = !first;
                     operand(left_runs ? right : left);
                     refer(Field::result, Source::strip, met);
@@ -56,8 +61,10 @@ namespace roofslate
                 if (met < 0 && fold.block_axis >= 0)
                 {
                     pass_.direction = direction(layout_.graph(), layout_.ranges(), fold.objective, fold.block_axis);
-                    pass_.bound_share = pass_.direction == 0 ? 1 : range(fold.objective).low > 0 ? 1 - direction_slack
-                                                                                                 : 1 + direction_slack;
+                    pass_.bound_share = pass_.direction == 0 ? 1
+                        : range(fold.objective).low > 0
+                        ? 1 - direction_slack
+                        : 1 + direction_slack;
                     pass_.has_bounds = pass_.direction != 0 || aim(fold.objective, 1, fold.block_axis);
                 }
                 bring(fold.objective);
@@ -123,7 +130,8 @@ namespace roofslate
                 pass_.stretches.push_back(std::move(s));
             }
 
-            // Notes which way the objective goes with a value and with all that it is computed from; false where it goes neither way.
+            // Notes which way the objective goes with a value and with all that it is computed from; false where it
+            // goes neither way.
             bool aim(int i, int toward, int block_axis)
             {
                 const Node& n = node(i);
@@ -138,7 +146,9 @@ namespace roofslate
                 if (is_array(i))
                     return !(n.axes >> block_axis & 1);
                 const auto least = [&](int k) { return range(n.argument[std::size_t(k)]).low; };
-                const auto both = [&](int second) { return aim(n.argument[0], toward, block_axis) && aim(n.argument[1], second, block_axis); };
+                const auto both = [&](int second) {
+                    return aim(n.argument[0], toward, block_axis) && aim(n.argument[1], second, block_axis);
+                };
                 switch (n.op)
                 {
                 case Op::add:
@@ -188,8 +198,12 @@ namespace roofslate
                         return layout_.is_row_alone(pass_.arrays[std::size_t(r.number)].view.axes);
                     return r.source == Source::strip || steps_[std::size_t(r.number)].depth == 0;
                 };
-                pass_.first_moving = std::size_t(std::stable_partition(pass_.references.begin(), pass_.references.end(), steady) - pass_.references.begin());
-                std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) { return a.depth < b.depth; });
+                pass_.first_moving = std::size_t(
+                    std::stable_partition(pass_.references.begin(), pass_.references.end(), steady)
+                    - pass_.references.begin());
+                std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
+                    return a.depth < b.depth;
+                });
                 pass_.values = int(steps_.size());
                 pass_.first_step.assign(pass_.outer.size() + 1, steps_.size());
                 for (std::size_t k = steps_.size(); k-- > 0;)
@@ -207,7 +221,8 @@ namespace roofslate
                 pass_.program.back().code = code;
                 return pass_.program.back();
             }
-            void refer(Field field, Source source, int number, int toward = 0) { pass_.references.push_back({int(pass_.program.size()) - 1, field, source, number, toward}); }
+            void refer(Field field, Source source, int number, int toward = 0)
+            { pass_.references.push_back({int(pass_.program.size()) - 1, field, source, number, toward}); }
             int array_of(int i)
             {
                 int& number = of(i).array;
@@ -237,7 +252,8 @@ namespace roofslate
             // The reciprocals of an array of the row alone, or -1 where they do not pay.
             int reciprocals_of(int i)
             {
-                if (!layout_.set().fused || pass_.rows == 1 || pass_.row > most_row_values || !is_array(i) || !layout_.is_row_alone(node(i).axes))
+                if (!layout_.set().fused || pass_.rows == 1 || pass_.row > most_row_values || !is_array(i)
+                    || !layout_.is_row_alone(node(i).axes))
                     return -1;
                 int& number = of(i).reciprocals;
                 if (number < 0)
@@ -312,7 +328,8 @@ namespace roofslate
             void compute(int i)
             {
                 const Node& n = node(i);
-                // The running value is the argument that is not yet at hand, the one that runs already, or else the first on the row.
+                // The running value is the argument that is not yet at hand, the one that runs already, or else the
+                // first on the row.
                 const int arity = n.arity();
                 int place = -1;
                 if (n.op == Op::select)
@@ -361,14 +378,21 @@ namespace roofslate
                 case Op::add: return binary(Code::add);
                 case Op::mul: return binary(Code::multiply);
                 case Op::sub: return binary(place == 0 ? Code::subtract : Code::subtract_from);
-                case Op::max: return binary(no_check_of_order(n) ? Code::maximum_proved : place == 0 ? Code::maximum
-                                                                                                     : Code::maximum_of);
-                case Op::min: return binary(no_check_of_order(n) ? Code::minimum_proved : place == 0 ? Code::minimum
-                                                                                                     : Code::minimum_of);
+                case Op::max:
+                    return binary(
+                        no_check_of_order(n) ? Code::maximum_proved
+                            : place == 0     ? Code::maximum
+                                             : Code::maximum_of);
+                case Op::min:
+                    return binary(
+                        no_check_of_order(n) ? Code::minimum_proved
+                            : place == 0     ? Code::minimum
+                                             : Code::minimum_of);
                 case Op::div:
                     if (place == 1)
                         return binary(Code::divide_into), prove(i);
-                    if (const int r = on_row(other) && layout_.no_check_of_quotient(i) ? reciprocals_of(other) : -1; r >= 0)
+                    if (const int r = on_row(other) && layout_.no_check_of_quotient(i) ? reciprocals_of(other) : -1;
+                        r >= 0)
                     {
                         binary(Code::divide_proved);
                         return refer(Field::second, Source::row, r);
@@ -408,9 +432,11 @@ namespace roofslate
 
             struct Record // what is known of a node
             {
-                int value = -1, array = -1, reciprocals = -1, strip = -1; // its number among the values, arrays and saved strips of the pass
+                // its number among the values, arrays and saved strips of the pass
+                int value = -1, array = -1, reciprocals = -1, strip = -1;
                 int uses = 0;                                             // still to come
-                int toward = 0;                                           // the objective goes with it (1) or against it (-1)
+                // the objective goes with it (1) or against it (-1)
+                int toward = 0;
             };
             Record& of(int i) { return records_[std::size_t(i)]; }
             const Record& of(int i) const { return records_[std::size_t(i)]; }
@@ -435,6 +461,8 @@ namespace roofslate
         const double size = std::fabs(divisor);
         return size > least_divisor && size < most_divisor ? 1.0 / divisor : 0.0;
     }
-    Pass write_program(PassLayout& layout, const List<const View*>& kept) { return ProgramWriter(layout, kept).write(); }
-    Pass write_program(PassLayout& layout, const List<const View*>& kept, const FoldPass& fold, Ways& ways) { return ProgramWriter(layout, kept).write(fold, ways); }
+    Pass write_program(PassLayout& layout, const List<const View*>& kept)
+    { return ProgramWriter(layout, kept).write(); }
+    Pass write_program(PassLayout& layout, const List<const View*>& kept, const FoldPass& fold, Ways& ways)
+    { return ProgramWriter(layout, kept).write(fold, ways); }
 }

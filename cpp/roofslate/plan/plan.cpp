@@ -21,7 +21,8 @@ namespace roofslate
         const auto length = [&](int k) { return graph.shape()[std::size_t(k)]; };
         if (order.empty() || length(order.back()) >= shortest_row)
             return order;
-        const auto longest = std::max_element(order.begin(), order.end(), [&](int a, int b) { return length(a) <= length(b); });
+        const auto longest =
+            std::max_element(order.begin(), order.end(), [&](int a, int b) { return length(a) <= length(b); });
         if (length(*longest) >= shortest_row)
             std::rotate(longest, longest + 1, order.end());
         return order;
@@ -46,10 +47,16 @@ namespace roofslate
         class Planning
         {
         public:
-            Planning(const Graph& graph, const InstructionSet& set, Arena* arena) : graph_(graph), set_(set), arena_(arena), bounds_(ranges(graph, arena)), views_(std::size_t(graph.size()), arena), kept_views_(std::size_t(graph.size()), nullptr, arena), open_(arena), plan_(arena)
-            {
-                plan_.passes.reserve(8), plan_.kept.reserve(16), open_.reserve(16);
-            }
+            Planning(const Graph& graph, const InstructionSet& set, Arena* arena)
+                : graph_(graph),
+                  set_(set),
+                  arena_(arena),
+                  bounds_(ranges(graph, arena)),
+                  views_(std::size_t(graph.size()), arena),
+                  kept_views_(std::size_t(graph.size()), nullptr, arena),
+                  open_(arena),
+                  plan_(arena)
+            { plan_.passes.reserve(8), plan_.kept.reserve(16), open_.reserve(16); }
             void want(const Output& o) { open_.push_back(o); }
             void want(const FoldPass& fold)
             {
@@ -63,8 +70,13 @@ namespace roofslate
                 while (!open_.empty())
                 {
                     const auto written = [&](const Output& o) { return written_axes(graph_, o); };
-                    const AxisSet axes = written(*std::max_element(open_.begin(), open_.end(), [&](const Output& a, const Output& b) { return axis_count(written(a)) < axis_count(written(b)); }));
-                    const auto rest = std::stable_partition(open_.begin(), open_.end(), [&](const Output& o) { return written(o) != axes; });
+                    const AxisSet axes =
+                        written(*std::max_element(open_.begin(), open_.end(), [&](const Output& a, const Output& b) {
+                            return axis_count(written(a)) < axis_count(written(b));
+                        }));
+                    const auto rest = std::stable_partition(open_.begin(), open_.end(), [&](const Output& o) {
+                        return written(o) != axes;
+                    });
                     PassLayout layout(graph_, bounds_, set_, arena_, List<Output>(rest, open_.end(), arena_), axes);
                     open_.erase(rest, open_.end());
                     add(layout, [&] { return write_program(layout, kept_views_); });

@@ -7,7 +7,12 @@ namespace roofslate::binding
     namespace
     {
         // The engine's own call, over and over: what a C++ caller waits for, plan included.
-        void repeat_engine(const std::string& wanted, const std::vector<std::size_t>& shape, const std::vector<Input>& inputs, Array& out, int calls)
+        void repeat_engine(
+            const std::string& wanted,
+            const std::vector<std::size_t>& shape,
+            const std::vector<Input>& inputs,
+            Array& out,
+            int calls)
         {
             const Current current;
             const Registry& registry = current.registry;
@@ -17,7 +22,8 @@ namespace roofslate::binding
                 Graph graph(shape);
                 Closure closure(registry, graph, supplied);
                 Output o{closure.node(registry.at(wanted)), out.mutable_data(), {}, true};
-                if (out.ndim() != py::ssize_t(shape.size()) || !std::equal(shape.begin(), shape.end(), out.shape()) || graph.points(graph[o.node].axes) != std::size_t(out.size()))
+                if (out.ndim() != py::ssize_t(shape.size()) || !std::equal(shape.begin(), shape.end(), out.shape())
+                    || graph.points(graph[o.node].axes) != std::size_t(out.size()))
                     throw axis_error("out must have the shape of the grid, and the quantity must vary along all of it");
                 for (std::size_t d = 0; d < shape.size(); ++d)
                     o.stride[d] = out.strides(py::ssize_t(d)) / py::ssize_t(sizeof(double));
@@ -28,7 +34,15 @@ namespace roofslate::binding
 
     void bind_benchmarks(py::module_& m)
     {
-        m.def("repeat_engine", &repeat_engine, py::arg("quantity"), py::arg("shape"), py::arg("inputs"), py::arg("out").noconvert(), py::arg("calls"), "The engine's own call, over and over, on one thread: for benchmarks.");
+        m.def(
+            "repeat_engine",
+            &repeat_engine,
+            py::arg("quantity"),
+            py::arg("shape"),
+            py::arg("inputs"),
+            py::arg("out").noconvert(),
+            py::arg("calls"),
+            "The engine's own call, over and over, on one thread: for benchmarks.");
         m.def(
             "fill_seconds",
             [](py::array_t<double, py::array::c_style> data, int threads, bool stream) {
@@ -36,6 +50,9 @@ namespace roofslate::binding
                 const py::gil_scoped_release release;
                 return fill_seconds(to, std::size_t(data.size()), std::max(threads, 1), stream);
             },
-            py::arg("data").noconvert(), py::arg("threads"), py::arg("stream"), "Seconds in which a contiguous array is filled, plainly or with stores around the cache.");
+            py::arg("data").noconvert(),
+            py::arg("threads"),
+            py::arg("stream"),
+            "Seconds in which a contiguous array is filled, plainly or with stores around the cache.");
     }
 }

@@ -39,7 +39,26 @@ namespace roofslate::binding
             return true;
         }
 
-        const std::pair<const char*, Op> named_operations[]{{"add", Op::add}, {"sub", Op::sub}, {"mul", Op::mul}, {"div", Op::div}, {"neg", Op::neg}, {"min", Op::min}, {"max", Op::max}, {"pow", Op::pow}, {"exp", Op::exp}, {"log", Op::log}, {"sqrt", Op::sqrt}, {"ceil", Op::ceil}, {"floor", Op::floor}, {"less", Op::less}, {"less_equal", Op::less_equal}, {"equal", Op::equal}, {"both", Op::both}, {"either", Op::either}, {"select", Op::select}};
+        const std::pair<const char*, Op> named_operations[]{
+            {"add", Op::add},
+            {"sub", Op::sub},
+            {"mul", Op::mul},
+            {"div", Op::div},
+            {"neg", Op::neg},
+            {"min", Op::min},
+            {"max", Op::max},
+            {"pow", Op::pow},
+            {"exp", Op::exp},
+            {"log", Op::log},
+            {"sqrt", Op::sqrt},
+            {"ceil", Op::ceil},
+            {"floor", Op::floor},
+            {"less", Op::less},
+            {"less_equal", Op::less_equal},
+            {"equal", Op::equal},
+            {"both", Op::both},
+            {"either", Op::either},
+            {"select", Op::select}};
         Operation operation_called(const Registry& registry, const std::string& name)
         {
             for (const auto& [known, op] : named_operations)
@@ -77,7 +96,11 @@ namespace roofslate::binding
 
         py::dict described(const Registry& registry, const Entry& e)
         {
-            const auto name_or_none = [&](int i) { return i < 0 ? py::object(py::none()) : py::object(py::str(registry[i].name.data(), registry[i].name.size())); };
+            const auto name_or_none = [&](int i) {
+                return i < 0
+                    ? py::object(py::none())
+                    : py::object(py::str(registry[i].name.data(), registry[i].name.size()));
+            };
             py::list choices, needs;
             for (const char* c : e.spec->choices)
                 if (c)
@@ -86,12 +109,15 @@ namespace roofslate::binding
                 needs.append(name_or_none(n));
             py::dict d;
             d["name"] = std::string(e.name), d["theme"] = std::string(e.theme);
-            d["symbol"] = e.spec->symbol, d["unit"] = e.spec->unit, d["brief"] = e.spec->brief, d["source"] = e.spec->source;
-            d["computed"] = e.computed(), d["low"] = e.spec->low, d["high"] = e.spec->high, d["above_low"] = e.spec->above_low;
+            d["symbol"] = e.spec->symbol, d["unit"] = e.spec->unit, d["brief"] = e.spec->brief,
+            d["source"] = e.spec->source;
+            d["computed"] = e.computed(), d["low"] = e.spec->low, d["high"] = e.spec->high,
+            d["above_low"] = e.spec->above_low;
             d["default"] = e.spec->has_default ? py::object(py::float_(e.spec->default_value)) : py::object(py::none());
             d["choices"] = py::tuple(choices), d["needs"] = py::tuple(needs);
             d["fallback"] = name_or_none(e.fallback), d["bound"] = name_or_none(e.bound);
-            d["formula"] = formula_of_entry(registry, e, Notation::text), d["latex"] = formula_of_entry(registry, e, Notation::latex);
+            d["formula"] = formula_of_entry(registry, e, Notation::text),
+            d["latex"] = formula_of_entry(registry, e, Notation::latex);
             return d;
         }
         py::list describe(const Registry& registry, int first)
@@ -102,7 +128,9 @@ namespace roofslate::binding
             return all;
         }
 
-        using DefinitionTuple = std::tuple<std::string, std::string, std::string, std::string, std::string, Steps>; // name, symbol, unit, brief, source, steps
+        using DefinitionTuple =
+            std::tuple<std::string, std::string, std::string, std::string, std::string, Steps>; // name, symbol, unit,
+                                                                                                // brief, source, steps
         Registry extended(const py::object& base, const std::vector<DefinitionTuple>& given)
         {
             const Registry& known = base.is_none() ? registry() : py::cast<const Registry&>(base);
@@ -115,7 +143,8 @@ namespace roofslate::binding
             }
             return {known, std::move(definitions)};
         }
-        // A built-in quantity with another formula (none: its own), or with other facts under the names by which `describe` tells them.
+        // A built-in quantity with another formula (none: its own), or with other facts under the names by which
+        // `describe` tells them.
         Registry mutated(const Registry& base, const std::string& name, const Steps& steps, const py::dict& facts)
         {
             struct Mutant
@@ -139,7 +168,9 @@ namespace roofslate::binding
             for (const auto& [key, value] : facts)
             {
                 const std::string fact = py::cast<std::string>(key);
-                const auto position = [&, value = value] { return value.is_none() ? -1 : base.at(py::cast<std::string>(value)); };
+                const auto position = [&, value = value] {
+                    return value.is_none() ? -1 : base.at(py::cast<std::string>(value));
+                };
                 if (fact == "low")
                     spec.low = py::cast<double>(value);
                 else if (fact == "high")
@@ -147,7 +178,8 @@ namespace roofslate::binding
                 else if (fact == "above_low")
                     spec.above_low = py::cast<bool>(value);
                 else if (fact == "default")
-                    spec.has_default = !value.is_none(), spec.default_value = value.is_none() ? 0 : py::cast<double>(value);
+                    spec.has_default = !value.is_none(),
+                    spec.default_value = value.is_none() ? 0 : py::cast<double>(value);
                 else if (fact == "fallback")
                     entry.fallback = position();
                 else if (fact == "bound")
@@ -178,7 +210,11 @@ namespace roofslate::binding
         }
     }
 
-    Current::Current() : object(current_object()), registry(object.is_none() ? roofslate::registry() : py::cast<const Registry&>(object)) {}
+    Current::Current()
+        : object(current_object()),
+          registry(object.is_none() ? roofslate::registry() : py::cast<const Registry&>(object))
+    {
+    }
 
     Formula formula_of(const Registry& registry, const Steps& steps)
     {
@@ -187,7 +223,8 @@ namespace roofslate::binding
         {
             const std::string name = step.empty() ? "" : py::cast<std::string>(step[0]);
             const bool leaf = name == "quantity" || name == "constant";
-            Operation o = leaf ? Operation{name == "quantity" ? Op::input : Op::constant} : operation_called(registry, name);
+            Operation o =
+                leaf ? Operation{name == "quantity" ? Op::input : Op::constant} : operation_called(registry, name);
             if (step.size() != std::size_t(leaf ? 1 : arity_of(o)) + 1)
                 throw py::value_error("a step of a formula has as many arguments as its operation takes");
             if (o.op == Op::input)
@@ -215,8 +252,8 @@ namespace roofslate::binding
     Condition condition_of(const Registry& registry, const ConditionSteps& condition)
     {
         using Kind = Condition::Kind;
-        static const std::pair<const char*, Kind> relations[]{
-            {"<", Kind::less}, {"<=", Kind::less_equal}, {"==", Kind::equal}, {"!=", Kind::not_equal}};
+        static const std::pair<const char*, Kind>
+            relations[]{{"<", Kind::less}, {"<=", Kind::less_equal}, {"==", Kind::equal}, {"!=", Kind::not_equal}};
         const auto& [left, relation, right] = condition;
         for (const auto& [text, kind] : relations)
             if (relation == text)
@@ -229,7 +266,9 @@ namespace roofslate::binding
         std::vector<int> position(operations.size(), -1);
         if (entry.computed())
             position[std::size_t(entry.root)] = 0;
-        const auto arity = [](const Operation& o) { return o.op == Op::input || o.op == Op::constant ? 0 : arity_of(o); };
+        const auto arity = [](const Operation& o) {
+            return o.op == Op::input || o.op == Op::constant ? 0 : arity_of(o);
+        };
         for (std::size_t i = operations.size(); i-- > 0;) // what is taken
             for (int k = 0; position[i] >= 0 && k < arity(operations[i]); ++k)
                 position[std::size_t(operations[i].argument[k])] = 0;
@@ -242,7 +281,8 @@ namespace roofslate::binding
             const Operation& o = operations[i];
             const auto at = [&](int k) { return position[std::size_t(o.argument[k])]; };
             if (o.op == Op::input)
-                steps.push_back(py::make_tuple("quantity", std::string(registry[entry.needs[std::size_t(o.argument[0])]].name)));
+                steps.push_back(
+                    py::make_tuple("quantity", std::string(registry[entry.needs[std::size_t(o.argument[0])]].name)));
             else if (o.op == Op::constant)
                 steps.push_back(py::make_tuple("constant", o.value));
             else if (arity(o) == 1)
@@ -261,34 +301,66 @@ namespace roofslate::binding
         if (!process().scope)
             throw py::error_already_set();
         m.attr("SCOPE") = py::reinterpret_borrow<py::object>(process().scope);
-        py::class_<Registry>(m, "Registry", "Quantities by name: those of `base`, or the built-in ones, and definitions on top: name, symbol, unit, brief, source, steps.")
+        py::class_<Registry>(
+            m,
+            "Registry",
+            "Quantities by name: those of `base`, or the built-in ones, and definitions on top: name, symbol, unit, "
+            "brief, source, steps.")
             .def(py::init(&extended), py::arg("base"), py::arg("definitions"));
         m.def("current_registry", &current_object, "The registry that the caller sees; None: the built-in quantities.");
-        m.def("exchange_registry", &exchange_registry, py::arg("expected"), py::arg("wanted"), "Makes another registry that of the process; False where it is not the expected one any more.");
-        m.def("mutated", &mutated, py::arg("base"), py::arg("quantity"), py::arg("steps"), py::arg("facts"), "A registry with one built-in quantity changed, for tests of the tests: its formula, step by step, or facts such as its default.");
-        m.def("describe", &describe, py::arg("registry"), py::arg("first"), "Quantities of a registry from a position on, described.");
         m.def(
-            "steps", [](const std::string& name) {
+            "exchange_registry",
+            &exchange_registry,
+            py::arg("expected"),
+            py::arg("wanted"),
+            "Makes another registry that of the process; False where it is not the expected one any more.");
+        m.def(
+            "mutated",
+            &mutated,
+            py::arg("base"),
+            py::arg("quantity"),
+            py::arg("steps"),
+            py::arg("facts"),
+            "A registry with one built-in quantity changed, for tests of the tests: its formula, step by step, or "
+            "facts such as its default.");
+        m.def(
+            "describe",
+            &describe,
+            py::arg("registry"),
+            py::arg("first"),
+            "Quantities of a registry from a position on, described.");
+        m.def(
+            "steps",
+            [](const std::string& name) {
                 const Current current;
                 return steps_of(current.registry, current.registry[current.registry.at(name)]);
             },
-            py::arg("quantity"), "The formula of a quantity, step by step; empty for an input.");
+            py::arg("quantity"),
+            "The formula of a quantity, step by step; empty for an input.");
         m.def("formula_text", &text_of, py::arg("steps"), "A formula as text.");
         m.def("call_routine", &call_routine, py::arg("name"), py::arg("arguments"), "The value of a routine.");
         m.def(
             "apply_formula",
-            [](const std::string& name, const std::vector<double>& needs, const std::vector<std::string>& symbols, bool latex) {
+            [](const std::string& name,
+               const std::vector<double>& needs,
+               const std::vector<std::string>& symbols,
+               bool latex) {
                 const Current current;
                 const Entry& e = current.registry[current.registry.at(name)];
                 if (!e.computed() || needs.size() != e.needs.size() || symbols.size() != e.needs.size())
                     throw py::value_error("apply_formula: a value and a symbol for each need of a computed quantity");
-                const Applied applied = apply_formula(current.registry, e, needs, symbols, latex ? Notation::latex : Notation::text);
+                const Applied applied =
+                    apply_formula(current.registry, e, needs, symbols, latex ? Notation::latex : Notation::text);
                 py::list decisions;
                 for (const Decision& d : applied.decisions)
                     decisions.append(py::make_tuple(d.maximum, d.winner, d.winner_value, d.loser, d.loser_value));
                 return py::make_tuple(applied.formula, decisions, applied.conditions);
             },
-            py::arg("quantity"), py::arg("needs"), py::arg("symbols"), py::arg("latex"),
-            "What choices leave of a formula, with given symbols; what its max and min chose: (maximum, winner, its value, loser, its value); conditions that hold.");
+            py::arg("quantity"),
+            py::arg("needs"),
+            py::arg("symbols"),
+            py::arg("latex"),
+            "What choices leave of a formula, with given symbols; what its max and min chose: (maximum, winner, its "
+            "value, loser, its value); conditions that hold.");
     }
 }

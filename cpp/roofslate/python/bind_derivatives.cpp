@@ -1,12 +1,13 @@
 // The binding of derivatives.
-#include "roofslate/python/grid.hpp"
 #include "roofslate/derivatives/adjoint.hpp"
+#include "roofslate/python/grid.hpp"
 
 namespace roofslate::binding
 {
     namespace
     {
-        // The numbers that a formula takes: those supplied, in their order, and those it has by default. Choices are none.
+        // The numbers that a formula takes: those supplied, in their order, and those it has by default. Choices are
+        // none.
         std::vector<std::string> numbers_taken(Grid& grid, const Steps& formula)
         {
             const Registry& registry = grid.registry();
@@ -26,14 +27,16 @@ namespace roofslate::binding
             return names;
         }
 
-        std::string ordinal(int k) { return k == 0 ? "first" : k == 1 ? "second"
-                                                                      : "third"; }
+        std::string ordinal(int k) { return k == 0 ? "first" : k == 1 ? "second" : "third"; }
         Error no_derivative(const NoPartial& refused, const std::vector<std::string>& to)
         {
             std::string names;
             for (const std::size_t k : refused.inputs)
                 names += (names.empty() ? "'" : ", '") + to[k] + "'";
-            return Error("NoDerivative", "no derivative by " + names + ": the function " + refused.routine->name + " has none in its " + ordinal(refused.argument) + " argument; choose other inputs with to=");
+            return Error(
+                "NoDerivative",
+                "no derivative by " + names + ": the function " + refused.routine->name + " has none in its "
+                    + ordinal(refused.argument) + " argument; choose other inputs with to=");
         }
         // What is equal at a kink, and in which quantity.
         py::tuple described(const KinkPoints& kink, Grid& grid)
@@ -45,7 +48,9 @@ namespace roofslate::binding
                     for (const int need : turn.entry->needs)
                         symbols.emplace_back(grid.registry()[need].name);
                     const Operation& o = turn.entry->tape.operations[std::size_t(turn.position)];
-                    const auto side = [&](std::size_t k) { return print(turn.entry->tape, o.argument[k], symbols, Notation::text); };
+                    const auto side = [&](std::size_t k) {
+                        return print(turn.entry->tape, o.argument[k], symbols, Notation::text);
+                    };
                     return py::make_tuple(std::string(turn.entry->name), side(0), side(1), kink.points);
                 }
             return py::make_tuple("the formula", "one side", "the other", kink.points);
@@ -59,8 +64,7 @@ namespace roofslate::binding
             bool above,
             const py::object& out,
             int threads,
-            const py::object& progress
-        )
+            const py::object& progress)
         {
             const std::vector<std::size_t>& shape = grid.shape();
             Graph& graph = grid.graph();
@@ -74,7 +78,8 @@ namespace roofslate::binding
             const AxisSet axes = graph[output].axes;
             const std::vector<std::size_t> own = grid.axes(axes);
             std::vector<py::ssize_t> wanted_shape{py::ssize_t(to.size())};
-            double bytes = double(to.size() * sizeof(double)); // of a grid beyond all memory they may not fit an integer
+            double bytes =
+                double(to.size() * sizeof(double)); // of a grid beyond all memory they may not fit an integer
             for (const std::size_t a : own)
                 wanted_shape.push_back(py::ssize_t(shape[a])), bytes *= double(shape[a]);
             if (out.is_none())
@@ -86,7 +91,8 @@ namespace roofslate::binding
             if (out.is_none())
             {
                 constexpr std::size_t line = 8; // doubles of a cache line, on which each derivative of a grid starts
-                const std::size_t points = graph.points(axes), apart = own.empty() ? 1 : (points + line - 1) / line * line;
+                const std::size_t points = graph.points(axes),
+                                  apart = own.empty() ? 1 : (points + line - 1) / line * line;
                 stride = result_strides(graph, axes);
                 std::vector<py::ssize_t> strides{py::ssize_t(apart)};
                 for (const std::size_t a : own)
@@ -97,8 +103,11 @@ namespace roofslate::binding
             else
             {
                 array = py::cast<Array>(out);
-                if (array.ndim() != py::ssize_t(wanted_shape.size()) || !std::equal(wanted_shape.begin(), wanted_shape.end(), array.shape()))
-                    throw axis_error("out must be a writable float64 array of shape " + std::string(py::str(py::tuple(py::cast(wanted_shape)))));
+                if (array.ndim() != py::ssize_t(wanted_shape.size())
+                    || !std::equal(wanted_shape.begin(), wanted_shape.end(), array.shape()))
+                    throw axis_error(
+                        "out must be a writable float64 array of shape "
+                        + std::string(py::str(py::tuple(py::cast(wanted_shape)))));
                 for (std::size_t d = 0; d < own.size(); ++d)
                     stride[own[d]] = array.strides(py::ssize_t(d) + 1) / py::ssize_t(sizeof(double));
             }
@@ -108,7 +117,13 @@ namespace roofslate::binding
             try
             {
                 found = running(progress, threads, [&](const Options& options) {
-                    Derivatives derivatives = differentiate(graph, output, nodes, relative ? Derivative::elasticity : Derivative::slope, above ? Side::above : Side::below, options);
+                    Derivatives derivatives = differentiate(
+                        graph,
+                        output,
+                        nodes,
+                        relative ? Derivative::elasticity : Derivative::slope,
+                        above ? Side::above : Side::below,
+                        options);
                     std::vector<Output> outputs;
                     for (std::size_t k = 0; k < to.size(); ++k)
                         outputs.push_back({derivatives.nodes[k], data + std::ptrdiff_t(k) * step, stride, used_before});
@@ -129,8 +144,23 @@ namespace roofslate::binding
 
     void add_derivatives(GridClass& grid)
     {
-        grid.def("numbers_taken", &numbers_taken, py::arg("formula"), "The numbers that a formula takes: those supplied, then those it has by default.")
-            .def("derivatives", &derivatives_of, py::arg("formula"), py::arg("to"), py::arg("relative"), py::arg("above"), py::arg("out"), py::arg("threads"), py::arg("progress"),
-                "The derivatives of a formula by inputs, or its elasticities: an array over the inputs and the axes of the output, these axes, and kinks: quantity, what is equal to what, at how many points. The grid is a differentiated one.");
+        grid.def(
+                "numbers_taken",
+                &numbers_taken,
+                py::arg("formula"),
+                "The numbers that a formula takes: those supplied, then those it has by default.")
+            .def(
+                "derivatives",
+                &derivatives_of,
+                py::arg("formula"),
+                py::arg("to"),
+                py::arg("relative"),
+                py::arg("above"),
+                py::arg("out"),
+                py::arg("threads"),
+                py::arg("progress"),
+                "The derivatives of a formula by inputs, or its elasticities: an array over the inputs and the axes of "
+                "the output, these axes, and kinks: quantity, what is equal to what, at how many points. The grid is a "
+                "differentiated one.");
     }
 }

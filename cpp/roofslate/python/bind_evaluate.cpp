@@ -16,7 +16,10 @@ namespace roofslate::binding
         bool in_range(const Spec& s, double x) { return x >= s.low && x <= s.high && !(s.above_low && x == s.low); }
 
         // Plain numbers in range under known names, or nothing: whatever else there is to say, the Python side says.
-        std::optional<std::vector<Supplied>> plain_numbers(const Registry& registry, const py::dict& inputs, std::vector<double>& values)
+        std::optional<std::vector<Supplied>> plain_numbers(
+            const Registry& registry,
+            const py::dict& inputs,
+            std::vector<double>& values)
         {
             std::vector<Supplied> supplied;
             supplied.reserve(inputs.size());
@@ -70,7 +73,9 @@ namespace roofslate::binding
             Closure closure(registry, graph, *supplied);
             return shown(*registry[quantity].spec, graph[closure.node(quantity)].value);
         }
-        double number(const std::string& name, const py::dict& inputs) // inputs have been checked; choices are positions
+        double number(
+            const std::string& name,
+            const py::dict& inputs) // inputs have been checked; choices are positions
         {
             const Current current;
             const Registry& registry = current.registry;
@@ -108,14 +113,36 @@ namespace roofslate::binding
             return steps;
         }
         // How many values lie outside of a range; NaN does.
-        std::size_t count_outside(const py::array_t<double, py::array::c_style>& values, double low, double high, bool above_low) { return instruction_set().outside(values.data(), std::size_t(values.size()), low, high, above_low); }
+        std::size_t count_outside(
+            const py::array_t<double, py::array::c_style>& values,
+            double low,
+            double high,
+            bool above_low)
+        { return instruction_set().outside(values.data(), std::size_t(values.size()), low, high, above_low); }
     }
 
     void bind_evaluate(py::module_& m)
     {
-        m.def("value", &plain_value, py::arg("quantity"), py::arg("inputs"), "One value from plain numbers; NotImplemented where the inputs are anything else.");
+        m.def(
+            "value",
+            &plain_value,
+            py::arg("quantity"),
+            py::arg("inputs"),
+            "One value from plain numbers; NotImplemented where the inputs are anything else.");
         m.def("number", &number, py::arg("quantity"), py::arg("inputs"), "One value from checked numbers.");
-        m.def("chain", &chain, py::arg("quantity"), py::arg("inputs"), "The quantities that an answer takes, in order of computation, with their values.");
-        m.def("count_outside", &count_outside, py::arg("values"), py::arg("low"), py::arg("high"), py::arg("above_low"), "How many values lie outside of a range.");
+        m.def(
+            "chain",
+            &chain,
+            py::arg("quantity"),
+            py::arg("inputs"),
+            "The quantities that an answer takes, in order of computation, with their values.");
+        m.def(
+            "count_outside",
+            &count_outside,
+            py::arg("values"),
+            py::arg("low"),
+            py::arg("high"),
+            py::arg("above_low"),
+            "How many values lie outside of a range.");
     }
 }

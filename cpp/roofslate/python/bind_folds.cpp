@@ -40,8 +40,7 @@ namespace roofslate::binding
             int threads,
             const py::object& progress,
             bool prune,
-            const Drawn* drawn
-        )
+            const Drawn* drawn)
         {
             grid.check_size();
             const AxisSet set = set_of(axes);
@@ -52,9 +51,7 @@ namespace roofslate::binding
                 std::vector<int> quantities;
                 for (const std::string& name : drawn->names)
                     quantities.push_back(grid.registry().at(name));
-                sample.emplace(
-                    grid.registry(), drawn->sampler, quantities, drawn->axis, grid.shape(), grid.supplied()
-                );
+                sample.emplace(grid.registry(), drawn->sampler, quantities, drawn->axis, grid.shape(), grid.supplied());
                 if (!sample->matters(question))
                     sample.reset(), prune = false;
             }
@@ -62,8 +59,9 @@ namespace roofslate::binding
                 return sample ? fold.over(*sample, question, options) : fold.over(question, options, prune);
             });
             return py::make_tuple(
-                array_of(std::move(answer.numbers)), array_of(std::move(answer.counts)), grid.axes(question.kept())
-            );
+                array_of(std::move(answer.numbers)),
+                array_of(std::move(answer.counts)),
+                grid.axes(question.kept()));
         }
         py::tuple bounds_of(Grid& grid, const Steps& value)
         {
@@ -77,28 +75,77 @@ namespace roofslate::binding
     void add_folds(py::module_& m, GridClass& grid)
     {
         py::class_<Fold>(m, "Fold", "A reduction of a grid.");
-        py::class_<Best, Fold>(m, "Best", "The smallest or largest of a formula, and where: numbers, and positions over the folded axes, -1 for nowhere.")
-            .def(py::init([](const Steps& objective, bool maximize, const std::vector<ConditionSteps>& conditions) {
-                return Best(formula_of_current(objective), maximize, conditions_of(conditions));
-            }), py::arg("objective"), py::arg("maximize"), py::arg("conditions"));
+        py::class_<Best, Fold>(
+            m,
+            "Best",
+            "The smallest or largest of a formula, and where: numbers, and positions over the folded axes, -1 for "
+            "nowhere.")
+            .def(
+                py::init([](const Steps& objective, bool maximize, const std::vector<ConditionSteps>& conditions) {
+                    return Best(formula_of_current(objective), maximize, conditions_of(conditions));
+                }),
+                py::arg("objective"),
+                py::arg("maximize"),
+                py::arg("conditions"));
         py::class_<Pareto, Fold>(m, "Pareto", "Positions of the points that no other point dominates.")
-            .def(py::init([](const std::vector<Steps>& objectives, const std::vector<bool>& maximize, const std::vector<ConditionSteps>& conditions) {
-                return Pareto(formulas_of(objectives), maximize, conditions_of(conditions));
-            }), py::arg("objectives"), py::arg("maximize"), py::arg("conditions"));
+            .def(
+                py::init([](const std::vector<Steps>& objectives,
+                            const std::vector<bool>& maximize,
+                            const std::vector<ConditionSteps>& conditions) {
+                    return Pareto(formulas_of(objectives), maximize, conditions_of(conditions));
+                }),
+                py::arg("objectives"),
+                py::arg("maximize"),
+                py::arg("conditions"));
         py::class_<Count, Fold>(m, "Count", "How many points meet conditions.")
-            .def(py::init([](const std::vector<ConditionSteps>& conditions) { return Count(conditions_of(conditions)); }), py::arg("conditions"));
+            .def(
+                py::init([](const std::vector<ConditionSteps>& conditions) {
+                    return Count(conditions_of(conditions));
+                }),
+                py::arg("conditions"));
         py::class_<Histogram, Fold>(m, "Histogram", "Counts below, in each bin, above, and of NaN.")
-            .def(py::init([](const Steps& value, std::vector<double> edges) { return Histogram(formula_of_current(value), std::move(edges)); }), py::arg("value"), py::arg("edges"));
+            .def(
+                py::init([](const Steps& value, std::vector<double> edges) {
+                    return Histogram(formula_of_current(value), std::move(edges));
+                }),
+                py::arg("value"),
+                py::arg("edges"));
         py::class_<Extent, Fold>(m, "Extent", "The smallest and the largest finite value of a formula.")
             .def(py::init([](const Steps& value) { return Extent(formula_of_current(value)); }), py::arg("value"));
-        py::class_<Quantiles, Fold>(m, "Quantiles", "For each quantile the sorted values before and after it, and how far it lies between.")
-            .def(py::init([](const Steps& value, std::vector<double> q) { return Quantiles(formula_of_current(value), std::move(q)); }), py::arg("value"), py::arg("q"));
-        py::class_<Drawn>(m, "Drawn", "Inputs that are drawn along an axis.")
-            .def(py::init([](const Sampler& sampler, std::vector<std::string> names, std::size_t axis) { return Drawn{sampler, std::move(names), axis}; }), py::arg("sampler"), py::arg("names"), py::arg("axis"), py::keep_alive<1, 2>());
-        grid.def("fold", &folded, py::arg("fold"), py::arg("axes"), py::arg("threads"), py::arg("progress"), py::arg("prune") = true, py::arg("drawn") = nullptr, "What a fold over some axes gives: its numbers, its counts, and the axes that both vary along.")
+        py::class_<Quantiles, Fold>(
+            m,
+            "Quantiles",
+            "For each quantile the sorted values before and after it, and how far it lies between.")
             .def(
-                "axes_of", [](Grid& self, const Fold& fold) { return self.axes(fold.ask(self.scope(), 0).axes()); },
-                py::arg("fold"), "The axes that what a fold asks varies along.")
+                py::init([](const Steps& value, std::vector<double> q) {
+                    return Quantiles(formula_of_current(value), std::move(q));
+                }),
+                py::arg("value"),
+                py::arg("q"));
+        py::class_<Drawn>(m, "Drawn", "Inputs that are drawn along an axis.")
+            .def(
+                py::init([](const Sampler& sampler, std::vector<std::string> names, std::size_t axis) {
+                    return Drawn{sampler, std::move(names), axis};
+                }),
+                py::arg("sampler"),
+                py::arg("names"),
+                py::arg("axis"),
+                py::keep_alive<1, 2>());
+        grid.def(
+                "fold",
+                &folded,
+                py::arg("fold"),
+                py::arg("axes"),
+                py::arg("threads"),
+                py::arg("progress"),
+                py::arg("prune") = true,
+                py::arg("drawn") = nullptr,
+                "What a fold over some axes gives: its numbers, its counts, and the axes that both vary along.")
+            .def(
+                "axes_of",
+                [](Grid& self, const Fold& fold) { return self.axes(fold.ask(self.scope(), 0).axes()); },
+                py::arg("fold"),
+                "The axes that what a fold asks varies along.")
             .def("bounds", &bounds_of, py::arg("value"), "Bounds of a formula over the grid; NaN: anything.");
     }
 }

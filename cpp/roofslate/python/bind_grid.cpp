@@ -9,7 +9,9 @@ namespace roofslate::binding
         std::vector<std::size_t> checked(const std::vector<std::size_t>& shape)
         {
             if (shape.size() > most_axes)
-                throw axis_error("a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size()) + " were given");
+                throw axis_error(
+                    "a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size())
+                    + " were given");
             return shape;
         }
         // Counts what lies outside of the valid ranges in the columns of a table, stretch by stretch.
@@ -36,8 +38,16 @@ namespace roofslate::binding
             std::atomic<std::size_t> found_{0};
         };
 
-        // `columns`: inputs of a table whose values have not been checked; the results come with the number of values outside of their range.
-        py::tuple evaluated(Grid& grid, const std::vector<std::string>& wanted, const py::list& out, int threads, const py::object& progress, const std::vector<std::string>& columns, bool single)
+        // `columns`: inputs of a table whose values have not been checked; the results come with the number of values
+        // outside of their range.
+        py::tuple evaluated(
+            Grid& grid,
+            const std::vector<std::string>& wanted,
+            const py::list& out,
+            int threads,
+            const py::object& progress,
+            const std::vector<std::string>& columns,
+            bool single)
         {
             const std::size_t size = single ? sizeof(float) : sizeof(double);
             const Registry& registry = grid.registry();
@@ -47,7 +57,8 @@ namespace roofslate::binding
             Inspector inspector;
             const auto view_of_column = [&](int quantity) -> const View* {
                 for (const Supplied& s : supplied)
-                    if (s.quantity == quantity && s.view.axes && std::find(columns.begin(), columns.end(), registry[quantity].name) != columns.end())
+                    if (s.quantity == quantity && s.view.axes
+                        && std::find(columns.begin(), columns.end(), registry[quantity].name) != columns.end())
                         return &s.view;
                 return nullptr;
             };
@@ -86,8 +97,12 @@ namespace roofslate::binding
                 if (!out.empty())
                 {
                     array = py::cast<py::array>(out[k]);
-                    if (!(single ? py::isinstance<py::array_t<float>>(array) : py::isinstance<Array>(array)) || array.ndim() != py::ssize_t(own.size()) || !std::equal(own_shape.begin(), own_shape.end(), array.shape()))
-                        throw axis_error("out for '" + wanted[k] + "' must be a writable " + (single ? "float32" : "float64") + " array of shape " + std::string(py::str(py::tuple(py::cast(own_shape)))));
+                    if (!(single ? py::isinstance<py::array_t<float>>(array) : py::isinstance<Array>(array))
+                        || array.ndim() != py::ssize_t(own.size())
+                        || !std::equal(own_shape.begin(), own_shape.end(), array.shape()))
+                        throw axis_error(
+                            "out for '" + wanted[k] + "' must be a writable " + (single ? "float32" : "float64")
+                            + " array of shape " + std::string(py::str(py::tuple(py::cast(own_shape)))));
                     for (std::size_t d = 0; d < own.size(); ++d)
                         o.stride[own[d]] = array.strides(py::ssize_t(d)) / py::ssize_t(size);
                 }
@@ -96,7 +111,9 @@ namespace roofslate::binding
                     o.stride = result_strides(graph, axes);
                     for (const std::size_t a : own)
                         own_strides.push_back(o.stride[a]);
-                    Result r = single ? allocate<float>(own_shape, own_strides, graph.points(axes)) : allocate<double>(own_shape, own_strides, graph.points(axes));
+                    Result r = single
+                        ? allocate<float>(own_shape, own_strides, graph.points(axes))
+                        : allocate<double>(own_shape, own_strides, graph.points(axes));
                     array = std::move(r.array), o.used_before = r.used_before;
                 }
                 if (single)
@@ -122,7 +139,12 @@ namespace roofslate::binding
         }
     }
 
-    Grid::Grid(const std::vector<std::size_t>& shape, const py::dict& inputs, bool differentiated) : graph_(checked(shape)), supplied_(read(inputs, differentiated)), closure_(current_.registry, graph_, supplied_) {}
+    Grid::Grid(const std::vector<std::size_t>& shape, const py::dict& inputs, bool differentiated)
+        : graph_(checked(shape)),
+          supplied_(read(inputs, differentiated)),
+          closure_(current_.registry, graph_, supplied_)
+    {
+    }
     void Grid::check_size() const
     {
         double points = 1;
@@ -186,14 +208,42 @@ namespace roofslate::binding
     void bind_grid(py::module_& m)
     {
         GridClass grid(m, "Grid", "Inputs on the axes of a grid; what is asked of it shares one graph.");
-        grid.def(py::init<const std::vector<std::size_t>&, const py::dict&, bool>(), py::arg("shape"), py::arg("inputs"), py::arg("differentiated") = false)
+        grid.def(
+                py::init<const std::vector<std::size_t>&, const py::dict&, bool>(),
+                py::arg("shape"),
+                py::arg("inputs"),
+                py::arg("differentiated") = false)
             .def("used", &Grid::used, py::arg("quantities"), "The inputs that quantities take.")
             .def(
-                "evaluate", [](Grid& self, const std::vector<std::string>& quantities, const py::list& out, int threads, const py::object& progress, bool single) { return py::list(evaluated(self, quantities, out, threads, progress, {}, single)[0]); },
-                py::arg("quantities"), py::arg("out"), py::arg("threads"), py::arg("progress"), py::arg("single") = false, "Quantities over the grid, as float64 or float32: for each an array and its axes.")
+                "evaluate",
+                [](Grid& self,
+                   const std::vector<std::string>& quantities,
+                   const py::list& out,
+                   int threads,
+                   const py::object& progress,
+                   bool single) {
+                    return py::list(evaluated(self, quantities, out, threads, progress, {}, single)[0]);
+                },
+                py::arg("quantities"),
+                py::arg("out"),
+                py::arg("threads"),
+                py::arg("progress"),
+                py::arg("single") = false,
+                "Quantities over the grid, as float64 or float32: for each an array and its axes.")
             .def(
-                "evaluate_table", [](Grid& self, const std::vector<std::string>& quantities, int threads, const py::object& progress, const std::vector<std::string>& columns) { return evaluated(self, quantities, py::list(), threads, progress, columns, false); },
-                py::arg("quantities"), py::arg("threads"), py::arg("progress"), py::arg("columns"), "Quantities over the rows of a table, and how many values of `columns` lie outside of their ranges.");
+                "evaluate_table",
+                [](Grid& self,
+                   const std::vector<std::string>& quantities,
+                   int threads,
+                   const py::object& progress,
+                   const std::vector<std::string>& columns) {
+                    return evaluated(self, quantities, py::list(), threads, progress, columns, false);
+                },
+                py::arg("quantities"),
+                py::arg("threads"),
+                py::arg("progress"),
+                py::arg("columns"),
+                "Quantities over the rows of a table, and how many values of `columns` lie outside of their ranges.");
         add_derivatives(grid);
         add_folds(m, grid);
         add_solve(grid);

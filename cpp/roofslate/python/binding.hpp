@@ -3,8 +3,8 @@
 #include "roofslate/graph/closure.hpp"
 #include "roofslate/graph/grid.hpp"
 #include "roofslate/language/error.hpp"
-#include "roofslate/memory/promise.hpp"
 #include "roofslate/memory/pool.hpp"
+#include "roofslate/memory/promise.hpp"
 #include "roofslate/run/options.hpp"
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -37,13 +37,17 @@ namespace roofslate::binding
         }
         return xt::adapt(array.data(), std::size_t(array.size()), xt::no_ownership(), shape, strides);
     }
-    inline std::vector<Supplied> supplied_by(const Registry& registry, const std::vector<Input>& inputs, bool differentiated = false)
+    inline std::vector<Supplied> supplied_by(
+        const Registry& registry,
+        const std::vector<Input>& inputs,
+        bool differentiated = false)
     {
         std::vector<Supplied> supplied;
         for (const auto& [name, array, axes] : inputs)
         {
             const int quantity = registry.at(name);
-            supplied.push_back({quantity, view_of(adapted(array), axes), differentiated && !registry[quantity].spec->is_choice()});
+            supplied.push_back(
+                {quantity, view_of(adapted(array), axes), differentiated && !registry[quantity].spec->is_choice()});
         }
         return supplied;
     }
@@ -83,7 +87,10 @@ namespace roofslate::binding
         py::array array;
         bool used_before;
     };
-    template <class T> Result allocate(const std::vector<py::ssize_t>& shape, std::vector<py::ssize_t> strides, std::size_t points) // strides count values
+    template <class T> Result allocate(
+        const std::vector<py::ssize_t>& shape,
+        std::vector<py::ssize_t> strides,
+        std::size_t points) // strides count values
     {
         auto* const block = new Block(take_block(points * sizeof(T)));
         const py::capsule owner(block, [](void* p) {

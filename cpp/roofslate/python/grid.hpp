@@ -1,13 +1,13 @@
 // The grid as Python holds it, formulas and conditions over it, and calls that report progress.
 #pragma once
-#include "roofslate/python/binding.hpp"
-#include "roofslate/language/error.hpp"
 #include "roofslate/folds/fold.hpp"
+#include "roofslate/language/error.hpp"
+#include "roofslate/python/binding.hpp"
 
 namespace roofslate::binding
 {
-    // A formula as Python writes it: ("quantity", name), ("constant", value), or (operation, position, ...) of earlier steps;
-    // an operation may be the name of a routine. The last step is the value.
+    // A formula as Python writes it: ("quantity", name), ("constant", value), or (operation, position, ...) of earlier
+    // steps; an operation may be the name of a routine. The last step is the value.
     using Steps = std::vector<py::tuple>;
     using ConditionSteps = std::tuple<Steps, std::string, Steps>; // relation: < <= == !=
     Formula formula_of(const Registry& registry, const Steps& steps);

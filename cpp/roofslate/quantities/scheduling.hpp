@@ -6,9 +6,10 @@
 
 namespace roofslate::quantities
 {
-    // Share of the arrivals that find all `seats` taken (M/M/c, Erlang's C), for any number of seats from one up, whole or not.
-    // The reciprocal of Erlang's B is e^a a^-c times the upper incomplete gamma function of (c + 1, a), with a = load c: the whole
-    // gamma function less the lower part, an integral over a falling exponential, by a double-exponential rule of fixed length.
+    // Share of the arrivals that find all `seats` taken (M/M/c, Erlang's C), for any number of seats from one up, whole
+    // or not. The reciprocal of Erlang's B is e^a a^-c times the upper incomplete gamma function of (c + 1, a), with a
+    // = load c: the whole gamma function less the lower part, an integral over a falling exponential, by a
+    // double-exponential rule of fixed length.
     struct erlang_c
     {
         static constexpr const char* name = "erlang_c";
@@ -42,7 +43,10 @@ namespace roofslate::quantities
             for (; c < 12; c += 1)
                 shift += (c + 0.5) * log(1 + 1 / c) - 1;
             const double r = 1 / (c * c);
-            return shift + (1.0 / 12 - r * (1.0 / 360 - r * (1.0 / 1260 - r * (1.0 / 1680 - r * (1.0 / 1188 - r * (691.0 / 360360)))))) / c;
+            return shift
+                + (1.0 / 12
+                   - r * (1.0 / 360 - r * (1.0 / 1260 - r * (1.0 / 1680 - r * (1.0 / 1188 - r * (691.0 / 360360))))))
+                / c;
         }
         // load - 1 - ln(load), without cancellation near 1.
         static double excess(double load)
@@ -114,76 +118,132 @@ namespace roofslate::quantities
 
     // --- trains: a pass departs each period, with whoever is there ---
 
-    struct train_period { static constexpr Spec spec = Spec("T", "s", "time between the starts of two passes", "R1.13").positive().otherwise<hbm_drain_time>(); };
+    struct train_period
+    {
+        static constexpr Spec spec =
+            Spec("T", "s", "time between the starts of two passes", "R1.13").positive().otherwise<hbm_drain_time>();
+    };
     struct train_mean_wait
     {
-        static constexpr Spec spec = Spec("T_w", "s", "mean wait for the next pass while there are seats for all", "R1.13");
+        static constexpr Spec spec =
+            Spec("T_w", "s", "mean wait for the next pass while there are seats for all", "R1.13");
         template <class T> static constexpr T formula(in<train_period, T> T_p) { return 0.5 * T_p; }
     };
     struct train_mean_time
     {
-        static constexpr Spec spec = Spec("\\bar T", "s", "mean time from asking to having a token, wait and pass, while there are seats for all", "R1.13");
+        static constexpr Spec spec = Spec(
+            "\\bar T",
+            "s",
+            "mean time from asking to having a token, wait and pass, while there are seats for all",
+            "R1.13");
         template <class T> static constexpr T formula(in<train_period, T> T_p) { return 1.5 * T_p; }
     };
     struct train_worst_time
     {
-        static constexpr Spec spec = Spec("T_\\mathrm{max}", "s", "longest time from asking to having a token while there are seats for all", "R1.13");
+        static constexpr Spec spec = Spec(
+            "T_\\mathrm{max}",
+            "s",
+            "longest time from asking to having a token while there are seats for all",
+            "R1.13");
         template <class T> static constexpr T formula(in<train_period, T> T_p) { return 2.0 * T_p; }
     };
-    struct arrival_rate { static constexpr Spec spec = Spec("\\Lambda", "sequence/s", "sequences that arrive in a second", "Q6").range(0); };
-    struct seats { static constexpr Spec spec = Spec("c_s", "sequence", "sequences that a pass has room for", "R1.13").range(1); };
+    struct arrival_rate
+    {
+        static constexpr Spec spec = Spec("\\Lambda", "sequence/s", "sequences that arrive in a second", "Q6").range(0);
+    };
+    struct seats
+    { static constexpr Spec spec = Spec("c_s", "sequence", "sequences that a pass has room for", "R1.13").range(1); };
     struct train_load
     {
-        static constexpr Spec spec = Spec("\\Lambda T/c_s", "1", "sequences that arrive in a period over the seats; from 1 on the queue has no end", "R1.13");
-        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<train_period, T> T_p, in<seats, T> c) { return a * (T_p / c); }
+        static constexpr Spec spec = Spec(
+            "\\Lambda T/c_s",
+            "1",
+            "sequences that arrive in a period over the seats; from 1 on the queue has no end",
+            "R1.13");
+        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<train_period, T> T_p, in<seats, T> c)
+        { return a * (T_p / c); }
     };
 
     // --- depart when idle: a pass starts as soon as the one before it is over ---
 
     struct idle_dispatch_period
     {
-        static constexpr Spec spec = Spec("T_i", "s", "pass time that settles when passes follow one another; inf: never", "Q6");
-        template <class T> static constexpr T formula(in<fixed_pass_time, T> W, in<arrival_rate, T> a, in<pass_time_per_sequence, T> k) { return select(a * k >= 1.0, T(infinite), W / (1.0 - a * k)); }
+        static constexpr Spec spec =
+            Spec("T_i", "s", "pass time that settles when passes follow one another; inf: never", "Q6");
+        template <class T> static constexpr T formula(
+            in<fixed_pass_time, T> W,
+            in<arrival_rate, T> a,
+            in<pass_time_per_sequence, T> k)
+        { return select(a * k >= 1.0, T(infinite), W / (1.0 - a * k)); }
     };
     struct idle_dispatch_batch
     {
-        static constexpr Spec spec = Spec("B_i", "sequence", "batch that settles when passes follow one another; inf: never", "Q6");
-        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<idle_dispatch_period, T> T_i) { return a * T_i; }
+        static constexpr Spec spec =
+            Spec("B_i", "sequence", "batch that settles when passes follow one another; inf: never", "Q6");
+        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<idle_dispatch_period, T> T_i)
+        { return a * T_i; }
     };
     struct idle_dispatch_time
     {
-        static constexpr Spec spec = Spec("\\bar T_i", "s", "mean time from asking to having a token when passes follow one another; inf: never", "Q6");
+        static constexpr Spec spec = Spec(
+            "\\bar T_i",
+            "s",
+            "mean time from asking to having a token when passes follow one another; inf: never",
+            "Q6");
         template <class T> static constexpr T formula(in<idle_dispatch_period, T> T_i) { return 1.5 * T_i; }
     };
 
     // --- seats: a sequence keeps its seat until its answer is complete ---
 
-    struct response_length { static constexpr Spec spec = Spec("L_r", "token/sequence", "tokens of an answer", "Q6").positive().otherwise<output_tokens>(); };
+    struct response_length
+    {
+        static constexpr Spec spec =
+            Spec("L_r", "token/sequence", "tokens of an answer", "Q6").positive().otherwise<output_tokens>();
+    };
     struct seat_time
     {
         static constexpr Spec spec = Spec("\\tau_s", "s", "time that a sequence keeps its seat", "Q6");
-        template <class T> static constexpr T formula(in<response_length, T> L_r, in<pass_length, T> l, in<train_period, T> T_p) { return L_r / l * T_p; }
+        template <class T> static constexpr T formula(
+            in<response_length, T> L_r,
+            in<pass_length, T> l,
+            in<train_period, T> T_p)
+        { return L_r / l * T_p; }
     };
     struct seat_rate
     {
-        static constexpr Spec spec = Spec("\\mu_s", "sequence/s", "sequences that the seats serve in a second when all are taken", "Q6");
+        static constexpr Spec spec =
+            Spec("\\mu_s", "sequence/s", "sequences that the seats serve in a second when all are taken", "Q6");
         template <class T> static constexpr T formula(in<seats, T> c, in<seat_time, T> t) { return c / t; }
     };
     struct seat_load_from_arrivals
     {
-        static constexpr Spec spec = Spec("\\Lambda/\\mu_s", "1", "sequences that arrive over those that the seats can serve", "Q6");
+        static constexpr Spec spec =
+            Spec("\\Lambda/\\mu_s", "1", "sequences that arrive over those that the seats can serve", "Q6");
         template <class T> static constexpr T formula(in<arrival_rate, T> a, in<seat_rate, T> m) { return a / m; }
     };
-    struct seat_load { static constexpr Spec spec = Spec("\\varrho", "1", "share of the seats that is taken, on average", "Q6").range(0, 1).otherwise<seat_load_from_arrivals>(); };
+    struct seat_load
+    {
+        static constexpr Spec spec =
+            Spec("\\varrho", "1", "share of the seats that is taken, on average", "Q6")
+                .range(0, 1)
+                .otherwise<seat_load_from_arrivals>();
+    };
     struct waiting_probability
     {
-        static constexpr Spec spec = Spec("P_w", "1", "share of the sequences that find no seat when they arrive (Erlang C)", "Q6");
-        template <class T> static constexpr T formula(in<seats, T> c, in<seat_load, T> r) { return routine<erlang_c>(c, r); }
+        static constexpr Spec spec =
+            Spec("P_w", "1", "share of the sequences that find no seat when they arrive (Erlang C)", "Q6");
+        template <class T> static constexpr T formula(in<seats, T> c, in<seat_load, T> r)
+        { return routine<erlang_c>(c, r); }
     };
     struct seat_mean_wait
     {
         static constexpr Spec spec = Spec("T_s", "s", "mean wait for a seat; inf: never", "Q6");
-        template <class T> static constexpr T formula(in<seats, T> c, in<seat_load, T> r, in<waiting_probability, T> P_w, in<seat_time, T> t) { return select(r >= 1.0, T(infinite), P_w * (t / (count(c) * (1.0 - r)))); }
+        template <class T> static constexpr T formula(
+            in<seats, T> c,
+            in<seat_load, T> r,
+            in<waiting_probability, T> P_w,
+            in<seat_time, T> t)
+        { return select(r >= 1.0, T(infinite), P_w * (t / (count(c) * (1.0 - r)))); }
     };
 
     // --- batch, period and cell: two of them fix the third ---
@@ -191,30 +251,80 @@ namespace roofslate::quantities
     struct compute_bound_batch
     {
         static constexpr Spec spec = Spec("B_T", "sequence", "batch whose arithmetic takes a whole period", "R1.15");
-        template <class T> static constexpr T formula(in<train_period, T> T_p, in<compute_time_per_sequence, T> k_c) { return T_p / k_c; }
+        template <class T> static constexpr T formula(in<train_period, T> T_p, in<compute_time_per_sequence, T> k_c)
+        { return T_p / k_c; }
     };
     struct train_batch
     {
-        static constexpr Spec spec = Spec("B_\\mathrm{train}", "sequence", "largest batch whose pass is over within a period; 0: fetching the weights alone takes longer", "R1.13");
-        template <class T> static constexpr T formula(in<overlap, T> o, in<train_period, T> T_p, in<fixed_pass_time, T> W, in<kv_fetch_time_per_sequence, T> k_kv, in<compute_time_per_sequence, T> k_c, in<compute_bound_batch, T> B_T)
-        { return choose(o, min(max(T_p - W, 0.0) / k_kv, B_T), min(max(T_p - W, 0.0) / k_kv, T_p / (k_kv + k_c)), max(T_p - W, 0.0) / (k_kv + k_c)); }
+        static constexpr Spec spec = Spec(
+            "B_\\mathrm{train}",
+            "sequence",
+            "largest batch whose pass is over within a period; 0: fetching the weights alone takes longer",
+            "R1.13");
+        template <class T> static constexpr T formula(
+            in<overlap, T> o,
+            in<train_period, T> T_p,
+            in<fixed_pass_time, T> W,
+            in<kv_fetch_time_per_sequence, T> k_kv,
+            in<compute_time_per_sequence, T> k_c,
+            in<compute_bound_batch, T> B_T)
+        {
+            return choose(
+                o,
+                min(max(T_p - W, 0.0) / k_kv, B_T),
+                min(max(T_p - W, 0.0) / k_kv, T_p / (k_kv + k_c)),
+                max(T_p - W, 0.0) / (k_kv + k_c));
+        }
     };
     struct full_memory_kv_bytes
     {
-        static constexpr Spec spec = Spec("K_\\mathrm{full}", "byte/sequence", "cache of a sequence that fills the memory beside the weights", "R1.15");
-        template <class T> static constexpr T formula(in<kv_room, T> room, in<microbatches, T> n, in<batch_size, T> B) { return room / (n * B); }
+        static constexpr Spec spec = Spec(
+            "K_\\mathrm{full}",
+            "byte/sequence",
+            "cache of a sequence that fills the memory beside the weights",
+            "R1.15");
+        template <class T> static constexpr T formula(in<kv_room, T> room, in<microbatches, T> n, in<batch_size, T> B)
+        { return room / (n * B); }
     };
     struct full_memory_context
     {
-        static constexpr Spec spec = Spec("L_\\mathrm{full}", "token/sequence", "context that fills the memory beside the weights", "R1.15");
-        template <class T> static constexpr T formula(in<full_memory_kv_bytes, T> K, in<kv_bytes_per_token, T> q) { return K / q; }
+        static constexpr Spec spec =
+            Spec("L_\\mathrm{full}", "token/sequence", "context that fills the memory beside the weights", "R1.15");
+        template <class T> static constexpr T formula(in<full_memory_kv_bytes, T> K, in<kv_bytes_per_token, T> q)
+        { return K / q; }
     };
     struct full_memory_utilization
     {
-        static constexpr Spec spec = Spec("u_\\mathrm{full}", "1", "share of a pass that reads the whole memory in which the arithmetic is busy", "R1.15");
-        template <class T> static constexpr T formula(in<compute_time, T> t_c, in<hbm_drain_time, T> t_d) { return t_c / max(t_d, t_c); }
+        static constexpr Spec spec = Spec(
+            "u_\\mathrm{full}",
+            "1",
+            "share of a pass that reads the whole memory in which the arithmetic is busy",
+            "R1.15");
+        template <class T> static constexpr T formula(in<compute_time, T> t_c, in<hbm_drain_time, T> t_d)
+        { return t_c / max(t_d, t_c); }
     };
 
-    using scheduling = list<train_period, train_mean_wait, train_mean_time, train_worst_time, arrival_rate, seats, train_load, idle_dispatch_period, idle_dispatch_batch, idle_dispatch_time, response_length, seat_time,
-        seat_rate, seat_load_from_arrivals, seat_load, waiting_probability, seat_mean_wait, compute_bound_batch, train_batch, full_memory_kv_bytes, full_memory_context, full_memory_utilization>;
+    using scheduling = list<
+        train_period,
+        train_mean_wait,
+        train_mean_time,
+        train_worst_time,
+        arrival_rate,
+        seats,
+        train_load,
+        idle_dispatch_period,
+        idle_dispatch_batch,
+        idle_dispatch_time,
+        response_length,
+        seat_time,
+        seat_rate,
+        seat_load_from_arrivals,
+        seat_load,
+        waiting_probability,
+        seat_mean_wait,
+        compute_bound_batch,
+        train_batch,
+        full_memory_kv_bytes,
+        full_memory_context,
+        full_memory_utilization>;
 }

@@ -5,7 +5,10 @@
 
 namespace roofslate
 {
-    std::vector<Labelled> evaluate(const std::vector<std::string>& quantities, const Inputs& inputs, const Options& options)
+    std::vector<Labelled> evaluate(
+        const std::vector<std::string>& quantities,
+        const Inputs& inputs,
+        const Options& options)
     {
         std::vector<std::string> names;
         std::vector<std::size_t> shape;
@@ -13,17 +16,22 @@ namespace roofslate
         for (const auto& [name, input] : inputs)
         {
             if (input.values.dimension() != input.axes.size())
-                throw axis_error(name + ": an array with " + std::to_string(input.values.dimension()) + " axes was given " + std::to_string(input.axes.size()) + " names");
+                throw axis_error(
+                    name + ": an array with " + std::to_string(input.values.dimension()) + " axes was given "
+                    + std::to_string(input.axes.size()) + " names");
             std::vector<std::size_t> axes;
             for (std::size_t d = 0; d < input.axes.size(); ++d)
             {
                 if (input.values.shape()[d] == 0)
                     throw axis_error(name + ": the axis '" + input.axes[d] + "' is empty");
-                const std::size_t at = std::size_t(std::find(names.begin(), names.end(), input.axes[d]) - names.begin());
+                const std::size_t at =
+                    std::size_t(std::find(names.begin(), names.end(), input.axes[d]) - names.begin());
                 if (at == names.size())
                     names.push_back(input.axes[d]), shape.push_back(input.values.shape()[d]);
                 else if (shape[at] != input.values.shape()[d])
-                    throw axis_error(name + ": the axis '" + input.axes[d] + "' has " + std::to_string(input.values.shape()[d]) + " values, elsewhere " + std::to_string(shape[at]));
+                    throw axis_error(
+                        name + ": the axis '" + input.axes[d] + "' has " + std::to_string(input.values.shape()[d])
+                        + " values, elsewhere " + std::to_string(shape[at]));
                 if (std::find(axes.begin(), axes.end(), at) != axes.end())
                     throw axis_error(name + ": the axis '" + input.axes[d] + "' comes twice");
                 axes.push_back(at);

@@ -21,7 +21,8 @@ namespace roofslate
             results_.push_back(aligned_doubles(capacity + widest_strip));
             outputs.push_back({node, results_.back().get(), {1}, true});
         }
-        std::vector<double> values; // of lanes that are in use: the plan relies on what it finds, so it finds the ranges
+        // of lanes that are in use: the plan relies on what it finds, so it finds the ranges
+        std::vector<double> values;
         for (const LaneGraph::Leaf& leaf : lanes.leaves_)
         {
             values.insert(values.end(), leaf.data.get(), leaf.data.get() + capacity);

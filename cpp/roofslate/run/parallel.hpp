@@ -76,9 +76,14 @@ namespace roofslate
 #endif
     };
 
-    // Each thread makes a state of its own and does chunks with it: work(state, number of the chunk) gives the points done.
-    // Throws what one of them threw, or Interrupted.
-    template <class MakeState, class Work> void in_parallel(int threads, std::size_t chunks, Progress& progress, const MakeState& make_state, const Work& work)
+    // Each thread makes a state of its own and does chunks with it: work(state, number of the chunk) gives the points
+    // done. Throws what one of them threw, or Interrupted.
+    template <class MakeState, class Work> void in_parallel(
+        int threads,
+        std::size_t chunks,
+        Progress& progress,
+        const MakeState& make_state,
+        const Work& work)
     {
         std::atomic<std::size_t> next{0};
         const auto run = [&] {
@@ -131,5 +136,10 @@ namespace roofslate
     }
 
     // Runs a pass that writes.
-    void run_pass(Pass& pass, const Graph& graph, const InstructionSet& set, const Options& options, Progress& progress);
+    void run_pass(
+        Pass& pass,
+        const Graph& graph,
+        const InstructionSet& set,
+        const Options& options,
+        Progress& progress);
 }

@@ -6,9 +6,17 @@ namespace roofslate
     {
         constexpr std::size_t most_copied_values = 65536;
 
-        // Writes an array point by point over the axes from `d` on, `n` points; repeated parts are copied as a whole. Along axes from `same` on
-        // nothing changes.
-        void copy_spread(double* to, const double* from, const std::array<std::ptrdiff_t, most_axes>& stride, const List<int>& axes, std::size_t d, std::size_t same, std::size_t n, const Graph& graph)
+        // Writes an array point by point over the axes from `d` on, `n` points; repeated parts are copied as a whole.
+        // Along axes from `same` on nothing changes.
+        void copy_spread(
+            double* to,
+            const double* from,
+            const std::array<std::ptrdiff_t, most_axes>& stride,
+            const List<int>& axes,
+            std::size_t d,
+            std::size_t same,
+            std::size_t n,
+            const Graph& graph)
         {
             if (d >= same)
             {

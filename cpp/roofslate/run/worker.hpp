@@ -6,13 +6,17 @@
 
 namespace roofslate
 {
-    inline constexpr std::size_t gathered_segment = 2048; // points in one call of the machine where arrays must be gathered
+    // points in one call of the machine where arrays must be gathered
+    inline constexpr std::size_t gathered_segment = 2048;
 
     // Walks along the axes of a grid, the last one fastest.
     class Odometer
     {
     public:
-        Odometer(const List<int>& axes, const std::vector<std::size_t>& shape, Arena* arena) : axes_(axes), shape_(shape), at_(axes.size(), 0, arena) {}
+        Odometer(const List<int>& axes, const std::vector<std::size_t>& shape, Arena* arena)
+            : axes_(axes), shape_(shape), at_(axes.size(), 0, arena)
+        {
+        }
         void go_to(std::size_t row)
         {
             for (std::size_t d = axes_.size(); d-- > 0;)
@@ -61,7 +65,18 @@ namespace roofslate
     {
     public:
         Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream, std::size_t ahead)
-            : pass_(pass), set_(set), stream_(stream), ahead_(ahead), odometer_(pass.outer, graph.shape(), &arena_), program_(pass.program, &arena_), values_(std::size_t(pass.values), &arena_), strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)), row_of_array_(pass.arrays.size(), &arena_), row_of_output_(pass.outputs.size(), &arena_), last_ends_(pass.stretches.size(), &arena_), points_(&arena_)
+            : pass_(pass),
+              set_(set),
+              stream_(stream),
+              ahead_(ahead),
+              odometer_(pass.outer, graph.shape(), &arena_),
+              program_(pass.program, &arena_),
+              values_(std::size_t(pass.values), &arena_),
+              strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)),
+              row_of_array_(pass.arrays.size(), &arena_),
+              row_of_output_(pass.outputs.size(), &arena_),
+              last_ends_(pass.stretches.size(), &arena_),
+              points_(&arena_)
         {
             line_rows_ = pass.outer.empty() ? 1 : odometer_.last_length();
             for (const Stretch& s : pass.stretches)
@@ -113,7 +128,9 @@ namespace roofslate
                 auto& [last, before] = last_ends_[k];
                 const std::size_t guess = 2 * last - std::min(before, 2 * last); // it moves on as it did
                 before = last;
-                last = turn(begin, end, std::min(std::max(guess, begin), end), [&](std::size_t i) { return met(s, i) == s.from_begin; });
+                last = turn(begin, end, std::min(std::max(guess, begin), end), [&](std::size_t i) {
+                    return met(s, i) == s.from_begin;
+                });
                 (s.from_begin ? end : begin) = last;
             }
             return {begin, end};
@@ -135,7 +152,8 @@ namespace roofslate
                 line_ = row - row % line_rows_;
             }
             row_ = row;
-            for (std::size_t k = pass_.first_step[std::min(moved, pass_.first_step.size() - 1)]; k < pass_.steps.size(); ++k)
+            for (std::size_t k = pass_.first_step[std::min(moved, pass_.first_step.size() - 1)]; k < pass_.steps.size();
+                 ++k)
             {
                 const ScalarStep& s = pass_.steps[k];
                 const auto x = [&](std::size_t a) { return values_[std::size_t(s.argument[a])]; };
@@ -169,7 +187,11 @@ namespace roofslate
 
     protected:
         // The first point of a sorted stretch where `before` no longer holds, sought in growing steps from a guess.
-        template <class Before> static std::size_t turn(std::size_t begin, std::size_t end, std::size_t guess, const Before& before)
+        template <class Before> static std::size_t turn(
+            std::size_t begin,
+            std::size_t end,
+            std::size_t guess,
+            const Before& before)
         {
             std::size_t low = begin, high = end; // it lies in [low, high]
             if (guess < end && before(guess))
@@ -214,7 +236,9 @@ namespace roofslate
         // Whether a requirement holds at a point, with the values of the row as `value(number, toward)` gives them.
         template <class Value> bool met(const Stretch& s, std::size_t point, const Value& value)
         {
-            const auto at = [&](int argument, int toward) { return argument >= 0 ? points_[std::size_t(argument)] : value(-2 - argument, toward); };
+            const auto at = [&](int argument, int toward) {
+                return argument >= 0 ? points_[std::size_t(argument)] : value(-2 - argument, toward);
+            };
             for (std::size_t k = 0; k < s.steps.size(); ++k)
             {
                 const Stretch::Step& step = s.steps[k];
@@ -224,7 +248,9 @@ namespace roofslate
                     points_[k] = array.view.data[std::ptrdiff_t(point) * array.step];
                     continue;
                 }
-                const double x[2] = {at(step.argument[0], step.toward[0]), step.argument[1] == -1 ? 0.0 : at(step.argument[1], step.toward[1])};
+                const double x[2] = {
+                    at(step.argument[0], step.toward[0]),
+                    step.argument[1] == -1 ? 0.0 : at(step.argument[1], step.toward[1])};
                 switch (step.op) // the common ones here
                 {
                 case Op::add: points_[k] = x[0] + x[1]; break;
@@ -237,7 +263,8 @@ namespace roofslate
             const double left = at(s.left, 1), right = at(s.right, -1);
             return s.strict ? left < right : left <= right;
         }
-        std::ptrdiff_t step_of(const Output& o) const { return pass_.inner.empty() ? 1 : o.stride[std::size_t(pass_.inner.back())]; }
+        std::ptrdiff_t step_of(const Output& o) const
+        { return pass_.inner.empty() ? 1 : o.stride[std::size_t(pass_.inner.back())]; }
         Operand& field(const Reference& r)
         {
             Instruction& i = program_[std::size_t(r.instruction)];
@@ -293,7 +320,8 @@ namespace roofslate
                     const std::ptrdiff_t step = step_of(pass_.outputs[k]);
                     const auto scatter = [&](auto* to) {
                         for (std::size_t i = 0; i < end - begin; ++i)
-                            to[std::ptrdiff_t(begin + i) * step] = std::remove_reference_t<decltype(*to)>(buffer_of_output[k][i]);
+                            to[std::ptrdiff_t(begin + i) * step] =
+                                std::remove_reference_t<decltype(*to)>(buffer_of_output[k][i]);
                     };
                     if (pass_.outputs[k].single)
                         scatter(reinterpret_cast<float*>(row_of_output_[k]));
@@ -316,8 +344,10 @@ namespace roofslate
         Doubles strips_, gathered_;
         List<const double*> row_of_array_;
         List<double*> row_of_output_;
-        List<std::pair<std::size_t, std::size_t>> last_ends_; // of stretches, the last one first: the next row's is near
+        // of stretches, the last one first: the next row's is near
+        List<std::pair<std::size_t, std::size_t>> last_ends_;
         List<double> points_;         // of a stretch
-        std::size_t row_ = none, line_ = 0, line_rows_; // the first row of the line, along the last outer axis, and how many it has
+        // the first row of the line, along the last outer axis, and how many it has
+        std::size_t row_ = none, line_ = 0, line_rows_;
     };
 }

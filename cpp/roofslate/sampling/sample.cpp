@@ -8,8 +8,7 @@ namespace roofslate
         const std::vector<int>& drawn,
         std::size_t axis,
         std::vector<std::size_t> shape,
-        std::vector<Supplied> supplied
-    )
+        std::vector<Supplied> supplied)
         : registry_(registry), sampler_(sampler), axis_(axis), shape_(std::move(shape)), supplied_(std::move(supplied))
     {
         for (const int quantity : drawn)

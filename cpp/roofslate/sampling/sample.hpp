@@ -1,5 +1,5 @@
-// A grid of which one axis is a sample: drawn and asked about block by block, each an ordinary grid with fewer points on
-// that axis.
+// A grid of which one axis is a sample: drawn and asked about block by block, each an ordinary grid with fewer points
+// on that axis.
 #pragma once
 #include "roofslate/folds/folds.hpp"
 #include "roofslate/graph/closure.hpp"
@@ -20,8 +20,7 @@ namespace roofslate
             const std::vector<int>& drawn,
             std::size_t axis,
             std::vector<std::size_t> shape,
-            std::vector<Supplied> supplied
-        );
+            std::vector<Supplied> supplied);
         const Registry& registry() const { return registry_; }
         std::size_t size() const { return shape_[axis_]; }
         std::size_t axis() const { return axis_; }
@@ -29,16 +28,15 @@ namespace roofslate
         std::size_t points() const { return size() * others_; }
         bool matters(const Question& question) const { return question.axes() >> axis_ & 1; }
 
-        // The first draws, by several threads: take(state, graph, closure) for each block, with a state that make_state()
-        // gives each thread.
+        // The first draws, by several threads: take(state, graph, closure) for each block, with a state that
+        // make_state() gives each thread.
         template <class MakeState, class Take>
         void each_block(
             std::size_t draws,
             int threads,
             Progress& progress,
             const MakeState& make_state,
-            const Take& take
-        ) const
+            const Take& take) const
         {
             const std::size_t blocks = (draws + length_ - 1) / length_;
             using State = decltype(make_state());
@@ -59,8 +57,7 @@ namespace roofslate
                     Closure closure(registry_, graph, thread->block.supplied);
                     take(thread->state, graph, closure);
                     return n * others_;
-                }
-            );
+                });
         }
 
     private:

@@ -17,8 +17,7 @@ namespace roofslate
             const Sample& sample,
             const Question& whole,
             const Options& options,
-            const Merge& merge
-        )
+            const Merge& merge)
         {
             std::mutex mutex;
             Progress progress(options, sample.points());
@@ -32,8 +31,7 @@ namespace roofslate
                     const Answer answer = fold.over(question, {}, false);
                     const std::lock_guard<std::mutex> lock(mutex);
                     merge(answer);
-                }
-            );
+                });
         }
     }
 
@@ -72,8 +70,7 @@ namespace roofslate
                     const std::lock_guard<std::mutex> lock(mutex);
                     all[row] += count;
                 });
-            }
-        );
+            });
         return {{}, std::move(all)};
     }
 
@@ -84,8 +81,7 @@ namespace roofslate
         const std::size_t of_draw = SampledValues(whole, sample).of_draw();
         promise_memory(
             double(options.threads) * double(rows * of_draw * sample.length() * sizeof(double)),
-            "Keep fewer axes, or fold fewer at a time"
-        );
+            "Keep fewer axes, or fold fewer at a time");
         std::size_t hints = most_hints;
         while (hints > fewest_hints && hints * rows * of_draw > most_hint_values)
             hints /= 2;
@@ -107,8 +103,7 @@ namespace roofslate
                     const std::lock_guard<std::mutex> lock(mutex);
                     some[row].insert(some[row].end(), x, x + n);
                 });
-            }
-        );
+            });
         for (std::size_t row = 0; row < rows; ++row)
             statistics.hint(row, std::move(some[row]), double(hints), std::int64_t(sample.size() * of_draw));
         for (statistics.begin(); statistics.open();)
@@ -135,8 +130,7 @@ namespace roofslate
                     thread.values.compute(asked(graph, closure), [&](std::size_t row, const double* x, std::size_t n) {
                         thread.tally->take(row, x, n);
                     });
-                }
-            );
+                });
             std::vector<OrderStatistics::Tally*> all;
             for (const auto& tally : tallies)
                 all.push_back(tally.get());

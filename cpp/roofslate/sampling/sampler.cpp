@@ -5,7 +5,17 @@
 
 namespace roofslate
 {
-    InverseDistribution::InverseDistribution(std::vector<std::uint32_t> first, std::vector<double> ends, const std::vector<double>& pieces, double low, double high) : first_(std::move(first)), ends_(std::move(ends)), pieces_(pieces.size() / words_of_piece), low_(low), high_(high)
+    InverseDistribution::InverseDistribution(
+        std::vector<std::uint32_t> first,
+        std::vector<double> ends,
+        const std::vector<double>& pieces,
+        double low,
+        double high)
+        : first_(std::move(first)),
+          ends_(std::move(ends)),
+          pieces_(pieces.size() / words_of_piece),
+          low_(low),
+          high_(high)
     {
         for (std::size_t k = 0; k < pieces.size(); ++k)
             pieces_[k / words_of_piece].words[k % words_of_piece] = pieces[k];
@@ -13,8 +23,18 @@ namespace roofslate
             first_[cell] += (first_[cell + 1] - first_[cell] > 1 ? split_cell : 0);
     }
 
-    Sampler::Sampler(std::vector<Directions> directions, std::vector<std::uint32_t> shifts, std::vector<InverseDistribution> inverses, InverseDistribution normal, std::vector<std::vector<double>> correlation)
-        : directions_(std::move(directions)), shifts_(std::move(shifts)), lowest_(directions_.size()), inverses_(std::move(inverses)), normal_(std::move(normal)), correlation_(std::move(correlation))
+    Sampler::Sampler(
+        std::vector<Directions> directions,
+        std::vector<std::uint32_t> shifts,
+        std::vector<InverseDistribution> inverses,
+        InverseDistribution normal,
+        std::vector<std::vector<double>> correlation)
+        : directions_(std::move(directions)),
+          shifts_(std::move(shifts)),
+          lowest_(directions_.size()),
+          inverses_(std::move(inverses)),
+          normal_(std::move(normal)),
+          correlation_(std::move(correlation))
     {
         for (std::size_t k = 0; k < lowest_.size(); ++k)
             for (std::size_t i = 0; i < stretch; ++i)
@@ -25,12 +45,19 @@ namespace roofslate
             }
     }
 
-    // In the order of Gray's code, as SciPy has them: the point i is the sum of the directions at the bits of i ^ (i >> 1).
-    void Sampler::map(const InverseDistribution& inverse, std::size_t input, std::size_t first, std::size_t n, double* to) const
+    // In the order of Gray's code, as SciPy has them: the point i is the sum of the directions at the bits of i ^ (i >>
+    // 1).
+    void Sampler::map(
+        const InverseDistribution& inverse,
+        std::size_t input,
+        std::size_t first,
+        std::size_t n,
+        double* to) const
     {
         for (std::size_t done = 0; done < n;)
         {
-            const std::size_t at = (first + done) % stretch, start = first + done - at, length = std::min(stretch - at, n - done);
+            const std::size_t at = (first + done) % stretch, start = first + done - at,
+                              length = std::min(stretch - at, n - done);
             std::uint32_t x = shifts_[input];
             for (std::size_t bit = 0, gray = start ^ (start >> 1); gray >> bit; ++bit)
                 x ^= directions_[input][bit] & (0 - std::uint32_t(gray >> bit & 1));
@@ -39,7 +66,8 @@ namespace roofslate
         }
     }
 
-    // Columns hold independent normal scores up to that of the input, which becomes the probability of a mixture of them.
+    // Columns hold independent normal scores up to that of the input, which becomes the probability of a mixture of
+    // them.
     void Sampler::correlate(std::size_t n, double* const* columns, std::size_t input, std::uint32_t* to) const
     {
         const std::vector<double>& weights = correlation_[input];

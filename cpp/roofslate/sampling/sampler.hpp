@@ -1,4 +1,5 @@
-// Draws from distributions: points of a scrambled Sobol sequence, each coordinate mapped by the inverse of a distribution function.
+// Draws from distributions: points of a scrambled Sobol sequence, each coordinate mapped by the inverse of a
+// distribution function.
 #pragma once
 #include "roofslate/simd/instructions.hpp"
 #include <array>
@@ -12,16 +13,21 @@ namespace roofslate
     class InverseDistribution
     {
     public:
-        // `first`: of each cell and, at last, how many pieces there are; the rest as InverseTable has it, `pieces` with all their words.
-        InverseDistribution(std::vector<std::uint32_t> first, std::vector<double> ends, const std::vector<double>& pieces, double low, double high);
+        // `first`: of each cell and, at last, how many pieces there are; the rest as InverseTable has it, `pieces` with
+        // all their words.
+        InverseDistribution(
+            std::vector<std::uint32_t> first,
+            std::vector<double> ends,
+            const std::vector<double>& pieces,
+            double low,
+            double high);
         // At draws that differ from x in these bits.
-        void map(std::uint32_t x, const std::uint32_t* differ, std::size_t n, double* to) const { instruction_set().invert(table(), x, differ, n, to); }
+        void map(std::uint32_t x, const std::uint32_t* differ, std::size_t n, double* to) const
+        { instruction_set().invert(table(), x, differ, n, to); }
 
     private:
         struct alignas(64) Piece // a cache line
-        {
-            double words[words_of_piece];
-        };
+        { double words[words_of_piece]; };
         InverseTable table() const { return {first_.data(), ends_.data(), pieces_.data()->words, low_, high_}; }
 
         std::vector<std::uint32_t> first_;
@@ -35,16 +41,22 @@ namespace roofslate
     {
     public:
         using Directions = std::array<std::uint32_t, bits_of_draw>;
-        // For each input direction numbers, digital shift and distribution. `correlation`: rows of the Cholesky factor of the correlation of
-        // their normal scores, which `normal` gives; without rows they are independent.
-        Sampler(std::vector<Directions> directions, std::vector<std::uint32_t> shifts, std::vector<InverseDistribution> inverses, InverseDistribution normal, std::vector<std::vector<double>> correlation);
+        // For each input direction numbers, digital shift and distribution. `correlation`: rows of the Cholesky factor
+        // of the correlation of their normal scores, which `normal` gives; without rows they are independent.
+        Sampler(
+            std::vector<Directions> directions,
+            std::vector<std::uint32_t> shifts,
+            std::vector<InverseDistribution> inverses,
+            InverseDistribution normal,
+            std::vector<std::vector<double>> correlation);
 
         std::size_t inputs() const { return inverses_.size(); }
         void draw(std::size_t first, std::size_t n, double* const* columns) const; // a column for each input
 
     private:
         static constexpr std::size_t stretch = 256; // points that differ in the lowest bits of their index
-        void map(const InverseDistribution& inverse, std::size_t input, std::size_t first, std::size_t n, double* to) const;
+        void map(const InverseDistribution& inverse, std::size_t input, std::size_t first, std::size_t n, double* to)
+            const;
         void correlate(std::size_t n, double* const* columns, std::size_t input, std::uint32_t* to) const;
 
         std::vector<Directions> directions_;

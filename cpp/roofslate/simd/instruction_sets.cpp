@@ -41,10 +41,12 @@ namespace roofslate
         const Candidate candidates[] = {
 #if defined(ROOFSLATE_HAS_AVX512)
             {&avx512::set,
-                [] {
-                    return bool(__builtin_cpu_supports("avx512f")) && bool(__builtin_cpu_supports("avx512bw")) && bool(__builtin_cpu_supports("avx512cd")) && bool(__builtin_cpu_supports("avx512dq")) &&
-                           bool(__builtin_cpu_supports("avx512vl")) && bool(__builtin_cpu_supports("avx2")) && bool(__builtin_cpu_supports("fma"));
-                }},
+             [] {
+                 return bool(__builtin_cpu_supports("avx512f")) && bool(__builtin_cpu_supports("avx512bw"))
+                     && bool(__builtin_cpu_supports("avx512cd")) && bool(__builtin_cpu_supports("avx512dq"))
+                     && bool(__builtin_cpu_supports("avx512vl")) && bool(__builtin_cpu_supports("avx2"))
+                     && bool(__builtin_cpu_supports("fma"));
+             }},
 #endif
 #if defined(ROOFSLATE_HAS_AVX2)
             {&avx2::set, [] { return bool(__builtin_cpu_supports("avx2")) && bool(__builtin_cpu_supports("fma")); }},
@@ -62,7 +64,10 @@ namespace roofslate
             {
                 if (const InstructionSet* named = find_instruction_set(name))
                     return *named;
-                throw unknown_name(std::string("ROOFSLATE_SIMD='") + name + "' names no instruction set that was built and that this machine has; 'base', 'avx2' and 'avx512' exist");
+                throw unknown_name(
+                    std::string("ROOFSLATE_SIMD='") + name
+                    + "' names no instruction set that was built and that this machine has; 'base', 'avx2' and "
+                      "'avx512' exist");
             }
             for (const Candidate& c : candidates)
                 if (c.supported())

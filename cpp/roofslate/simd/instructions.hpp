@@ -1,5 +1,6 @@
-// The accumulator machine: what the plan writes and the instruction sets execute. Plain structs; nothing here is compiled for one CPU.
-// A program runs over a row of points in strips; the running value of a strip stays in registers (docs/decisions/accumulator-machine.md).
+// The accumulator machine: what the plan writes and the instruction sets execute. Plain structs; nothing here is
+// compiled for one CPU. A program runs over a row of points in strips; the running value of a strip stays in registers
+// (docs/decisions/accumulator-machine.md).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,20 +13,20 @@ namespace roofslate
     enum class Code : std::uint8_t
     {
         end,
-        load,  // value = operand
-        save,  // scratch = value
+        load, // value = operand
+        save, // scratch = value
         write, // result = value; as floats if `op` is 1
         add,
         subtract, // value - operand
         subtract_from, // operand - value
         multiply,
-        divide,           // value / operand; `op` is 1 where the ranges prove that no check is needed
-        divide_into,      // operand / value; likewise
-        divide_constant,  // by a scalar with a reciprocal, checked lane by lane
-        divide_proved,    // by a scalar or memory with reciprocals, where the ranges prove that no check is needed
-        maximum,          // max(value, operand)
-        maximum_of,       // max(operand, value)
-        maximum_proved,   // no NaN, and not two zeros
+        divide, // value / operand; `op` is 1 where the ranges prove that no check is needed
+        divide_into, // operand / value; likewise
+        divide_constant, // by a scalar with a reciprocal, checked lane by lane
+        divide_proved, // by a scalar or memory with reciprocals, where the ranges prove that no check is needed
+        maximum, // max(value, operand)
+        maximum_of, // max(operand, value)
+        maximum_proved, // no NaN, and not two zeros
         minimum,
         minimum_of,
         minimum_proved,
@@ -39,18 +40,21 @@ namespace roofslate
         square_root,
         exponential,
         logarithm,
-        // scratch = scratch and (value ? operand), as 1 or 0; `op` is 0 for the first of them, which finds nothing in the scratch
+        // scratch = scratch and (value ? operand), as 1 or 0; `op` is 0 for the first of them, which finds nothing in
+        // the scratch
         require_less,
         require_at_most,
         require_more,
         require_at_least,
-        keep,       // where value < result, and the second operand is not 0: result = value, where = operand
+        keep, // where value < result, and the second operand is not 0: result = value, where = operand
         keep_equal, // where value <= result
-        call,   // anything else, through memory
+        call, // anything else, through memory
     };
 
-    // A division by a scalar may be corrected where neither the divisor nor the quotient is extreme: no step of it rounds twice.
-    inline constexpr double least_divisor = 1e-100, most_divisor = 1e100, least_quotient = 1e-180, most_quotient = 1e180;
+    // A division by a scalar may be corrected where neither the divisor nor the quotient is extreme: no step of it
+    // rounds twice.
+    inline constexpr double least_divisor = 1e-100, most_divisor = 1e100, least_quotient = 1e-180,
+                            most_quotient = 1e180;
 
     struct Operand
     {
@@ -62,25 +66,29 @@ namespace roofslate
     struct Instruction
     {
         Code code = Code::end;
-        std::uint8_t op = 0;        // of a call: the Op
-        std::uint8_t place = 0;     // of a call: which argument the running value is
+        std::uint8_t op = 0; // of a call: the Op
+        std::uint8_t place = 0; // of a call: which argument the running value is
         Operand operand;
-        Operand second;             // choose, and calls with three arguments; of a division: the reciprocal, 0 if unusable
-        double* result = nullptr;   // write, save, keep; a strip of the requirements
-        double* where = nullptr;    // keep
+        // choose, and calls with three arguments; of a division: the reciprocal, 0 if unusable
+        Operand second;
+        double* result = nullptr; // write, save, keep; a strip of the requirements
+        double* where = nullptr; // keep
         const void* routine = nullptr;
     };
 
-    // The inverse of a distribution function (see sampler.hpp) at the probability (x + 1/2) / 2^32, for any x of 32 bits. With v, the distance
-    // of the probability to the nearer of 0 and 1, it is a polynomial in each cell of v: those that doubles have with four bits of mantissa.
+    // The inverse of a distribution function (see sampler.hpp) at the probability (x + 1/2) / 2^32, for any x of 32
+    // bits. With v, the distance of the probability to the nearer of 0 and 1, it is a polynomial in each cell of v:
+    // those that doubles have with four bits of mantissa.
     inline constexpr std::size_t bits_of_draw = 32, cells_of_inverse = 2 * bits_of_draw * 16, words_of_piece = 8;
-    inline constexpr std::uint32_t split_cell = std::uint32_t(1) << 31; // added to its first piece: the cell has several
+    // added to its first piece: the cell has several
+    inline constexpr std::uint32_t split_cell = std::uint32_t(1) << 31;
     struct InverseTable
     {
         const std::uint32_t* first; // piece of each cell, the lower half of probabilities first
-        const double* ends;         // of pieces, in v
-        const double* pieces;       // eight words each: the polynomial's variable is (v - first word) second word, then its coefficients
-        double low, high;           // all values lie between
+        const double* ends; // of pieces, in v
+        // eight words each: the polynomial's variable is (v - first word) second word, then its coefficients
+        const double* pieces;
+        double low, high; // all values lie between
     };
 
     struct InstructionSet
@@ -92,12 +100,22 @@ namespace roofslate
         // how many values are not in [low, high], or not above low where that is excluded; NaN is not. low < high
         std::size_t (*outside)(const double* values, std::size_t n, double low, double high, bool above_low);
         std::size_t (*above)(const double* values, const double* limits, std::size_t n); // how many exceed their limit
-        bool (*extent)(const double* values, std::size_t n, double* low, double* high); // smallest and largest; false where one is NaN
+        // smallest and largest; false where one is NaN
+        bool (*extent)(const double* values, std::size_t n, double* low, double* high);
         std::size_t (*below)(const double* values, std::size_t n, double edge); // how many are
-        bool (*ordered)(const double* values, std::size_t n, bool falling);     // does none lie before one that is smaller, or larger? NaN: false
-        // how many are below a stretch; those inside, both ends with it, go to memory for n and a vector, and `inside` tells how many
-        std::size_t (*within)(const double* values, std::size_t n, double low, double high, double* to, std::size_t* inside);
-        void (*invert)(const InverseTable& table, std::uint32_t x, const std::uint32_t* differ, std::size_t n, double* to);           // values at draws, which differ from x in these bits
+        // does none lie before one that is smaller, or larger? NaN: false
+        bool (*ordered)(const double* values, std::size_t n, bool falling);
+        // how many are below a stretch; those inside, both ends with it, go to memory for n and a vector, and `inside`
+        // tells how many
+        std::size_t (
+            *within)(const double* values, std::size_t n, double low, double high, double* to, std::size_t* inside);
+        // values at draws, which differ from x in these bits
+        void (*invert)(
+            const InverseTable& table,
+            std::uint32_t x,
+            const std::uint32_t* differ,
+            std::size_t n,
+            double* to);
         std::size_t strip;
         bool fused; // has a fused multiply-add, so that division by a scalar may be corrected instead of done
     };

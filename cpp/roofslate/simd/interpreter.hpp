@@ -1,19 +1,17 @@
 // The accumulator machine on one instruction set. Included by src/operations_<set>.cpp alone, which defines
-// ROOFSLATE_SET (its name), ROOFSLATE_ARCH (xsimd's) and ROOFSLATE_STRIP (vectors of a strip). Everything lives in a namespace of that name.
+// ROOFSLATE_SET (its name), ROOFSLATE_ARCH (xsimd's) and ROOFSLATE_STRIP (vectors of a strip). Everything lives in a
+// namespace of that name.
 #pragma once
 #include "roofslate/language/expr.hpp"
-#include "roofslate/simd/lanes.hpp"
 #include "roofslate/simd/instructions.hpp"
+#include "roofslate/simd/lanes.hpp"
 
 #define ROOFSLATE_TEXT_OF(word) #word
 #define ROOFSLATE_TEXT(word) ROOFSLATE_TEXT_OF(word)
-#define ROOFSLATE_EACH(statement)                                    \
-    {                                                                \
-        _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) \
-        {                                                            \
-            statement;                                               \
-        }                                                            \
-        break;                                                       \
+#define ROOFSLATE_EACH(statement)                                                   \
+    {                                                                               \
+        _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) { statement; } \
+        break;                                                                      \
     }
 
 namespace roofslate::ROOFSLATE_SET
@@ -28,12 +26,15 @@ namespace roofslate::ROOFSLATE_SET
         constexpr bool has_fused = false;
 #endif
 
-        // Memory of an operand at a point of the row. The last vector of a row is padded: nothing is read beyond the row.
+        // Memory of an operand at a point of the row. The last vector of a row is padded: nothing is read beyond the
+        // row.
         struct Padded
-        {
-            alignas(64) double values[width];
-        };
-        template <bool Partial> inline const double* memory_at(const Operand& o, std::size_t point, std::size_t points, Padded& padded)
+        { alignas(64) double values[width]; };
+        template <bool Partial> inline const double* memory_at(
+            const Operand& o,
+            std::size_t point,
+            std::size_t points,
+            Padded& padded)
         {
             const double* p = o.memory + point * o.step;
             if constexpr (Partial)
@@ -58,12 +59,14 @@ namespace roofslate::ROOFSLATE_SET
                 return a / d;
         }
 
-        // Division by what varies along the row: the same bits as a / d. `proved`: the ranges say that no bound is passed on the way.
+        // Division by what varies along the row: the same bits as a / d. `proved`: the ranges say that no bound is
+        // passed on the way.
         inline Value quotient(const Value& a, const Value& d, [[maybe_unused]] bool proved)
         {
             if constexpr (Value::has_reciprocal)
                 if (!any_full(d) && (proved || all_between(d, least_divisor, most_divisor)))
-                    if (const Value q = corrected(a, d, quick_reciprocal(d)); proved || all_between(q, least_quotient, most_quotient))
+                    if (const Value q = corrected(a, d, quick_reciprocal(d));
+                        proved || all_between(q, least_quotient, most_quotient))
                         return q;
             return a / d;
         }
@@ -85,7 +88,11 @@ namespace roofslate::ROOFSLATE_SET
             select(better, value, Value::load(best)).store(best);
             select(better, Value(q->operand.scalar), Value::load(where)).store(where);
         }
-        [[gnu::noinline]] void keep_partly(const Instruction* q, std::size_t point, std::size_t points, const Value& value)
+        [[gnu::noinline]] void keep_partly(
+            const Instruction* q,
+            std::size_t point,
+            std::size_t points,
+            const Value& value)
         {
             Padded values{};
             value.store(values.values);
@@ -109,7 +116,12 @@ namespace roofslate::ROOFSLATE_SET
             }
         }
         // One vector of the running value through an operation that is rare or long.
-        [[gnu::noinline]] void call(const Instruction& q, double* value, const double* second, const double* third, std::size_t lanes)
+        [[gnu::noinline]] void call(
+            const Instruction& q,
+            double* value,
+            const double* second,
+            const double* third,
+            std::size_t lanes)
         {
             if (q.routine)
             {
@@ -135,7 +147,11 @@ namespace roofslate::ROOFSLATE_SET
         }
 
         // K vectors from `point` on; Partial: one vector of which `points` lanes count.
-        template <std::size_t K, bool Partial> [[gnu::always_inline]] inline void strip(const Instruction* program, std::size_t point, std::size_t points, bool stream)
+        template <std::size_t K, bool Partial> [[gnu::always_inline]] inline void strip(
+            const Instruction* program,
+            std::size_t point,
+            std::size_t points,
+            bool stream)
         {
             Value a[K];
             _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = Value(0.0);
@@ -165,7 +181,9 @@ namespace roofslate::ROOFSLATE_SET
                         if (q->second.scalar == 0)
                             ROOFSLATE_EACH(a[j] = a[j] / s)
                         const Value r(q->second.scalar), smallest(least_quotient), largest(most_quotient);
-                        ROOFSLATE_EACH(const Value size = abs(a[j] * r); a[j] = all((size > smallest) && (size < largest)) ? corrected(a[j], s, r) : a[j] / s)
+                        ROOFSLATE_EACH(
+                            const Value size = abs(a[j] * r);
+                            a[j] = all((size > smallest) && (size < largest)) ? corrected(a[j], s, r) : a[j] / s)
                     }
                     case Code::maximum: ROOFSLATE_EACH(a[j] = max(a[j], s))
                     case Code::maximum_of: ROOFSLATE_EACH(a[j] = max(s, a[j]))
@@ -223,7 +241,8 @@ namespace roofslate::ROOFSLATE_SET
                     }
                     case Code::require_less: ROOFSLATE_EACH(require(q, j, a[j] < s))
                     case Code::require_at_most: ROOFSLATE_EACH(require(q, j, a[j] <= s))
-                    case Code::require_more: ROOFSLATE_EACH(require(q, j, a[j] > s)) // this one and the next only with numbers
+                    // this one and the next only with numbers
+                    case Code::require_more: ROOFSLATE_EACH(require(q, j, a[j] > s))
                     case Code::require_at_least: ROOFSLATE_EACH(require(q, j, s <= a[j]))
                     case Code::keep:
                         if constexpr (Partial)
@@ -248,7 +267,8 @@ namespace roofslate::ROOFSLATE_SET
                 // where an operand is memory
                 const double* const p = o.memory ? memory_at<Partial>(o, point, points, padded) : nullptr;
                 if (o.ahead) // beyond the end of an array it does no harm
-                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) __builtin_prefetch(p + o.ahead + j * width);
+                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j)
+                        __builtin_prefetch(p + o.ahead + j * width);
                 switch (q->code)
                 {
                 case Code::load: ROOFSLATE_EACH(a[j] = Value::load(p + j * width))
@@ -278,21 +298,31 @@ namespace roofslate::ROOFSLATE_SET
                 case Code::require_at_most: ROOFSLATE_EACH(require(q, j, a[j] <= Value::load(p + j * width)))
                 case Code::choose:
                 {
-                    const double* const p2 = q->second.memory ? memory_at<Partial>(q->second, point, points, padded_second) : nullptr;
+                    const double* const p2 =
+                        q->second.memory ? memory_at<Partial>(q->second, point, points, padded_second) : nullptr;
                     const Value s(o.scalar), s2(q->second.scalar), zero(0.0);
-                    ROOFSLATE_EACH(const Value no = p2 ? Value::load(p2 + j * width) : s2; const Value yes = p ? Value::load(p + j * width) : s; a[j] = select(a[j] == zero, no, yes))
+                    ROOFSLATE_EACH(
+                        const Value no = p2 ? Value::load(p2 + j * width) : s2;
+                        const Value yes = p ? Value::load(p + j * width) : s;
+                        a[j] = select(a[j] == zero, no, yes))
                 }
                 case Code::call:
                 {
                     alignas(64) double value[K * width], first[width], other[width];
                     _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j].store(value + j * width);
-                    const double* const p2 = q->second.memory ? memory_at<Partial>(q->second, point, points, padded_second) : nullptr;
+                    const double* const p2 =
+                        q->second.memory ? memory_at<Partial>(q->second, point, points, padded_second) : nullptr;
                     Value(o.scalar).store(first), Value(q->second.scalar).store(other);
                     const bool unary = !q->routine && (Op(q->op) == Op::ceil || Op(q->op) == Op::floor);
                     for (std::size_t j = 0; j < K; ++j)
-                        call(*q, value + j * width, unary ? nullptr : p ? p + j * width
-                                                                        : first,
-                            p2 ? p2 + j * width : other, Partial ? points : width);
+                        call(
+                            *q,
+                            value + j * width,
+                            unary   ? nullptr
+                                : p ? p + j * width
+                                    : first,
+                            p2 ? p2 + j * width : other,
+                            Partial ? points : width);
                     _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = Value::load(value + j * width);
                     break;
                 }
@@ -302,8 +332,10 @@ namespace roofslate::ROOFSLATE_SET
         }
 
         constexpr std::size_t cache_line = 64;
-        [[gnu::noinline]] void single(const Instruction* program, std::size_t point, std::size_t points) { strip<1, true>(program, point, points, false); }
-        [[gnu::noinline]] void quarter(const Instruction* program, std::size_t point, bool stream) { strip<ROOFSLATE_STRIP / 4, false>(program, point, 0, stream); }
+        [[gnu::noinline]] void single(const Instruction* program, std::size_t point, std::size_t points)
+        { strip<1, true>(program, point, points, false); }
+        [[gnu::noinline]] void quarter(const Instruction* program, std::size_t point, bool stream)
+        { strip<ROOFSLATE_STRIP / 4, false>(program, point, 0, stream); }
 
         void run(const Instruction* program, std::size_t begin, std::size_t end, bool stream)
         {
@@ -316,8 +348,10 @@ namespace roofslate::ROOFSLATE_SET
                 while (q->code != Code::write)
                     ++q;
                 const std::size_t size = q->op ? sizeof(float) : sizeof(double);
-                const std::size_t behind = (reinterpret_cast<std::uintptr_t>(q->result) + begin * size) % cache_line / size;
-                const std::size_t line = behind ? begin + cache_line / size - behind : begin, first = line < end ? line : end;
+                const std::size_t behind =
+                    (reinterpret_cast<std::uintptr_t>(q->result) + begin * size) % cache_line / size;
+                const std::size_t line = behind ? begin + cache_line / size - behind : begin,
+                                  first = line < end ? line : end;
                 for (; i + width <= first; i += width)
                     single(program, i, width);
                 if (i < first)
@@ -336,7 +370,8 @@ namespace roofslate::ROOFSLATE_SET
             for (; i < end; i += width)
                 single(program, i, end - i < width ? end - i : width);
         }
-        template <class Bad> std::size_t count(std::size_t n, Bad bad) // lanes are counted in registers: exact below 2^53
+        // lanes are counted in registers: exact below 2^53
+        template <class Bad> std::size_t count(std::size_t n, Bad bad)
         {
             Value counts(0.0);
             std::size_t i = 0;
@@ -364,12 +399,15 @@ namespace roofslate::ROOFSLATE_SET
         template <class Good> std::size_t count_bad(std::size_t n, Good good)
         {
             constexpr std::size_t vectors = 16, block = vectors * width;
-            const auto bad = [&](std::size_t i, std::size_t lanes) { return select(good(i, lanes), Value(0.0), Value(1.0)); };
+            const auto bad = [&](std::size_t i, std::size_t lanes) {
+                return select(good(i, lanes), Value(0.0), Value(1.0));
+            };
             std::size_t found = 0, i = 0;
             for (; i + block <= n; i += block)
             {
                 auto well = good(i, width);
-                _Pragma("GCC unroll 16") for (std::size_t j = 1; j < vectors; ++j) well = well && good(i + j * width, width);
+                _Pragma("GCC unroll 16") for (std::size_t j = 1; j < vectors; ++j) well =
+                    well && good(i + j * width, width);
                 if (!all(well))
                     found += count(block, [&](std::size_t k, std::size_t lanes) { return bad(i + k, lanes); });
             }
@@ -379,19 +417,35 @@ namespace roofslate::ROOFSLATE_SET
         {
             const Value least(low), most(high);
             if (above_low)
-                return count_bad(n, [&](std::size_t i, std::size_t lanes) { const Value x = loaded(values + i, lanes, high); return least < x && x <= most; });
-            return count_bad(n, [&](std::size_t i, std::size_t lanes) { const Value x = loaded(values + i, lanes, high); return least <= x && x <= most; });
+                return count_bad(n, [&](std::size_t i, std::size_t lanes) {
+                    const Value x = loaded(values + i, lanes, high);
+                    return least < x && x <= most;
+                });
+            return count_bad(n, [&](std::size_t i, std::size_t lanes) {
+                const Value x = loaded(values + i, lanes, high);
+                return least <= x && x <= most;
+            });
         }
         std::size_t above(const double* values, const double* limits, std::size_t n)
         {
-            return count(n, [&](std::size_t i, std::size_t lanes) { return truth(loaded(values + i, lanes, 0) > loaded(limits + i, lanes, 0)); });
+            return count(n, [&](std::size_t i, std::size_t lanes) {
+                return truth(loaded(values + i, lanes, 0) > loaded(limits + i, lanes, 0));
+            });
         }
         std::size_t below(const double* values, std::size_t n, double edge)
         {
             const Value limit(edge);
-            return count(n, [&](std::size_t i, std::size_t lanes) { return truth(loaded(values + i, lanes, edge) < limit); });
+            return count(n, [&](std::size_t i, std::size_t lanes) {
+                return truth(loaded(values + i, lanes, edge) < limit);
+            });
         }
-        std::size_t within(const double* values, std::size_t n, double low, double high, double* to, std::size_t* inside)
+        std::size_t within(
+            const double* values,
+            std::size_t n,
+            double low,
+            double high,
+            double* to,
+            std::size_t* inside)
         {
             const Value least(low), most(high);
             double* next = to;
@@ -474,7 +528,8 @@ namespace roofslate::ROOFSLATE_SET
                     Value::read_rows(table.pieces, at + i, words);
                     const Value t = (Value::load(v + i) - words[0]) * words[1];
                     Value value = words[words_of_piece - 1];
-                    _Pragma("GCC unroll 8") for (std::size_t k = words_of_piece - 1; k-- > 2;) value = value * t + words[k];
+                    _Pragma("GCC unroll 8") for (std::size_t k = words_of_piece - 1; k-- > 2;) value =
+                        value * t + words[k];
                     value = plain_min(plain_max(value, low), high);
                     if (length - i >= width)
                         value.store(to + begin + i);
@@ -496,5 +551,17 @@ namespace roofslate::ROOFSLATE_SET
         }
     }
     extern const InstructionSet set;
-    const InstructionSet set{ROOFSLATE_TEXT(ROOFSLATE_SET), &run, &fence, &outside, &above, &extent, &below, &ordered, &within, &invert, ROOFSLATE_STRIP * width, has_fused};
+    const InstructionSet set{
+        ROOFSLATE_TEXT(ROOFSLATE_SET),
+        &run,
+        &fence,
+        &outside,
+        &above,
+        &extent,
+        &below,
+        &ordered,
+        &within,
+        &invert,
+        ROOFSLATE_STRIP * width,
+        has_fused};
 }

@@ -1,5 +1,6 @@
-// Lanes: one SIMD register of doubles. A thin face over xsimd that fixes what differs between its versions and instruction sets.
-// Every symbol carries the architecture in its type, so that no code leaks from one instruction set into another.
+// Lanes: one SIMD register of doubles. A thin face over xsimd that fixes what differs between its versions and
+// instruction sets. Every symbol carries the architecture in its type, so that no code leaks from one instruction set
+// into another.
 #pragma once
 #include "roofslate/language/math.hpp"
 #include <xsimd/xsimd.hpp>
@@ -96,15 +97,18 @@ namespace roofslate
         friend Lanes operator-(const Lanes& a, const Lanes& b) { return a.v - b.v; }
         friend Lanes operator*(const Lanes& a, const Lanes& b) { return a.v * b.v; }
         friend Lanes operator/(const Lanes& a, const Lanes& b) { return a.v / b.v; }
-        friend Lanes operator-(const Lanes& a) { return a.v ^ Batch(-0.0); } // xsimd 8 takes it from zero, which loses the sign of zero
+        // xsimd 8 takes it from zero, which loses the sign of zero
+        friend Lanes operator-(const Lanes& a) { return a.v ^ Batch(-0.0); }
         friend Mask operator<(const Lanes& a, const Lanes& b) { return a.v < b.v; }
         friend Mask operator>(const Lanes& a, const Lanes& b) { return a.v > b.v; }
         friend Mask operator<=(const Lanes& a, const Lanes& b) { return a.v <= b.v; }
         friend Mask operator==(const Lanes& a, const Lanes& b) { return a.v == b.v; }
         friend Mask is_nan(const Lanes& a) { return xsimd::isnan(a.v); } // a != a is false for NaN in xsimd 8 with AVX
         friend Lanes select(const Mask& c, const Lanes& a, const Lanes& b) { return xsimd::select(c, a.v, b.v); }
-        friend Lanes max(const Lanes& a, const Lanes& b) { return xsimd::select((a.v > b.v) || xsimd::isnan(a.v), a.v, b.v); }
-        friend Lanes min(const Lanes& a, const Lanes& b) { return xsimd::select((a.v < b.v) || xsimd::isnan(a.v), a.v, b.v); }
+        friend Lanes max(const Lanes& a, const Lanes& b)
+        { return xsimd::select((a.v > b.v) || xsimd::isnan(a.v), a.v, b.v); }
+        friend Lanes min(const Lanes& a, const Lanes& b)
+        { return xsimd::select((a.v < b.v) || xsimd::isnan(a.v), a.v, b.v); }
         friend Lanes abs(const Lanes& a) { return xsimd::abs(a.v); }
         friend Lanes sqrt(const Lanes& a) { return xsimd::sqrt(a.v); }
         friend Lanes ceil(const Lanes& a) { return whole(a, xsimd::ceil(small(a))); }
@@ -156,7 +160,12 @@ namespace roofslate
         }
         friend bool all_between(const Lanes& x, double low, double high)
         {
-            return _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(x.v, _mm512_set1_pd(low), _CMP_GT_OQ), x.v, _mm512_set1_pd(high), _CMP_LT_OQ) == 0xff;
+            return _mm512_mask_cmp_pd_mask(
+                       _mm512_cmp_pd_mask(x.v, _mm512_set1_pd(low), _CMP_GT_OQ),
+                       x.v,
+                       _mm512_set1_pd(high),
+                       _CMP_LT_OQ)
+                == 0xff;
         }
 #else
         static constexpr bool has_reciprocal = false;
@@ -171,15 +180,19 @@ namespace roofslate
         friend Words words(const Lanes& x) { return xsimd::bitwise_cast<std::uint64_t>(x.v); }
 #endif
         friend Lanes low_bits_to_exponent(const Lanes& x) { return from_words(words(x) << 52); }
-        friend Lanes biased_exponent(const Lanes& x) { return from_words((words(x) >> 52) | Words(0x4330000000000000u)) - Lanes(4503599627370496.0); }
-        friend Lanes mantissa(const Lanes& x) { return from_words((words(x) & Words(0x000fffffffffffffu)) | Words(0x3ff0000000000000u)); }
+        friend Lanes biased_exponent(const Lanes& x)
+        { return from_words((words(x) >> 52) | Words(0x4330000000000000u)) - Lanes(4503599627370496.0); }
+        friend Lanes mantissa(const Lanes& x)
+        { return from_words((words(x) & Words(0x000fffffffffffffu)) | Words(0x3ff0000000000000u)); }
         friend Lanes high_half(const Lanes& x) { return from_words(words(x) & Words(0xfffffffff8000000u)); }
 
     private:
-#if defined(__SSE2__) && !defined(__SSE4_1__) // xsimd goes by integers there, which lose the sign of zero and hold no large numbers
+// xsimd goes by integers there, which lose the sign of zero and hold no large numbers
+#if defined(__SSE2__) && !defined(__SSE4_1__)
         static Mask has_fraction(const Lanes& a) { return xsimd::abs(a.v) < Batch(4503599627370496.0); }
         static Batch small(const Lanes& a) { return xsimd::select(has_fraction(a), a.v, Batch(0.0)); }
-        static Lanes whole(const Lanes& a, const Batch& found) { return xsimd::select(has_fraction(a), found | (a.v & Batch(-0.0)), a.v); }
+        static Lanes whole(const Lanes& a, const Batch& found)
+        { return xsimd::select(has_fraction(a), found | (a.v & Batch(-0.0)), a.v); }
 #else
         static Batch small(const Lanes& a) { return a.v; }
         static Lanes whole(const Lanes&, const Batch& found) { return found; }

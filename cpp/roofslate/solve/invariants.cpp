@@ -8,8 +8,16 @@ namespace roofslate
         constexpr std::size_t most_kept_values = 131072; // more are computed again for each block
     }
 
-    Givens::Givens(const Graph& graph, const std::vector<int>& nodes, AxisSet axis, const InstructionSet& set, int threads)
-        : graph_(graph), set_(set), views_(std::size_t(graph.size())), ranges_(ranges(graph, std::pmr::get_default_resource(), std::size_t(-1)))
+    Givens::Givens(
+        const Graph& graph,
+        const std::vector<int>& nodes,
+        AxisSet axis,
+        const InstructionSet& set,
+        int threads)
+        : graph_(graph),
+          set_(set),
+          views_(std::size_t(graph.size())),
+          ranges_(ranges(graph, std::pmr::get_default_resource(), std::size_t(-1)))
     {
         const auto is_given = [&](int i) { return !(graph_[i].axes & axis); };
         std::vector<char> seen(std::size_t(graph.size()), 0);
@@ -22,10 +30,13 @@ namespace roofslate
         for (const int i : in_order(graph_, nodes, is_given))
             for (std::size_t k = 0; k < std::size_t(graph_[i].arity()); ++k)
                 add(graph_[i].argument[k]);
-        const auto is_read = [&](int i) { return graph_[i].is_constant() || graph_[i].is_leaf() || graph_.points(graph_[i].axes) <= most_kept_values; };
+        const auto is_read = [&](int i) {
+            return graph_[i].is_constant() || graph_[i].is_leaf() || graph_.points(graph_[i].axes) <= most_kept_values;
+        };
         const auto read = [&](int i) {
             if (!graph_[i].is_constant() && is_read(i))
-                views_[std::size_t(i)] = graph_[i].is_leaf() ? graph_.view(graph_[i]) : View{nullptr, graph_[i].axes, {}};
+                views_[std::size_t(i)] =
+                    graph_[i].is_leaf() ? graph_.view(graph_[i]) : View{nullptr, graph_[i].axes, {}};
         };
         for (const int node : nodes_)
             read(node);
@@ -99,7 +110,9 @@ namespace roofslate
         {
             const Node& n = givens.graph_[i];
             const auto at = [&](std::size_t k) { return n.argument[k] >= 0 ? copies[std::size_t(n.argument[k])] : -1; };
-            copies[std::size_t(i)] = n.is_constant() ? lanes_.graph().constant(n.value) : lanes_.graph().operation(n.op, at(0), at(1), at(2), n.routine);
+            copies[std::size_t(i)] = n.is_constant()
+                ? lanes_.graph().constant(n.value)
+                : lanes_.graph().operation(n.op, at(0), at(1), at(2), n.routine);
         }
         const auto node = [&](int i) -> const Node& { return lanes_.graph()[copies[std::size_t(i)]]; };
         for (const int i : givens.nodes_)

@@ -1,6 +1,6 @@
 #include "roofslate/solve/sign_changes.hpp"
-#include <cfloat>
 #include <algorithm>
+#include <cfloat>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -33,7 +33,12 @@ namespace roofslate
         struct Shared
         {
             Shared(const Comparison& c, Which w, const Options& options)
-                : comparison(c), equation(c), which(w), set(instruction_set()), givens(c.graph, nodes_of(equation), c.graph[c.unknown.leaf].axes, set, options.threads), outcomes(givens.points(), Outcome::found)
+                : comparison(c),
+                  equation(c),
+                  which(w),
+                  set(instruction_set()),
+                  givens(c.graph, nodes_of(equation), c.graph[c.unknown.leaf].axes, set, options.threads),
+                  outcomes(givens.points(), Outcome::found)
             {
                 const Unknown& u = c.unknown;
                 zero = u.low <= 0 && u.high >= 0 && !(u.low == 0 && u.above_low);
@@ -55,19 +60,23 @@ namespace roofslate
             Doubles values;
             std::vector<std::vector<double>> roots;
         };
-        Which mirrored(Which which) { return which == Which::smallest ? Which::largest : which == Which::largest ? Which::smallest
-                                                                                                                 : which; }
+        Which mirrored(Which which)
+        { return which == Which::smallest ? Which::largest : which == Which::largest ? Which::smallest : which; }
 
         struct Interval // of roots
-        {
-            double from, to;
-        };
+        { double from, to; };
 
         class Solver // of one thread
         {
         public:
             Solver(Shared& shared, Progress& progress)
-                : shared_(shared), progress_(progress), given_(shared.givens), upper_(shared, 1, shared.upper), lower_(shared, -1, shared.lower), zero_(shared, 0, {1, shared.zero ? 1.0 : 0.0}), found_(shared.which == Which::all ? block : 0)
+                : shared_(shared),
+                  progress_(progress),
+                  given_(shared.givens),
+                  upper_(shared, 1, shared.upper),
+                  lower_(shared, -1, shared.lower),
+                  zero_(shared, 0, {1, shared.zero ? 1.0 : 0.0}),
+                  found_(shared.which == Which::all ? block : 0)
             {
             }
             std::size_t solve(std::size_t number)
@@ -120,9 +129,15 @@ namespace roofslate
                 for (const int node : u.below)
                     for (std::size_t i = 0; i < n; ++i)
                         high_[i] = std::min(high_[i], value_of(node, i));
-                start(upper_, n, [&](std::size_t i) { return Range{std::max(low_[i], shared_.upper.low), std::min(high_[i], shared_.upper.high)}; });
-                start(lower_, n, [&](std::size_t i) { return Range{std::max(-high_[i], shared_.lower.low), std::min(-low_[i], shared_.lower.high)}; });
-                start(zero_, n, [&](std::size_t i) { return low_[i] <= 0 && high_[i] >= 0 ? Range{1, 1} : Range{1, 0}; });
+                start(upper_, n, [&](std::size_t i) {
+                    return Range{std::max(low_[i], shared_.upper.low), std::min(high_[i], shared_.upper.high)};
+                });
+                start(lower_, n, [&](std::size_t i) {
+                    return Range{std::max(-high_[i], shared_.lower.low), std::min(-low_[i], shared_.lower.high)};
+                });
+                start(zero_, n, [&](std::size_t i) {
+                    return low_[i] <= 0 && high_[i] >= 0 ? Range{1, 1} : Range{1, 0};
+                });
             }
             double value_of(int node, std::size_t i) const
             {
@@ -175,7 +190,8 @@ namespace roofslate
                                 points_.push_back(p);
                         const Crossings& found = part->line->find(points_, Which::all, progress_);
                         for (std::size_t k = 0; k < found.size(); ++k)
-                            if (const Point p = found.point[k]; found.from[k] == part->from[p] && found.to[k] == part->to[p] && --missing[p] == 0)
+                            if (const Point p = found.point[k];
+                                found.from[k] == part->from[p] && found.to[k] == part->to[p] && --missing[p] == 0)
                                 close(p, Outcome::always);
                     }
             }
@@ -211,7 +227,9 @@ namespace roofslate
                     return;
                 const Crossings& found = upper_.line->find(open_points(upper_), shared_.which, progress_);
                 for (std::size_t k = 0; k < found.size(); ++k)
-                    add(found.point[k], found.from[k] <= least_magnitude ? 0 : found.from[k], found.to[k] >= greatest_magnitude ? HUGE_VAL : found.to[k]);
+                    add(found.point[k],
+                        found.from[k] <= least_magnitude ? 0 : found.from[k],
+                        found.to[k] >= greatest_magnitude ? HUGE_VAL : found.to[k]);
                 any_closed_ = any_closed_ || found.size();
             }
             void find_lower()
@@ -220,7 +238,9 @@ namespace roofslate
                     return;
                 const Crossings& found = lower_.line->find(open_points(lower_), mirrored(shared_.which), progress_);
                 for (std::size_t k = 0; k < found.size(); ++k)
-                    add(found.point[k], found.to[k] >= greatest_magnitude ? -HUGE_VAL : -found.to[k], found.from[k] <= least_magnitude ? 0 : -found.from[k]);
+                    add(found.point[k],
+                        found.to[k] >= greatest_magnitude ? -HUGE_VAL : -found.to[k],
+                        found.from[k] <= least_magnitude ? 0 : -found.from[k]);
                 any_closed_ = any_closed_ || found.size();
             }
             // Zero itself, and what turns between it and the smallest magnitudes.
@@ -231,7 +251,9 @@ namespace roofslate
                 for (const Point p : open_points(zero_))
                 {
                     const double here = zero_.line->state_at_low(p);
-                    const auto turns = [&](const Part& part) { return part.line && part.has[p] && (part.line->state_at_low(p) == -1) != (here == -1); };
+                    const auto turns = [&](const Part& part) {
+                        return part.line && part.has[p] && (part.line->state_at_low(p) == -1) != (here == -1);
+                    };
                     if (shared_.comparison.relation == Relation::equal ? here == 0 : turns(upper_) || turns(lower_))
                         add(p, 0, 0), any_closed_ = true;
                 }
@@ -246,10 +268,13 @@ namespace roofslate
                     return Outcome::always;
                 return defined || !(low_[i] <= high_[i]) ? Outcome::never : Outcome::undefined;
             }
-            static bool apart(double a, double b) { return a < b && (std::isinf(b - a) || b - a > same_share * std::min(std::fabs(a), std::fabs(b))); }
+            static bool apart(double a, double b)
+            { return a < b && (std::isinf(b - a) || b - a > same_share * std::min(std::fabs(a), std::fabs(b))); }
             static void list(std::vector<Interval>& found, std::vector<double>& roots)
             {
-                std::sort(found.begin(), found.end(), [](const Interval& a, const Interval& b) { return a.from < b.from; });
+                std::sort(found.begin(), found.end(), [](const Interval& a, const Interval& b) {
+                    return a.from < b.from;
+                });
                 std::size_t last = 0;
                 for (std::size_t k = 1; k < found.size(); ++k)
                     if (!apart(found[last].to, found[k].from))
@@ -290,8 +315,14 @@ namespace roofslate
         Shared shared(comparison, which, options);
         const std::size_t points = shared.givens.points(), blocks = (points + block - 1) / block;
         Progress progress(options, points);
-        const int threads = int(std::min<std::size_t>(std::size_t(std::max(options.threads, 1)), 1 + blocks / fewest_blocks_of_thread));
-        in_parallel(threads, blocks, progress, [&] { return std::make_unique<Solver>(shared, progress); }, [](std::unique_ptr<Solver>& solver, std::size_t number) { return solver->solve(number); });
+        const int threads =
+            int(std::min<std::size_t>(std::size_t(std::max(options.threads, 1)), 1 + blocks / fewest_blocks_of_thread));
+        in_parallel(
+            threads,
+            blocks,
+            progress,
+            [&] { return std::make_unique<Solver>(shared, progress); },
+            [](std::unique_ptr<Solver>& solver, std::size_t number) { return solver->solve(number); });
         if (which != Which::all)
             return {1, points, std::move(shared.values), std::move(shared.outcomes)};
         std::size_t each = 0;

@@ -44,13 +44,13 @@ namespace roofslate
         AxisSet axes() const; // that its solution varies along
     };
 
-    // Of an equality the roots: values at which both sides agree within rounding; of a stretch where they do, its ends. Of an inequality the
-    // ends of where it holds: of the values next to such an end the one at which it still does. In the order of the grid, the last axis
-    // fastest; `each` for a point, NaN after the last one.
+    // Of an equality the roots: values at which both sides agree within rounding; of a stretch where they do, its ends.
+    // Of an inequality the ends of where it holds: of the values next to such an end the one at which it still does. In
+    // the order of the grid, the last axis fastest; `each` for a point, NaN after the last one.
     //
-    // Values at which both sides are computed are few, since bounds and trends tell most stretches apart. Two roots of one point may be missed
-    // that are nearer to each other than a share of 2^-26 (where a side has a routine: of which nothing is known, a tenth of a decade), or
-    // where telling stretches apart takes more than some thousand of them.
+    // Values at which both sides are computed are few, since bounds and trends tell most stretches apart. Two roots of
+    // one point may be missed that are nearer to each other than a share of 2^-26 (where a side has a routine: of which
+    // nothing is known, a tenth of a decade), or where telling stretches apart takes more than some thousand of them.
     struct Roots
     {
         std::size_t each, size;

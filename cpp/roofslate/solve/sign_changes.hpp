@@ -1,28 +1,33 @@
 // Where a comparison turns on one side of zero, for many points at once.
 #pragma once
-#include "roofslate/solve/invariants.hpp"
-#include "roofslate/run/parallel.hpp"
-#include "roofslate/solve/roots.hpp"
 #include "roofslate/derivatives/tangent.hpp"
+#include "roofslate/run/parallel.hpp"
+#include "roofslate/solve/invariants.hpp"
+#include "roofslate/solve/roots.hpp"
 
 namespace roofslate
 {
     // A comparison and what its sides change by where the unknown does; -1: nothing.
     struct Equation
     {
-        explicit Equation(const Comparison& c) : comparison(c), tangent(c.graph, c.unknown.leaf), left_slope(tangent(c.left)), right_slope(tangent(c.right)) {}
+        explicit Equation(const Comparison& c)
+            : comparison(c),
+              tangent(c.graph, c.unknown.leaf),
+              left_slope(tangent(c.left)),
+              right_slope(tangent(c.right))
+        {
+        }
         const Comparison& comparison;
         Tangents tangent;
         int left_slope, right_slope;
     };
 
     using Point = std::uint16_t; // of a block
-    // What is known at a value of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater, of an inequality -1
-    // where it holds and 1 where it does not, NaN where a side is undefined; and the gap between the sides.
+    // What is known at a value of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater,
+    // of an inequality -1 where it holds and 1 where it does not, NaN where a side is undefined; and the gap between
+    // the sides.
     struct End
-    {
-        double state, gap;
-    };
+    { double state, gap; };
     struct Ends // of the points of a block
     {
         std::array<double, LaneGraph::capacity> state{}, gap{};
@@ -35,7 +40,8 @@ namespace roofslate
 
         std::size_t size() const { return point.size(); }
         void clear() { point.clear(), from.clear(), to.clear(); }
-        void add(const Point* p, const double* x, std::size_t n) { point.insert(point.end(), p, p + n), from.insert(from.end(), x, x + n), to.insert(to.end(), x, x + n); }
+        void add(const Point* p, const double* x, std::size_t n)
+        { point.insert(point.end(), p, p + n), from.insert(from.end(), x, x + n), to.insert(to.end(), x, x + n); }
         void add(Point p, double x, double z) { point.push_back(p), from.push_back(x), to.push_back(z); }
     };
 
@@ -46,16 +52,26 @@ namespace roofslate
         static constexpr std::size_t block = LaneGraph::capacity;
         using Numbers = std::array<double, block>;
 
-        HalfLine(const Equation& equation, const Givens& givens, double sign, const Range& y, const InstructionSet& set);
+        HalfLine(
+            const Equation& equation,
+            const Givens& givens,
+            double sign,
+            const Range& y,
+            const InstructionSet& set);
 
         // Starts with some points of a block, each with its stretch of y; what is passed stays where it is.
-        void begin(const Givens::Reader& given, const std::vector<Point>& points, const Numbers& low, const Numbers& high);
+        void begin(
+            const Givens::Reader& given,
+            const std::vector<Point>& points,
+            const Numbers& low,
+            const Numbers& high);
         double low(std::size_t point) const { return (*low_)[point]; }
         double high(std::size_t point) const { return (*high_)[point]; }
         double state_at_low(std::size_t point) const { return low_ends_.state[point]; }
         double state_at_high(std::size_t point) const { return high_ends_.state[point]; }
         bool was_defined(std::size_t point) const { return defined_[point]; } // somewhere
-        bool did_hold(std::size_t point) const { return held_[point] || state_at_low(point) == -1 || state_at_high(point) == -1; }
+        bool did_hold(std::size_t point) const
+        { return held_[point] || state_at_low(point) == -1 || state_at_high(point) == -1; }
         // For those of the points that are still open; of the smallest or largest y one a point, at most.
         const Crossings& find(const std::vector<Point>& points, Which which, Progress& progress);
 
@@ -88,14 +104,15 @@ namespace roofslate
             halving,
             returning, // to the other end of the bracket
         };
-        struct Narrowing // where a comparison turns, or where a stretch of roots ends: Newton's step does not see that one
+        // where a comparison turns, or where a stretch of roots ends: Newton's step does not see that one
+        struct Narrowing
         {
             std::array<Step, 4> steps; // by kind
             std::unique_ptr<Brackets> to_come = std::make_unique<Brackets>(), brackets = std::make_unique<Brackets>();
         };
         enum class Verdict
         {
-            none,    // nothing turns inside
+            none, // nothing turns inside
             settled, // the ends tell
             split,
         };
@@ -105,7 +122,8 @@ namespace roofslate
         void load(const Point* points, std::size_t n);
         void evaluate(const Point* points, std::size_t n); // at y_
         const double* states() const { return plain_ ? states_[0] : values_[0]; }
-        double gap(std::size_t lane) const { return plain_ ? NAN : values_[1][lane]; } // of a plain line nobody asks for it
+        // of a plain line nobody asks for it
+        double gap(std::size_t lane) const { return plain_ ? NAN : values_[1][lane]; }
         Verdict judge(const Stretch& s, std::size_t lane) const;
         double state(const End& end) const { return equal_ || end.state == end.state ? end.state : 1; }
         void conclude_plain(const std::vector<Point>& points);
@@ -135,8 +153,8 @@ namespace roofslate
         const Numbers *low_ = nullptr, *high_ = nullptr;
         Ends low_ends_, high_ends_;
         std::array<bool, block> defined_, held_;
-        std::array<std::size_t, block> stretches_;   // looked at
-        std::vector<std::vector<Stretch>> stack_;    // the next one last
+        std::array<std::size_t, block> stretches_; // looked at
+        std::vector<std::vector<Stretch>> stack_; // the next one last
 
         Which which_ = Which::smallest;
         Crossings crossings_;

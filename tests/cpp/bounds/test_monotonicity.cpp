@@ -22,7 +22,9 @@ namespace
         EXPECT_EQ(along(x), 1);
         EXPECT_EQ(along(op(Op::add, op(Op::mul, x, y), y)), 1);
         EXPECT_EQ(along(op(Op::div, y, x)), -1);
-        EXPECT_EQ(along(op(Op::div, op(Op::max, op(Op::add, op(Op::mul, x, y), y), op(Op::mul, x, x)), op(Op::mul, x, x))), -1);
+        EXPECT_EQ(
+            along(op(Op::div, op(Op::max, op(Op::add, op(Op::mul, x, y), y), op(Op::mul, x, x)), op(Op::mul, x, x))),
+            -1);
         EXPECT_EQ(along(op(Op::sqrt, x)), 1);
         EXPECT_EQ(along(op(Op::pow, x, number(-2))), -1);
     }

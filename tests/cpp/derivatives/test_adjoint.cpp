@@ -1,8 +1,9 @@
-// Derivatives of every quantity against dual numbers; grids against their points; zeros, kinks, routines, results repeated along axes.
-#include "support.hpp"
+// Derivatives of every quantity against dual numbers; grids against their points; zeros, kinks, routines, results
+// repeated along axes.
 #include "roofslate/derivatives/adjoint.hpp"
 #include "roofslate/graph/closure.hpp"
 #include "roofslate/language/registry.hpp"
+#include "support.hpp"
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -14,9 +15,7 @@ namespace
     // --- the reference: the chain rule forwards, on numbers ---
 
     struct Dual
-    {
-        double v = 0, d = 0;
-    };
+    { double v = 0, d = 0; };
     // Derivative of a routine by differences of the eighth order: good to about 1e-13 for functions as smooth as ours.
     double by_differences(const Routine& routine, std::array<double, 3> x, std::size_t k)
     {
@@ -48,7 +47,11 @@ namespace
         case Op::exp: return {z, z * a.d};
         case Op::log: return {z, a.d / a.v};
         case Op::sqrt: return {z, a.d / (2 * z)};
-        case Op::pow: return {z, (a.d != 0 ? b.v * std::pow(a.v, b.v - 1) * a.d : 0.0) + (b.d != 0 && a.v != 0 ? z * std::log(a.v) * b.d : 0.0)};
+        case Op::pow:
+            return {
+                z,
+                (a.d != 0 ? b.v * std::pow(a.v, b.v - 1) * a.d : 0.0)
+                    + (b.d != 0 && a.v != 0 ? z * std::log(a.v) * b.d : 0.0)};
         case Op::routine:
         {
             double d = 0;
@@ -122,7 +125,9 @@ namespace
             else
             {
                 const double low = std::max(s.low, 0.0);
-                all[q] = s.high > 1e300 ? low + std::exp(uniform(random, -1, 3)) : low + (s.high - low) * uniform(random, 0.1, 0.9);
+                all[q] = s.high > 1e300
+                    ? low + std::exp(uniform(random, -1, 3))
+                    : low + (s.high - low) * uniform(random, 0.1, 0.9);
             }
         }
         for (auto& [q, x] : all)
@@ -173,7 +178,8 @@ namespace
     // Both are sums of the same terms, which may cancel: an elasticity is known to some rounding errors of 1.
     void expect_close(double found, double expected, double scale, const std::string& what, double known_to = 1e-9)
     {
-        EXPECT_LE(std::fabs(found - expected), known_to * std::fabs(expected) + 1e-12 * scale) << what << ": " << found << " instead of " << expected;
+        EXPECT_LE(std::fabs(found - expected), known_to * std::fabs(expected) + 1e-12 * scale)
+            << what << ": " << found << " instead of " << expected;
     }
     int compare_all(const std::map<int, double>& supplied)
     {
@@ -182,21 +188,28 @@ namespace
         {
             if (!registry()[q].computed() || registry()[q].spec->is_choice())
                 continue;
-            // Of losses drawn at random all but five digits may cancel in the dual numbers; the adjoints, by the coefficients of the two
-            // terms equal and opposite as they must be, are nearer the truth.
+            // Of losses drawn at random all but five digits may cancel in the dual numbers; the adjoints, by the
+            // coefficients of the two terms equal and opposite as they must be, are nearer the truth.
             const double known_to = registry()[q].name == "optimal_lifetime_saving" ? 1e-4 : 1e-9;
             Asked asked(q, supplied);
-            const std::vector<double> elasticities = asked.derivatives(Derivative::elasticity), slopes = asked.derivatives(Derivative::slope);
+            const std::vector<double> elasticities = asked.derivatives(Derivative::elasticity),
+                                      slopes = asked.derivatives(Derivative::slope);
             const double value = asked.graph[asked.output].value;
             for (std::size_t k = 0; k < asked.by.size(); ++k)
             {
-                const std::string what = std::string(registry()[q].name) + " by " + std::string(registry()[asked.by[k]].name);
+                const std::string what =
+                    std::string(registry()[q].name) + " by " + std::string(registry()[asked.by[k]].name);
                 const Dual expected = DualClosure(supplied, asked.by[k]).of(q);
                 EXPECT_TRUE(same_bits(expected.v, value)) << what;
                 const double x = supplied.at(asked.by[k]);
                 if (std::isfinite(value) && std::isfinite(expected.d))
                 {
-                    expect_close(slopes[k], expected.d, x != 0 && value != 0 ? std::fabs(value / x) : 1, what, known_to);
+                    expect_close(
+                        slopes[k],
+                        expected.d,
+                        x != 0 && value != 0 ? std::fabs(value / x) : 1,
+                        what,
+                        known_to);
                     ++compared;
                 }
                 if (!std::isfinite(value) || value == 0)
@@ -271,8 +284,10 @@ namespace
                 all.push_back(graph[n].value);
             return all;
         }
-        std::vector<double> by(int output, Derivative kind) { return values(Derivation(graph, output, inputs, kind).smooth()); }
-        std::vector<double> by(int output, Derivative kind, Side side) { return values(Derivation(graph, output, inputs, kind).beside(side)); }
+        std::vector<double> by(int output, Derivative kind)
+        { return values(Derivation(graph, output, inputs, kind).smooth()); }
+        std::vector<double> by(int output, Derivative kind, Side side)
+        { return values(Derivation(graph, output, inputs, kind).beside(side)); }
     };
     using Doubles = std::vector<double>;
     void expect_same(const Doubles& found, const Doubles& expected)
@@ -305,7 +320,8 @@ namespace
         expect_same(of(0, 3, Derivative::elasticity), {undefined, undefined}); // the power is 0
         Point p;
         const int one = p.graph.constant(1), x = p.variable(0), y = p.variable(40);
-        expect_same(p.by(p.op(Op::sub, one, p.op(Op::pow, x, y)), Derivative::elasticity), {0, 0}); // no token misses an expert
+        // no token misses an expert
+        expect_same(p.by(p.op(Op::sub, one, p.op(Op::pow, x, y)), Derivative::elasticity), {0, 0});
     }
     TEST(Adjoints, WhereATermOrAFactorIsZero)
     {
@@ -381,7 +397,10 @@ namespace
     {
         Point p;
         const int x = p.variable(1), y = p.variable(1);
-        const int tent = p.op(Op::max, x, p.op(Op::max, p.op(Op::sub, p.graph.constant(2), x), p.op(Op::mul, y, p.graph.constant(1))));
+        const int tent = p.op(
+            Op::max,
+            x,
+            p.op(Op::max, p.op(Op::sub, p.graph.constant(2), x), p.op(Op::mul, y, p.graph.constant(1))));
         expect_same(p.by(tent, Derivative::slope, Side::above), {1, 1});
         expect_same(p.by(tent, Derivative::slope, Side::below), {-1, 0});
         EXPECT_EQ(differentiate(p.graph, tent, p.inputs, Derivative::slope, Side::above, {}).kinks.size(), 2u);
@@ -390,7 +409,8 @@ namespace
     {
         Point p;
         const int x = p.variable(1.5), y = p.variable(4);
-        const int ratio = p.op(Op::max, p.op(Op::div, x, x), p.graph.constant(1)); // of a quantity and what it falls back on
+        // of a quantity and what it falls back on
+        const int ratio = p.op(Op::max, p.op(Op::div, x, x), p.graph.constant(1));
         const int same = p.op(Op::max, p.op(Op::add, x, y), p.op(Op::add, y, x));
         for (const int z : {p.op(Op::mul, ratio, y), p.op(Op::max, x, x), same, p.op(Op::max, x, y)})
         {
@@ -398,7 +418,8 @@ namespace
             EXPECT_TRUE(found.kinks.empty());
             expect_same(p.values(found.nodes), p.by(z, Derivative::elasticity));
         }
-        EXPECT_TRUE(Derivation(p.graph, p.op(Op::mul, ratio, y), p.inputs, Derivative::slope).kinks().empty()); // nothing need be looked for
+        // nothing need be looked for
+        EXPECT_TRUE(Derivation(p.graph, p.op(Op::mul, ratio, y), p.inputs, Derivative::slope).kinks().empty());
         // a tie that the output does not come through
         const int hidden = p.op(Op::max, p.op(Op::max, x, p.graph.constant(1.5)), y);
         EXPECT_TRUE(differentiate(p.graph, hidden, p.inputs, Derivative::slope, Side::above, {}).kinks.empty());
@@ -408,11 +429,15 @@ namespace
         double a[] = {0.5, 1, 2}, b[] = {1, 3, 4}; // two terms touch at the first input's 1
         Graph g({3, 3});
         const int x = g.leaf({a, 1, {1}}), y = g.leaf({b, 2, {0, 1}});
-        const int touching = g.operation(Op::max, g.operation(Op::mul, x, x), g.operation(Op::sub, g.operation(Op::mul, x, g.constant(2)), g.constant(1)));
+        const int touching = g.operation(
+            Op::max,
+            g.operation(Op::mul, x, x),
+            g.operation(Op::sub, g.operation(Op::mul, x, g.constant(2)), g.constant(1)));
         const int smooth = g.operation(Op::mul, touching, y);
         EXPECT_TRUE(differentiate(g, smooth, {x, y}, Derivative::elasticity, Side::above, {}).kinks.empty());
         const int bent = g.operation(Op::add, touching, g.operation(Op::max, y, g.constant(3)));
-        const std::vector<KinkPoints> kinks = differentiate(g, bent, {x, y}, Derivative::elasticity, Side::above, {}).kinks;
+        const std::vector<KinkPoints> kinks =
+            differentiate(g, bent, {x, y}, Derivative::elasticity, Side::above, {}).kinks;
         ASSERT_EQ(kinks.size(), 2u);
         EXPECT_EQ(kinks[0].points, 1); // where the other one is
         EXPECT_EQ(kinks[1].points, 3);
@@ -430,14 +455,23 @@ namespace
                     continue;
                 Asked asked(q, supplied);
                 const Doubles expected = asked.derivatives(Derivative::elasticity);
-                const int left = asked.graph.variable(2), right = asked.graph.variable(2), factor = asked.graph.operation(Op::max, left, right);
+                const int left = asked.graph.variable(2), right = asked.graph.variable(2),
+                          factor = asked.graph.operation(Op::max, left, right);
                 std::vector<int> inputs = asked.inputs;
                 inputs.push_back(left);
-                Derivation derivation(asked.graph, asked.graph.operation(Op::mul, asked.output, factor), inputs, Derivative::elasticity);
+                Derivation derivation(
+                    asked.graph,
+                    asked.graph.operation(Op::mul, asked.output, factor),
+                    inputs,
+                    Derivative::elasticity);
                 const std::vector<int> nodes = derivation.beside(Side::below);
                 const double value = asked.graph[asked.output].value;
                 for (std::size_t k = 0; k < expected.size() && std::isfinite(value) && value != 0; ++k)
-                    expect_close(asked.graph[nodes[k]].value, expected[k], 1, std::string(registry()[q].name) + " by " + std::string(registry()[asked.by[k]].name));
+                    expect_close(
+                        asked.graph[nodes[k]].value,
+                        expected[k],
+                        1,
+                        std::string(registry()[q].name) + " by " + std::string(registry()[asked.by[k]].name));
             }
         }
     }
@@ -459,29 +493,33 @@ namespace
             ASSERT_EQ(found.kinks.size(), 1u);
             EXPECT_EQ(found.kinks[0].points, equal);
             std::vector<Doubles> memory(2);
-            store(g, {output_in_order(g, found.nodes[0], memory[0]), output_in_order(g, found.nodes[1], memory[1])}, {});
+            store(
+                g,
+                {output_in_order(g, found.nodes[0], memory[0]), output_in_order(g, found.nodes[1], memory[1])},
+                {});
             for (std::size_t i = 0; i < 300; ++i)
                 for (std::size_t j = 0; j < 300; ++j)
                 {
                     const double tie = side == Side::above ? 1 : 0;
-                    ASSERT_EQ(memory[0][300 * i + j], a[i] > b[j] ? 1 : a[i] < b[j] ? 0
-                                                                                    : tie);
-                    ASSERT_EQ(memory[1][300 * i + j], a[i] < b[j] ? 1 : a[i] > b[j] ? 0
-                                                                                    : tie);
+                    ASSERT_EQ(memory[0][300 * i + j], a[i] > b[j] ? 1 : a[i] < b[j] ? 0 : tie);
+                    ASSERT_EQ(memory[1][300 * i + j], a[i] < b[j] ? 1 : a[i] > b[j] ? 0 : tie);
                 }
         }
     }
 
     // --- a grid and its points ---
 
-    // The graph at a point, its leaves variables. What a choice leaves has a node of its own, as it has where the choice varies.
+    // The graph at a point, its leaves variables. What a choice leaves has a node of its own, as it has where the
+    // choice varies.
     Graph at_point(const Graph& grid, const std::vector<std::size_t>& point, std::vector<int>& node_of)
     {
         Graph g({});
         for (int i = 0; i < grid.size(); ++i)
         {
             const Node& n = grid[i];
-            const auto argument = [&](std::size_t k) { return n.argument[k] < 0 ? -1 : node_of[std::size_t(n.argument[k])]; };
+            const auto argument = [&](std::size_t k) {
+                return n.argument[k] < 0 ? -1 : node_of[std::size_t(n.argument[k])];
+            };
             if (n.is_literal())
                 node_of.push_back(g.constant(n.value));
             else if (n.is_leaf())
@@ -512,7 +550,8 @@ namespace
             std::vector<Output> outputs;
             for (std::size_t k = 0; k < inputs.size(); ++k)
             {
-                outputs.push_back(output_in_order(graph, output, memory[k])); // on the axes of the output, whatever those of the derivative
+                // on the axes of the output, whatever those of the derivative
+                outputs.push_back(output_in_order(graph, output, memory[k]));
                 outputs.back().node = found.nodes[k];
             }
             store(graph, outputs, {});
@@ -524,12 +563,15 @@ namespace
                 std::vector<int> inputs_here;
                 for (const int i : inputs)
                     inputs_here.push_back(i < 0 ? -1 : node_of[std::size_t(i)]);
-                const Derivatives expected = differentiate(here, node_of[std::size_t(output)], inputs_here, kind, Side::above, {});
+                const Derivatives expected =
+                    differentiate(here, node_of[std::size_t(output)], inputs_here, kind, Side::above, {});
                 std::ptrdiff_t offset = 0;
                 for (std::size_t k = 0; k < point.size(); ++k)
                     offset += std::ptrdiff_t(point[k]) * outputs[0].stride[k];
                 for (std::size_t k = 0; k < inputs.size(); ++k)
-                    ASSERT_TRUE(same_bits(memory[k][std::size_t(offset)], here[expected.nodes[k]].value)) << "input " << k << ": " << memory[k][std::size_t(offset)] << " on the grid, " << here[expected.nodes[k]].value << " at the point, " << size << " nodes";
+                    ASSERT_TRUE(same_bits(memory[k][std::size_t(offset)], here[expected.nodes[k]].value))
+                        << "input " << k << ": " << memory[k][std::size_t(offset)] << " on the grid, "
+                        << here[expected.nodes[k]].value << " at the point, " << size << " nodes";
             }
             while (next_point(point, graph.shape()));
         }
@@ -553,7 +595,8 @@ namespace
     TEST(Store, RepeatsAResultAlongAxesThatItDoesNotVaryAlong)
     {
         for (const InstructionSet* set : instruction_sets())
-            for (const std::vector<std::size_t>& shape : {std::vector<std::size_t>{5, 1, 700}, {300, 3, 2}, {2, 3, 4}, {1, 1, 1}})
+            for (const std::vector<std::size_t>& shape :
+                 {std::vector<std::size_t>{5, 1, 700}, {300, 3, 2}, {2, 3, 4}, {1, 1, 1}})
             {
                 const Using using_set(*set);
                 Doubles x(700);
@@ -561,19 +604,25 @@ namespace
                     x[i] = 1 + double(i);
                 Graph g(shape);
                 const int first = g.leaf({x.data(), 1, {1}}), last = g.leaf({x.data(), 4, {0, 0, 1}});
-                const int both = g.operation(Op::add, first, last), inner = g.operation(Op::mul, last, last), outer = g.operation(Op::sqrt, first);
+                const int both = g.operation(Op::add, first, last), inner = g.operation(Op::mul, last, last),
+                          outer = g.operation(Op::sqrt, first);
                 const std::size_t points = g.points(7);
                 std::vector<Doubles> memory(4, Doubles(points, -77));
                 std::vector<Output> outputs;
                 const std::vector<int> nodes{both, inner, outer, g.constant(2.5)};
                 for (std::size_t k = 0; k < nodes.size(); ++k)
-                    outputs.push_back({nodes[k], memory[k].data(), {std::ptrdiff_t(shape[1] * shape[2]), std::ptrdiff_t(shape[2]), 1}, true});
+                    outputs.push_back(
+                        {nodes[k],
+                         memory[k].data(),
+                         {std::ptrdiff_t(shape[1] * shape[2]), std::ptrdiff_t(shape[2]), 1},
+                         true});
                 store(g, outputs, {});
                 std::vector<std::size_t> point(3, 0);
                 std::size_t at = 0;
                 do
                     for (std::size_t k = 0; k < nodes.size(); ++k)
-                        ASSERT_TRUE(same_bits(memory[k][at], value_at(g, nodes[k], point))) << set->name << " node " << k << " at " << at;
+                        ASSERT_TRUE(same_bits(memory[k][at], value_at(g, nodes[k], point)))
+                            << set->name << " node " << k << " at " << at;
                 while (++at, next_point(point, shape));
                 EXPECT_EQ(at, points);
             }
@@ -589,6 +638,7 @@ namespace
         EXPECT_NE(product, b);
         EXPECT_TRUE(g[product].is_constant() && !g[product].is_literal());
         EXPECT_EQ(g[product].value, 1);
-        EXPECT_EQ(g.operation(Op::select, g.operation(Op::less, a, g.constant(2)), one, b), one); // a choice is made all the same
+        // a choice is made all the same
+        EXPECT_EQ(g.operation(Op::select, g.operation(Op::less, a, g.constant(2)), one, b), one);
     }
 }

@@ -1,12 +1,13 @@
-// Folds: equal, place and all, to a plain loop over every point; pruned or not, with every instruction set, with any number of threads.
+// Folds: equal, place and all, to a plain loop over every point; pruned or not, with every instruction set, with any
+// number of threads.
 #include "roofslate/folds/boxes.hpp"
 #include "roofslate/folds/folds.hpp"
-#include "roofslate/graph/grid.hpp"
 #include "roofslate/graph/closure.hpp"
+#include "roofslate/graph/grid.hpp"
 #include "roofslate/language/registry.hpp"
 #include "support.hpp"
-#include <cstring>
 #include <gtest/gtest.h>
+#include <cstring>
 #include <list>
 
 namespace
@@ -51,15 +52,25 @@ namespace
     {
         explicit Decode(const std::vector<std::size_t>& lengths) : Grid(lengths)
         {
-            axis("total_parameters", 0, geometric(7e10, 7e11, shape[0])), axis("kv_bytes_per_token", 0, geometric(3e5, 3e4, shape[0]));
-            axis("peak_flops", 1, geometric(1e15, 9e15, shape[1])), axis("hbm_bandwidth", 1, geometric(3e12, 2e13, shape[1]));
-            axis("batch_size", 2, geometric(1, 8192, shape[2])), axis("context_length", 3, geometric(100, 1e6, shape[3]));
-            number("active_parameters", 3.7e10), number("chips", 72), number("weight_bytes", 1), number("chip_price", 1e-3), number("hbm_capacity", 192e9);
+            axis("total_parameters", 0, geometric(7e10, 7e11, shape[0])),
+                axis("kv_bytes_per_token", 0, geometric(3e5, 3e4, shape[0]));
+            axis("peak_flops", 1, geometric(1e15, 9e15, shape[1])),
+                axis("hbm_bandwidth", 1, geometric(3e12, 2e13, shape[1]));
+            axis("batch_size", 2, geometric(1, 8192, shape[2])),
+                axis("context_length", 3, geometric(100, 1e6, shape[3]));
+            number("active_parameters", 3.7e10), number("chips", 72), number("weight_bytes", 1),
+                number("chip_price", 1e-3), number("hbm_capacity", 192e9);
         }
         Question question(AxisSet folded, double longest_pass = 0.05)
         {
-            const int cost = node("cost_per_token"), time = node("pass_time"), used = node("hbm_used"), room = node("hbm_capacity");
-            return {graph, {cost}, {{time, graph.constant(longest_pass), false}, {used, graph.operation(Op::mul, room, graph.constant(72)), true}}, folded};
+            const int cost = node("cost_per_token"), time = node("pass_time"), used = node("hbm_used"),
+                      room = node("hbm_capacity");
+            return {
+                graph,
+                {cost},
+                {{time, graph.constant(longest_pass), false},
+                 {used, graph.operation(Op::mul, room, graph.constant(72)), true}},
+                folded};
         }
     };
     std::vector<double> materialised(const Graph& graph, int node)
@@ -105,7 +116,10 @@ namespace
             }
             bool ok = value[i] == value[i];
             for (std::size_t r = 0; r < q.requirements.size(); ++r)
-                ok = ok && (q.requirements[r].strict ? sides[2 * r][i] < sides[2 * r + 1][i] : sides[2 * r][i] <= sides[2 * r + 1][i]);
+                ok = ok
+                    && (q.requirements[r].strict
+                            ? sides[2 * r][i] < sides[2 * r + 1][i]
+                            : sides[2 * r][i] <= sides[2 * r + 1][i]);
             if (ok && (where[place] == nowhere || value[i] < least[place]))
                 least[place] = value[i], where[place] = std::int64_t(index);
         }
@@ -115,7 +129,8 @@ namespace
     }
     bool same(const Optima& a, const Optima& b)
     {
-        return a.where == b.where && std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(double)) == 0;
+        return a.where == b.where
+            && std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(double)) == 0;
     }
 
     class Folds : public ::testing::TestWithParam<const InstructionSet*>
@@ -127,7 +142,8 @@ namespace
 
     TEST_P(Folds, BestIsThatOfAPlainLoop)
     {
-        for (const auto& shape : {std::vector<std::size_t>{2, 3, 37, 150}, {3, 4, 70, 5}, {1, 2, 600, 7}, {1, 2, 300, 130}, {2, 2, 1, 1}})
+        for (const auto& shape :
+             {std::vector<std::size_t>{2, 3, 37, 150}, {3, 4, 70, 5}, {1, 2, 600, 7}, {1, 2, 300, 130}, {2, 2, 1, 1}})
             for (const AxisSet folded : {4u, 12u, 8u, 15u, 3u, 6u, 0u})
                 for (const double longest : {0.05, 0.004, 1e-9})
                 {
@@ -136,10 +152,12 @@ namespace
                     const Optima wanted = plain_best(q);
                     for (const int threads : {1, 3})
                         for (const bool prune : {false, true})
-                            EXPECT_TRUE(same(best(q, {threads, {}, {}}, prune), wanted)) << "folded " << folded << ", " << threads << " threads, pruned " << prune;
+                            EXPECT_TRUE(same(best(q, {threads, {}, {}}, prune), wanted))
+                                << "folded " << folded << ", " << threads << " threads, pruned " << prune;
                 }
     }
-    // Blocks of rows are bounded by their best end where the objective goes one way, whichever way that and the axis are.
+    // Blocks of rows are bounded by their best end where the objective goes one way, whichever way that and the axis
+    // are.
     TEST_P(Folds, BestOfAFallingAxisAndOfTheLargestIsThatOfAPlainLoop)
     {
         for (const bool falling : {false, true})
@@ -148,14 +166,17 @@ namespace
                 {
                     Decode grid({1, 2, 260, 140});
                     if (falling)
-                        std::reverse(std::next(grid.arrays.begin(), 4)->begin(), std::next(grid.arrays.begin(), 4)->end());
+                        std::reverse(
+                            std::next(grid.arrays.begin(), 4)->begin(),
+                            std::next(grid.arrays.begin(), 4)->end());
                     Question q = grid.question(4, 0.05);
                     q.values = {grid.node(objective)};
                     if (largest)
                         q.values[0] = grid.graph.operation(Op::neg, q.values[0]);
                     const Optima wanted = plain_best(q);
                     for (const bool prune : {false, true})
-                        EXPECT_TRUE(same(best(q, {2, {}, {}}, prune), wanted)) << objective << ", falling " << falling << ", largest " << largest << ", pruned " << prune;
+                        EXPECT_TRUE(same(best(q, {2, {}, {}}, prune), wanted))
+                            << objective << ", falling " << falling << ", largest " << largest << ", pruned " << prune;
                 }
     }
     TEST_P(Folds, LimitsMayBeOfNegatives)
@@ -181,9 +202,15 @@ namespace
         for (const bool prune : {false, true})
         {
             EXPECT_EQ(best({grid.graph, {b}, {}, 3}, {}, prune).where, std::vector<std::int64_t>{0});
-            EXPECT_EQ(best({grid.graph, {grid.graph.operation(Op::neg, b)}, {}, 2}, {}, prune).where, std::vector<std::int64_t>{9});
-            EXPECT_EQ(best({grid.graph, {b}, {{grid.graph.constant(5), b, true}}, 2}, {}, prune).where, std::vector<std::int64_t>{9});
-            EXPECT_EQ(best({grid.graph, {b}, {{b, grid.graph.constant(5), true}}, 2}, {}, prune).where, std::vector<std::int64_t>{nowhere});
+            EXPECT_EQ(
+                best({grid.graph, {grid.graph.operation(Op::neg, b)}, {}, 2}, {}, prune).where,
+                std::vector<std::int64_t>{9});
+            EXPECT_EQ(
+                best({grid.graph, {b}, {{grid.graph.constant(5), b, true}}, 2}, {}, prune).where,
+                std::vector<std::int64_t>{9});
+            EXPECT_EQ(
+                best({grid.graph, {b}, {{b, grid.graph.constant(5), true}}, 2}, {}, prune).where,
+                std::vector<std::int64_t>{nowhere});
         }
     }
     TEST_P(Folds, ALongAxisInNoOrderIsSearchedByItsRanges)
@@ -197,7 +224,9 @@ namespace
         grid.axis("batch_size", 0, x), grid.axis("pass_length", 1, {3, 1, 2});
         const Question q{grid.graph, {grid.node("pass_tokens")}, {}, 3};
         EXPECT_EQ(best(q, {}, true).where, std::vector<std::int64_t>{3 * 123457 + 1});
-        EXPECT_EQ(count({grid.graph, {}, {{grid.node("pass_tokens"), grid.graph.constant(1.0), true}}, 3}, {}, true), count({grid.graph, {}, {{grid.node("pass_tokens"), grid.graph.constant(1.0), true}}, 3}, {}, false));
+        EXPECT_EQ(
+            count({grid.graph, {}, {{grid.node("pass_tokens"), grid.graph.constant(1.0), true}}, 3}, {}, true),
+            count({grid.graph, {}, {{grid.node("pass_tokens"), grid.graph.constant(1.0), true}}, 3}, {}, false));
     }
     TEST_P(Folds, BestOfRandomQuestionsIsThatOfAPlainLoop)
     {
@@ -211,7 +240,8 @@ namespace
                 q.requirements.push_back({any(), any(), below(random, 2) == 0});
             const Optima wanted = plain_best(q);
             for (const bool prune : {false, true})
-                ASSERT_TRUE(same(best(q, {1 + round % 2, {}, {}}, prune), wanted)) << "round " << round << ", pruned " << prune;
+                ASSERT_TRUE(same(best(q, {1 + round % 2, {}, {}}, prune), wanted))
+                    << "round " << round << ", pruned " << prune;
         }
     }
     TEST_P(Folds, BoundsHoldAllValuesOfRandomBoxes)
@@ -253,7 +283,9 @@ namespace
                     for (std::size_t i = 0; i < n && range.known(); ++i)
                     {
                         const double v = boxes.values(k)[i];
-                        ASSERT_TRUE(range.low <= v && v <= range.high) << "operation " << int(r.graph[nodes[k]].op) << " gives " << v << " outside of [" << range.low << ", " << range.high << "] in round " << round;
+                        ASSERT_TRUE(range.low <= v && v <= range.high)
+                            << "operation " << int(r.graph[nodes[k]].op) << " gives " << v << " outside of ["
+                            << range.low << ", " << range.high << "] in round " << round;
                         least = std::min(least, v), most = std::max(most, v);
                     }
                     narrow += range.known() && least == range.low && most == range.high;
@@ -263,12 +295,18 @@ namespace
         EXPECT_GT(known, all / 2);
         EXPECT_GT(narrow, known / 3);
     }
-    INSTANTIATE_TEST_SUITE_P(Every, Folds, ::testing::ValuesIn(instruction_sets()), [](const testing::TestParamInfo<const InstructionSet*>& set) { return std::string(set.param->name); });
+    INSTANTIATE_TEST_SUITE_P(
+        Every,
+        Folds,
+        ::testing::ValuesIn(instruction_sets()),
+        [](const testing::TestParamInfo<const InstructionSet*>& set) { return std::string(set.param->name); });
 
     // Found by fuzzing. Bounds of a block of rows are those of its own values, not of those beside them.
     TEST(Folds, AnArrayWithGapsIsBoundedByItsOwnValues)
     {
-        for (const std::vector<std::size_t>& shape : {std::vector<std::size_t>{7, 4, 7}, std::vector<std::size_t>{700, 300, 7}}) // laid out anew; too large for that
+        // laid out anew; too large for that
+        for (const std::vector<std::size_t>& shape :
+             {std::vector<std::size_t>{7, 4, 7}, std::vector<std::size_t>{700, 300, 7}})
         {
             std::vector<double> numbers(2 * shape[0] * shape[1]);
             for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -316,8 +354,12 @@ namespace
         view.data = x.data(), view.axes = 1, view.stride = {1};
         const Question q{graph, {graph.leaf(view)}, {}, 1};
         const std::vector<double> found = quantiles(q, {0, 0.5, 1}, {});
-        const auto sorted = [&](std::size_t k) { return 1 + double(k + (1 + double(k) * DBL_EPSILON >= moved)) * DBL_EPSILON; };
-        EXPECT_EQ(found, (std::vector<double>{sorted(0), sorted(1), 0, sorted(n / 2), sorted(n / 2 + 1), 0, 1e300, 1e300, 0}));
+        const auto sorted = [&](std::size_t k) {
+            return 1 + double(k + (1 + double(k) * DBL_EPSILON >= moved)) * DBL_EPSILON;
+        };
+        EXPECT_EQ(
+            found,
+            (std::vector<double>{sorted(0), sorted(1), 0, sorted(n / 2), sorted(n / 2 + 1), 0, 1e300, 1e300, 0}));
         std::fill(x.begin(), x.end(), NAN);
         for (const double value : quantiles(q, {0, 0.5, 1}, {}))
             EXPECT_TRUE(std::isnan(value));
@@ -328,7 +370,8 @@ namespace
         Graph graph({1});
         View view;
         view.data = &number, view.axes = 1, view.stride = {1};
-        const int x = graph.leaf(view), chosen = graph.operation(Op::select, x, graph.constant(-0.0), x), square = graph.operation(Op::mul, chosen, chosen, -1);
+        const int x = graph.leaf(view), chosen = graph.operation(Op::select, x, graph.constant(-0.0), x),
+                  square = graph.operation(Op::mul, chosen, chosen, -1);
         const Question q{graph, {square}, {{square, graph.constant(0.0), false}}, 1};
         EXPECT_EQ(best(q, {}, true).where, best(q, {}, false).where);
         EXPECT_EQ(best(q, {}, true).where, std::vector<std::int64_t>{0});

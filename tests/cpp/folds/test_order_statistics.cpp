@@ -1,8 +1,9 @@
-// Order statistics of values that come in blocks: those of the sorted values, whatever was hinted, and however many threads counted.
+// Order statistics of values that come in blocks: those of the sorted values, whatever was hinted, and however many
+// threads counted.
 #include "roofslate/folds/order_statistics.hpp"
 #include "support.hpp"
-#include <functional>
 #include <gtest/gtest.h>
+#include <functional>
 #include <memory>
 
 namespace
@@ -11,14 +12,22 @@ namespace
     using Row = std::vector<double>;
 
     const Row quantiles{0, 0.001, 0.25, 0.5, 0.75, 0.9, 1};
-    constexpr std::int64_t few = 0, many = std::int64_t(1) << 40; // values that a hint promises: collected, and counted in parts
+    // values that a hint promises: collected, and counted in parts
+    constexpr std::int64_t few = 0, many = std::int64_t(1) << 40;
 
     // Passes over the rows until all is found; the values come in blocks, each to the tally of another thread.
-    Row found(const std::vector<Row>& rows, const std::vector<Row>& hints, std::int64_t promised, std::int64_t repeats, std::size_t threads, int* passes = nullptr)
+    Row found(
+        const std::vector<Row>& rows,
+        const std::vector<Row>& hints,
+        std::int64_t promised,
+        std::int64_t repeats,
+        std::size_t threads,
+        int* passes = nullptr)
     {
         OrderStatistics statistics(rows.size(), quantiles, repeats);
         for (std::size_t r = 0; r < rows.size(); ++r)
-            statistics.hint(r, hints[r], double(hints[r].size()) / 3 + 1, std::max(promised, std::int64_t(rows[r].size())));
+            statistics
+                .hint(r, hints[r], double(hints[r].size()) / 3 + 1, std::max(promised, std::int64_t(rows[r].size())));
         statistics.begin();
         int passed = 0;
         for (; statistics.open(); ++passed)
@@ -26,7 +35,8 @@ namespace
             std::vector<std::unique_ptr<OrderStatistics::Tally>> tallies;
             std::vector<OrderStatistics::Tally*> all;
             for (std::size_t t = 0; t < threads; ++t)
-                tallies.push_back(std::make_unique<OrderStatistics::Tally>(statistics)), all.push_back(tallies.back().get());
+                tallies.push_back(std::make_unique<OrderStatistics::Tally>(statistics)),
+                    all.push_back(tallies.back().get());
             for (std::size_t r = 0; r < rows.size(); ++r)
                 for (std::size_t at = 0, block = 0; at < rows[r].size(); at += 700, ++block)
                     all[block % threads]->take(r, rows[r].data() + at, std::min<std::size_t>(700, rows[r].size() - at));
@@ -49,8 +59,14 @@ namespace
             for (const double q : quantiles)
             {
                 const double place = q * double(last);
-                const auto at = [&](std::int64_t k) { return row.empty() ? undefined : row[std::size_t(std::min(k, last) / repeats)]; };
-                all.insert(all.end(), {at(std::int64_t(place)), at(std::int64_t(place) + 1), row.empty() ? undefined : place - std::floor(place)});
+                const auto at = [&](std::int64_t k) {
+                    return row.empty() ? undefined : row[std::size_t(std::min(k, last) / repeats)];
+                };
+                all.insert(
+                    all.end(),
+                    {at(std::int64_t(place)),
+                     at(std::int64_t(place) + 1),
+                     row.empty() ? undefined : place - std::floor(place)});
             }
         }
         return all;
@@ -73,7 +89,13 @@ namespace
     std::vector<Row> rows_of_all_kinds()
     {
         Random random(7);
-        std::vector<Row> rows{drawn(random, 5000, -3, 40), drawn(random, 5000, 0, 4), drawn(random, 5000, 1, 1 + 4e-13), drawn(random, 5000, 0, 1), drawn(random, 5000, 2, 3), {}};
+        std::vector<Row> rows{
+            drawn(random, 5000, -3, 40),
+            drawn(random, 5000, 0, 4),
+            drawn(random, 5000, 1, 1 + 4e-13),
+            drawn(random, 5000, 0, 1),
+            drawn(random, 5000, 2, 3),
+            {}};
         for (double& x : rows[1])
             x = std::floor(x);
         for (double& x : rows[3])
@@ -96,7 +118,8 @@ namespace
                     ASSERT_EQ(got.size(), wanted.size());
                     for (std::size_t k = 0; k < got.size(); ++k)
                         ASSERT_TRUE(got[k] == wanted[k] || same_bits(got[k], wanted[k])) // -0 == 0
-                            << got[k] << " is not " << wanted[k] << " at " << k << " of " << got.size() << ": " << promised << " promised, " << repeats << " times, " << threads << " threads";
+                            << got[k] << " is not " << wanted[k] << " at " << k << " of " << got.size() << ": "
+                            << promised << " promised, " << repeats << " times, " << threads << " threads";
                 }
         }
     }
@@ -125,6 +148,8 @@ namespace
         int passes = -1;
         const Row got = found(rows, rows, few, 1, 1, &passes), wanted = expected(rows, 1);
         EXPECT_EQ(passes, 0);
-        EXPECT_TRUE(std::equal(got.begin(), got.end(), wanted.begin(), wanted.end(), [](double a, double b) { return a == b || same_bits(a, b); }));
+        EXPECT_TRUE(std::equal(got.begin(), got.end(), wanted.begin(), wanted.end(), [](double a, double b) {
+            return a == b || same_bits(a, b);
+        }));
     }
 }

@@ -1,9 +1,9 @@
 // The question as a graph: sharing, folding, decided choices; what is missing and why; bounds of all values.
-#include "support.hpp"
-#include "roofslate/language/error.hpp"
 #include "roofslate/bounds/interval.hpp"
 #include "roofslate/graph/closure.hpp"
+#include "roofslate/language/error.hpp"
 #include "roofslate/language/registry.hpp"
+#include "support.hpp"
 #include <gtest/gtest.h>
 
 namespace
@@ -68,7 +68,10 @@ namespace
     {
         const double one = 1;
         Graph g({});
-        Closure closure(registry(), g, numbers({{"batch_size", &one}, {"pass_length", &one}, {"active_parameters", &one}, {"peak_flops", &one}}));
+        Closure closure(
+            registry(),
+            g,
+            numbers({{"batch_size", &one}, {"pass_length", &one}, {"active_parameters", &one}, {"peak_flops", &one}}));
         try
         {
             closure.node(registry().at("compute_utilization"));
@@ -80,14 +83,25 @@ namespace
             EXPECT_STREQ(e.kind(), "MissingInput");
             EXPECT_EQ(text.find("missing input 'chips' ("), 0u) << text;
             EXPECT_NE(text.find("in chip"), std::string::npos) << text;
-            EXPECT_NE(text.find("needed by chips_per_stage <- cell_flops <- compute_time <- compute_utilization"), std::string::npos) << text;
+            EXPECT_NE(
+                text.find("needed by chips_per_stage <- cell_flops <- compute_time <- compute_utilization"),
+                std::string::npos)
+                << text;
         }
     }
     TEST(Closure, ASuppliedQuantityCutsTheGraph)
     {
         const double t = 0.02, n = 3, unused = 5;
         Graph g({});
-        Closure closure(registry(), g, numbers({{"pass_time", &t}, {"pass_tokens", &n}, {"microbatches", &n}, {"pipeline_stages", &n}, {"context_length", &unused}}));
+        Closure closure(
+            registry(),
+            g,
+            numbers(
+                {{"pass_time", &t},
+                 {"pass_tokens", &n},
+                 {"microbatches", &n},
+                 {"pipeline_stages", &n},
+                 {"context_length", &unused}}));
         const int node = closure.node(registry().at("cell_throughput"));
         EXPECT_EQ(g[node].value, 9 / 1.0 / 0.02);
         EXPECT_TRUE(closure.was_used(registry().at("pass_time")));
@@ -132,7 +146,8 @@ namespace
                 double& v = value[std::size_t(i)];
                 v = n.is_constant() || n.is_leaf() ? value_at(graph, i, point) : evaluate(n.op, n.routine, x);
                 const Range& r = bounds[std::size_t(i)];
-                ASSERT_TRUE(holds(r, v)) << "operation " << int(n.op) << " gives " << v << " outside of [" << r.low << ", " << r.high << "] from " << x[0] << ", " << x[1] << ", " << x[2];
+                ASSERT_TRUE(holds(r, v)) << "operation " << int(n.op) << " gives " << v << " outside of [" << r.low
+                                         << ", " << r.high << "] from " << x[0] << ", " << x[1] << ", " << x[2];
             }
         while (next_point(point, graph.shape()));
     }
@@ -172,9 +187,12 @@ namespace
         const double a[2] = {2, 3}, b[2] = {-1, 4};
         Graph g({2, 2});
         const int x = g.leaf({a, 1, {1}}), y = g.leaf({b, 2, {0, 1}});
-        const int sum = g.operation(Op::add, x, y), product = g.operation(Op::mul, x, y), quotient = g.operation(Op::div, y, x), most = g.operation(Op::max, x, y);
+        const int sum = g.operation(Op::add, x, y), product = g.operation(Op::mul, x, y),
+                  quotient = g.operation(Op::div, y, x), most = g.operation(Op::max, x, y);
         const auto r = ranges(g);
-        const auto is = [&](int node, double low, double high) { return r[std::size_t(node)].low == low && r[std::size_t(node)].high == high; };
+        const auto is = [&](int node, double low, double high) {
+            return r[std::size_t(node)].low == low && r[std::size_t(node)].high == high;
+        };
         EXPECT_TRUE(is(sum, 1, 7) && is(product, -3, 12) && is(quotient, -0.5, 2) && is(most, 2, 4));
     }
 }

@@ -37,7 +37,9 @@ namespace
     {
         EXPECT_EQ(text(select(a < b, a, b)), "(alpha if alpha < beta else beta)");
         EXPECT_EQ(text(select(a > b, a, 0.0)), "(alpha if beta < alpha else 0)");
-        EXPECT_EQ(text(select(a == 0.0, a, select(a == 1.0, b, c))), "(alpha if alpha == 0 else beta if alpha == 1 else gamma)");
+        EXPECT_EQ(
+            text(select(a == 0.0, a, select(a == 1.0, b, c))),
+            "(alpha if alpha == 0 else beta if alpha == 1 else gamma)");
         EXPECT_EQ(text(select((a <= b) && (b <= c), 1.0, 0.0)), "(1 if alpha <= beta and beta <= gamma else 0)");
     }
     TEST_F(Printed, NumbersComeBackExactly)
@@ -61,7 +63,9 @@ namespace
         EXPECT_EQ(latex(sqrt(a)), "\\sqrt{\\alpha}");
         EXPECT_EQ(latex(log(a)), "\\ln\\left(\\alpha\\right)");
         EXPECT_EQ(latex(ceil(a)), "\\lceil \\alpha \\rceil");
-        EXPECT_EQ(latex(select(a <= b, c, HUGE_VAL)), "\\begin{cases} c & \\alpha \\leq b \\\\ \\infty & \\text{otherwise} \\end{cases}");
+        EXPECT_EQ(
+            latex(select(a <= b, c, HUGE_VAL)),
+            "\\begin{cases} c & \\alpha \\leq b \\\\ \\infty & \\text{otherwise} \\end{cases}");
     }
     TEST_F(Printed, ChoicesAsWords)
     {
@@ -69,7 +73,10 @@ namespace
         const Expr chosen = select(a == 1.0, 0.0, 1.0);
         const Inscription inputs{{"alpha", "beta", "c"}, {&words, nullptr, nullptr}, &words};
         EXPECT_EQ(print(tape, chosen.on(tape), inputs, Notation::text), "('all' if alpha == 'not_one' else 'not_one')");
-        EXPECT_EQ(print(tape, chosen.on(tape), inputs, Notation::latex), "\\begin{cases} \\text{all} & alpha = \\text{not one} \\\\ \\text{not one} & \\text{otherwise} \\end{cases}");
+        EXPECT_EQ(
+            print(tape, chosen.on(tape), inputs, Notation::latex),
+            "\\begin{cases} \\text{all} & alpha = \\text{not one} \\\\ \\text{not one} & \\text{otherwise} "
+            "\\end{cases}");
     }
 
     TEST(Expr, LiteralsFoldUntilTheyMeetATape)
@@ -107,7 +114,10 @@ namespace
     TEST(Application, ShowsDecisions)
     {
         const Entry& e = registry()[registry().at("pass_time")];
-        ASSERT_EQ(e.need_names, (std::vector<std::string_view>{"overlap", "compute_time", "weight_fetch_time", "kv_fetch_time", "memory_time"}));
+        ASSERT_EQ(
+            e.need_names,
+            (std::vector<
+                std::string_view>{"overlap", "compute_time", "weight_fetch_time", "kv_fetch_time", "memory_time"}));
         const std::vector<std::string> symbols{"o", "t_c", "t_w", "t_k", "t_m"};
         const Applied board = apply_formula(registry(), e, {0, 3, 1, 1, 2}, symbols, Notation::text);
         EXPECT_EQ(board.formula, "max(t_m, t_c)");
@@ -117,7 +127,9 @@ namespace
         EXPECT_EQ(board.decisions[0].winner_value, 3);
         EXPECT_EQ(board.decisions[0].loser, "t_m");
         EXPECT_EQ(board.decisions[0].loser_value, 2);
-        EXPECT_EQ(apply_formula(registry(), e, {1, 3, 1, 1, 2}, symbols, Notation::text).formula, "t_k + max(t_w, t_c)");
+        EXPECT_EQ(
+            apply_formula(registry(), e, {1, 3, 1, 1, 2}, symbols, Notation::text).formula,
+            "t_k + max(t_w, t_c)");
         const Applied serial = apply_formula(registry(), e, {2, 3, 1, 1, 2}, symbols, Notation::latex);
         EXPECT_EQ(serial.formula, "t_m + t_c");
         EXPECT_TRUE(serial.decisions.empty());

@@ -10,8 +10,10 @@ namespace
     double ulps(double got, long double exact)
     {
         if (std::isinf(got) || std::isinf(double(exact)))
-            return std::isinf(got) && std::isinf(double(exact)) && (got > 0) == (exact > 0) ? 0 : std::fabs(exact) > 0x1.fffffffffffffp1023L && std::fabs(exact) < 0x1p1024L ? 0.5
-                                                                                                                                                                             : inf;
+            return std::isinf(got) && std::isinf(double(exact)) && (got > 0) == (exact > 0) ? 0
+                : std::fabs(exact) > 0x1.fffffffffffffp1023L && std::fabs(exact) < 0x1p1024L
+                ? 0.5
+                : inf;
         const double size = double(std::fabs(exact));
         const int exponent = size == 0 ? -1074 : std::max(std::ilogb(size) - 52, -1074);
         return double(std::fabs((long double)got - exact) / std::scalbn(1.0L, exponent));
@@ -73,9 +75,12 @@ namespace
         for (int k = 0; k < 300000; ++k)
         {
             const double a = random_positive(random);
-            check(a, uniform(random, -1, 1) * 745 / std::max(std::fabs(math::log(a)), 1e-3)); // all results that there are
+            // all results that there are
+            check(a, uniform(random, -1, 1) * 745 / std::max(std::fabs(math::log(a)), 1e-3));
             check(uniform(random, 0.5, 2), uniform(random, -1000, 1000));
-            check(1 + std::ldexp(uniform(random, -1, 1), -below(random, 53)), std::ldexp(uniform(random, -1, 1), below(random, 60)));
+            check(
+                1 + std::ldexp(uniform(random, -1, 1), -below(random, 53)),
+                std::ldexp(uniform(random, -1, 1), below(random, 60)));
             check(1.0 - 8.0 / 256, double(below(random, 20000)));
             check(uniform(random, 0, 100), double(below(random, 7) - 3));
             check(a, std::ldexp(uniform(random, -1, 1), -below(random, 300)));
@@ -130,7 +135,8 @@ namespace
             EXPECT_EQ(math::pow(1.0, x), 1) << x;
             if (x < 0)
             {
-                EXPECT_TRUE(std::isnan(math::pow(x, 2.0))) << x; // whole exponents too: formulas take powers of counts and shares
+                // whole exponents too: formulas take powers of counts and shares
+                EXPECT_TRUE(std::isnan(math::pow(x, 2.0))) << x;
                 EXPECT_TRUE(std::isnan(math::pow(x, 0.5))) << x;
             }
             if (x > 0)
@@ -157,7 +163,9 @@ namespace
     }
     TEST(MaxAndMin, KeepNaNAndTakeTheSecondZero)
     {
-        EXPECT_TRUE(std::isnan(math::max(undefined, 1)) && std::isnan(math::max(1, undefined)) && std::isnan(math::min(undefined, 1)) && std::isnan(math::min(1, undefined)));
+        EXPECT_TRUE(
+            std::isnan(math::max(undefined, 1)) && std::isnan(math::max(1, undefined))
+            && std::isnan(math::min(undefined, 1)) && std::isnan(math::min(1, undefined)));
         EXPECT_TRUE(std::isnan(math::max(undefined, inf)) && std::isnan(math::min(-inf, undefined)));
         EXPECT_TRUE(same_bits(math::max(0.0, -0.0), -0.0) && same_bits(math::max(-0.0, 0.0), 0.0));
         EXPECT_TRUE(same_bits(math::min(0.0, -0.0), -0.0) && same_bits(math::min(-0.0, 0.0), 0.0));

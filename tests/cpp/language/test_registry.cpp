@@ -1,9 +1,9 @@
 // Registries with definitions on top of the built-in quantities.
-#include "support.hpp"
-#include "roofslate/language/error.hpp"
-#include "roofslate/quantities/scheduling.hpp"
 #include "roofslate/graph/closure.hpp"
+#include "roofslate/language/error.hpp"
 #include "roofslate/language/registry.hpp"
+#include "roofslate/quantities/scheduling.hpp"
+#include "support.hpp"
 #include <gtest/gtest.h>
 #include <memory>
 
@@ -70,7 +70,9 @@ namespace
     }
     TEST(Definitions, OutliveTheRegistryThatTheyCameFrom)
     {
-        auto first = std::make_unique<Registry>(registry(), std::vector<Definition>{times("a_name_that_is_too_long_to_be_stored_in_place", "pass_time", 2)});
+        auto first = std::make_unique<Registry>(
+            registry(),
+            std::vector<Definition>{times("a_name_that_is_too_long_to_be_stored_in_place", "pass_time", 2)});
         const Registry second(*first, {times("b", "a_name_that_is_too_long_to_be_stored_in_place", 10)});
         const Registry copy = second;
         first.reset();

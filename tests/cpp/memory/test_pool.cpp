@@ -21,7 +21,16 @@ namespace
 
     TEST_F(Pool, BlocksLieOnCacheLinesAndLargeOnesOnHugePages)
     {
-        for (const std::size_t bytes : {std::size_t(0), std::size_t(1), std::size_t(8), std::size_t(4096), 100 * std::size_t(1024), 3 * mega, 4 * mega, 9 * mega + 8, 64 * mega})
+        for (const std::size_t bytes :
+             {std::size_t(0),
+              std::size_t(1),
+              std::size_t(8),
+              std::size_t(4096),
+              100 * std::size_t(1024),
+              3 * mega,
+              4 * mega,
+              9 * mega + 8,
+              64 * mega})
         {
             const Block b = take_block(bytes);
             EXPECT_GE(b.bytes, bytes);

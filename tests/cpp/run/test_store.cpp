@@ -1,9 +1,9 @@
 // The engine whole: every instruction set, thread count, layout and length gives the bits of the operations on double.
-#include "support.hpp"
-#include "roofslate/run/parallel.hpp"
 #include "roofslate/language/error.hpp"
-#include "roofslate/run/evaluate.hpp"
 #include "roofslate/quantities/serving.hpp"
+#include "roofslate/run/evaluate.hpp"
+#include "roofslate/run/parallel.hpp"
+#include "support.hpp"
 #include <gtest/gtest.h>
 #include <algorithm>
 #include <atomic>
@@ -24,7 +24,12 @@ namespace
 
     // --- random graphs against the meaning of their operations ---
 
-    void check_random_graph(Random& random, const RandomGraph& r, const InstructionSet& set, int threads, bool used_before)
+    void check_random_graph(
+        Random& random,
+        const RandomGraph& r,
+        const InstructionSet& set,
+        int threads,
+        bool used_before)
     {
         const Using use(set);
         const std::vector<std::size_t>& shape = r.graph.shape();
@@ -75,7 +80,8 @@ namespace
                     offset += outputs[k].stride[a] * std::ptrdiff_t(point[a]);
                 }
                 const double got = outputs[k].data[offset], expected = value_at(r.graph, wanted[k], point);
-                ASSERT_TRUE(same_bits(got, expected)) << set.name << ", " << threads << " threads, output " << k << ": " << got << ", not " << expected;
+                ASSERT_TRUE(same_bits(got, expected))
+                    << set.name << ", " << threads << " threads, output " << k << ": " << got << ", not " << expected;
                 if (points <= 3000)
                     next_point(point, shape);
             }
@@ -134,7 +140,8 @@ namespace
                 const int node = g.operation(outer, g.operation(inner, x, y), one);
                 store(g, {output_in_order(g, node, memory)}, {});
                 for (std::size_t k = 0; k < 300; ++k)
-                    ASSERT_TRUE(same_bits(memory[k], value_at(g, node, {k}))) << int(inner) << " then " << int(outer) << " at " << k << " gives " << memory[k];
+                    ASSERT_TRUE(same_bits(memory[k], value_at(g, node, {k})))
+                        << int(inner) << " then " << int(outer) << " at " << k << " gives " << memory[k];
             }
     }
     // The zero that a max or min takes depends on the order of its arguments.
@@ -148,7 +155,8 @@ namespace
             for (int kind = 0; kind < 16; ++kind)
             {
                 Graph g({321});
-                int x = g.leaf({a.data(), 1, {1}}), y = kind & 8 ? g.constant(kind & 4 ? -0.0 : 0.0) : g.leaf({b.data(), 1, {1}});
+                int x = g.leaf({a.data(), 1, {1}}),
+                    y = kind & 8 ? g.constant(kind & 4 ? -0.0 : 0.0) : g.leaf({b.data(), 1, {1}});
                 x = kind & 1 ? g.operation(Op::neg, x) : x;
                 y = kind & 4 ? g.operation(Op::neg, y) : y;
                 const int node = kind & 2 ? g.operation(op, y, x) : g.operation(op, x, y);
@@ -170,9 +178,12 @@ namespace
                     x = uniform(random, 1, 2);
             Graph g({2, n});
             const auto along = [](const double* data, std::ptrdiff_t step) { return View{data, 2, {0, step}}; };
-            const int x = g.leaf(along(a.data(), 2)), y = g.leaf(along(b.data() + 3 * (n - 1), -3)), z = g.leaf(along(c.data(), 1));
-            const int sum = g.operation(Op::add, g.operation(Op::mul, x, y), z), product = g.operation(Op::sub, g.operation(Op::mul, y, z), x);
-            Output scattered{sum, sums.data() + 2 * (n - 1), {0, -2}, false}, even{product, products.data(), {0, 1}, false};
+            const int x = g.leaf(along(a.data(), 2)), y = g.leaf(along(b.data() + 3 * (n - 1), -3)),
+                      z = g.leaf(along(c.data(), 1));
+            const int sum = g.operation(Op::add, g.operation(Op::mul, x, y), z),
+                      product = g.operation(Op::sub, g.operation(Op::mul, y, z), x);
+            Output scattered{sum, sums.data() + 2 * (n - 1), {0, -2}, false},
+                even{product, products.data(), {0, 1}, false};
             Options options;
             options.threads = 2;
             store(g, {scattered, even}, options);
@@ -219,14 +230,16 @@ namespace
             for (double& x : *a)
                 x = uniform(random, 0.5, 4);
         const auto m = xt::transpose(bandwidth);                                     // axes 1, 0 as (31, 40)
-        const auto L = xt::strided_view(context, {xt::range(600, xt::placeholders::_, -1), 1}); // every second element, backwards
+        // every second element, backwards
+        const auto L = xt::strided_view(context, {xt::range(600, xt::placeholders::_, -1), 1});
         const View of_m = view_of(m, {1, 0}), of_L = view_of(L, {2}), of_B = view_of(batch, {1});
         EXPECT_EQ(of_m.data, bandwidth.data());
         EXPECT_EQ(of_L.data, &context(599, 1));
         EXPECT_EQ(of_L.stride[2], -2);
         Graph g({40, 31, 600});
         const int nm = g.leaf(of_m), nL = g.leaf(of_L), nB = g.leaf(of_B);
-        const int t_m = g.operation(Op::div, g.operation(Op::mul, nB, nL), nm), t_c = g.operation(Op::mul, nB, g.constant(1.7));
+        const int t_m = g.operation(Op::div, g.operation(Op::mul, nB, nL), nm),
+                  t_c = g.operation(Op::mul, nB, g.constant(1.7));
         const int t = g.operation(Op::max, t_m, t_c), cost = g.operation(Op::div, g.operation(Op::sqrt, t), nB);
         std::vector<double> memory;
         Options options;
@@ -254,9 +267,18 @@ namespace
             x = uniform(random, 8, 72);
         const double N_a = 37e9, N_t = 671e9, w = 0.5, q = 1667, F = 9e15, m = 8e12;
         const auto number = [](double x) { return Labelled{xt::xarray<double>(x), {}}; };
-        const std::vector<Labelled> got = evaluate({"pass_time", "compute_utilization", "weight_fetch_time", "hbm_drain_time"},
-            {{"batch_size", {B, {"cell"}}}, {"context_length", {L, {"kind", "length"}}}, {"chips", {G, {"cell"}}}, {"active_parameters", number(N_a)}, {"total_parameters", number(N_t)}, {"weight_bytes", number(w)},
-                {"kv_bytes_per_token", number(q)}, {"peak_flops", number(F)}, {"hbm_bandwidth", number(m)}, {"hbm_capacity", number(192e9)}});
+        const std::vector<Labelled> got = evaluate(
+            {"pass_time", "compute_utilization", "weight_fetch_time", "hbm_drain_time"},
+            {{"batch_size", {B, {"cell"}}},
+             {"context_length", {L, {"kind", "length"}}},
+             {"chips", {G, {"cell"}}},
+             {"active_parameters", number(N_a)},
+             {"total_parameters", number(N_t)},
+             {"weight_bytes", number(w)},
+             {"kv_bytes_per_token", number(q)},
+             {"peak_flops", number(F)},
+             {"hbm_bandwidth", number(m)},
+             {"hbm_capacity", number(192e9)}});
         const auto B3 = xt::strided_view(B, {xt::all(), xt::newaxis(), xt::newaxis()});
         const auto G3 = xt::strided_view(G, {xt::all(), xt::newaxis(), xt::newaxis()});
         const xt::xarray<double> t_c = B3 * (2 * N_a / (G3 * F));
@@ -299,18 +321,27 @@ namespace
             }
             return "";
         };
-        EXPECT_EQ(message({{"batch_size", {three, {"row"}}}, {"pass_length", {four, {"row"}}}}), "pass_length: the axis 'row' has 4 values, elsewhere 3");
+        EXPECT_EQ(
+            message({{"batch_size", {three, {"row"}}}, {"pass_length", {four, {"row"}}}}),
+            "pass_length: the axis 'row' has 4 values, elsewhere 3");
         EXPECT_NE(message({{"batch_size", {three, {"row", "column"}}}}).find("batch_size"), std::string::npos);
-        EXPECT_EQ(message({{"batch_size", {array_of({3, 3}), {"row", "row"}}}}), "batch_size: the axis 'row' comes twice");
-        EXPECT_EQ(message({{"batch_size", {array_of({3, 0}), {"row", "column"}}}}), "batch_size: the axis 'column' is empty");
+        EXPECT_EQ(
+            message({{"batch_size", {array_of({3, 3}), {"row", "row"}}}}),
+            "batch_size: the axis 'row' comes twice");
+        EXPECT_EQ(
+            message({{"batch_size", {array_of({3, 0}), {"row", "column"}}}}),
+            "batch_size: the axis 'column' is empty");
         std::vector<std::string> many;
         for (int k = 0; k <= int(most_axes); ++k)
             many.push_back("axis " + std::to_string(k));
-        EXPECT_EQ(message({{"batch_size", {array_of(std::vector<std::size_t>(most_axes + 1, 1)), many}}}), "a grid has at most 16 axes");
+        EXPECT_EQ(
+            message({{"batch_size", {array_of(std::vector<std::size_t>(most_axes + 1, 1)), many}}}),
+            "a grid has at most 16 axes");
     }
     TEST(Interface, AnAxisOfOneValueStays)
     {
-        const std::vector<Labelled> got = evaluate({"pass_tokens"}, {{"batch_size", {array_of({1}, 64.0), {"batch_size"}}}});
+        const std::vector<Labelled> got =
+            evaluate({"pass_tokens"}, {{"batch_size", {array_of({1}, 64.0), {"batch_size"}}}});
         EXPECT_EQ(got[0].axes, (std::vector<std::string>{"batch_size"}));
         EXPECT_EQ(got[0].values.size(), 1u);
         EXPECT_EQ(got[0].values.flat(0), 64);
@@ -387,7 +418,9 @@ namespace
                 {
                     const double B = uniform(random, 1, 1000);
                     const xt::xarray<double> L = xt::linspace<double>(1, 4, 777);
-                    const std::vector<Labelled> got = evaluate({"pass_tokens"}, {{"batch_size", {xt::xarray<double>(B), {}}}, {"pass_length", {L, {"l"}}}});
+                    const std::vector<Labelled> got = evaluate(
+                        {"pass_tokens"},
+                        {{"batch_size", {xt::xarray<double>(B), {}}}, {"pass_length", {L, {"l"}}}});
                     for (std::size_t k = 0; k < L.size(); ++k)
                         wrong += got[0].values.flat(k) != B * L(k);
                 }

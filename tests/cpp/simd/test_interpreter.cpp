@@ -1,8 +1,9 @@
-// The accumulator machine: on every instruction set each operation gives the bits that it gives on double, at every length of a row.
-#include "support.hpp"
+// The accumulator machine: on every instruction set each operation gives the bits that it gives on double, at every
+// length of a row.
 #include "roofslate/plan/plan.hpp"
-#include <algorithm>
+#include "support.hpp"
 #include <gtest/gtest.h>
+#include <algorithm>
 #include <cstring>
 
 namespace
@@ -33,7 +34,13 @@ namespace
             return i;
         }
         // Runs load, operation, write over the first n of `a`; what lies beside the result must stay as it is.
-        std::vector<double> run(const std::vector<Instruction>& operation, const std::vector<double>& a, std::size_t begin, std::size_t end, bool stream, std::size_t shift)
+        std::vector<double> run(
+            const std::vector<Instruction>& operation,
+            const std::vector<double>& a,
+            std::size_t begin,
+            std::size_t end,
+            bool stream,
+            std::size_t shift)
         {
             std::vector<double> memory(a.size() + 24, -77);
             double* result = memory.data() + 8;
@@ -48,10 +55,12 @@ namespace
             set.run(program.data(), begin, end, stream);
             set.fence();
             for (double* p = memory.data(); p < memory.data() + memory.size(); ++p)
-                EXPECT_TRUE((p >= result + begin && p < result + end) || *p == -77) << "written beside the row, at " << p - result << " of [" << begin << ", " << end << ")";
+                EXPECT_TRUE((p >= result + begin && p < result + end) || *p == -77)
+                    << "written beside the row, at " << p - result << " of [" << begin << ", " << end << ")";
             return {result + begin, result + end};
         }
-        std::vector<double> run(const std::vector<Instruction>& operation, const std::vector<double>& a) { return run(operation, a, 0, a.size(), false, 0); }
+        std::vector<double> run(const std::vector<Instruction>& operation, const std::vector<double>& a)
+        { return run(operation, a, 0, a.size(), false, 0); }
     };
     std::string name_of_set(const testing::TestParamInfo<const InstructionSet*>& info) { return info.param->name; }
     INSTANTIATE_TEST_SUITE_P(Every, Machine, testing::ValuesIn(instruction_sets()), name_of_set);
@@ -79,16 +88,30 @@ namespace
             Op op;
             bool swapped;
         };
-        const Case cases[] = {{Code::add, Op::add, false}, {Code::subtract, Op::sub, false}, {Code::subtract_from, Op::sub, true}, {Code::multiply, Op::mul, false}, {Code::divide, Op::div, false},
-            {Code::divide_into, Op::div, true}, {Code::maximum, Op::max, false}, {Code::maximum_of, Op::max, true}, {Code::minimum, Op::min, false}, {Code::minimum_of, Op::min, true},
-            {Code::less, Op::less, false}, {Code::more, Op::less, true}, {Code::at_most, Op::less_equal, false}, {Code::at_least, Op::less_equal, true}, {Code::equal, Op::equal, false}};
+        const Case cases[] = {
+            {Code::add, Op::add, false},
+            {Code::subtract, Op::sub, false},
+            {Code::subtract_from, Op::sub, true},
+            {Code::multiply, Op::mul, false},
+            {Code::divide, Op::div, false},
+            {Code::divide_into, Op::div, true},
+            {Code::maximum, Op::max, false},
+            {Code::maximum_of, Op::max, true},
+            {Code::minimum, Op::min, false},
+            {Code::minimum_of, Op::min, true},
+            {Code::less, Op::less, false},
+            {Code::more, Op::less, true},
+            {Code::at_most, Op::less_equal, false},
+            {Code::at_least, Op::less_equal, true},
+            {Code::equal, Op::equal, false}};
         for (const Case& c : cases)
         {
             const std::vector<double> got = run({with_memory(c.code, p.b.data())}, p.a);
             for (std::size_t k = 0; k < got.size(); ++k)
             {
                 const double x[2] = {c.swapped ? p.b[k] : p.a[k], c.swapped ? p.a[k] : p.b[k]};
-                ASSERT_TRUE(same_bits(got[k], evaluate(c.op, nullptr, x))) << int(c.code) << " of " << p.a[k] << " and " << p.b[k] << " gives " << got[k];
+                ASSERT_TRUE(same_bits(got[k], evaluate(c.op, nullptr, x)))
+                    << int(c.code) << " of " << p.a[k] << " and " << p.b[k] << " gives " << got[k];
             }
             for (const double y : hard_numbers())
             {
@@ -96,7 +119,8 @@ namespace
                 for (std::size_t k = 0; k < with.size(); ++k)
                 {
                     const double x[2] = {c.swapped ? y : p.a[k], c.swapped ? p.a[k] : y};
-                    ASSERT_TRUE(same_bits(with[k], evaluate(c.op, nullptr, x))) << int(c.code) << " of " << p.a[k] << " and the scalar " << y << " gives " << with[k];
+                    ASSERT_TRUE(same_bits(with[k], evaluate(c.op, nullptr, x)))
+                        << int(c.code) << " of " << p.a[k] << " and the scalar " << y << " gives " << with[k];
                 }
             }
         }
@@ -108,7 +132,8 @@ namespace
             for (const double y : hard_numbers())
                 if (x == x && y == y && (x != 0 || y != 0))
                     a.push_back(x), b.push_back(y);
-        const std::vector<double> most = run({with_memory(Code::maximum_proved, b.data())}, a), least = run({with_memory(Code::minimum_proved, b.data())}, a);
+        const std::vector<double> most = run({with_memory(Code::maximum_proved, b.data())}, a),
+                                  least = run({with_memory(Code::minimum_proved, b.data())}, a);
         for (std::size_t k = 0; k < a.size(); ++k)
         {
             ASSERT_TRUE(same_bits(most[k], math::max(a[k], b[k]))) << a[k] << " " << b[k];
@@ -118,13 +143,19 @@ namespace
     TEST_P(Machine, CodesOfOneOperand)
     {
         const Pairs p;
-        const std::pair<Op, Instruction> cases[] = {{Op::neg, with_scalar(Code::negate, 0)}, {Op::exp, with_scalar(Code::exponential, 0)}, {Op::log, with_scalar(Code::logarithm, 0)},
-            {Op::sqrt, with_scalar(Code::square_root, 0)}, {Op::ceil, call(Op::ceil, 0)}, {Op::floor, call(Op::floor, 0)}};
+        const std::pair<Op, Instruction> cases[] = {
+            {Op::neg, with_scalar(Code::negate, 0)},
+            {Op::exp, with_scalar(Code::exponential, 0)},
+            {Op::log, with_scalar(Code::logarithm, 0)},
+            {Op::sqrt, with_scalar(Code::square_root, 0)},
+            {Op::ceil, call(Op::ceil, 0)},
+            {Op::floor, call(Op::floor, 0)}};
         for (const auto& [op, instruction] : cases)
         {
             const std::vector<double> got = run({instruction}, p.a);
             for (std::size_t k = 0; k < got.size(); ++k)
-                ASSERT_TRUE(same_bits(got[k], evaluate(op, nullptr, &p.a[k]))) << int(op) << " of " << p.a[k] << " gives " << got[k];
+                ASSERT_TRUE(same_bits(got[k], evaluate(op, nullptr, &p.a[k])))
+                    << int(op) << " of " << p.a[k] << " gives " << got[k];
         }
     }
     TEST_P(Machine, TranscendentalsOnOrdinaryNumbers)
@@ -135,7 +166,8 @@ namespace
             a.push_back(uniform(random, 0, 3)), b.push_back(uniform(random, -700, 700));
         Instruction power = call(Op::pow, 0);
         power.operand.memory = b.data(), power.operand.step = 1;
-        const std::vector<double> powers = run({power}, a), logs = run({with_scalar(Code::logarithm, 0)}, a), exps = run({with_scalar(Code::exponential, 0)}, b);
+        const std::vector<double> powers = run({power}, a), logs = run({with_scalar(Code::logarithm, 0)}, a),
+                                  exps = run({with_scalar(Code::exponential, 0)}, b);
         for (std::size_t k = 0; k < a.size(); ++k)
         {
             ASSERT_TRUE(same_bits(powers[k], math::pow(a[k], b[k]))) << a[k] << " " << b[k];
@@ -158,8 +190,10 @@ namespace
                     const std::vector<double> got = run({i}, p.a);
                     for (std::size_t k = 0; k < got.size(); ++k)
                     {
-                        const double other = scalar ? 2.5 : p.b[k], x[2] = {place == 0 ? p.a[k] : other, place == 0 ? other : p.a[k]};
-                        ASSERT_TRUE(same_bits(got[k], evaluate(op, nullptr, x))) << int(op) << " of " << x[0] << " and " << x[1] << " gives " << got[k];
+                        const double other = scalar ? 2.5 : p.b[k],
+                                     x[2] = {place == 0 ? p.a[k] : other, place == 0 ? other : p.a[k]};
+                        ASSERT_TRUE(same_bits(got[k], evaluate(op, nullptr, x)))
+                            << int(op) << " of " << x[0] << " and " << x[1] << " gives " << got[k];
                     }
                 }
     }
@@ -208,9 +242,7 @@ namespace
 
     // a, d with a/d next to the middle of two doubles: what a wrong rounding gets wrong.
     struct Division
-    {
-        double a, d;
-    };
+    { double a, d; };
     std::vector<Division> hard_divisions(int exponent_of_a, int exponent_of_d, int n)
     {
         std::vector<Division> found;
@@ -225,12 +257,15 @@ namespace
             const std::uint64_t k = 2 * std::uint64_t(below(random, 4)) + 1, modulus = std::uint64_t(1) << 54;
             for (const bool above : {false, true})
             {
-                const std::uint64_t q = (above ? k * inverse : std::uint64_t(0) - k * inverse) % modulus; // q d = +-k modulo 2^54
+                // q d = +-k modulo 2^54
+                const std::uint64_t q = (above ? k * inverse : std::uint64_t(0) - k * inverse) % modulus;
                 if (q < modulus / 2)
                     continue;
                 const Wide a = (Wide(q) * d + (above ? Wide(0) - k : Wide(k))) >> 54;
                 if (a < (Wide(1) << 53))
-                    found.push_back({std::ldexp(double(std::uint64_t(a)), exponent_of_a - 53), std::ldexp(double(d), exponent_of_d - 53)});
+                    found.push_back(
+                        {std::ldexp(double(std::uint64_t(a)), exponent_of_a - 53),
+                         std::ldexp(double(d), exponent_of_d - 53)});
             }
         }
         return found;
@@ -241,16 +276,19 @@ namespace
             Instruction constant = with_scalar(Code::divide_constant, d);
             constant.second.scalar = reciprocal(d);
             const std::vector<double> got = run({constant}, {a});
-            EXPECT_TRUE(same_bits(got[0], a / d)) << std::hexfloat << a << " / " << d << " gives " << got[0] << ", not " << a / d;
+            EXPECT_TRUE(same_bits(got[0], a / d))
+                << std::hexfloat << a << " / " << d << " gives " << got[0] << ", not " << a / d;
             const double q = a / d;
             if (d > 1e-100 && d < 1e100 && q > 1e-180 && q < 1e180) // what the plan can prove
             {
                 constant.code = Code::divide_proved;
-                EXPECT_TRUE(same_bits(run({constant}, {a})[0], a / d)) << std::hexfloat << a << " / " << d << ", proved";
+                EXPECT_TRUE(same_bits(run({constant}, {a})[0], a / d))
+                    << std::hexfloat << a << " / " << d << ", proved";
                 const double r = 1 / d;
                 Instruction along = with_memory(Code::divide_proved, &d);
                 along.second.memory = &r, along.second.step = 1;
-                EXPECT_TRUE(same_bits(run({along}, {a})[0], a / d)) << std::hexfloat << a << " / " << d << ", along the row";
+                EXPECT_TRUE(same_bits(run({along}, {a})[0], a / d))
+                    << std::hexfloat << a << " / " << d << ", along the row";
             }
         };
         for (const double d : hard_numbers())
@@ -264,7 +302,8 @@ namespace
             check(math::from_bits(random()), math::from_bits(random()));
         for (int k = 0; k < 2000; ++k) // mantissas full of ones, and just above a power of two
         {
-            const double full = math::from_bits(0x3fffffffffffffffu - (random() & 7)), low = math::from_bits(0x3ff0000000000000u + (random() & 7));
+            const double full = math::from_bits(0x3fffffffffffffffu - (random() & 7)),
+                         low = math::from_bits(0x3ff0000000000000u + (random() & 7));
             check(full, low), check(low, full), check(full, full), check(low, low);
         }
     }
@@ -278,7 +317,8 @@ namespace
                 i.second.scalar = reciprocal(x.d);
                 ASSERT_NE(i.second.scalar, 0);
                 const double got = run({i}, {x.a})[0];
-                ASSERT_TRUE(same_bits(got, x.a / x.d)) << std::hexfloat << x.a << " / " << x.d << " gives " << got << ", not " << x.a / x.d;
+                ASSERT_TRUE(same_bits(got, x.a / x.d))
+                    << std::hexfloat << x.a << " / " << x.d << " gives " << got << ", not " << x.a / x.d;
             }
     }
 
@@ -294,16 +334,19 @@ namespace
         Random random(8);
         for (int k = 0; k < 20000; ++k)
             all.push_back({math::from_bits(random()), math::from_bits(random())});
-        for (std::uint64_t few = 0; few < 64; ++few) // mantissas nearly full, whose reciprocals lie next to the middle of two doubles
+        // mantissas nearly full, whose reciprocals lie next to the middle of two doubles
+        for (std::uint64_t few = 0; few < 64; ++few)
             for (std::uint64_t other = 0; other < 64; ++other)
-                for (const std::uint64_t a : {0x3ff0000000000000u + other, 0x3fffffffffffffffu - other, 0x3ff8000000000000u + other})
+                for (const std::uint64_t a :
+                     {0x3ff0000000000000u + other, 0x3fffffffffffffffu - other, 0x3ff8000000000000u + other})
                     all.push_back({math::from_bits(a), math::from_bits(0x3fffffffffffffffu - few)});
         std::shuffle(all.begin(), all.end(), random); // else the vectors with an awkward one divide truly as a whole
         std::vector<double> a, d, proved_a, proved_d;
         for (const Division& x : all)
         {
             a.push_back(x.a), d.push_back(x.d);
-            if (const double q = x.a / x.d; x.d > 1e-100 && x.d < 1e100 && q > 1e-180 && q < 1e180) // what the plan can prove
+            // what the plan can prove
+            if (const double q = x.a / x.d; x.d > 1e-100 && x.d < 1e100 && q > 1e-180 && q < 1e180)
                 proved_a.push_back(x.a), proved_d.push_back(x.d);
         }
         for (const bool proved : {false, true})
@@ -314,7 +357,9 @@ namespace
                 i.op = proved;
                 const std::vector<double> got = run({i}, into ? under : over);
                 for (std::size_t k = 0; k < got.size(); ++k)
-                    ASSERT_TRUE(same_bits(got[k], over[k] / under[k])) << std::hexfloat << over[k] << " / " << under[k] << " gives " << got[k] << ", proved " << proved << ", into " << into;
+                    ASSERT_TRUE(same_bits(got[k], over[k] / under[k]))
+                        << std::hexfloat << over[k] << " / " << under[k] << " gives " << got[k] << ", proved " << proved
+                        << ", into " << into;
             }
     }
     TEST_P(Machine, DivisionAlongARowWithReciprocals)
@@ -336,8 +381,7 @@ namespace
         EXPECT_EQ(set.outside(values.data(), values.size(), 2, 3, true), values.size());
         std::size_t bad = 0;
         for (std::size_t k = 0; k < values.size(); k += 37, ++bad)
-            values[k] = bad % 3 == 0 ? NAN : bad % 3 == 1 ? 0.5
-                                                          : HUGE_VAL;
+            values[k] = bad % 3 == 0 ? NAN : bad % 3 == 1 ? 0.5 : HUGE_VAL;
         EXPECT_EQ(set.outside(values.data(), values.size(), 1, 3, true), bad);
         for (std::size_t n = 0; n < 40; ++n)
             EXPECT_EQ(set.outside(values.data() + 1, n, 1, 3, false), n < 37 ? 0u : 1u) << n;
@@ -348,11 +392,13 @@ namespace
         std::vector<double> a, b;
         for (std::size_t k = 0; k < 3 * set.strip + 19; ++k)
             a.push_back(1.0 + double(k)), b.push_back(0.3 * double(k) - 7);
-        Instruction divide = with_scalar(Code::divide_constant, 3), power = call(Op::pow, 0), choose = with_memory(Code::choose, b.data());
+        Instruction divide = with_scalar(Code::divide_constant, 3), power = call(Op::pow, 0),
+                    choose = with_memory(Code::choose, b.data());
         divide.second.scalar = reciprocal(3);
         power.operand.scalar = 0.7;
         choose.second.memory = a.data(), choose.second.step = 1;
-        const std::vector<Instruction> program{with_memory(Code::multiply, b.data()), divide, with_memory(Code::maximum, a.data()), power, choose};
+        const std::vector<Instruction>
+            program{with_memory(Code::multiply, b.data()), divide, with_memory(Code::maximum, a.data()), power, choose};
         const auto expected = [&](std::size_t k) {
             const double x = math::pow(math::max(a[k] * b[k] / 3, a[k]), 0.7);
             return x != 0 ? b[k] : a[k];
@@ -362,10 +408,12 @@ namespace
                 for (std::size_t n = 0; n <= 2 * set.strip + 17; ++n)
                 {
                     const std::size_t begin = n % 5;
-                    const std::vector<double> x(a.begin(), a.begin() + std::ptrdiff_t(begin + n)); // no element more than is read
+                    // no element more than is read
+                    const std::vector<double> x(a.begin(), a.begin() + std::ptrdiff_t(begin + n));
                     const std::vector<double> got = run(program, x, begin, begin + n, stream, shift);
                     for (std::size_t k = 0; k < n; ++k)
-                        ASSERT_TRUE(same_bits(got[k], expected(begin + k))) << "point " << k << " of " << n << (stream ? ", streamed" : "");
+                        ASSERT_TRUE(same_bits(got[k], expected(begin + k)))
+                            << "point " << k << " of " << n << (stream ? ", streamed" : "");
                 }
     }
     TEST_P(Machine, SavedStripsComeBack)

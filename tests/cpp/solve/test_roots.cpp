@@ -1,10 +1,11 @@
-// Solving: derivatives, trends and bounds that it rests on; roots of polynomials, boundaries of any function, the same bits wherever.
+// Solving: derivatives, trends and bounds that it rests on; roots of polynomials, boundaries of any function, the same
+// bits wherever.
+#include "roofslate/bounds/monotonicity.hpp"
 #include "roofslate/bounds/transform.hpp"
+#include "roofslate/derivatives/tangent.hpp"
 #include "roofslate/language/error.hpp"
 #include "roofslate/run/lane_program.hpp"
 #include "roofslate/solve/roots.hpp"
-#include "roofslate/derivatives/tangent.hpp"
-#include "roofslate/bounds/monotonicity.hpp"
 #include "support.hpp"
 #include <gtest/gtest.h>
 #include <list>
@@ -50,12 +51,44 @@ namespace
                 const auto any = [&] { return nodes[std::size_t(below(random, int(nodes.size())))]; };
                 const bool unary = op == Op::neg || (op >= Op::exp && op <= Op::floor);
                 const int a = any(), b = unary ? -1 : any();
-                nodes.push_back(op == Op::select ? graph.operation(op, graph.operation(Op::less, a, b), any(), any()) : graph.operation(op, a, b));
+                nodes.push_back(
+                    op == Op::select ? graph.operation(op, graph.operation(Op::less, a, b), any(), any())
+                                     : graph.operation(op, a, b));
             }
         }
     };
-    const std::vector<Op> smooth_ops{Op::add, Op::sub, Op::mul, Op::div, Op::neg, Op::pow, Op::exp, Op::log, Op::sqrt, Op::add, Op::mul, Op::div};
-    const std::vector<Op> all_ops{Op::add, Op::sub, Op::mul, Op::div, Op::min, Op::max, Op::pow, Op::exp, Op::log, Op::sqrt, Op::ceil, Op::floor, Op::select, Op::neg, Op::add, Op::mul, Op::div, Op::max};
+    const std::vector<Op> smooth_ops{
+        Op::add,
+        Op::sub,
+        Op::mul,
+        Op::div,
+        Op::neg,
+        Op::pow,
+        Op::exp,
+        Op::log,
+        Op::sqrt,
+        Op::add,
+        Op::mul,
+        Op::div};
+    const std::vector<Op> all_ops{
+        Op::add,
+        Op::sub,
+        Op::mul,
+        Op::div,
+        Op::min,
+        Op::max,
+        Op::pow,
+        Op::exp,
+        Op::log,
+        Op::sqrt,
+        Op::ceil,
+        Op::floor,
+        Op::select,
+        Op::neg,
+        Op::add,
+        Op::mul,
+        Op::div,
+        Op::max};
 
     TEST(Tangents, AreWhatDifferencesTendTo)
     {
@@ -70,7 +103,9 @@ namespace
             const double at = *f.graph.view(f.graph[x]).data, h = 1e-3 * at;
             const auto v = [&](double k) { return value_with(f.graph, y, x, at + k * h); };
             // eighth order: the remainder is far below the rounding of the values
-            const double difference = (0.8 * (v(1) - v(-1)) - 0.2 * (v(2) - v(-2)) + 4.0 / 105 * (v(3) - v(-3)) - 1.0 / 280 * (v(4) - v(-4))) / h;
+            const double difference =
+                (0.8 * (v(1) - v(-1)) - 0.2 * (v(2) - v(-2)) + 4.0 / 105 * (v(3) - v(-3)) - 1.0 / 280 * (v(4) - v(-4)))
+                / h;
             const double derivative = slope < 0 ? 0 : value_with(f.graph, slope, x, at), size = std::fabs(v(0));
             if (!(size < 1e3) || !(size > 1e-3) || !(std::fabs(derivative) < 1e3) || difference != difference)
                 continue;
@@ -92,7 +127,8 @@ namespace
         EXPECT_EQ(d(g.operation(Op::less, x, other)), -1);
         EXPECT_TRUE(std::isnan(g[d(g.operation(Op::routine, x, -1, -1, &routine))].value));
         EXPECT_EQ(d(g.operation(Op::routine, other, -1, -1, &routine)), -1);
-        const int most = d(g.operation(Op::max, two_x, g.constant(3))), least = d(g.operation(Op::min, two_x, g.constant(3)));
+        const int most = d(g.operation(Op::max, two_x, g.constant(3))),
+                  least = d(g.operation(Op::min, two_x, g.constant(3)));
         EXPECT_EQ(at(most, 2), 2);
         EXPECT_EQ(at(most, 1), 0);
         EXPECT_EQ(at(least, 2), 0);
@@ -132,15 +168,16 @@ namespace
                 else if (n.is_leaf())
                 {
                     const double x = *f.graph.view(n).data;
-                    const Range range = unknown ? Range{} : wide ? Range{-5, 5}
-                                                                 : Range{x, x};
+                    const Range range = unknown ? Range{} : wide ? Range{-5, 5} : Range{x, x};
                     others.push_back(nullptr);
                     copy = lanes.leaf(range, others.back());
                     known.emplace_back(copy, range);
                 }
                 else
                 {
-                    const auto at = [&](std::size_t k) { return n.argument[k] >= 0 ? copies[std::size_t(n.argument[k])] : -1; };
+                    const auto at = [&](std::size_t k) {
+                        return n.argument[k] >= 0 ? copies[std::size_t(n.argument[k])] : -1;
+                    };
                     copy = g.operation(n.op, at(0), at(1), at(2));
                 }
             }
@@ -155,7 +192,10 @@ namespace
             });
             const int last = copies[std::size_t(f.nodes.back())];
             const Bounds value = trend->value(last), elasticity = trend->elasticity(last);
-            program.compile(lanes, {value.low, value.high, elasticity.low, elasticity.high, trend->smooth(last)}, instruction_set());
+            program.compile(
+                lanes,
+                {value.low, value.high, elasticity.low, elasticity.high, trend->smooth(last)},
+                instruction_set());
             a[0] = stretch.low, b[0] = stretch.high;
             for (std::size_t k = 0, leaf = 1; k < others.size(); ++k, ++leaf)
                 others[k][0] = *f.graph.view(f.graph[f.nodes[leaf]]).data;
@@ -181,13 +221,18 @@ namespace
             double before_x = 0, before = 0;
             for (int k = 0; k <= 20; ++k)
             {
-                const double x = stretch.low * std::pow(stretch.high / stretch.low, k / 20.0), v = value_with(f.graph, f.nodes.back(), f.nodes[0], x);
+                const double x = stretch.low * std::pow(stretch.high / stretch.low, k / 20.0),
+                             v = value_with(f.graph, f.nodes.back(), f.nodes[0], x);
                 ASSERT_TRUE(v == v) << "round " << round;
-                if (k && std::fabs(v) > 1e-290 && std::fabs(before) > 1e-290 && std::fabs(v) < inf && std::fabs(before) < inf)
+                if (k && std::fabs(v) > 1e-290 && std::fabs(before) > 1e-290 && std::fabs(v) < inf
+                    && std::fabs(before) < inf)
                 {
-                    const double e = std::log(std::fabs(v / before)) / std::log(x / before_x), rounding = 1e-9 / std::log(x / before_x);
+                    const double e = std::log(std::fabs(v / before)) / std::log(x / before_x),
+                                 rounding = 1e-9 / std::log(x / before_x);
                     ASSERT_EQ(v > 0, before > 0) << "round " << round;
-                    ASSERT_TRUE(e >= low - rounding * (1 + std::fabs(low)) && e <= high + rounding * (1 + std::fabs(high))) << e << " is not in [" << low << ", " << high << "], round " << round;
+                    ASSERT_TRUE(
+                        e >= low - rounding * (1 + std::fabs(low)) && e <= high + rounding * (1 + std::fabs(high)))
+                        << e << " is not in [" << low << ", " << high << "], round " << round;
                 }
                 before_x = x, before = v;
             }
@@ -209,7 +254,8 @@ namespace
                 for (const Lanes* other : {&among, &anything})
                 {
                     const double y = other->program[k][0];
-                    ASSERT_TRUE(x == y || (x != x && y != y)) << x << " alone, " << y << " beside others, end " << k << ", round " << round;
+                    ASSERT_TRUE(x == y || (x != x && y != y))
+                        << x << " alone, " << y << " beside others, end " << k << ", round " << round;
                 }
             }
             EXPECT_EQ(alone.program[4][0], among.program[4][0]);
@@ -243,7 +289,8 @@ namespace
                 product = graph.operation(Op::mul, product, graph.operation(Op::sub, x, graph.leaf(view)));
             }
         }
-        Comparison comparison(Relation relation, double low = -DBL_MAX, double high = DBL_MAX) { return {graph, product, zero, relation, {x, low, high, false, {}, {}}}; }
+        Comparison comparison(Relation relation, double low = -DBL_MAX, double high = DBL_MAX)
+        { return {graph, product, zero, relation, {x, low, high, false, {}, {}}}; }
         std::vector<double> sorted(std::size_t i) const
         {
             std::vector<double> all;
@@ -268,14 +315,16 @@ namespace
             for (const Relation relation : {Relation::equal, Relation::less, Relation::less_equal})
             {
                 const Roots found = solve(p.comparison(relation), Which::all, {2, {}, {}});
-                const Roots least = solve(p.comparison(relation), Which::smallest, {}), most = solve(p.comparison(relation), Which::largest, {});
+                const Roots least = solve(p.comparison(relation), Which::smallest, {}),
+                            most = solve(p.comparison(relation), Which::largest, {});
                 for (std::size_t i = 0; i < p.points; ++i)
                 {
                     const std::vector<double> expected = p.sorted(i);
                     ASSERT_EQ(found.outcomes[i], Outcome::found);
                     ASSERT_GE(found.each, degree);
                     for (std::size_t k = 0; k < degree; ++k)
-                        ASSERT_NEAR(found.values[i * found.each + k], expected[k], 1e-12 * std::fabs(expected[k])) << "degree " << degree << ", point " << i;
+                        ASSERT_NEAR(found.values[i * found.each + k], expected[k], 1e-12 * std::fabs(expected[k]))
+                            << "degree " << degree << ", point " << i;
                     ASSERT_TRUE(degree == found.each || std::isnan(found.values[i * found.each + degree]));
                     ASSERT_NEAR(least.values[i], expected.front(), 1e-12 * std::fabs(expected.front()));
                     ASSERT_NEAR(most.values[i], expected.back(), 1e-12 * std::fabs(expected.back()));
@@ -287,7 +336,12 @@ namespace
     {
         Random random(35);
         Polynomial p(random, 3, 600);
-        for (const auto& [low, high] : {std::pair{0.0, DBL_MAX}, std::pair{-1.0, 1.0}, std::pair{2.0, 3.0}, std::pair{-DBL_MAX, -0.5}, std::pair{1.0, 1.0}})
+        for (const auto& [low, high] :
+             {std::pair{0.0, DBL_MAX},
+              std::pair{-1.0, 1.0},
+              std::pair{2.0, 3.0},
+              std::pair{-DBL_MAX, -0.5},
+              std::pair{1.0, 1.0}})
         {
             const Roots found = solve(p.comparison(Relation::equal, low, high), Which::all, {});
             for (std::size_t i = 0; i < p.points; ++i)
@@ -318,7 +372,10 @@ namespace
         int turns = 0;
         for (int round = 0; round < 600; ++round)
         {
-            RandomFunction f(random, {Op::add, Op::mul, Op::div, Op::sub, Op::min, Op::max, Op::sqrt, Op::exp, Op::add, Op::mul, Op::div}, 7);
+            RandomFunction f(
+                random,
+                {Op::add, Op::mul, Op::div, Op::sub, Op::min, Op::max, Op::sqrt, Op::exp, Op::add, Op::mul, Op::div},
+                7);
             const int x = f.nodes[0], y = f.nodes.back();
             if (!f.graph[y].axes || x == y)
                 continue;
@@ -331,16 +388,23 @@ namespace
             for (int i = 0; i < f.graph.size(); ++i)
             {
                 const Node& n = f.graph[i];
-                const auto at = [&](std::size_t k) { return n.argument[k] >= 0 ? copies[std::size_t(n.argument[k])] : -1; };
-                copies[std::size_t(i)] = i == x ? g.leaf(view) : n.is_constant() ? g.constant(n.value)
-                                                             : n.is_leaf()       ? g.constant(*f.graph.view(n).data)
-                                                                                 : g.operation(n.op, at(0), at(1), at(2));
+                const auto at = [&](std::size_t k) {
+                    return n.argument[k] >= 0 ? copies[std::size_t(n.argument[k])] : -1;
+                };
+                copies[std::size_t(i)] = i == x ? g.leaf(view)
+                    : n.is_constant()           ? g.constant(n.value)
+                    : n.is_leaf()
+                    ? g.constant(*f.graph.view(n).data)
+                    : g.operation(n.op, at(0), at(1), at(2));
             }
             const double middle = value_with(f.graph, y, x, std::exp(uniform(random, -1, 1)));
             const int left = copies[std::size_t(y)];
             if (!(std::fabs(middle) < 1e6) || !g[left].axes || std::fabs(middle) < 1e-6)
                 continue;
-            const Roots found = solve({g, left, g.constant(middle), Relation::less, {copies[std::size_t(x)], 1e-2, 1e2, false, {}, {}}}, Which::all, {});
+            const Roots found = solve(
+                {g, left, g.constant(middle), Relation::less, {copies[std::size_t(x)], 1e-2, 1e2, false, {}, {}}},
+                Which::all,
+                {});
             bool before = false;
             std::size_t crossed = 0, previous = 0;
             bool any = false;
@@ -356,12 +420,17 @@ namespace
                     crossed += found.values[r] < at, beside = beside || std::fabs(found.values[r] - at) < 1e-9 * at;
                 if (beside)
                     continue;
-                ASSERT_TRUE(!any || ((crossed - previous) % 2 == 1) == (holds != before)) << "at " << at << ", round " << round;
+                ASSERT_TRUE(!any || ((crossed - previous) % 2 == 1) == (holds != before))
+                    << "at " << at << ", round " << round;
                 turns += any && holds != before;
                 any = true, before = holds, previous = crossed;
             }
         }
         EXPECT_GT(turns, 100);
     }
-    INSTANTIATE_TEST_SUITE_P(Every, Solve, ::testing::ValuesIn(instruction_sets()), [](const testing::TestParamInfo<const InstructionSet*>& set) { return std::string(set.param->name); });
+    INSTANTIATE_TEST_SUITE_P(
+        Every,
+        Solve,
+        ::testing::ValuesIn(instruction_sets()),
+        [](const testing::TestParamInfo<const InstructionSet*>& set) { return std::string(set.param->name); });
 }
