@@ -201,11 +201,11 @@ def _inputs_of(preset: Preset) -> dict[str, Input] | None:
     return {name: Input(known[name], x, (), preset.kind) for name, x in numbers.items()}
 
 
-def _add_preset(grid: Grid, preset: Preset, explicit: AbstractSet[str]) -> bool:
-    """Join what one preset supplies; False where its quantities have to be looked up one by one."""
+def add_preset(grid: Grid, preset: Preset, explicit: AbstractSet[str]) -> None:
+    """Join the inputs that one preset supplies, except those given explicitly."""
     inputs = _inputs_of(preset)
     if inputs is None:
-        return False
+        inputs = {name: Input(lookup(name), x, (), preset.kind) for name, x in preset_numbers(preset).items()}
     grid.presets[preset.kind] = [preset]
     for name in inputs:
         if name in grid.inputs and name not in explicit:
@@ -214,11 +214,11 @@ def _add_preset(grid: Grid, preset: Preset, explicit: AbstractSet[str]) -> bool:
         grid.inputs.update(inputs)
     else:
         grid.inputs.update((name, i) for name, i in inputs.items() if name not in explicit)
-    return True
 
 
 def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str]) -> None:
-    if isinstance(given, (str, Preset)) and _add_preset(grid, find_preset(keyword, given), explicit):
+    if isinstance(given, (str, Preset)):
+        add_preset(grid, find_preset(keyword, given), explicit)
         return
     dims: tuple[str, ...] = ()
     if getattr(given, "size", 0) and getattr(getattr(given, "dtype", None), "kind", "O") in "biufcmM":
