@@ -18,7 +18,7 @@ from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.read import add_preset, read_grid
 from roofslate.grid.run import ROW, run
 from roofslate.presets.lookup import PRESETS, find_preset
-from roofslate.registry.registry import Quantity, Registry, bounded_pairs, lookup
+from roofslate.registry.registry import Quantity, Registry, bounded_pairs, current, lookup
 from roofslate.registry.values import Values, input_quantity, is_bool, parsed
 
 if TYPE_CHECKING:
@@ -253,21 +253,23 @@ class Scenarios:
         names = {name: column for name in self._keywords if isinstance(column := columns[name], Names)}
         codes, combinations = _combinations(list(names.values()), rows)
         reduced = [self._reduce(presets) for presets in combinations]
+        known = current().entries
         alike: dict[Any, list[int]] = {}
         for k, found in enumerate(reduced):
-            chosen = frozenset((name, x) for name, x in found.items() if lookup(name).choices)
+            chosen = frozenset((name, x) for name, x in found.items() if known[name].choices)
             alike.setdefault((frozenset(found), chosen), []).append(k)
         plans = []
         for members in alike.values():
             first = dict(zip(names, combinations[members[0]], strict=True))
             presets = self._presets | {keyword: [preset] for keyword, preset in first.items()}
             plan = _Plan(Grid(dict(self._same), presets=presets), dict(numbers))
-            for name in reduced[members[0]]:
-                values = np.full(len(combinations) + 1, np.nan)
-                values[members] = [reduced[m][name] for m in members]
-                if (values[members] == values[members[0]]).all():
-                    plan.grid.inputs[name] = Input(lookup(name), values[members[0]])
+            for name, x in reduced[members[0]].items():
+                each = [reduced[m][name] for m in members]
+                if all(other == x for other in each):
+                    plan.grid.inputs[name] = Input(known[name], x)
                 else:
+                    values = np.full(len(combinations) + 1, np.nan)
+                    values[members] = each
                     plan.columns[name] = Column(codes, values)
             plans.append(plan)
         if len(plans) == 1 and codes.min() >= 0:
