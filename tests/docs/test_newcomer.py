@@ -47,7 +47,7 @@ import subprocess, sys
 from pathlib import Path
 
 sys.path.insert(0, sys.argv[1])
-import test_docs as docs
+import page_code as docs
 
 def run_command(command):
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
@@ -93,7 +93,7 @@ def test_task(task, tmp_path):
         "PYTHONPATH": os.pathsep.join(places),
         "MPLBACKEND": "Agg",
     }
-    command = [sys.executable, str(tmp_path / "follow.py"), str(Path(__file__).parent)]
+    command = [sys.executable, str(tmp_path / "follow.py"), str(ROOT / "python" / "tools")]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(path.name for path in folder.iterdir()) == sorted(left)

@@ -1,7 +1,7 @@
 """Charts: the numbers in what is drawn, the shape of diagrams, the pictures as a whole.
 
 After a wanted change draw the baseline images anew, look at them, and commit them with it:
-``ROOFSLATE_UPDATE_BASELINES=1 python -m pytest tests/python/test_charts.py``.
+``ROOFSLATE_UPDATE_BASELINES=1 python -m pytest tests/python/lecture_report/charts/test_charts.py``.
 """
 
 from __future__ import annotations
