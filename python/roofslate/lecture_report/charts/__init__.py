@@ -109,10 +109,6 @@ def find(name: str) -> Chart:
     raise unknown("chart", name, [made.name for made in all()])
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 def __getattr__(name: str) -> NoReturn:
     if name.startswith("_"):
         raise AttributeError(f"module 'roofslate.charts' has no attribute {name!r}")
