@@ -16,6 +16,7 @@ import pytest
 import roofslate as rs
 from click.testing import CliRunner
 from roofslate.cli import main
+from support.processes import INTERRUPTIBLE
 
 COMMANDS = ["evaluate", "explain", "compare", "quantities", "presets", "lecture"]
 CELL = ["model=DeepSeek-V3", "hardware=GB200 NVL72"]
@@ -512,7 +513,8 @@ def test_a_broken_pipe_is_quiet():
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
 def test_ctrl_c_leaves_with_130():
-    command = [sys.executable, "-m", "roofslate", "evaluate", "pass_tokens", "batch_size=1:9:20000000", "-f", "csv"]
+    program = f"{INTERRUPTIBLE}\nfrom roofslate.cli import main\nmain()"
+    command = [sys.executable, "-c", program, "evaluate", "pass_tokens", "batch_size=1:9:20000000", "-f", "csv"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout.readline() == b"batch_size,pass_tokens\n"  # it is in the middle of its work
         running.send_signal(signal.SIGINT)
