@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, overload
 
 from roofslate import units
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import AxisError, RoofslateError, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
@@ -29,12 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "number", "numbers", "tabulated", "watch"]
 
-
 Data = Callable[..., "pd.DataFrame"]
-
-
 Draw = Callable[["Axes", "pd.DataFrame"], None]
-
 
 # Where one looks on: the inputs of every evaluation of the table that is made.
 _watched: ContextVar[list[Mapping[str, Any]] | None] = ContextVar("watched", default=None)
@@ -98,9 +94,9 @@ class Chart:
     def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes:
         """Draw the chart: into `ax`, or into a new figure in the house style."""
         table = self._data(**inputs)
-        with _draw.house_style():
-            ax = _draw.axes(ax, self.size)
-            _draw.title(ax, self.title)
+        with style.house_style():
+            ax = style.axes(ax, self.size)
+            style.title(ax, self.title)
             self._draw(ax, table)
         return ax
 

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["infer"]
 
-
 _LECTURE = "R. Pope, lecture with D. Patel, 2026-04-29"
-
 
 # What is assumed unless it is given: value or range, and where it comes from; by the preset that would supply it.
 _ASSUMED: dict[str, dict[str, tuple[Any, str]]] = {
@@ -60,9 +58,7 @@ _ASSUMED: dict[str, dict[str, tuple[Any, str]]] = {
     },
 }
 
-
 _DEVICE = frozenset({"tier_capacity", "tier_bandwidth", "tier_price"})
-
 
 _MACHINE = (
     "active_parameters",
@@ -75,19 +71,10 @@ _MACHINE = (
     "chip_price",
 )
 
-
 _OPTIONAL = ("total_parameters",)  # for numbers of sequences alone
-
-
 _TOLD = (*_MACHINE, "weight_format", "peak_flops_bf16", "peak_flops_fp8", "peak_flops_fp4", "peak_flops_int8")
-
-
 _TELLS = {"weight_bytes": "weight_format"}  # the second gives the first
-
-
 _STATED = ("balance_context", "weight_balance", "train_period")  # what a model preset states for its own machine
-
-
 _SOUGHT = ("kv_bytes_per_token", "balance_context", "batch_size", "context_length", "output_input_ratio")
 
 

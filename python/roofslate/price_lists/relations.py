@@ -34,24 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ROUNDING", "Reasoning", "exact", "ranged"]
 
-
 ROUNDING = 0.02  # of a list price
-
-
 _LEVEL = 10.0  # times its cost that a price may be if prices track costs
-
-
 _SLICES = 8  # of the range of the exponent, along which both mean contexts fall
-
-
 _UNITS = {"hold_price": "USD/token/s", "batch_over_balance_batch": "1"}  # of what is no quantity itself
-
-
 _CHEAP = "an answer is sold for less than its arithmetic, at the markup of prompts"
-
-
 _NOT_DEARER = "answers do not get dearer beyond the threshold"
-
 
 _CAUSES = (
     "decode_cost_ratio",
@@ -61,7 +49,6 @@ _CAUSES = (
     "batch_over_balance_batch",
     "batch_size",
 )
-
 
 _CHIP = {"tier_capacity": "hbm_capacity", "tier_bandwidth": "hbm_bandwidth", "tier_price": "chip_price"}
 
