@@ -66,6 +66,13 @@ def _attention_flops(*, context_length: Any = None, **inputs: Any) -> pd.DataFra
         "{attention_balance_context} tokens, eight times the width of the residual stream in a dense model, not in the "
         "millions, where the lecture expects to notice it."
     ),
+    inputs=(
+        "hidden_size",
+        "layers",
+        "attention_heads",
+        "head_size",
+        "active_parameters",
+    ),
     chapter=6,
     size=(6.6, 4.0),
 )

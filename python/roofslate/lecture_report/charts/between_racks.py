@@ -90,6 +90,13 @@ def _two_racks(**inputs: Any) -> pd.DataFrame:
         "would do: {hierarchical_leaving_copies} of a copy leaves on average, and the factor is "
         "{hierarchical_exchange_slowdown:2}. The lecture leaves that out."
     ),
+    inputs=(
+        "experts_per_token",
+        "scale_up_domain",
+        "scale_up_bandwidth",
+        "link_bandwidth_ratio",
+        "exchange_racks",
+    ),
     chapter=2,
     size=(7.6, 4.2),
 )
@@ -226,6 +233,13 @@ def _moe_stack(**inputs: Any) -> pd.DataFrame:
         "{link_bandwidth_ratio} times slower. The traffic inside takes {pipeline_traffic_ratio:2} times as long as the "
         "hop. From a product of experts and layers of {pipeline_traffic_threshold:2} on, the slow link is not what one "
         "waits for: cutting a model by its layers suits racks."
+    ),
+    inputs=(
+        "experts_per_token",
+        "layers_per_stage",
+        "link_bandwidth_ratio",
+        "pipeline_stages",
+        "exchange_hop_ratio",
     ),
     chapter=2,
     size=(7.6, 4.3),

@@ -120,6 +120,19 @@ def _cost_vs_context(*, price_margin: float = 0.25, **inputs: Any) -> pd.DataFra
         "{long_context_premium} times the first and starting there, earns on both tiers up to {break_even:3} tokens, "
         "and loses on every token beyond."
     ),
+    inputs=(
+        "price_margin",
+        "active_parameters",
+        "total_parameters",
+        "weight_bytes",
+        "peak_flops",
+        "hbm_bandwidth",
+        "chips",
+        "batch_size",
+        "kv_bytes_per_token",
+        "prices",
+        "long_context_premium",
+    ),
     chapter=6,
     size=(6.6, 4.2),
 )
@@ -289,6 +302,15 @@ def _cost_vs_pass_length(**inputs: Any) -> pd.DataFrame:
         "same weights and the same cache. If output is priced at what it costs more, memory takes {decode_cost} times "
         "as long as arithmetic at a pass length of one, which is so at a batch of {batch_size}; from a pass length of "
         "{balance_pass_length} on arithmetic is the slower clock."
+    ),
+    inputs=(
+        "active_parameters",
+        "total_parameters",
+        "weight_bytes",
+        "peak_flops",
+        "hbm_bandwidth",
+        "context_length",
+        "batch_size",
     ),
     chapter=6,
     size=(6.4, 3.9),

@@ -67,6 +67,7 @@ def _drain_times(*, tiers: Any = None, **inputs: Any) -> pd.DataFrame:
         "{most_disk}. Hollow: what the lecture says, {claimed_HBM}, {claimed_DDR} to {most_claimed_DDR}, "
         "{claimed_flash} and {claimed_disk}. The last is no disk's, but that of dense flash."
     ),
+    inputs=("hardware",),
     chapter=6,
     size=(7.2, 3.9),
 )
@@ -177,6 +178,10 @@ def _device_occupancy(
         "it is wanted, it takes the whole of the drive's bandwidth, for that share of the time in which the drive "
         "is read. After {hold_time} both areas are equal, {device_time} of the whole device each. A shorter wait "
         "leaves capacity idle on a drive that is busy reading, a longer one the reverse."
+    ),
+    inputs=(
+        "held_share",
+        "hold_time",
     ),
     chapter=6,
     size=(6.6, 3.4),

@@ -74,6 +74,18 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
         "sequences a token gets no cheaper, so a slow mode has nothing left to sell; a fast mode sits far to the "
         "left."
     ),
+    inputs=(
+        "price_factor",
+        "active_parameters",
+        "total_parameters",
+        "weight_bytes",
+        "kv_bytes_per_token",
+        "peak_flops",
+        "hbm_bandwidth",
+        "chips",
+        "context_length",
+        "prices",
+    ),
     size=(6.4, 4.3),
 )
 def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
@@ -188,6 +200,10 @@ def _fast_mode(*, price_factor: Any = 6, speed_factor: Any = 2.5, asked_speed_fa
         "far the default mode's batch has grown: its caches take {batch_time_ratio_0} times as long to fetch as "
         "the weights. So no price buys more than {fastest_speed_factor_0} times the speed, and no patience a "
         "price below {lowest_price_factor_0} of the default's."
+    ),
+    inputs=(
+        "price_factor",
+        "speed_factor",
     ),
     size=(6.4, 4.0),
 )

@@ -90,6 +90,7 @@ def _hardware_generations(**inputs: Any) -> pd.DataFrame:
         "of arithmetic and bandwidth has no such trend: it stands between {least_weight_balance} and "
         "{most_weight_balance} tokens, around the lecture's {claimed_weight_balance}."
     ),
+    inputs=("weight_format",),
     size=(7.2, 5.6),
 )
 def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:

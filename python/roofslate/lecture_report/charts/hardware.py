@@ -73,6 +73,7 @@ def _roofline(**inputs: Any) -> pd.DataFrame:
         "formats, though their peaks differ far more. Decode at a small batch stands at the far left; batching "
         "moves it to the right."
     ),
+    inputs=("compute_format",),
     size=(6.6, 4.3),
 )
 def roofline(ax: Axes, table: pd.DataFrame) -> None:

@@ -62,6 +62,15 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
         "tokens, {overtraining_ratio:2} times the 20 a weight: near the line on which pretraining costs what serving "
         "does, and a share of {optimal_lifetime_saving:2} less than the larger model costs."
     ),
+    inputs=(
+        "loss_law",
+        "peak_flops",
+        "chip_price",
+        "inference_tokens",
+        "active_parameters",
+        "decode_inefficiency",
+        "compute_efficiency",
+    ),
     chapter=5,
     size=(7.4, 4.6),
 )

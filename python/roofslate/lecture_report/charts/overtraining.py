@@ -89,6 +89,12 @@ def _overtraining(
         "many; the lecture rounds to {tokens_1} and says {ratio_1}. A rumour of {tokens_0}, which it calls not well "
         "cited, would be {ratio_0} times."
     ),
+    inputs=(
+        "active_parameters",
+        "decode_inefficiency",
+        "model_token_rate",
+        "model_lifetime",
+    ),
     chapter=5,
     size=(6.8, 3.2),
 )

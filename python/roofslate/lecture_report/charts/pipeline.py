@@ -140,6 +140,11 @@ def _pipeline_inference(*, hop_latency: Any = "2.5 ms", **inputs: Any) -> pd.Dat
         "for that, a token still takes {pipeline_latency}. And where it takes {hop_latency} from rack to rack, only "
         "{full_pipeline_microbatches} batches keep all racks busy, with {hop_cache_growth} times the caches."
     ),
+    inputs=(
+        "hop_latency",
+        "pipeline_stages",
+        "stage_time",
+    ),
     chapter=3,
     size=(7.2, 6.0),
 )
@@ -244,6 +249,11 @@ def _pipeline_latency(**inputs: Any) -> pd.DataFrame:
         "{pipeline_latency}, and one rack with all the layers takes {one_rack_latency}. Racks in a row share the "
         "weights, not the work on a token. What they add are hops."
     ),
+    inputs=(
+        "hop_latency",
+        "pipeline_stages",
+        "stage_time",
+    ),
     chapter=3,
     size=(6.4, 3.9),
 )
@@ -322,7 +332,8 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
     for schedule in others:
         if schedule not in _NAMES:
             raise unknown("pipeline_schedule", schedule, _NAMES)
-    ratio, share = (number(name, **inputs) for name in ("backward_forward_ratio", "weight_gradient_share"))
+    ratio = number("backward_forward_ratio", **inputs)
+    share = number("weight_gradient_share", **{**inputs, "backward_forward_ratio": ratio})
     panels = [("gpipe", 1.0), *(("gpipe", ratio) for _ in range(ratio != 1)), *((name, ratio) for name in others)]
     panels = list(dict.fromkeys(panels))
     # of many, a smaller case of the same kind is drawn, and the true numbers are told
@@ -361,6 +372,10 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
         "at work. Backward passes take twice as long as forward passes: that makes {step_1}, and the same share. "
         "Taking turns, forward and backward, saves memory but no time. What helps is to put off the gradients of "
         "weights, which nobody waits for, until there is nothing else to do: {bubble_3}."
+    ),
+    inputs=(
+        "pipeline_stages",
+        "backward_forward_ratio",
     ),
     chapter=3,
     size=(7.2, 7.4),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
 from roofslate.errors import AxisError, InputTypeError
-from roofslate.plotting.chart import chart, number, watch
+from roofslate.plotting.chart import chart, number, record
 from roofslate.presets.catalog import api_prices, models
 from roofslate.presets.preset import Preset
 from roofslate.price_lists.infer import infer
@@ -57,7 +57,7 @@ def _named(given: Any, known: Any, what: str, example: str) -> list[Preset]:
 def _read_list(prices: Preset, inputs: dict[str, Any]) -> dict[str, Any]:
     """Run one price list backwards; what it is silent about stays NaN."""
     found = infer(prices, **inputs)
-    watch({a.name: a.nominal for a in found.each_assumption if a.low == a.nominal == a.high})
+    record({a.name: a.nominal for a in found.each_assumption if a.low == a.nominal == a.high})
     relations = {(r.quantity, r.of): r for r in found.each_relation}
     row: dict[str, Any] = {"verdict": found["kv_bytes_per_token"].verdict}
     intervals = {
@@ -148,6 +148,18 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
         "{least_decode_cost_ratio:2} to {most_decode_cost_ratio:2} times a prompt. Published models keep "
         "{least_published} to {most_published}; the one cache for all layers that the lecture supposes, "
         "{supposed_kv_bytes}."
+    ),
+    inputs=(
+        "active_parameters",
+        "weight_bytes",
+        "peak_flops",
+        "hbm_bandwidth",
+        "hbm_capacity",
+        "chip_price",
+        "compute_efficiency",
+        "bandwidth_efficiency",
+        "shortest_context",
+        "longest_context",
     ),
     chapter=6,
     size=(7.4, 6.6),

@@ -109,6 +109,14 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
         "every layer. Results are summed and added to the token. Every chip sends to every other: an all-to-all "
         "exchange."
     ),
+    inputs=(
+        "experts",
+        "experts_per_token",
+        "hidden_size",
+        "expert_parallel",
+        "dispatch_bytes_per_element",
+        "combine_bytes_per_element",
+    ),
     chapter=2,
     size=(7.2, 4.6),
 )
@@ -287,6 +295,12 @@ def _rack(**inputs: Any) -> pd.DataFrame:
         "switch: {rack_cables} cables in this drawing. So any chip reaches any other in {hops:1} hops, at "
         "{scale_up_bandwidth}, and the exchange of a layer of experts finds what it needs. Network cards and the "
         "switches of the data centre lead out of the rack: a second network, {link_bandwidth_ratio} times slower."
+    ),
+    inputs=(
+        "scale_up_domain",
+        "cables_per_chip",
+        "scale_up_bandwidth",
+        "link_bandwidth_ratio",
     ),
     chapter=2,
     size=(7.2, 4.5),

@@ -75,6 +75,12 @@ def _cable_density(*, trays_per_side: float = 2, **inputs: Any) -> pd.DataFrame:
         "{doubled_cable_density:2} times what connectors and bends leave room for. Power, cooling and weight "
         "set limits of their own."
     ),
+    inputs=(
+        "trays_per_side",
+        "cables_per_chip",
+        "scale_up_domain",
+        "cable_limit",
+    ),
     chapter=2,
     size=(7.4, 4.0),
 )

@@ -89,6 +89,11 @@ def _feistel(*, rounds: int = 3, block: int = 0x0123456789ABCDEF, key: int = 202
         "middle square, which has none, and of {blocks:4} random blocks {restored_blocks:4} come back to the bit after "
         "{rounds} rounds."
     ),
+    inputs=(
+        "rounds",
+        "block",
+        "key",
+    ),
     chapter=7,
     size=(7.2, 4.1),
 )
@@ -207,6 +212,12 @@ def _revnet(
         "pass computes each activation again just when its gradient asks for it. A network of {layers} layers that was "
         "run for this picture keeps {reversible_bytes} instead of {stored_bytes}, undoes itself to {error_ulp:2} units "
         "in the last place, and its gradients differ from those of kept activations by {gradient_error:2}."
+    ),
+    inputs=(
+        "layers",
+        "width",
+        "tokens",
+        "seed",
     ),
     chapter=7,
     size=(7.2, 4.3),
@@ -344,6 +355,13 @@ def _activation_memory(**inputs: Any) -> pd.DataFrame:
         "The peak, {activation_bytes} for {layers} layers here, grows with the depth. A reversible network keeps the "
         "last layer's output alone, {reversible_bytes} at any depth, and pays for that with {recomputation_factor} "
         "times the arithmetic."
+    ),
+    inputs=(
+        "trained_tokens",
+        "activation_policy",
+        "layers",
+        "hidden_size",
+        "flops_per_parameter_token",
     ),
     chapter=7,
     size=(6.6, 4.0),

@@ -57,6 +57,7 @@ def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> p
         " equal {matched_dense_parameters:2} dense ones; by the law they meet at {matching_experts} experts. "
         "Active weights are thus saved, and memory is paid for it."
     ),
+    inputs=("matched_dense_parameters",),
     size=(6.6, 4.4),
 )
 def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:

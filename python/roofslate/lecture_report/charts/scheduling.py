@@ -82,6 +82,11 @@ def _check_names(inputs: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
         "{just_missed_wait} for the next and rides {just_missed_ride}: {just_missed_time} at worst, as long as no"
         " train is overfull."
     ),
+    inputs=(
+        "seats",
+        "trains",
+        "seed",
+    ),
     size=(7.2, 3.7),
 )
 def train_schedule(ax: Axes, table: pd.DataFrame) -> None:

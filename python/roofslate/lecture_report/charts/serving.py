@@ -112,6 +112,14 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
         "growing with the context. A batch shares the fetch of the weights; the caches of its sequences it cannot"
         " share."
     ),
+    inputs=(
+        "context_length",
+        "hidden_size",
+        "total_parameters",
+        "weight_bytes",
+        "kv_bytes_per_token",
+        "batch_size",
+    ),
     size=(6.4, 3.9),
 )
 def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
@@ -249,6 +257,16 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
         "cache for each sequence; arithmetic grows with the batch from nothing. No pass is faster than "
         "{latency_lower_bound}, and from {crossing_batch:4} sequences on arithmetic is the slower clock: with "
         "caches to fetch the crossing comes later than the balance batch of {balance_batch:4}."
+    ),
+    inputs=(
+        "active_parameters",
+        "total_parameters",
+        "weight_bytes",
+        "kv_bytes_per_token",
+        "peak_flops",
+        "hbm_bandwidth",
+        "chips",
+        "context_length",
     ),
 )
 def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:

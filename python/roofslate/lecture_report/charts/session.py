@@ -107,6 +107,12 @@ def _chat_session(
         "last chunk here {chunk_prefix_bytes} for {chunk_prefix:4} tokens, once, the answer to it that and more in "
         "each of its {answer_tokens} passes."
     ),
+    inputs=(
+        "turns",
+        "response_length",
+        "prefilled_sequences",
+        "kv_bytes_per_token",
+    ),
     chapter=6,
     size=(7.4, 3.6),
 )

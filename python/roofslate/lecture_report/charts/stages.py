@@ -64,6 +64,13 @@ def _memory_vs_stages(*, pipeline_stages: Any = (1, 2, 4, 8), **inputs: Any) -> 
         "sequences of {context_length} tokens in a batch, however long the pipeline. From {break_even_stages} stages "
         "on there is more cache than weights."
     ),
+    inputs=(
+        "total_parameters",
+        "hardware",
+        "batch_size",
+        "context_length",
+        "chips",
+    ),
     chapter=3,
 )
 def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
@@ -185,6 +192,11 @@ def _hop_path(**inputs: Any) -> pd.DataFrame:
         "a switch, which is assumed, the parts add up to {path_latency}. The lecture guesses milliseconds, and that "
         "it may be off by an order of magnitude. Whatever it is, a decoded token pays it at every stage: with "
         "{hop_latency} a hop {latency_without_hops} become {pipeline_latency}."
+    ),
+    inputs=(
+        "pipeline_stages",
+        "stage_time",
+        "hop_latency",
     ),
     chapter=3,
     size=(7.2, 4.0),

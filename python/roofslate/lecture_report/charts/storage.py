@@ -76,6 +76,12 @@ def _retrieve_or_hold(*, tiers: Any = None, hold_time: Any = "1 h", **inputs: An
         "from DDR to disk, and more and more to read. Both columns have the price of the device in them; without it "
         "a time would stand beside a cost."
     ),
+    inputs=(
+        "hold_time",
+        "model",
+        "hardware",
+        "prices",
+    ),
     chapter=6,
     size=(7.4, 4.2),
 )
@@ -192,6 +198,12 @@ def _tier_cost(*, tiers: Any = None, hold_time: Any = None, free_hbm_reads: bool
         "price lists, {cache_write_time} and {long_cache_write_time}, lie within flash. Computing again costs "
         "{recompute_cost} at any time, far above. Reading HBM is counted as free, for retrieving means to bring into "
         "HBM."
+    ),
+    inputs=(
+        "free_hbm_reads",
+        "model",
+        "hardware",
+        "prices",
     ),
     chapter=6,
     size=(7.0, 4.5),

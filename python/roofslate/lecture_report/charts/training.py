@@ -119,6 +119,12 @@ def _equal_cost(
         "are {least_cost_ratio_unequal} to 1 where the sum is least. But a sum is flat near its minimum. Who makes the "
         "parts equal even there pays {equal_cost_penalty_unequal} times the least, no more."
     ),
+    inputs=(
+        "rising_coefficient",
+        "falling_coefficient",
+        "rising_exponent",
+        "falling_exponent",
+    ),
     chapter=5,
     size=(7.4, 3.6),
 )
@@ -238,6 +244,14 @@ def _compute_buckets(**inputs: Any) -> pd.DataFrame:
         "pretrained on {pretraining_tokens} tokens and generates {rl_tokens} in reinforcement learning: "
         "{pretraining_flops:2} each. A decoded token counts {decode_inefficiency} times, since the chips that decode "
         "could have trained so much more meanwhile; the hatched part is what they could have done and did not."
+    ),
+    inputs=(
+        "inference_tokens",
+        "active_parameters",
+        "decode_inefficiency",
+        "rl_flops_per_parameter",
+        "pretraining_tokens",
+        "rl_tokens",
     ),
     chapter=5,
     size=(6.6, 4.0),
