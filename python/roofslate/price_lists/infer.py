@@ -14,9 +14,11 @@ from roofslate.grid.read import read_grid
 from roofslate.presets.catalog import storage
 from roofslate.presets.lookup import PRESETS
 from roofslate.presets.preset import Preset
+from roofslate.price_lists.intervals import Interval, exact, ranged
 from roofslate.price_lists.reading import Tariff, read_tariff
-from roofslate.price_lists.relations import ROUNDING, Reasoning, exact, ranged
-from roofslate.price_lists.result import Assumption, Inference, Interval
+from roofslate.price_lists.relations import ROUNDING, Findings
+from roofslate.price_lists.result import Assumption, Inference
+from roofslate.price_lists.verdicts import conclude
 from roofslate.registry.registry import ancestors, lookup
 from roofslate.registry.values import input_quantity
 
@@ -129,7 +131,7 @@ def infer(
         raise ValueRangeError(f"rounding must be a share from 0 to below 0.5, got {shown(rounding)}")
     devices = _devices(tiers)
     scenario, assumptions = _read_scenario(tariff, inputs)
-    return Reasoning(tariff, float(rounding), devices, scenario, assumptions).conclude()
+    return conclude(Findings.start(tariff, float(rounding), scenario, assumptions), devices)
 
 
 def _devices(tiers: Any) -> dict[str, Preset]:

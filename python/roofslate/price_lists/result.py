@@ -16,6 +16,7 @@ from roofslate.errors import MissingInput
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
 from roofslate.presets.catalog import models
+from roofslate.price_lists.intervals import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from roofslate.price_lists.reading import Tariff
 
-__all__ = ["Assumption", "Contradiction", "Inference", "Interval", "Relation", "Tier", "Verdict"]
+__all__ = ["Assumption", "Contradiction", "Inference", "Relation", "Tier", "Verdict"]
 
 # Shapes that are tried: layers, layers that share one cache, heads, elements of a head, formats; and latent vectors.
 _LAYERS = (32, 48, 64, 80, 96, 128)
@@ -33,22 +34,6 @@ _HEAD_SIZES = (64, 128, 256)
 _LATENTS = (256, 576)
 _FORMATS = ("bf16", "fp8", "fp4")
 _SUPPOSED = ("lecture.toml", "techniques.toml")  # files of models that nobody has published so
-_ROUNDED = 1e-9  # two exact numbers are the same within the rounding of some hundred operations
-
-
-class Interval(NamedTuple):
-    """From where to where a number may lie, and where it does if every assumption is at the middle of its range."""
-
-    low: float
-    nominal: float
-    high: float
-
-    def within(self, low: float, high: float) -> Interval | None:
-        """The part between two numbers; None where there is none, but for rounding."""
-        low, high = max(self.low, low), min(self.high, high)
-        if low > high and low <= high * (1 + _ROUNDED):
-            low, high = high, low
-        return Interval(low, min(max(self.nominal, low), high), high) if low <= high else None
 
 
 class Assumption(NamedTuple):
