@@ -10,7 +10,7 @@ from roofslate._base.messages import unknown
 from roofslate.display import style as _draw
 from roofslate.display.diagram import arrow, box, inside, letters, whole
 from roofslate.plotting.chart import chart, number
-from roofslate.simulation import pipelines as schedules
+from roofslate.simulation import schedules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,7 @@ from roofslate.evaluation.value import value
 from roofslate.plotting.chart import chart
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries
-from roofslate.simulation import pipelines as schedules
+from roofslate.simulation import schedules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from roofslate.display.diagram import arrow, box, inside, letters, whole
 from roofslate.errors import AxisError
 from roofslate.lecture_report.charts.pipeline import paced, records
 from roofslate.plotting.chart import chart, datasets, filled, number, tabulated
-from roofslate.simulation import pipelines as schedules
+from roofslate.simulation import schedules
 
 if TYPE_CHECKING:
     import pandas as pd
