@@ -177,7 +177,7 @@ from roofslate.typing import AnyName, AnyNames, ChoiceName, Inputs, Keywords
 
 def package_stub(package: Package, quantities: Iterable[str]) -> str:
     """Text of the stub of the package: what its public names are, and how they are called."""
-    imported: dict[str, Origin] = {name: ("roofslate", name) for name in package.modules}
+    imported: dict[str, Origin] = {name: (home.rpartition(".")[0], name) for name, home in package.modules.items()}
     declared: list[str] = []
     for name in package.public_names:
         if name in package.modules:
@@ -217,6 +217,10 @@ class _Signatures(ast.NodeTransformer):
             for changes, result in _RESULTS.get(name, [({}, "")])
             for inputs in keywords
         ]
+        lines = (ast.get_docstring(function) or "").replace("\\", r"\\").replace('"""', r"\"\"\"").splitlines()
+        docstring = "".join(f"    {line}\n" if line else "\n" for line in lines)
+        # An editor that reads the stub shows the first docstring.
+        declared[0] = declared[0].removesuffix(" ...\n") + f'\n    """{docstring.strip()}\n    """\n'
         if len(declared) == 1:
             return declared
         self._text("overload")
