@@ -78,7 +78,7 @@ def _entry(q: Quantity) -> str:
 def _page(theme: str, quantities: list[Quantity]) -> str:
     computed = sum(q.computed for q in quantities)
     kinds = f"{len(quantities)} quantities: {computed} computed, {len(quantities) - computed} inputs."
-    formulas = f"Formulas: `cpp/include/roofslate/quantities/{theme}.hpp`."
+    formulas = f"Formulas: `cpp/roofslate/quantities/{theme}.hpp`."
     return "\n\n".join([f"# {theme.capitalize()}", f"{kinds} {formulas}", *map(_entry, quantities)]) + "\n"
 
 

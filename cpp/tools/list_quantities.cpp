@@ -1,5 +1,5 @@
 // Prints the built-in quantities, one a line, each with the words of its choices: the stubs are made from this list.
-#include <roofslate/registry.hpp>
+#include "roofslate/language/registry.hpp"
 #include <iostream>
 
 int main()
