@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from roofslate import _core
 from roofslate.errors import AxisError
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import current
