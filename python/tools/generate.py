@@ -124,7 +124,7 @@ def _entry(q: Quantity) -> str:
 def _page(theme: str, quantities: list[Quantity]) -> str:
     computed = sum(q.computed for q in quantities)
     kinds = f"{len(quantities)} quantities: {computed} computed, {len(quantities) - computed} inputs."
-    formulas = f"Their formulas stand in `cpp/include/roofslate/quantities/{theme}.hpp`."
+    formulas = f"Their formulas stand in `cpp/roofslate/quantities/{theme}.hpp`."
     return "\n\n".join([_MARK, f"# {theme.capitalize()}", f"{kinds} {formulas}", *map(_entry, quantities)]) + "\n"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-HEADERS = ROOT / "cpp" / "include" / "roofslate"
+HEADERS = ROOT / "cpp" / "roofslate"
 
 # ------------------------------------------------------------------------------------------------ what formulas come to
 
@@ -219,7 +219,7 @@ def test_formulas_are_told_whatever_they_look_like(formula: str, other: str) -> 
 
 
 def test_themes_depend_one_way() -> None:
-    text = (HEADERS / "registry.hpp").read_text(encoding="utf-8")
+    text = (HEADERS / "language" / "registry.hpp").read_text(encoding="utf-8")
     themes = re.findall(
         r"THEME\((\w+)\)", text.partition("#define ROOFSLATE_THEMES(THEME)")[2].partition("namespace")[0]
     )
@@ -227,7 +227,7 @@ def test_themes_depend_one_way() -> None:
     assert list(dict.fromkeys(entry.theme for entry in entries().values())) == themes
     for place, theme in enumerate(themes):
         source = (HEADERS / "quantities" / f"{theme}.hpp").read_text(encoding="utf-8")
-        taken = re.findall(r"#include <roofslate/(?:quantities/)?(\w+)\.hpp>", source)
+        taken = re.findall(r'#include "roofslate/(?:quantities|language)/(\w+)\.hpp"', source)
         assert set(taken) <= {*themes[:place], "quantity"}, f"{theme} takes from a theme that comes after it"
 
 

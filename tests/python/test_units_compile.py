@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-HEADERS = Path(__file__).parents[2] / "cpp" / "include"
+HEADERS = Path(__file__).parents[2] / "cpp"
 COMPILER = next(filter(None, map(shutil.which, (os.environ.get("CXX") or "c++", "g++", "clang++"))), None)
 INPUTS = """
     struct some_tokens { static constexpr Spec spec = Spec("n", "token", "tokens", "none"); };
@@ -23,7 +23,7 @@ def compile_theme(tmp_path):
     def compiled(structs, names):
         source = tmp_path / "theme.cpp"
         source.write_text(
-            "#include <roofslate/declare.hpp>\nnamespace roofslate::quantities\n{\n"
+            '#include "roofslate/language/declare.hpp"\nnamespace roofslate::quantities\n{\n'
             + INPUTS
             + structs
             + f"\n    using theme = list<{names}>;\n}}\nROOFSLATE_DECLARE(theme)\n",

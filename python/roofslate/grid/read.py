@@ -89,13 +89,13 @@ def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool) -> None:
         if array.ndim:
             _add_axis(grid, q, numbers(array, q))
         else:
-            grid.inputs[name] = Input(q, np.array(number(float(array), q)))
+            grid.inputs[name] = Input(q, number(float(array), q))
     elif isinstance(value, (list, range, np.ndarray)) or (hasattr(value, "__array__") and not np.isscalar(value)):
         array = numbers(_points_of(value, q) if isinstance(value, range) else value, q)
         if array.ndim > 1:
             raise AxisError(f"{name}: an array with {array.ndim} axes needs their names: give an xarray.DataArray")
         if array.ndim == 0:
-            grid.inputs[name] = Input(q, np.array(float(array)))
+            grid.inputs[name] = Input(q, float(array))
         else:
             _add_axis(grid, q, array)
     elif is_distribution(value):
@@ -104,7 +104,7 @@ def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool) -> None:
             "rs.quantiles, rs.histogram and rs.count take it together with n= and seed="
         )
     else:
-        grid.inputs[name] = Input(q, np.array(number(value, q)))
+        grid.inputs[name] = Input(q, number(value, q))
 
 
 def _points_of(value: range, q: Quantity) -> Values:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from roofslate import _core
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
-from roofslate.grid.checks import check_effect
+from roofslate.grid.checks import check_effect, used
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.read import read_grid, supplied_twice
 from roofslate.grid.run import ROW, run
@@ -283,8 +283,8 @@ class Scenarios:
                     continue
                 if name in grid.inputs:
                     raise supplied_twice(name, grid)
-                grid.inputs[name] = Input(lookup(name), np.array(x), (), preset.kind)
-        constants = {name: float(i.values) for name, i in grid.inputs.items()}
+                grid.inputs[name] = Input(lookup(name), x, (), preset.kind)
+        constants = grid.numbers()
         supplied = frozenset(constants)
         try:
             self._check(grid)
@@ -296,7 +296,7 @@ class Scenarios:
         found = {name: _computed(name, constants) for name in self._roots[supplied]}
         numbers = {name: x for name, x in found.items() if x is not None}
         scalars = {name: x for name, x in constants.items() if name in self._same} | numbers
-        needed = set(_core.used(list(self._wanted), scalars, list(self._numbers))) | self._bounding(supplied)
+        needed = set(used(self._wanted, scalars, self._numbers)) | self._bounding(supplied)
         self._reduced[presets] = {name: x for name, x in numbers.items() if name in needed}
         return self._reduced[presets]
 

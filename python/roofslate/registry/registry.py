@@ -61,7 +61,7 @@ class Quantity:
     source : str
         Section of the specification of the lecture that it comes from.
     theme : str
-        The header under ``cpp/include/roofslate/quantities`` that holds it; ``"defined"`` for one made by `define`.
+        The header under ``cpp/roofslate/quantities`` that holds it; ``"defined"`` for one made by `define`.
     computed : bool
         Whether it has a formula; otherwise it is an input.
     formula, latex : str
