@@ -8,7 +8,7 @@
 
 from importlib import import_module as _import_module
 from logging import NullHandler as _NullHandler
-from logging import getLogger as _getLogger  # noqa: N813
+from logging import getLogger as _getLogger
 
 from roofslate._base.version import __version__ as __version__
 
