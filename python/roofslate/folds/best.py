@@ -13,7 +13,7 @@ from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Chunk, Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names, only_value, quantities_of, values_where
 from roofslate.grid.grid import spread
-from roofslate.grid.label import conversions, dataset, variable
+from roofslate.grid.label import conversions, dataset, labelled, variable
 from roofslate.grid.run import run
 from roofslate.registry.conditions import parse_conditions
 from roofslate.registry.registry import lookup
@@ -123,8 +123,6 @@ def best(
     >>> found.sizes["context_length"]
     2
     """
-    import xarray as xr
-
     name = only_value(objective)
     others = [n for n in quantities_of(also) if n != name]
     converted = conversions([name, *others], units)
@@ -159,5 +157,5 @@ def best(
     for dim in request.folded:
         owner = request.grid.coords[dim][1] if dim in request.grid.coords else None
         attrs = {} if owner is None else {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
-        variables[dim] = xr.Variable(dims, request.coordinate(dim, at[dim], None if everywhere else found), attrs)
+        variables[dim] = labelled(dims, request.coordinate(dim, at[dim], None if everywhere else found), attrs)
     return dataset(variables, request.grid)
