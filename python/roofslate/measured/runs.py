@@ -390,6 +390,7 @@ class Table:
     bounds: tuple[Mapping[str, Any], ...]
 
 
+@functools.cache
 def shipped() -> tuple[Table, ...]:
     """The tables of measured runs that come with the package.
 
@@ -421,6 +422,11 @@ def shipped() -> tuple[Table, ...]:
     return tuple(found)
 
 
+@functools.cache
+def _published_entries() -> tuple[Mapping[str, Any], ...]:
+    return tuple(tomllib.loads((_FOLDER / "published.toml").read_text(encoding="utf-8"))["entry"])
+
+
 def published() -> pd.DataFrame:
     """Published numbers that follow from others in closed form, beside ours.
 
@@ -432,9 +438,8 @@ def published() -> pd.DataFrame:
     """
     import pandas as pd
 
-    content = tomllib.loads((_FOLDER / "published.toml").read_text(encoding="utf-8"))
     rows = []
-    for entry in content["entry"]:
+    for entry in _published_entries():
         ours = compute(entry)
         tolerance = entry.get("tolerance", _TOLERANCE)
         error = ours / entry["published"] - 1
@@ -454,3 +459,13 @@ def published() -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+@functools.cache
+def _none_published() -> pd.DataFrame:
+    return published().iloc[:0]
+
+
+def none_published() -> pd.DataFrame:
+    """The columns of `published` without a row."""
+    return _none_published().copy()
