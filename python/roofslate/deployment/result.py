@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate import units as _units
+from roofslate.deployment.candidates import LAYOUT, Candidates
 from roofslate.display import style
 from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, ValueRangeError
@@ -24,10 +26,7 @@ if TYPE_CHECKING:
 
     from roofslate.registry.conditions import Condition
 
-__all__ = ["CONDITION", "LAYOUT", "MARGIN", "Deployments"]
-
-
-LAYOUT = "layout"  # the axis of layouts
+__all__ = ["CONDITION", "MARGIN", "Deployments"]
 
 
 CONDITION, MARGIN = "condition", "margin"
@@ -70,8 +69,6 @@ class Deployments:
     rejected : pandas.DataFrame
         The other layouts, nearest first: the ``condition`` that the nearest point misses most, and by how much as
         ``margin``, then the columns of `table` at that point. Last, what has no legal layout.
-    inputs : dict
-        The whole search as inputs of `best`, `pareto`, `evaluate`: everything that was given, with an axis ``layout``.
 
     Notes
     -----
@@ -85,11 +82,16 @@ class Deployments:
     always: tuple[str, ...]
     table: pd.DataFrame
     rejected: pd.DataFrame
-    inputs: dict[str, Any]
     units: dict[str, str]
-    _settings: dict[str, Any]  # what was given, presets by name, along the axes
+    _candidates: Candidates
+    _settings: dict[str, tuple[Any, tuple[str, ...]]]  # what was given, presets by name: values and their axes
     _axes: dict[str, Any]  # their values; those of the layouts are the columns that tell them apart
     _places: npt.NDArray[np.intp]  # of the rows of the table among the layouts
+
+    @functools.cached_property
+    def inputs(self) -> dict[str, Any]:
+        """The whole search as inputs of `best`, `pareto`, `evaluate`: all that was given, with an axis ``layout``."""
+        return self._candidates.labelled()
 
     @property
     def best(self) -> dict[str, Any]:
@@ -129,12 +131,10 @@ class Deployments:
         }
         place[LAYOUT] = int(self._places[rank - 1])
         found = {}
-        for name, x in self._settings.items():
-            if hasattr(x, "dims"):
-                x = x.isel({dim: place[dim] for dim in x.dims}).item()
-            elif isinstance(x, np.ndarray):
-                x = x[place[name]].item()
-            found[name] = x
+        for name, (values, dims) in self._settings.items():
+            found[name] = np.asarray(values)[tuple(place[dim] for dim in dims)]
+            if isinstance(found[name], (np.generic, np.ndarray)):
+                found[name] = found[name].item()
         return found
 
     def pareto(

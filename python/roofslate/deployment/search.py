@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate._base.messages import shown
-from roofslate.deployment.candidates import CROWD, Candidates
-from roofslate.deployment.result import CONDITION, LAYOUT, MARGIN, Deployments
+from roofslate.deployment.candidates import CROWD, LAYOUT, Candidates
+from roofslate.deployment.result import CONDITION, MARGIN, Deployments
 from roofslate.errors import InputTypeError
-from roofslate.folds.best import best
+from roofslate.folds.best import best_points
+from roofslate.folds.request import FoldRequest
 from roofslate.grid.label import conversions
 from roofslate.grid.read import read_grid
 from roofslate.presets.layouts import PARTS
@@ -137,7 +138,7 @@ def deploy(
         always=tuple(c.text for c in always),
         table=table,
         rejected=rejected,
-        inputs=layouts.inputs,
+        _candidates=layouts,
         units={name: unit for name, (_, unit) in converted.items()},
         _settings=layouts.settings(),
         _axes=layouts.axes(),
@@ -205,14 +206,13 @@ class _Search:
     ) -> None:
         self.objective, self.maximize = told[0], maximize
         self.layouts, self.running = layouts, running
-        axes = [dim for x in layouts.inputs.values() for dim in getattr(x, "dims", ()) if dim != LAYOUT]
-        axes += [name for name, x in layouts.inputs.items() if isinstance(x, np.ndarray)]
-        self.over = list(dict.fromkeys(axes))
+        self.over = _searched_axes(layouts.searched)
         self.told = [name for name in told if name not in self.over and name not in layouts.columns]
         # Of the micro-batches of a layout those count that do best.
         self.apart = [*layouts.kinds, *(part for part in layouts.parts if part != "microbatches")]
         self.always = [c.text for c in always]
-        self.where = list(dict.fromkeys([*(c.text for c in conditions), *self.always]))
+        self.conditions = {c.text: c for c in (*conditions, *always)}
+        self.where = list(self.conditions)
         margins = {c.text: _margin(c) for c in (*conditions, *always) if _has_margin(c)}
         self.measured = list(margins)
         self.made = [_made(text, "1", steps) for text, steps in margins.items()]
@@ -244,19 +244,17 @@ class _Search:
     ) -> pd.DataFrame:
         """A row for each of these layouts: what it is, its best point, and how it does there."""
         import pandas as pd
-        import xarray as xr
 
-        inputs: dict[str, Any] = {
-            name: x.isel({LAYOUT: at}) if isinstance(x, xr.DataArray) and LAYOUT in x.dims else x
-            for name, x in self.layouts.inputs.items()
-        }
         shown = [*self.told, *self.measured]
         with within((*current().definitions, *self.made, _made(_GOAL, unit, goal))):
-            found = best(_GOAL, over=self.over, where=where, maximize=maximize, also=shown, **self.running, **inputs)
+            conditions = [self.conditions[text] for text in where]
+            request = FoldRequest.of_grid(self.layouts.of(at), [_GOAL, *shown], conditions, self.over)
+            points = best_points(request, _GOAL, shown, maximize=maximize, **self.running)
         columns: dict[str, Any] = self.layouts.named([place[at] for place in self.layouts.places])
         columns |= {part: values[at] for part, values in self.layouts.columns.items()}
         for name in [*self.over, *shown, _GOAL]:
-            values = np.broadcast_to(found[name].to_numpy(), at.shape)
+            there = points.coordinate(name) if name in self.over else points.results[name][0]
+            values = np.broadcast_to(there, at.shape)
             choices = lookup(name).choices if name in self.told else ()
             columns[name] = [choices[int(x)] if x == x else "" for x in values] if choices else values
         return pd.DataFrame(columns)
@@ -338,3 +336,10 @@ def _least(names: Sequence[str]) -> tuple[Step, ...]:
     for name in names[1:]:
         steps += [("quantity", name), ("min", len(steps) - 1, len(steps))]
     return tuple(steps)
+
+
+def _searched_axes(grid: Grid) -> list[str]:
+    """Axes other than that of the layouts: those of inputs along them first, then those that are inputs themselves."""
+    mixed = [dim for name, i in grid.inputs.items() if i.dims != (name,) for dim in i.dims if dim != LAYOUT]
+    own = [name for name, i in grid.inputs.items() if i.dims == (name,)]
+    return list(dict.fromkeys([*mixed, *own]))

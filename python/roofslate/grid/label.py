@@ -190,8 +190,6 @@ def provenance(grid: Grid) -> dict[str, str]:
     for name, i in grid.inputs.items():
         if not i.dims and i.origin is None:
             attrs[name] = (
-                i.quantity.choices[int(i.number)]
-                if i.quantity.choices
-                else _written(i.number, i.quantity.unit)
+                i.quantity.choices[int(i.number)] if i.quantity.choices else _written(i.number, i.quantity.unit)
             )
     return attrs
