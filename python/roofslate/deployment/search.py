@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from roofslate.grid.label import conversions
 from roofslate.grid.read import read_grid
 from roofslate.presets.layouts import PARTS
 from roofslate.registry.conditions import Condition, parse_conditions
-from roofslate.registry.registry import Definition, current, lookup
+from roofslate.registry.registry import Definition, Registry, current, lookup
 from roofslate.registry.scopes import within
 from roofslate.registry.values import wanted_names
 
@@ -151,19 +153,24 @@ def _quantities_of(conditions: Iterable[Condition]) -> list[str]:
     return list(dict.fromkeys(n for c in conditions for side in (c.left, c.right) for n in side.quantities))
 
 
-def _reached(wanted: Iterable[str], given: Iterable[str]) -> dict[str, None]:
-    """What quantities depend on, where those that are given depend on nothing; in the order in which it is met."""
+def _reached(wanted: Iterable[str], given: Iterable[str]) -> Mapping[str, None]:
+    """Quantities that outputs depend on, where given ones depend on nothing; in the order in which they are met."""
+    return _reached_in(current(), tuple(wanted), frozenset(given) - set(PARTS))
+
+
+@functools.lru_cache(maxsize=256)
+def _reached_in(registry: Registry, wanted: tuple[str, ...], cut: frozenset[str]) -> Mapping[str, None]:
     reached: dict[str, None] = {}
-    cut, waiting = set(given) - set(PARTS), list(wanted)
+    waiting = list(wanted)
     while waiting:
         name = waiting.pop()
         if name in reached:
             continue
         reached[name] = None
-        q = lookup(name)
         if name not in cut:
+            q = registry.entries[name]
             waiting += [*q.needs, *([q.fallback] if q.fallback else [])]
-    return reached
+    return MappingProxyType(reached)
 
 
 def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
@@ -223,28 +230,44 @@ class _Search:
 
         everything = np.arange(self.layouts.count)
         steps: tuple[Step, ...] = (("quantity", self.objective),)
-        found = self._best(everything, steps, lookup(self.objective).unit, self.where, self.maximize)
-        met = found.pop(_GOAL).notna().to_numpy()
-        table = found[met].sort_values(self.objective, ascending=not self.maximize, kind="stable")
-        table = self._distinct(table)
+        columns = self._best(everything, steps, lookup(self.objective).unit, self.where, self.maximize)
+        met = ~np.isnan(columns.pop(_GOAL))
+        rank = columns[self.objective]
+        places = np.flatnonzero(met)
+        if rank.dtype.kind == "f":
+            places = places[np.argsort(-rank[met] if self.maximize else rank[met], kind="stable")]
+        else:
+            places = pd.Series(rank[met]).sort_values(ascending=not self.maximize, kind="stable").index.to_numpy()
+            places = np.flatnonzero(met)[places]
+        layouts = self._layouts_of(columns)
+        places = self._distinct(places, layouts)
+        table = {name: values[places] for name, values in columns.items()}
         if self.measured:
-            table[MARGIN] = table[self.measured].min(axis=1)
-        places = table.index.to_numpy(dtype=np.intp)
-        table.index = pd.RangeIndex(1, len(table) + 1, name="rank")
-        able = set(found.loc[met, self.apart].itertuples(index=False, name=None))
-        others = [tuple(row) not in able for row in found[self.apart].itertuples(index=False, name=None)]
-        return table, places, self._rejected(everything[np.array(others, bool)])
+            table[MARGIN] = np.fmin.reduce([table[name] for name in self.measured])
+        able = {layouts[k] for k in np.flatnonzero(met).tolist()}
+        others = np.array([k for k, layout in enumerate(layouts) if layout not in able], dtype=np.intp)
+        ranks = pd.RangeIndex(1, len(places) + 1, name="rank")
+        return pd.DataFrame(table, index=ranks), places, self._rejected(everything[others])
 
-    def _distinct(self, found: pd.DataFrame) -> pd.DataFrame:
+    def _layouts_of(self, columns: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """The parts that tell layouts apart, a tuple a row."""
+        if not self.apart:
+            return [()] * len(next(iter(columns.values())))
+        return list(zip(*(columns[name].tolist() for name in self.apart), strict=True))
+
+    def _distinct(self, rows: Places, layouts: Sequence[tuple[Any, ...]]) -> Places:
         """The first row of each layout."""
-        return found.drop_duplicates(self.apart) if "microbatches" in self.layouts.parts else found
+        if "microbatches" not in self.layouts.parts:
+            return rows
+        first: dict[tuple[Any, ...], int] = {}
+        for row in rows.tolist():
+            first.setdefault(layouts[row], row)
+        return np.array(list(first.values()), dtype=np.intp)
 
     def _best(
         self, at: Places, goal: tuple[Step, ...], unit: str, where: Sequence[str], maximize: bool
-    ) -> pd.DataFrame:
-        """A row for each of these layouts: what it is, its best point, and how it does there."""
-        import pandas as pd
-
+    ) -> dict[str, Any]:
+        """Columns with a row for each of these layouts: its parts, its best point, and the outputs there."""
         shown = [*self.told, *self.measured]
         with within((*current().definitions, *self.made, _made(_GOAL, unit, goal))):
             conditions = [self.conditions[text] for text in where]
@@ -256,8 +279,9 @@ class _Search:
             there = points.coordinate(name) if name in self.over else points.results[name][0]
             values = np.broadcast_to(there, at.shape)
             choices = lookup(name).choices if name in self.told else ()
-            columns[name] = [choices[int(x)] if x == x else "" for x in values] if choices else values
-        return pd.DataFrame(columns)
+            words = [choices[int(x)] if x == x else "" for x in values] if choices else None
+            columns[name] = values if words is None else np.array(words, dtype=object)
+        return columns
 
     def _rejected(self, at: Places) -> pd.DataFrame:
         """What is wrong with each of these layouts, and by how much at least; then the kinds that have no legal one.
@@ -273,8 +297,10 @@ class _Search:
             if not len(at):
                 break
             goal = _least(measured) if measured else (("constant", 0.0),)
-            found = self._best(at, goal, "1", where, True)
-            margin = found.pop(_GOAL).to_numpy()
+            columns = self._best(at, goal, "1", where, True)
+            margin = columns.pop(_GOAL)
+            layouts = self._layouts_of(columns)
+            found = pd.DataFrame(columns)
             met = ~np.isnan(margin)
             if measured:
                 worst = np.argmin(found[measured].fillna(np.inf).to_numpy(), axis=1)
@@ -285,9 +311,9 @@ class _Search:
             found.insert(0, CONDITION, reason)
             found.insert(1, MARGIN, margin)
             nearest = found[met].sort_values(MARGIN, ascending=False, kind="stable")
-            parts.append(self._distinct(nearest))
-            able = set(nearest[self.apart].itertuples(index=False, name=None))
-            at = at[[row not in able for row in found[self.apart].itertuples(index=False, name=None)]]
+            parts.append(nearest.loc[self._distinct(nearest.index.to_numpy(dtype=np.intp), layouts)])
+            able = {layouts[k] for k in np.flatnonzero(met).tolist()}
+            at = at[[layout not in able for layout in layouts]]
         reasons = self.layouts.reasons
         places = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
         illegal = {CONDITION: [reason for _, reason in reasons], MARGIN: np.nan}
