@@ -11,7 +11,7 @@ from roofslate.errors import MissingInput, ValueRangeError
 from roofslate.grid.checks import check_bounds
 from roofslate.grid.grid import Grid, Input, spread
 from roofslate.grid.read import read_grid
-from roofslate.presets.layouts import PARTS, SIZES, legal_layouts
+from roofslate.presets.layouts import SIZES, dimensions_searched, legal_layouts
 from roofslate.presets.lookup import PRESETS, preset_numbers
 from roofslate.registry.registry import lookup
 
@@ -94,13 +94,10 @@ class Candidates:
         check_bounds(self.searched)
 
     def _parts(self, reached: Mapping[str, None]) -> list[str]:
-        """The parts of a layout that matter. Chips of a stage that share no matrix work on sequences of their own."""
-        others = {"context_parallel", "data_parallel", "microbatches"}
-        if self.training:
-            others = {"attention_data_parallel", *(["microbatches"] if "global_batch" not in reached else [])}
-            others |= {"context_parallel"} - self.given.inputs.keys()
-            reached = {**reached} | {"data_parallel": None} if "chips" in reached else reached
-        return [part for part in PARTS if part in reached and part not in others]
+        """The dimensions of a layout that matter. In training, chips also hold copies of the model."""
+        if self.training and "chips" in reached:
+            reached = {**reached, "data_parallel": None}
+        return dimensions_searched(reached, self.given.inputs, training=self.training)
 
     def _kinds(self) -> list[str]:
         """The axes whose values make kinds."""

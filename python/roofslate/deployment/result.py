@@ -15,7 +15,7 @@ from roofslate.display import style
 from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.folds.pareto import pareto
-from roofslate.presets.layouts import PARTS
+from roofslate.presets.layouts import DIMENSIONS
 from roofslate.registry.registry import Quantity, lookup
 
 if TYPE_CHECKING:
@@ -36,18 +36,6 @@ _SHOWN = 10  # rows of a table as a person reads it
 
 
 _LABELS = 6
-
-
-_PARTS = {
-    "chips": "{} chips",
-    "pipeline_stages": "{} stages",
-    "attention_data_parallel": "{} groups",
-    "context_parallel": "context over {}",
-    "data_parallel": "data over {}",
-    "microbatches": "{} micro-batches",
-    "tensor_parallel": "tensor over {}",
-    "expert_parallel": "experts over {}",
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -168,9 +156,9 @@ class Deployments:
 
     def _named(self, row: Any) -> str:
         """A layout in words."""
-        parts = {name: int(row[name]) for name in self._axes[LAYOUT] if name in PARTS and row[name] == row[name]}
-        words = [str(row[name]) for name in self._axes[LAYOUT] if name not in PARTS]
-        words += [_PARTS[name].format(n) for name, n in parts.items() if n > 1 or name == "chips"]
+        parts = {name: int(row[name]) for name in self._axes[LAYOUT] if name in DIMENSIONS and row[name] == row[name]}
+        words = [str(row[name]) for name in self._axes[LAYOUT] if name not in DIMENSIONS]
+        words += [DIMENSIONS[name].text.format(n) for name, n in parts.items() if n > 1 or name == "chips"]
         return ", ".join(words).replace(" 1 chips", " 1 chip")
 
     def _written(self, name: str, x: Any) -> str:
@@ -209,7 +197,7 @@ class Deployments:
         """What the nearest layout misses of each of the things that are compared of which no layout can."""
         if not len(self.rejected):
             return []
-        kinds = [name for name in self._axes[LAYOUT] if name not in PARTS]
+        kinds = [name for name in self._axes[LAYOUT] if name not in DIMENSIONS]
         if not kinds:
             return [] if len(self.table) else [self._missed(self.rejected.iloc[0])]
         able = {tuple(kind) for kind in self.table[kinds].to_numpy()} if len(self.table) else set()

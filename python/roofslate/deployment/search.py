@@ -18,7 +18,7 @@ from roofslate.folds.best import best_points
 from roofslate.folds.request import FoldRequest
 from roofslate.grid.label import conversions
 from roofslate.grid.read import read_grid
-from roofslate.presets.layouts import PARTS
+from roofslate.presets.layouts import DIMENSIONS
 from roofslate.registry.conditions import Condition, parse_conditions
 from roofslate.registry.registry import Definition, Registry, current, lookup
 from roofslate.registry.scopes import within
@@ -155,7 +155,7 @@ def _quantities_of(conditions: Iterable[Condition]) -> list[str]:
 
 def _reached(wanted: Iterable[str], given: Iterable[str]) -> Mapping[str, None]:
     """Quantities that outputs depend on, where given ones depend on nothing; in the order in which they are met."""
-    return _reached_in(current(), tuple(wanted), frozenset(given) - set(PARTS))
+    return _reached_in(current(), tuple(wanted), frozenset(given).difference(DIMENSIONS))
 
 
 @functools.lru_cache(maxsize=256)
@@ -176,7 +176,7 @@ def _reached_in(registry: Registry, wanted: tuple[str, ...], cut: frozenset[str]
 def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
     """The conditions of every deployment that this question can tell."""
     found = []
-    searched = {*PARTS, *CROWD, "context_length"}
+    searched = {*DIMENSIONS, *CROWD, "context_length"}
     for trigger, text in _ALWAYS:
         if trigger in reached or trigger in given.inputs:
             (condition,) = parse_conditions(text)
