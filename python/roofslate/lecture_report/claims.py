@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["claims", "inconsistencies", "inconsistencies_shown", "text_of"]
 
-
 _KINDS = ("mental model", "prediction", "claim")
 
 

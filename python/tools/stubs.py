@@ -1,29 +1,37 @@
-"""What editors and type checkers read: the names of quantities and presets, all inputs, and the calls that take them.
+"""Stubs for editors and type checkers, and the reserved words, written when the package is built.
 
 A call takes any quantity as a keyword. `roofslate.typing` lists them, and the stub of the package declares each call
 twice: with these keywords, which an editor completes, and with any others, so that a quantity which a program defines,
 or a scenario in a plain dict, is as welcome.
+
+CMake runs ``python python/tools/stubs.py --quantities FILE --into FOLDER``. It needs the standard library only: calls
+are read from the sources, names of quantities from a file that a program of the build prints, a quantity a line with
+the words of a choice. ``python python/tools/stubs.py --digest`` records the public interface in `interface.sha256`.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import builtins
 import copy
-import importlib
-import inspect
-import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import roofslate
-from roofslate.presets.lookup import PRESETS
-from roofslate.registry.registry import Quantity, entries
+from interface import Origin, Package, Source, imports, takes_inputs
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["package_stub", "types_module", "wrapped"]
+__all__ = ["DIGEST", "generated_files", "package_stub", "preset_names", "read_quantities", "types_module"]
+
+DIGEST = Path(__file__).with_name("interface.sha256")
 
 _LINE = 120
 
@@ -35,7 +43,7 @@ A scenario that is annotated with `Inputs` has its keys, and the words of its ch
 ``cell: rs.typing.Inputs = {"overlap": "none", "batch_size": 256}``. Nothing of this is needed to compute.
 """
 
-# Written by python python/tools/generate.py.
+# Written by python/tools/stubs.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -88,23 +96,49 @@ AnyNames: TypeAlias = AnyName | Sequence[AnyName]
 """
 
 
-def types_module() -> str:
+def read_quantities(path: Path) -> dict[str, tuple[str, ...]]:
+    """All quantities with the words of choices, as the build prints them: separated by tabs, a quantity a line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return {name: tuple(words) for name, *words in (line.split("\t") for line in lines)}
+
+
+def preset_files(package: Package) -> list[Path]:
+    """Files of the presets that come with the package."""
+    files = package.source("roofslate.presets.catalog").constant("_SHIPPED")
+    return [package.folder / "presets" / "data" / file for file in files]
+
+
+def preset_names(package: Package) -> dict[str, list[str]]:
+    """Presets that come with the package, by the keyword that takes them."""
+    sections = package.source("roofslate.presets.preset").constant("KINDS")
+    names: dict[str, list[str]] = {kind: [] for kind in package.preset_keywords()}
+    for file in preset_files(package):
+        for section, presets in tomllib.loads(file.read_text(encoding="utf-8")).items():
+            if sections[section] in names:
+                names[sections[section]] += presets
+    return names
+
+
+def types_module(package: Package, quantities: Mapping[str, tuple[str, ...]]) -> str:
     """The text of `roofslate.typing`."""
-    choices = {q.name: q for q in entries().values() if q.choices}
-    aliases = [
-        _alias("QuantityName", sorted(entries())),
-        _alias("ChoiceName", sorted(choices)),
-        *(_alias(_title(name), q.choices) for name, q in sorted(choices.items())),
-        *(_alias(f"{_title(kind)}Name", catalog) for kind, catalog in PRESETS.items()),
-    ]
-    inputs = {name: _type_of(q) for name, q in sorted(entries().items())}
-    inputs |= {kind: f"Many[{_title(kind)}Name | str | Preset]" for kind in PRESETS}
+    choices = {name: words for name, words in sorted(quantities.items()) if words}
+    presets = preset_names(package)
+    aliases = {
+        "QuantityName": sorted(quantities),
+        "ChoiceName": list(choices),
+        **{_title(name): words for name, words in choices.items()},
+        **{f"{_title(kind)}Name": names for kind, names in presets.items()},
+    }
+    inputs = {name: f"Many[{_title(name)}]" if name in choices else "Number" for name in sorted(quantities)}
+    inputs |= {kind: f"Many[{_title(kind)}Name | str | Preset]" for kind in presets}
     fields = "".join(f"    {name}: {kind}\n" for name, kind in inputs.items())
-    made = f'class Inputs(TypedDict, total=False):\n    """All inputs, by their keywords."""\n\n{fields}'
-    defined = f"{''.join(aliases)}{_VALUES}\n\n{made}\n\n{_CALLS}"
-    public = sorted({*re.findall(r"^ *(?:class )?([A-Z]\w+)(?:: TypeAlias|\()", defined, re.MULTILINE)})
+    keywords = f'class Inputs(TypedDict, total=False):\n    """All inputs, by their keywords."""\n\n{fields}'
+    literals = "".join(_alias(name, words) for name, words in aliases.items())
+    public = sorted(
+        [*aliases, "AnyName", "AnyNames", "Distribution", "Inputs", "Keywords", "Many", "Number", "WithUnit"]
+    )
     listed = "".join(f'    "{name}",\n' for name in public)
-    return f"{_TYPES}__all__ = [\n{listed}]\n\n{defined}"
+    return f"{_TYPES}__all__ = [\n{listed}]\n\n{literals}{_VALUES}\n\n{keywords}\n\n{_CALLS}"
 
 
 def _alias(name: str, words: Iterable[str]) -> str:
@@ -117,10 +151,6 @@ def _alias(name: str, words: Iterable[str]) -> str:
 
 def _title(name: str) -> str:
     return "".join(word.capitalize() for word in name.split("_"))
-
-
-def _type_of(q: Quantity) -> str:
-    return f"Many[{_title(q.name)}]" if q.choices else "Number"
 
 
 # ------------------------------------------------------------------------------------------------------------- stub
@@ -144,57 +174,53 @@ from typing_extensions import Unpack
 from roofslate.typing import AnyName, AnyNames, ChoiceName, Inputs, Keywords
 """
 
-Origin = tuple[str, str | None]  # module, and the name in it; None for the module itself
 
-
-def package_stub() -> str:
+def package_stub(package: Package, quantities: Iterable[str]) -> str:
     """Text of the stub of the package: what its public names are, and how they are called."""
-    imported: dict[str, Origin] = {}
+    imported: dict[str, Origin] = {name: (home.rpartition(".")[0], name) for name, home in package.modules.items()}
     declared: list[str] = []
-    homes = {name: home for home, names in vars(roofslate)["_HOMES"].items() for name in names}
-    for name in roofslate.__all__:
-        home = homes.get(name)
-        if home is None:
-            imported[name] = ("roofslate", name)
-        elif _takes_inputs(getattr(roofslate, name)):
-            module = _Module(f"roofslate.{home}")
-            declared += module.declarations(name)
-            imported |= module.needed
+    for name in package.public_names:
+        if name in package.modules:
+            continue
+        home = package.homes[name]
+        node, source = package.definition(name, home) or (None, None)
+        if isinstance(node, ast.FunctionDef) and source and takes_inputs(node):
+            signatures = _Signatures(source, {*package.preset_keywords(), *quantities})
+            declared += signatures.declarations(node)
+            imported |= signatures.needed
         else:
-            imported[name] = (f"roofslate.{home}", name)
-    public = "".join(f'    "{name}",\n' for name in roofslate.__all__)
+            imported[name] = (home, name)
+    public = "".join(f'    "{name}",\n' for name in package.public_names)
     return (
-        "# Written by python python/tools/generate.py.\n"
+        "# Written by python/tools/stubs.py.\n"
         f"{_import_lines(imported)}\n__all__ = [\n{public}]\n\n__version__: str\n\n{''.join(declared)}"
     )
 
 
-def _takes_inputs(found: Any) -> bool:
-    return inspect.isfunction(found) and inspect.getfullargspec(found).varkw is not None
-
-
-class _Module(ast.NodeTransformer):
+class _Signatures(ast.NodeTransformer):
     """The signatures of a module, as a stub may have them: its own aliases are written out, texts are no types."""
 
-    def __init__(self, name: str) -> None:
-        tree = ast.parse(inspect.getsource(importlib.import_module(name)))
+    def __init__(self, source: Source, inputs: set[str]) -> None:
         self.needed: dict[str, Origin] = {}
-        self._name = name
-        self._imported = {**dict(_imports(tree)), **dict(_imports(ast.parse(_OWN)))}
-        self._aliases = dict(_aliases(tree))
-        self._functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+        self._source = source
+        self._inputs = inputs
+        self._imported = {**source.imported, **dict(imports(ast.parse(_OWN)))}
 
-    def declarations(self, name: str) -> list[str]:
+    def declarations(self, function: ast.FunctionDef) -> list[str]:
         """Each way to call a function, with the inputs that there are and with any others."""
-        function = self._functions[name]
         own = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
         # where a call has such an argument of its own, a type checker wants no other of that name
-        keywords = ("Any",) if own & {*PRESETS, *entries()} else ("Unpack[Keywords]", "Any")
+        keywords = ("Any",) if own & self._inputs else ("Unpack[Keywords]", "Any")
+        name = function.name
         declared = [
-            wrapped(name, self._arguments(function.args, changes, inputs), result or self._written(function.returns))
+            _wrapped(name, self._arguments(function.args, changes, inputs), result or self._written(function.returns))
             for changes, result in _RESULTS.get(name, [({}, "")])
             for inputs in keywords
         ]
+        lines = (ast.get_docstring(function) or "").replace("\\", r"\\").replace('"""', r"\"\"\"").splitlines()
+        docstring = "".join(f"    {line}\n" if line else "\n" for line in lines)
+        # An editor that reads the stub shows the first docstring.
+        declared[0] = declared[0].removesuffix(" ...\n") + f'\n    """{docstring.strip()}\n    """\n'
         if len(declared) == 1:
             return declared
         self._text("overload")
@@ -234,10 +260,11 @@ class _Module(ast.NodeTransformer):
         return self._written(ast.parse(annotation, mode="eval").body)
 
     def visit_Name(self, node: ast.Name) -> Any:
-        if node.id in self._aliases:
-            return self.visit(copy.deepcopy(self._aliases[node.id]))
+        alias = self._source.nodes.get(node.id)
+        if isinstance(alias, ast.Assign):
+            return self.visit(copy.deepcopy(alias.value))
         if not hasattr(builtins, node.id):
-            self.needed[node.id] = self._imported.get(node.id, (self._name, node.id))
+            self.needed[node.id] = self._imported.get(node.id, (self._source.name, node.id))
         return node
 
     def visit_Constant(self, node: ast.Constant) -> Any:
@@ -252,22 +279,6 @@ class _Module(ast.NodeTransformer):
 
 def _text(node: ast.expr) -> str:
     return ast.unparse(node).replace("'", '"')
-
-
-def _aliases(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            yield node.targets[0].id, node.value
-
-
-def _imports(tree: ast.Module) -> Iterator[tuple[str, Origin]]:
-    """What a module imports, for run time and for type checkers alone."""
-    bodies = [tree.body, *(node.body for node in tree.body if isinstance(node, ast.If))]
-    for node in (node for body in bodies for node in body):
-        if isinstance(node, ast.Import):
-            yield from ((alias.asname or alias.name, (alias.name, None)) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from ((alias.asname or alias.name, (str(node.module), alias.name)) for alias in node.names)
 
 
 def _import_lines(names: Mapping[str, Origin]) -> str:
@@ -292,7 +303,7 @@ def _section(module: str) -> int:
     return 0 if root in sys.stdlib_module_names else 2 if root == "roofslate" else 1
 
 
-def wrapped(name: str, arguments: Iterable[str], result: str) -> str:
+def _wrapped(name: str, arguments: Iterable[str], result: str) -> str:
     """A declaration of a function, an argument a line where it is long."""
     listed = list(arguments)
     line = f"def {name}({', '.join(listed)}) -> {result}: ...\n"
@@ -300,3 +311,65 @@ def wrapped(name: str, arguments: Iterable[str], result: str) -> str:
         return line
     each = "".join(f"    {argument},\n" for argument in listed)
     return f"def {name}(\n{each}) -> {result}: ...\n"
+
+
+# ------------------------------------------------------------------------------------------------------------ files
+
+_WORDS = '''"""Keywords of public calls: no quantity, no definition and no axis has such a name."""
+
+# Written by python/tools/stubs.py.
+__all__ = ["RESERVED_WORDS"]
+
+RESERVED_WORDS = frozenset(
+    [
+{}    ]
+)
+'''
+
+
+def generated_files(package: Package, quantities: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """Texts of the modules and stubs that the build adds, by their path in the package.
+
+    Raises
+    ------
+    ValueError
+        If a quantity has the name of an argument of a call.
+    """
+    reserved = package.reserved_words()
+    for name in sorted(reserved.keys() & quantities):
+        calls = ", ".join(reserved[name])
+        raise ValueError(f"{name!r} is an argument of {calls}: give the quantity or the argument another name")
+    return {
+        "__init__.pyi": package_stub(package, quantities),
+        "typing.py": types_module(package, quantities),
+        "registry/reserved.py": _WORDS.format("".join(f'        "{word}",\n' for word in reserved)),
+    }
+
+
+def main() -> None:
+    """Write stubs and reserved words, or the digest of the public interface."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quantities", type=Path, metavar="FILE", help="quantities as the build prints them")
+    parser.add_argument("--into", type=Path, metavar="FOLDER", help="folder that the files go to")
+    parser.add_argument("--depfile", type=Path, metavar="FILE", help="list the sources there, for make and Ninja")
+    parser.add_argument("--digest", action="store_true", help="record the public interface of the sources")
+    options = parser.parse_args()
+    package = Package()
+    if options.digest:
+        DIGEST.write_text(package.digest(), encoding="utf-8")
+    if options.quantities and options.into:
+        try:
+            files = generated_files(package, read_quantities(options.quantities))
+        except ValueError as error:
+            sys.exit(f"stubs: {error}")
+        for path, text in files.items():
+            file = options.into / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        if options.depfile:
+            read = (str(file).replace(" ", "\\ ") for file in (*package.files_read, *preset_files(package)))
+            options.depfile.write_text(f"{options.into / '__init__.pyi'}: {' '.join(read)}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
