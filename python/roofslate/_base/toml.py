@@ -19,7 +19,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["TomlFile"]
+__all__ = ["TomlFile", "read_data"]
 
 
 # A parser of TOML takes time that grows with the square of a dotted key, and makes tables for each of its parts.
@@ -48,6 +48,20 @@ _LIMITS = (
     (re.compile(rf"[\w+-]{{{_LONGEST_WORD + 1},}}"), f"a number or key of more than {_LONGEST_WORD} characters"),
     (re.compile(rf"(?:\.[^.,=\[\]{{}}\n]*){{{_MOST_PARTS}}}"), f"a key of more than {_MOST_PARTS} parts"),
 )
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    """Read a TOML file of the package.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict
+    """
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)

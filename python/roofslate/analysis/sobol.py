@@ -80,8 +80,7 @@ class VarianceShares(ByInput):
         -------
         matplotlib.axes.Axes
         """
-        with style.house_style():
-            ax = style.axes(ax, (6.4, 1.2 + 0.5 * len(self.table)))
+        with style.drawing(ax, (6.4, 1.2 + 0.5 * len(self.table))) as ax:
             at = np.arange(len(self.table))
             looks = (
                 ("first_order", "alone", -0.2, {"color": style.COMPUTE["color"]}),

@@ -269,8 +269,7 @@ class Deployments:
         names = front.apply(self._named, axis=1)
         common = set(names.value_counts().index[:_LABELS])
         shown = [name for name in dict.fromkeys(names) if name in common]  # in the order in which they are met
-        with style.house_style():
-            ax = style.axes(ax, (7.2, 4.4))
+        with style.drawing(ax, (7.2, 4.4)) as ax:
             ax.set(xscale="log", yscale="log")
             ax.plot(front[x], front[y], color=style.NOTE, linewidth=0.8, zorder=1)
             for name, look in zip(shown, style.styles(len(shown)), strict=True):
