@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from roofslate._base.files import whole_file
+from roofslate.evaluation.table_files import ParquetWriter, with_units
 from roofslate.units import Scale, scale
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ FORMATS = ("table", "csv", "json", "parquet")
 
 
 _MOST_TABLE_ROWS = 100_000
+
+
+_ROWS = 1 << 16  # of a block: a grid may have more points than Python objects have room
 
 
 @contextlib.contextmanager
@@ -78,10 +82,9 @@ def long_form(result: xr.Dataset) -> list[Column]:
 
 
 def _rows(columns: Sequence[Column], shown: Callable[[Any], Any]) -> Iterator[tuple[Any, ...]]:
-    """Rows of a result, a block at a time: a grid may have more points than Python objects have room."""
-    points, block = columns[0].points.size, 1 << 16
-    for start in range(0, points, block):
-        blocks = [map(shown, column.cells(start, start + block)) for column in columns]
+    """Rows of a result, a block at a time."""
+    for start in range(0, columns[0].points.size, _ROWS):
+        blocks = [map(shown, column.cells(start, start + _ROWS)) for column in columns]
         yield from zip(*blocks, strict=True)
 
 
@@ -143,11 +146,16 @@ def write_json(columns: Sequence[Column], stream: IO[str], attrs: Mapping[str, s
 
 
 def write_parquet(columns: Sequence[Column], path: Path) -> None:
-    """Write full precision; units stand in the metadata."""
-    import pandas as pd
-    import pyarrow  # noqa: F401  # says what is missing, where pandas would guess
+    """Write full precision and units, a block of rows at a time; null for "undefined"."""
+    import pyarrow as pa
 
-    frame = pd.DataFrame({column.name: column.points.reshape(-1) for column in columns})
-    frame.attrs["units"] = {column.name: column.unit for column in columns if column.unit}
-    with whole_file(path) as stream:
-        frame.to_parquet(stream, engine="pyarrow", index=False)
+    types = [pa.float64() if column.is_number else pa.string() for column in columns]
+    names = [column.name for column in columns]
+    schema = with_units(
+        pa.schema(list(zip(names, types, strict=True))), {column.name: column.unit for column in columns if column.unit}
+    )
+    axes = [column.name for column in columns if column.is_axis]
+    with whole_file(path) as stream, ParquetWriter(stream, schema, axes) as writer:
+        for start in range(0, columns[0].points.size, _ROWS):
+            blocks = [column.points.flat[start : start + _ROWS] for column in columns]
+            writer.write([pa.array(x, kind, from_pandas=True) for x, kind in zip(blocks, types, strict=True)])
