@@ -18,7 +18,7 @@ test:                                ## Runs all tests, C++ and Python
 
 check-mutants:                       ## Changes each formula, default and limit, one thing at a time; the tests must fail
 	@.ci/setup all test $(EXTRAS)
-	$(run) python tests/python/mutate.py
+	$(run) python python/tools/mutate.py
 
 check-deep:                          ## Runs sanitizers and fuzzers (an hour or two)
 	@.ci/setup all test $(EXTRAS)
@@ -40,13 +40,13 @@ lint:                                ## Checks format, style and types
 	$(run) ruff check .
 	$(run) ruff format --check .
 	$(run) mypy
-	@find cpp tests benchmarks -name '*.[ch]pp' | xargs -r .venv/bin/clang-format --dry-run -Werror
+	@find cpp tests -name '*.[ch]pp' | xargs -r .venv/bin/clang-format --dry-run -Werror
 
 format:                              ## Formats Python and C++
 	@.ci/setup all test dev $(EXTRAS)
 	$(run) ruff check --fix .
 	$(run) ruff format .
-	@find cpp tests benchmarks -name '*.[ch]pp' | xargs -r .venv/bin/clang-format -i
+	@find cpp tests -name '*.[ch]pp' | xargs -r .venv/bin/clang-format -i
 
 docs:                                ## Builds the documentation
 	@.ci/setup all test dev $(EXTRAS)

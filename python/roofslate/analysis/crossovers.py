@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from roofslate import _core
 from roofslate.analysis.solve import solve
 from roofslate.errors import AxisError, IneffectiveInput, MissingInput
 from roofslate.evaluation.value import value
+from roofslate.grid.checks import used
 from roofslate.grid.read import read_grid
 from roofslate.presets.catalog import storage
 from roofslate.registry.conditions import parse_conditions
@@ -166,8 +166,8 @@ def _given_beyond(quantity: str, unknown: str, condition: str, inputs: Mapping[s
     """What the closed form takes as given where it might be computed, and the condition does not take."""
     (c,) = parse_conditions(condition, allow_equality=True)
     numbers = {n: float(i.values) for n, i in read_grid(inputs).inputs.items()}
-    taken = _core.used([quantity], numbers, [])
+    taken = used([quantity], numbers)
     own = {n: x for n, x in numbers.items() if n != unknown}
-    others = _core.used([*c.left.quantities, *c.right.quantities], own, [unknown])
+    others = used([*c.left.quantities, *c.right.quantities], own, [unknown])
     stated = [n for n in taken if n not in others and (lookup(n).computed or lookup(n).fallback)]
     return [f"the closed form takes {' and '.join(stated)} as given"] if stated else []

@@ -16,6 +16,7 @@ from roofslate._base.threads import thread_count
 from roofslate.analysis.explain import Binding
 from roofslate.errors import AxisError, InputTypeError, MissingInput
 from roofslate.grid.checks import explain_missing
+from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import data_array, provenance, variable
 from roofslate.grid.read import read_grid
 from roofslate.grid.run import given_memory, keep_apart
@@ -162,9 +163,8 @@ class _Question:
             if dim in self.grid.sizes:
                 raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")
         self.formula = [("quantity", output)]
-        self.shape = list(self.grid.sizes.values())
         try:
-            self.taken = _core.numbers_taken(self.formula, self.shape, self.grid.core_inputs())
+            self.taken = self.grid.core.numbers_taken(self.formula)
         except MissingInput as error:
             raise explain_missing(error, self.grid) from None
         self.to = self.taken if wanted is None else wanted
@@ -181,13 +181,16 @@ class _Question:
         """The derivatives, and the axes of the output."""
         given = given_memory(out, [self.output.name], self.output.name, np.dtype(np.float64))
         keep_apart(self.grid, given)
-        inputs = self.grid.core_inputs()
-        inputs += [(name, np.array(lookup(name).default), []) for name in self.taken if name not in self.grid.inputs]
+        defaults = {
+            name: Input(q, float(q.default or 0.0))
+            for name, q in ((name, lookup(name)) for name in self.taken if name not in self.grid.inputs)
+        }
+        grid = Grid({**self.grid.inputs, **defaults}, self.grid.sizes, differentiated=True)
         with Progress(progress) as bar:
-            call = (self.shape, inputs, thread_count(threads), bar.callback)
-            values, axes, self.kinks = _core.derivatives(
-                self.formula, self.to, relative, self.side == "above", given[0] if given else None, call
-            )
+            values, axes, self.kinks = grid.core.derivatives(
+                self.formula, self.to, relative, self.side == "above", given[0] if given else None,
+                thread_count(threads), bar.callback,
+            )  # fmt: skip
         sizes = list(self.grid.sizes)
         return values, tuple(sizes[k] for k in axes)
 
@@ -219,7 +222,7 @@ class _Question:
 
     def _bindings(self) -> list[str]:
         """What each max and min on the way chose, and by how much."""
-        supplied = {name: float(i.values) for name, i in self.grid.inputs.items()}
+        supplied = self.grid.numbers()
         values = supplied | dict(_core.chain(self.output.name, supplied))
         found = []
         for name in values:

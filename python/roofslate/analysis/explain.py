@@ -308,9 +308,9 @@ def explain(
             raise AxisError(
                 f"rs.explain derives one value, but {i.origin or input_name} is an axis; choose a point of it"
             )
-    supplied = {input_name: float(i.values) for input_name, i in grid.inputs.items()}
+    supplied = grid.numbers()
     computed = dict(_core.chain(name, supplied))
-    values = {given: supplied[given] for given in _core.used([name], supplied, [])} | computed
+    values = {given: supplied[given] for given in sorted(grid.core.used([name]))} | computed
     steps: dict[str, Step] = {}
     level = {name: 0}
     queue = [name]

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from roofslate import _core
 from roofslate._base.messages import shown
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate._base.threads import thread_count
@@ -126,10 +125,8 @@ def solve(
     grid = _grid(q, c, inputs, at)
     with Progress(progress) as bar:
         try:
-            values, reasons, axes = _core.solve(
-                q.name, (list(c.left.steps), c.relation, list(c.right.steps)), at, list(grid.sizes.values()),
-                grid.core_inputs(), thread_count(threads), bar.callback,
-            )  # fmt: skip
+            comparison = list(c.left.steps), c.relation, list(c.right.steps)
+            values, reasons, axes = grid.core.solve(q.name, comparison, at, thread_count(threads), bar.callback)
         except MissingInput as error:
             raise explain_missing(error, grid) from None
     dims = tuple(list(grid.sizes)[k] for k in axes)

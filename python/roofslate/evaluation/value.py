@@ -126,6 +126,9 @@ def _exceeds_bound(found: Mapping[str, float], pairs: Iterable[tuple[str, str]])
     return False
 
 
+_ANY = "any"  # an axis of inputs of which only the name matters
+
+
 @functools.lru_cache(maxsize=1024)
 def _has_effect(
     output: str,
@@ -137,18 +140,16 @@ def _has_effect(
     """Whether no explicit input is made ineffective by a preset. Depends on names and choices alone."""
     if not presets:
         return True
-    grid = Grid()
+    grid = Grid(sizes={_ANY: 1})
     for preset in presets:
         grid.presets[preset.kind] = [preset]
         for name, x in preset_numbers(preset).items():
-            grid.inputs[name] = Input(lookup(name), np.array(x), (), preset.kind)
+            grid.inputs[name] = Input(lookup(name), x, (), preset.kind)
     decided = dict(choices)
     for name in explicit:
         q = lookup(name)
         stand_in = decided.get(name)
-        grid.inputs[name] = Input(
-            q, np.array(0.5 if stand_in is None else stand_in), () if stand_in is not None else ("any",)
-        )
+        grid.inputs[name] = Input(q, np.array([0.5]), (_ANY,)) if stand_in is None else Input(q, stand_in)
     try:
         check_effect(grid, [output])
     except RoofslateError:  # whatever it is, the full reading names it

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from roofslate import _core
 from roofslate.errors import AxisError
-from roofslate.folds.request import Names, Question, only_value, quantities_of, values_where
+from roofslate.folds.chunks import reduce
+from roofslate.folds.fold import Chunk, Comparison, Fold
+from roofslate.folds.request import FoldRequest, Names, only_value, quantities_of, values_where
 from roofslate.grid.grid import spread
 from roofslate.grid.label import conversions, dataset, variable
 from roofslate.grid.run import run
@@ -20,10 +25,43 @@ if TYPE_CHECKING:
 
     from roofslate._base.progress import ProgressWish
 
-__all__ = ["best"]
+__all__ = ["Best", "best"]
 
 
 _NOWHERE = -1
+
+
+@dataclass(frozen=True)
+class Best(Fold):
+    """The smallest or largest value and its position."""
+
+    objective: str
+    maximize: bool
+    conditions: list[Comparison]
+
+    dtype: ClassVar[np.dtype[Any]] = np.dtype([("value", np.float64), ("where", np.int64)])
+
+    def core(self) -> _core.Best:
+        return _core.Best([("quantity", self.objective)], self.maximize, self.conditions)
+
+    def of_chunk(self, chunk: Chunk) -> Any:
+        values, where, _ = chunk.run(self)
+        answer = np.empty(where.shape, self.dtype)
+        answer["value"] = -values if self.maximize else values  # to be small
+        answer["where"] = chunk.places(where)
+        return answer
+
+    @staticmethod
+    def merge(x: Any, axis: tuple[int, ...], keepdims: bool = True) -> Any:  # noqa: ARG004
+        kept = [k for k in range(x.ndim) if k not in axis]
+        groups = x.transpose([*kept, *axis]).reshape((*(x.shape[k] for k in kept), -1))
+        order = np.lexsort((groups["where"], groups["value"], groups["where"] < 0), axis=-1)
+        first = np.take_along_axis(groups, order[..., :1], axis=-1)
+        return first.reshape([1 if k in axis else n for k, n in enumerate(x.shape)])
+
+    def as_engine(self, merged: Any) -> tuple[Any, Any]:
+        flat = merged.reshape(-1)
+        return -flat["value"] if self.maximize else flat["value"], flat["where"]
 
 
 def best(
@@ -90,38 +128,36 @@ def best(
     name = only_value(objective)
     others = [n for n in quantities_of(also) if n != name]
     converted = conversions([name, *others], units)
-    question = Question(inputs, [name, *others], parse_conditions(where), over)
-    for dim in question.folded:
+    request = FoldRequest(inputs, [name, *others], parse_conditions(where), over)
+    for dim in request.folded:
         if dim == name or dim in others:
             raise AxisError(f"{dim!r} is an axis that is searched: it is among the results anyway")
-    optima, where_found, axes = question.run(
-        _core.best, [("quantity", name)], bool(maximize), question.conditions,
-        threads=threads, progress=progress, prune=prune,
-    )  # fmt: skip
-    dims = question.dims(axes)
-    where_found = where_found.reshape(question.shape(dims))
+    fold = Best(name, bool(maximize), request.conditions)
+    optima, where_found, axes = reduce(request, fold, threads=threads, progress=progress, prune=prune)
+    dims = request.dims(axes)
+    where_found = where_found.reshape(request.shape(dims))
     found = where_found != _NOWHERE
     everywhere = bool(found.all())
-    at = question.places(where_found)
+    at = request.places(where_found)
     results = {name: (optima.reshape(where_found.shape), tuple(dims))}
-    if name in question.kept:  # a coordinate, which has no gaps
+    if name in request.kept:  # a coordinate, which has no gaps
         others = [name, *others]
     if others:
-        there, _ = run(question.at_places(at, dims), others, threads=threads, progress=False)
+        there, _ = run(request.at_places(at, dims), others, threads=threads, progress=False)
         results |= dict(zip(others, there, strict=True))
     variables = {}
     for output, (values, own) in results.items():
         factor, unit = converted.get(output, (1.0, lookup(output).unit))
         values = values / factor if factor != 1.0 else values
-        if output in question.kept:
+        if output in request.kept:
             variables[output] = variable(output, values, own, unit)
         else:
-            full = [dim for dim in question.kept if dim in {*own, *dims}]
+            full = [dim for dim in request.kept if dim in {*own, *dims}]
             if output != name:
                 values = values_where(spread(found, dims, full), spread(values, own, full))
             variables[output] = variable(output, values, full, unit, keep=not everywhere)
-    for dim in question.folded:
-        owner = question.grid.coords[dim][1] if dim in question.grid.coords else None
+    for dim in request.folded:
+        owner = request.grid.coords[dim][1] if dim in request.grid.coords else None
         attrs = {} if owner is None else {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
-        variables[dim] = xr.Variable(dims, question.coordinate(dim, at[dim], None if everywhere else found), attrs)
-    return dataset(variables, question.grid)
+        variables[dim] = xr.Variable(dims, request.coordinate(dim, at[dim], None if everywhere else found), attrs)
+    return dataset(variables, request.grid)

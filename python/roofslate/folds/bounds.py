@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from roofslate import _core
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
 from roofslate.folds.request import only_value
@@ -65,7 +64,7 @@ def bounds(output: str, /, *, units: str | None = None, **inputs: Any) -> tuple[
         if isinstance(given, tuple) and key in grid.inputs and grid.inputs[key].values[0] > grid.inputs[key].values[1]:
             raise ValueRangeError(f"{key}: the range is reversed, {shown(given)}")
     try:
-        low, high = _core.bounds([("quantity", name)], list(grid.sizes.values()), grid.core_inputs())
+        low, high = grid.core.bounds([("quantity", name)])
     except MissingInput as error:
         raise explain_missing(error, grid) from None
     return low / factor, high / factor

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from roofslate import _core
 from roofslate.errors import InputTypeError
-from roofslate.folds.request import Names, Question
+from roofslate.folds.chunks import reduce
+from roofslate.folds.fold import Comparison, Fold
+from roofslate.folds.request import FoldRequest, Names
 from roofslate.registry.conditions import parse_conditions
 
 if TYPE_CHECKING:
@@ -14,7 +17,17 @@ if TYPE_CHECKING:
 
     from roofslate._base.progress import ProgressWish
 
-__all__ = ["count"]
+__all__ = ["Count", "count"]
+
+
+@dataclass(frozen=True)
+class Count(Fold):
+    """How many points meet conditions."""
+
+    conditions: list[Comparison]
+
+    def core(self) -> _core.Count:
+        return _core.Count(self.conditions)
 
 
 def count(
@@ -66,12 +79,12 @@ def count(
     conditions = parse_conditions(where)
     if not conditions:
         raise InputTypeError("count needs a condition: rs.count('pass_time <= 50 ms', ...)")
-    question = Question(inputs, [], conditions, over, (n, seed, correlation))
-    counts, axes = question.run(_core.count, question.conditions, threads=threads, progress=progress, prune=prune)
-    dims = question.dims(axes)
+    request = FoldRequest(inputs, [], conditions, over, (n, seed, correlation))
+    _, counts, axes = reduce(request, Count(request.conditions), threads=threads, progress=progress, prune=prune)
+    dims = request.dims(axes)
     if not dims:
         return int(counts[0])
     attrs = {"units": "1", "long_name": " and ".join(c.text for c in conditions)}
     return xr.DataArray(
-        counts.reshape(question.shape(dims)), dims=dims, coords=question.coords(dims), name="count", attrs=attrs
+        counts.reshape(request.shape(dims)), dims=dims, coords=request.coords(dims), name="count", attrs=attrs
     )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from roofslate import _core
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, ValueRangeError
-from roofslate.folds.request import Names, Question, only_value
+from roofslate.folds.chunks import reduce
+from roofslate.folds.fold import Chunk, Fold
+from roofslate.folds.request import FoldRequest, Names, only_value
 from roofslate.grid.label import provenance
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import Values, is_whole, parsed
@@ -21,7 +24,51 @@ if TYPE_CHECKING:
 
     from roofslate._base.progress import ProgressWish
 
-__all__ = ["histogram"]
+__all__ = ["Extent", "Histogram", "histogram"]
+
+
+@dataclass(frozen=True)
+class Histogram(Fold):
+    """How many values lie between edges, below, above, and how many are NaN."""
+
+    value: str
+    edges: list[float]
+
+    @property
+    def length(self) -> int:
+        return len(self.edges) + 2
+
+    def core(self) -> _core.Histogram:
+        return _core.Histogram([("quantity", self.value)], self.edges)
+
+
+@dataclass(frozen=True)
+class Extent(Fold):
+    """The smallest and the largest finite value; of a chunk the largest has its sign turned, so that both are small."""
+
+    value: str
+
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
+    everywhere: ClassVar[bool] = True
+
+    @property
+    def length(self) -> int:
+        return 2
+
+    def core(self) -> _core.Extent:
+        return _core.Extent([("quantity", self.value)])
+
+    def of_chunk(self, chunk: Chunk) -> Any:
+        low, high = chunk.run(self)[0]
+        return np.array([low, -high])
+
+    @staticmethod
+    def merge(x: Any, axis: tuple[int, ...], keepdims: bool = True) -> Any:
+        return x.min(axis=axis, keepdims=keepdims)
+
+    def as_engine(self, merged: Any) -> tuple[Any, Any]:
+        low, high = merged.reshape(-1)
+        return np.array([low, -high]), np.empty(0, np.int64)
 
 
 def histogram(
@@ -83,20 +130,18 @@ def histogram(
     import xarray as xr
 
     name = only_value(output)
-    question = Question(inputs, [name], (), over, (n, seed, correlation))
-    question.refuse("bin", "count", "below", "above", "nan", "lower", "upper")
-    formula = [("quantity", name)]
+    request = FoldRequest(inputs, [name], (), over, (n, seed, correlation))
+    request.refuse("bin", "count", "below", "above", "nan", "lower", "upper")
     edges = _edges(name, bins, range, log)
     if edges is None:
-        low, high = question.run(_core.finite_extent, formula, threads=threads, progress=progress)
+        low, high = reduce(request, Extent(name), threads=threads, progress=progress)[0].tolist()
         if low > high:
             raise ValueRangeError(f"{name} has no finite value on this grid: give range=")
         edges = _spaced(name, low, high, int(bins), log)  # type: ignore[arg-type]
-    counts, axes = question.run(
-        _core.histogram, formula, edges.tolist(), threads=threads, progress=progress, prune=prune
-    )
-    dims = question.dims(axes)
-    counts = counts.reshape((*question.shape(dims), -1))
+    fold = Histogram(name, edges.tolist())
+    _, counts, axes = reduce(request, fold, threads=threads, progress=progress, prune=prune)
+    dims = request.dims(axes)
+    counts = counts.reshape((*request.shape(dims), -1))
     q = lookup(name)
     of = {"units": q.unit, "long_name": q.brief}
     return xr.Dataset(
@@ -106,8 +151,8 @@ def histogram(
             "above": (dims, counts[..., -2], {"units": "1", "long_name": f"values of {name} above the last bin"}),
             "nan": (dims, counts[..., -1], {"units": "1", "long_name": f"values of {name} that are undefined"}),
         },
-        coords={**question.coords(dims), "lower": ("bin", edges[:-1], of), "upper": ("bin", edges[1:], of)},
-        attrs=provenance(question.grid),
+        coords={**request.coords(dims), "lower": ("bin", edges[:-1], of), "upper": ("bin", edges[1:], of)},
+        attrs=provenance(request.grid),
     )
 
 

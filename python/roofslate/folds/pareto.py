@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from roofslate import _core
 from roofslate.errors import InputTypeError
-from roofslate.folds.request import Names, Question, quantities_of
+from roofslate.folds.chunks import reduce
+from roofslate.folds.fold import Chunk, Comparison, Fold
+from roofslate.folds.request import FoldRequest, Names, quantities_of
 from roofslate.grid.label import conversions
 from roofslate.grid.run import run
 from roofslate.registry.conditions import parse_conditions
@@ -20,8 +23,73 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from roofslate._base.progress import ProgressWish
+    from roofslate.registry.values import Values
 
-__all__ = ["pareto"]
+__all__ = ["Pareto", "pareto"]
+
+
+@dataclass
+class _Front:
+    """Points of which none beats another: values that are to be small, and places in the whole grid."""
+
+    values: Values
+    where: Any
+
+
+@dataclass(frozen=True)
+class Pareto(Fold):
+    """The points that no other point dominates."""
+
+    objectives: list[str]
+    maximize: list[bool]
+    conditions: list[Comparison]
+
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(object)
+
+    def core(self) -> _core.Pareto:
+        return _core.Pareto([[("quantity", n)] for n in self.objectives], self.maximize, self.conditions)
+
+    def of_chunk(self, chunk: Chunk) -> Any:
+        where = chunk.run(self)[1]
+        values = np.empty((where.size, len(self.objectives)))
+        if where.size:
+            grid = chunk.request.at_places(chunk.request.places(where), ["point"])
+            for k, (objective, large) in enumerate(zip(self.objectives, self.maximize, strict=True)):
+                column = chunk.values(grid, objective, ["point"])
+                values[:, k] = -column if large else column  # to be small
+        front = np.empty(1, object)
+        front[0] = _Front(values, chunk.places(where))
+        return front
+
+    @staticmethod
+    def merge(x: Any, axis: tuple[int, ...], keepdims: bool = True) -> Any:  # noqa: ARG004
+        fronts = x.reshape(-1).tolist()
+        values = np.concatenate([front.values for front in fronts])
+        where = np.concatenate([front.where for front in fronts])
+        order = np.lexsort((where, *values.T[::-1]))  # sorted so, a point is beaten by one before it or by none
+        stays = order[_unbeaten(values[order])]
+        merged = np.empty((1,) * x.ndim, object)
+        merged.reshape(-1)[0] = _Front(values[stays], where[stays])
+        return merged
+
+    def as_engine(self, merged: Any) -> tuple[Any, Any]:
+        return np.empty(0), merged.reshape(-1)[0].where
+
+
+def _unbeaten(values: Values) -> Any:
+    """Which of the sorted points no point before them beats."""
+    if values.shape[1] == 2:
+        least_before = np.minimum.accumulate(np.concatenate([[np.inf], values[:, 1]]))[:-1]
+        stays = values[:, 1] < least_before
+        stays[:1] = True
+        return stays
+    stays = np.zeros(len(values), dtype=bool)
+    members, n = np.empty_like(values), 0
+    for k, value in enumerate(values):
+        stays[k] = not (members[:n] <= value).all(axis=1).any()
+        if stays[k]:
+            members[n], n = value, n + 1
+    return stays
 
 
 def pareto(
@@ -84,15 +152,13 @@ def pareto(
         raise InputTypeError(f"an objective is named twice: {', '.join(objectives)}")
     others = [n for n in quantities_of(also) if n not in objectives]
     converted = conversions([*objectives, *others], units)
-    question = Question(inputs, [*objectives, *others], parse_conditions(where), None)
-    where_found = question.run(
-        _core.pareto, [[("quantity", n)] for n in objectives], [n in large for n in objectives],
-        question.conditions, threads=threads, progress=progress, prune=prune,
-    )  # fmt: skip
-    at = question.places(where_found)
-    columns: dict[str, Any] = {dim: question.coordinate(dim, at[dim]) for dim in question.axes}
+    request = FoldRequest(inputs, [*objectives, *others], parse_conditions(where), None)
+    fold = Pareto(objectives, [n in large for n in objectives], request.conditions)
+    _, where_found, _ = reduce(request, fold, threads=threads, progress=progress, prune=prune)
+    at = request.places(where_found)
+    columns: dict[str, Any] = {dim: request.coordinate(dim, at[dim]) for dim in request.axes}
     if where_found.size:
-        results, _ = run(question.at_places(at, ["point"]), [*objectives, *others], threads=threads, progress=False)
+        results, _ = run(request.at_places(at, ["point"]), [*objectives, *others], threads=threads, progress=False)
     else:
         results = [(np.empty(0), ("point",)) for _ in [*objectives, *others]]
     for name, (values, _) in zip([*objectives, *others], results, strict=True):

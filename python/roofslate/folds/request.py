@@ -1,4 +1,4 @@
-"""What a fold is asked: a grid, the axes of it that are folded, and what the answer is read from."""
+"""A grid, the axes of it that are folded, and positions in both."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roofslate import _core
 from roofslate._base.messages import shown, unknown
-from roofslate._base.progress import Progress, ProgressWish
-from roofslate._base.threads import thread_count
-from roofslate.errors import AxisError, InputTypeError, MissingInput
-from roofslate.folds import dask as chunked_folds
-from roofslate.grid.checks import explain_missing
+from roofslate.errors import AxisError, InputTypeError
 from roofslate.grid.draws import SAMPLE, Draws, read_draws
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.read import read_grid
@@ -24,7 +19,7 @@ if TYPE_CHECKING:
 
     from roofslate.registry.conditions import Condition
 
-__all__ = ["Names", "Question", "values_where"]
+__all__ = ["FoldRequest", "Names", "only_value", "quantities_of", "values_where"]
 
 
 def quantities_of(names: Names) -> list[str]:
@@ -42,8 +37,8 @@ def only_value(output: str) -> str:
 Names = str | Sequence[str]
 
 
-class Question:
-    """A grid, the axes of it that are folded, and how the engine runs."""
+class FoldRequest:
+    """A grid, the axes of it that are folded, and positions in both."""
 
     def __init__(
         self,
@@ -87,27 +82,6 @@ class Question:
         for dim in self.kept:
             if dim in names:
                 raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")
-
-    def run(self, fold: Any, *what: Any, threads: int | None, progress: ProgressWish, prune: bool = True) -> Any:
-        """Call the engine, on the whole grid or on its chunks."""
-        if self.grid.chunked:
-            return chunked_folds.fold(self, fold, what, threads, prune)
-        with Progress(progress) as bar:
-            call = (
-                list(self.grid.sizes.values()),
-                self.grid.core_inputs(),
-                [self.axes.index(dim) for dim in self.folded],
-                thread_count(threads),
-                bar.callback,
-                bool(prune),
-            )
-            try:
-                if self.draws is None:
-                    return fold(*what, call)
-                of_sample = getattr(_core, f"sampled_{fold.__name__}")
-                return of_sample(*what, self.draws.sampler, self.draws.names, self.axes.index(SAMPLE), call)
-            except MissingInput as error:
-                raise explain_missing(error, self.grid) from None
 
     def dims(self, axes: Sequence[int]) -> list[str]:
         return [self.axes[k] for k in axes]

@@ -13,11 +13,19 @@ from roofslate.grid.grid import Grid, spread
 from roofslate.registry.registry import ancestors, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 def check_bounds(grid: Grid, sought: str | None = None) -> None:
     """Refuse an input that exceeds the one that bounds it. Chunks are checked when they are computed."""
+    inputs = grid.inputs
+    pairs = [
+        (inputs[name], inputs[bound])
+        for name, bound in grid.registry.bounded_pairs
+        if name in inputs and bound in inputs
+    ]
+    if all(not (i.dims or bound.dims) and i.number <= bound.number for i, bound in pairs):
+        return
     unchecked = {*grid.chunked, sought}
     for name, i in grid.inputs.items():
         bound = grid.inputs.get(i.quantity.bound or "")
@@ -39,7 +47,7 @@ def check_effect(grid: Grid, wanted: Sequence[str]) -> set[str]:
     Returns the inputs that the outputs take.
     """
     try:
-        used = set(_core.used(list(wanted), *_told(grid)))
+        used = set(grid.core.used(list(wanted)))
     except MissingInput as error:
         raise explain_missing(error, grid) from None
     for name, i in grid.inputs.items():
@@ -71,7 +79,7 @@ def _would_tell(name: str, other: str, grid: Grid) -> bool:
             continue
         if given is None and lookup(need).fallback:
             try:
-                _core.used([need], *_told(grid))
+                Grid(grid.inputs, grid.sizes).core.used([need])
             except MissingInput:
                 continue
         if _would_tell(name, need, grid):
@@ -79,10 +87,13 @@ def _would_tell(name: str, other: str, grid: Grid) -> bool:
     return False
 
 
-def _told(grid: Grid) -> tuple[dict[str, float], list[str]]:
-    """What is given as one number, and what as an array."""
-    single = {name: float(i.values) for name, i in grid.inputs.items() if not i.dims}
-    return single, [name for name, i in grid.inputs.items() if i.dims]
+def used(outputs: Iterable[str], numbers: Mapping[str, float], arrays: Iterable[str] = ()) -> list[str]:
+    """Which of these inputs outputs take, in the order of their names; arrays count as such whatever they hold."""
+    stand_in = {name: (_ANY_VALUES, [0]) for name in arrays}
+    return sorted(_core.Grid([len(_ANY_VALUES)], {**numbers, **stand_in}).used(list(outputs)))
+
+
+_ANY_VALUES = np.array([0.0, 1.0])
 
 
 def explain_missing(error: MissingInput, grid: Grid) -> MissingInput:

@@ -44,7 +44,7 @@ class Part:
         """The grid of one task, from a chunk of each array."""
         grid = Grid(sizes=dict(self.sizes))
         for name, x in self.constants.items():
-            grid.inputs[name] = Input(lookup(name), np.array(x))
+            grid.inputs[name] = Input(lookup(name), x)
         for (name, dims, attrs), chunk in zip(self.arrays, chunks, strict=True):
             grid.sizes.update(zip(dims, chunk.shape, strict=True))
             values = chunk if attrs is None else encoded_numbers(chunk, attrs, lookup(name))
@@ -99,7 +99,7 @@ class Chunks:
         constants, arrays, idle, chunks = {}, [], [], []
         for name, i in self.used.items():
             if not i.dims:
-                constants[name] = float(i.values)
+                constants[name] = i.number
             elif set(i.dims) <= set(own):
                 attrs = self.grid.chunked[name].attrs if name in self.grid.chunked else None
                 arrays.append((name, i.dims, attrs))
@@ -112,7 +112,7 @@ class Chunks:
 def single(grid: Grid) -> Grid:
     """A grid with one point on each axis, which varies along the same axes."""
     inputs = {
-        name: Input(i.quantity, i.values[(slice(0, 1),) * i.values.ndim], i.dims, i.origin)
+        name: Input(i.quantity, i.values[(slice(0, 1),) * i.values.ndim] if i.dims else i.number, i.dims, i.origin)
         for name, i in grid.inputs.items()
     }
     return Grid(inputs, dict.fromkeys(grid.sizes, 1), {}, grid.presets, grid.gaps)

@@ -76,6 +76,7 @@ class Draws:
         grid.sizes[SAMPLE] = self.size
         for name, (low, _) in self.ends.items():
             grid.inputs[name].values = np.broadcast_to(low, self.size)
+        grid.release()
         return grid
 
 

@@ -11,13 +11,15 @@ import numpy.typing as npt
 from roofslate import _core
 from roofslate.errors import AxisError
 from roofslate.presets.lookup import PRESETS
+from roofslate.registry.registry import current
+from roofslate.registry.reserved import RESERVED_WORDS
 from roofslate.registry.values import Values, encoded_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roofslate.presets.preset import Preset
-    from roofslate.registry.registry import Quantity
+    from roofslate.registry.registry import Quantity, Registry
 
 __all__ = ["Grid", "Input"]
 
@@ -25,14 +27,38 @@ __all__ = ["Grid", "Input"]
 Positions = npt.NDArray[np.integer[Any]]
 
 
-@dataclass
 class Input:
-    """One quantity as the engine takes it: values in base units, and the names of their axes."""
+    """One quantity as the engine takes it: a number, or values along named axes, in base units.
 
-    quantity: Quantity
-    values: Values
-    dims: tuple[str, ...] = ()
-    origin: str | None = None  # the keyword of the preset that supplies it
+    Parameters
+    ----------
+    quantity : Quantity
+    values : float or numpy.ndarray
+        One number where there are no dims.
+    dims : tuple of str
+    origin : str, optional
+        The keyword of the preset that supplies it.
+    """
+
+    __slots__ = ("_values", "dims", "number", "origin", "quantity")
+
+    def __init__(
+        self, quantity: Quantity, values: float | Values, dims: tuple[str, ...] = (), origin: str | None = None
+    ) -> None:
+        self.quantity, self.dims, self.origin = quantity, dims, origin
+        self.number = 0.0 if dims else float(values)
+        self._values: Any = values if dims else None
+
+    @property
+    def values(self) -> Values:
+        """The values as an array; that of one number has no axes."""
+        if self._values is None:
+            self._values = np.array(self.number)
+        return self._values  # type: ignore[no-any-return]
+
+    @values.setter
+    def values(self, values: Values) -> None:
+        self._values = values
 
 
 @dataclass
@@ -60,12 +86,15 @@ class Grid:
     gaps: dict[str, str] = field(default_factory=dict)  # quantity: why the presets of a list do not supply it
     chunked: dict[str, Chunked] = field(default_factory=dict)
     preset_axes: dict[str, str] = field(default_factory=dict)  # along which the presets of a kind vary, if they do
+    registry: Registry = field(default_factory=current)
+    differentiated: bool = False  # derivatives by the inputs will be asked for
+    _core: _core.Grid | None = None
 
     def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:
         """Join an axis; one that exists must have the same length and the same coordinate."""
         if size == 0:
             raise AxisError(f"{owner}: the axis {dim!r} is empty")
-        if dim in _core.RESERVED_WORDS and dim not in PRESETS:
+        if dim in RESERVED_WORDS and dim not in PRESETS:
             raise AxisError(f"{owner}: {dim!r} is a word that calls use as an argument; give the axis another name")
         known = self.sizes.setdefault(dim, size)
         if known != size:
@@ -80,10 +109,30 @@ class Grid:
         if before[1] is None:
             self.coords[dim] = before[0], coord[1]
 
-    def core_inputs(self) -> list[tuple[str, Values, list[int]]]:
-        """What the compiled engine takes."""
-        at = {dim: k for k, dim in enumerate(self.sizes)}
-        return [(name, i.values, [at[dim] for dim in i.dims]) for name, i in self.inputs.items()]
+    @property
+    def core(self) -> _core.Grid:
+        """The grid in the compiled engine: one graph for all calls. The inputs stay as they are from now on."""
+        if self._core is None:
+            at = {dim: k for k, dim in enumerate(self.sizes)}
+            inputs: dict[str, Any] = {
+                name: (i.values, [at[dim] for dim in i.dims]) if i.dims else i.number for name, i in self.inputs.items()
+            }
+            self._core = _core.Grid(list(self.sizes.values()), inputs, self.differentiated)
+        return self._core
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: x for name, x in vars(self).items() if name not in ("registry", "_core")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, registry=current(), _core=None)
+
+    def release(self) -> None:
+        """Let go of the engine's grid, since inputs have changed."""
+        self._core = None
+
+    def numbers(self) -> dict[str, float]:
+        """Inputs that are one number."""
+        return {name: i.number for name, i in self.inputs.items() if not i.dims}
 
 
 def same_values(a: Any, b: Any) -> bool:

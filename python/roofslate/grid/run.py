@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roofslate import _core
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, InputTypeError, MissingInput
@@ -62,9 +61,10 @@ def _kind(value: Any) -> str:
 
 def keep_apart(grid: Grid, given: Sequence[Any]) -> None:
     """Copy inputs that share memory with what is written."""
-    for i in grid.inputs.values():
-        if any(np.may_share_memory(i.values, array) for array in given):
+    for i in grid.inputs.values() if given else ():
+        if i.dims and any(np.may_share_memory(i.values, array) for array in given):
             i.values = np.array(i.values)
+            grid.release()
 
 
 def run(
@@ -84,24 +84,11 @@ def run(
     with Progress(progress) as bar:
         try:
             if columns is None:
-                results = _core.evaluate(
-                    list(wanted),
-                    list(grid.sizes.values()),
-                    grid.core_inputs(),
-                    list(out),
-                    thread_count(threads),
-                    bar.callback,
-                    single,
-                )
+                results = grid.core.evaluate(list(wanted), list(out), thread_count(threads), bar.callback, single)
                 outside = 0
             else:
-                results, outside = _core.evaluate_table(
-                    list(wanted),
-                    grid.sizes[ROW],
-                    grid.core_inputs(),
-                    thread_count(threads),
-                    bar.callback,
-                    list(columns),
+                results, outside = grid.core.evaluate_table(
+                    list(wanted), thread_count(threads), bar.callback, list(columns)
                 )
         except MissingInput as error:
             raise explain_missing(error, grid) from None
