@@ -22,20 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["Catalog", "api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"]
 
 
-_SHIPPED = tuple(
-    Path(__file__).with_name("data") / f"{name}.toml"
-    for name in (
-        "hardware",
-        "models",
-        "measured",
-        "prices",
-        "lecture",
-        "techniques",
-        "storage",
-        "api_prices",
-        "loss_laws",
-    )
+# Files that come with the package, in the order of the catalogs.
+_SHIPPED = (
+    "hardware.toml",
+    "models.toml",
+    "measured.toml",
+    "prices.toml",
+    "lecture.toml",
+    "techniques.toml",
+    "storage.toml",
+    "api_prices.toml",
+    "loss_laws.toml",
 )
+_FOLDER = Path(__file__).with_name("data")
 
 
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
@@ -284,7 +283,7 @@ class _Shipped:
     def find(self, section: str, name: str) -> Preset | None:
         """A preset by its name or an alias that its file lists; None leaves it to the whole reading, and its errors."""
         if self._parts is None:
-            parts = [part for path in _SHIPPED for part in parts_of(path)]
+            parts = [part for file in _SHIPPED for part in parts_of(_FOLDER / file)]
             self._parts = {(p.section, _key(word)): p for p in parts for word in (*p.aliases, p.name)}
         part = self._parts.get((section, _key(name)))
         if part is None:
@@ -325,7 +324,7 @@ class _Library:
                 named = "" if self._shipped.read else os.environ.get(_ENVIRONMENT, "")  # what the first call saw
                 extra = [Path(name) for name in named.split(os.pathsep) if name]
                 shelves = {section: _Shelf() for section in KINDS}
-                for path in [*_SHIPPED, *extra]:
+                for path in [*(_FOLDER / file for file in _SHIPPED), *extra]:
                     _read(path, shelves)
                 for (section, name), preset in self._shipped.read.items():  # the one that callers have
                     shelves[section].presets[name] = preset
