@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import roofslate as rs
 from roofslate import _core
 from roofslate.grid.read import read_grid
-from roofslate.lecture_report.answers import entries_of
+from roofslate.lecture_report.entries import entries_of
 from roofslate.measured.stored import compute
 from roofslate.registry.recorder import Steps, Term
 from roofslate.registry.registry import BUILT_IN, Quantity, Registry, Step, lookup

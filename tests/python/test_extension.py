@@ -56,8 +56,12 @@ def test_what_does_not_fit_is_refused(call, words):
             "out must have the shape of the grid",
         ),
         (lambda: _core.repeat_engine("batch_size", [4], [BATCH], np.empty((4, 1)), 1), "the shape of the grid"),
-        (lambda: _core.evaluate(["batch_size"], [1] * 17, [], [None], 1, None), "a grid has at most 16 axes, 17 were"),
-        (lambda: _core.evaluate(["batch_size"], [4], [BATCH], [np.empty(3)], 1, None), "must be a writable float64"),
+        (lambda: _core.Grid([1] * 17, {}), "a grid has at most 16 axes, 17 were"),
+        (lambda: _grid().evaluate(["batch_size"], [np.empty(3)], 1, None), "must be a writable float64"),
+        (
+            lambda: _core.Grid([2**32], {"batch_size": (np.ones(1), [0])}).bounds([("quantity", "batch_size")]),
+            "4294967296",
+        ),
     ],
 )
 def test_axes_that_do_not_fit_are_named(call, words):
@@ -65,7 +69,12 @@ def test_axes_that_do_not_fit_are_named(call, words):
         call()
 
 
+def _grid():
+    name, values, axes = BATCH
+    return _core.Grid([4], {name: (values, axes)})
+
+
 def test_columns_are_one_contiguous_axis():
-    every_second = ("batch_size", np.arange(1.0, 9.0)[::2], (0,))
+    every_second = _core.Grid([4], {"batch_size": (np.arange(1.0, 9.0)[::2], [0])})
     with pytest.raises(errors.AxisError, match="'batch_size' is not one contiguous axis"):
-        _core.evaluate_table(["batch_size"], 4, [every_second], 1, None, ["batch_size"])
+        every_second.evaluate_table(["batch_size"], 1, None, ["batch_size"])

@@ -330,8 +330,8 @@ def arithmetic(text: str) -> list[Computed]:
 def sources() -> Iterator[tuple[str, str]]:
     package = ROOT / "python" / "roofslate"
     for path in [
-        *sorted((package / "charts").glob("*.py")),
-        *(package / f"{name}.py" for name in ("chapters", "report", "cards", "checklist", "plotting")),
+        *sorted((package / "lecture_report").rglob("*.py")),
+        *sorted((package / "plotting").glob("*.py")),
     ]:
         yield path.relative_to(package).as_posix(), path.read_text(encoding="utf-8")
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
@@ -346,7 +346,7 @@ _TRAINING = "05_training_rl_and_inference_compute.ipynb"
 _QUESTIONS = "07_ciphers_reversible_networks_and_open_questions.ipynb"
 _OWN = "a question of the notebook's own, derived before the reader's eyes"
 ALLOWED = {
-    ("charts/rack_diagrams.py", "experts - left"): "boxes to draw, counted in whole numbers",
+    ("lecture_report/charts/rack_diagrams.py", "experts - left"): "boxes to draw, counted in whole numbers",
     (_TRAINING, "costs['inference_flops'] / costs['pretraining_flops']"): "two bars of one picture, compared",
     (_PRICES, "implied / stated"): "an implied and a stated price, compared",
     (_QUESTIONS, "one_by_one / drafted"): "two ways to decode, compared",

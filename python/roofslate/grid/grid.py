@@ -121,6 +121,12 @@ class Grid:
             self._core = _core.Grid(list(self.sizes.values()), inputs, self.differentiated)
         return self._core
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: x for name, x in vars(self).items() if name not in ("registry", "_core")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, registry=current(), _core=None)
+
     def release(self) -> None:
         """Let go of the engine's grid, since inputs have changed."""
         self._core = None

@@ -49,7 +49,8 @@ def variable(name: str, values: Any, dims: Sequence[str], unit: str, *, keep: bo
         attrs |= {"flag_values": np.arange(len(q.choices), dtype=np.int8), "flag_meanings": " ".join(q.choices)}
         if not keep:
             values = values.astype(np.int8)
-    return xr.Variable(dims, values, attrs, fastpath=True)
+    plain = type(values) is np.ndarray  # any other is looked at, for which xarray imports dask
+    return xr.Variable(dims, values, attrs, fastpath=plain)
 
 
 def data_array(

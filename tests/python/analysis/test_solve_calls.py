@@ -12,6 +12,7 @@ import xarray as xr
 from roofslate import _core, errors
 from roofslate.errors import ConditionError
 from roofslate.registry.registry import entries
+from support.processes import INTERRUPTIBLE
 from support.solving import CELL, CLOSE, near, solve
 
 # --------------------------------------------------------------------------------------------------------------- bits
@@ -169,7 +170,7 @@ def test_progress_is_told():
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal to itself")
 def test_ctrl_c_stops_it(run_python):
-    told = run_python("""
+    told = run_python(f"""{INTERRUPTIBLE}
 import os, signal, threading, time
 import numpy as np
 import roofslate as rs

@@ -12,12 +12,11 @@ import time
 import numpy as np
 import pytest
 import xarray as xr
+from benchmarks import PARTS, Line, Report, Section, measure
 from benchmarks.machine import SIZES
 from benchmarks.rivals import COST, FOUR, RIVALS, Surface
 from benchmarks.search_rivals import SEARCH_RIVALS, Search, grid_loop
 from benchmarks.timing import Contender, ratio, take_turns
-
-from benchmarks import PARTS, Line, Report, Section, measure
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +93,8 @@ def test_the_surface_is_the_same_for_the_engine_itself():
 
     surface = Surface((2, 3, 4, 5))
     array = np.zeros(surface.shape)
-    _core.evaluate(list(COST), list(surface.shape), surface.core_inputs, [array], 1, None)
+    inputs = {name: (values, axes) for name, values, axes in surface.core_inputs}
+    _core.Grid(list(surface.shape), inputs).evaluate(list(COST), [array], 1, None)
     assert np.array_equal(array, rs.evaluate("cost_per_token", **surface.inputs).to_numpy())
 
 
@@ -267,9 +267,8 @@ def test_what_is_not_installed_is_left_out_and_named(part, missing, extra, monke
 
 
 def test_what_finds_no_memory_is_made_smaller_or_left_out(monkeypatch):
-    from roofslate import _core
-
     from benchmarks import folds, stores
+    from roofslate import _core
 
     rival, _ = SEARCH_RIVALS["NumPy"]
     asked = []

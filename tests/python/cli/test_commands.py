@@ -10,15 +10,15 @@ import shlex
 import signal
 import subprocess
 import sys
-import types
 
 import numpy as np
 import pytest
 import roofslate as rs
 from click.testing import CliRunner
 from roofslate.cli import main
+from support.processes import INTERRUPTIBLE
 
-COMMANDS = ["evaluate", "explain", "compare", "quantities", "presets", "lecture", "bench"]
+COMMANDS = ["evaluate", "explain", "compare", "quantities", "presets", "lecture"]
 CELL = ["model=DeepSeek-V3", "hardware=GB200 NVL72"]
 
 
@@ -409,7 +409,7 @@ def test_what_the_machine_lacks_is_one_line(error, message, monkeypatch):
     def fails(*_, **__):
         raise error
 
-    monkeypatch.setattr("roofslate.registry.registry.quantities", fails)
+    monkeypatch.setattr(rs, "quantities", fails)
     result = run("quantities")
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"roofslate: {message}\n")
 
@@ -418,7 +418,7 @@ def test_a_module_that_no_extra_brings_is_no_mistake_of_the_caller(monkeypatch):
     def fails(*_, **__):
         raise ModuleNotFoundError("No module named 'nonesuch'", name="nonesuch")
 
-    monkeypatch.setattr("roofslate.registry.registry.quantities", fails)
+    monkeypatch.setattr(rs, "quantities", fails)
     assert isinstance(run("quantities").exception, ModuleNotFoundError)
 
 
@@ -453,10 +453,12 @@ def test_presets_lists_and_shows():
 
 def test_lecture_passes_its_options_on(monkeypatch, tmp_path):
     calls = []
-    report = types.SimpleNamespace(
-        lecture=lambda *given, **options: calls.append((given, options)) or "there/index.html"
-    )
-    monkeypatch.setitem(sys.modules, "roofslate.lecture_report.report", report)
+
+    def lecture(*given, **options):
+        calls.append((given, options))
+        return "there/index.html"
+
+    monkeypatch.setattr(rs, "lecture", lecture)
     assert output("lecture", "--out", str(tmp_path)) == "there/index.html\n"
     output("lecture", "--out", str(tmp_path), "--chapter", "1")
     assert calls == [((tmp_path,), {"chapter": None}), ((tmp_path,), {"chapter": 1})]
@@ -511,7 +513,8 @@ def test_a_broken_pipe_is_quiet():
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
 def test_ctrl_c_leaves_with_130():
-    command = [sys.executable, "-m", "roofslate", "evaluate", "pass_tokens", "batch_size=1:9:20000000", "-f", "csv"]
+    program = f"{INTERRUPTIBLE}\nfrom roofslate.cli import main\nmain()"
+    command = [sys.executable, "-c", program, "evaluate", "pass_tokens", "batch_size=1:9:20000000", "-f", "csv"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout.readline() == b"batch_size,pass_tokens\n"  # it is in the middle of its work
         running.send_signal(signal.SIGINT)

@@ -11,7 +11,7 @@ import roofslate as rs
 from click.testing import CliRunner
 from roofslate import errors
 from roofslate.cli import main
-from roofslate.evaluation import table_files as sweeping
+from roofslate.evaluation import sweep, table_files
 from support.sweeps import MODELS, doubles, files_of, read, scenarios, written
 
 pa = pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")
@@ -24,8 +24,9 @@ OUTPUTS = ["pass_time", "binding_term", "cost_per_token"]
 @pytest.fixture(name="small_chunks", params=[None, 1, 7, 64], ids=lambda n: f"chunks-{n or 'whole'}")
 def chunks_of_every_size(request, monkeypatch):
     if request.param is not None:
-        monkeypatch.setattr(sweeping, "_CHUNK", request.param)
-        monkeypatch.setattr(sweeping, "_BLOCK", 300)
+        for module in (sweep, table_files):
+            monkeypatch.setattr(module, "_CHUNK", request.param)
+        monkeypatch.setattr(table_files, "_BLOCK", 300)
     return request.param
 
 
@@ -292,7 +293,7 @@ def test_mistakes_in_a_file(tmp_path, text, message):
 
 @pytest.mark.parametrize("row", ["x" * 1000, '"' + "x\n" * 500 + '"'], ids=["one line", "lines in quotes"])
 def test_a_row_that_is_too_long_is_named(tmp_path, monkeypatch, row):
-    monkeypatch.setattr(sweeping, "_BLOCK", 300)
+    monkeypatch.setattr(table_files, "_BLOCK", 300)
     (tmp_path / "in.csv").write_text(f"note,batch_size\nshort,1\n{row},2\n{row},3\n")
     with pytest.raises(errors.InputTypeError, match=r"in\.csv, line 3: a row has at most 300 bytes$"):
         rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv", ignore="note")

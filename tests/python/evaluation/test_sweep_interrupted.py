@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 import roofslate as rs
 from roofslate import errors
-from roofslate.evaluation import table_files as sweeping
+from roofslate.evaluation import sweep, table_files
+from support.processes import INTERRUPTIBLE
 from support.sweeps import doubles, files_of, read, scenarios, written
 
 pa = pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")
@@ -77,7 +78,8 @@ def test_a_target_that_appears_meanwhile_is_not_replaced(tmp_path):
 
 
 def test_progress_and_what_it_raises(tmp_path, monkeypatch):
-    monkeypatch.setattr(sweeping, "_CHUNK", 10)
+    for module in (sweep, table_files):
+        monkeypatch.setattr(module, "_CHUNK", 10)
     place = written(scenarios(25)[["batch_size"]], tmp_path / "in.parquet")
     told = []
     rs.sweep(place, "pass_tokens", tmp_path / "out.csv", progress=lambda *rows: told.append(rows))
@@ -106,7 +108,7 @@ class Full(io.BytesIO):
 def close(before):
     """Write a table onto a disk that is full when its last words are to be written."""
     stream = Full()
-    with sweeping._ParquetWriter(stream, pa.schema([("x", pa.float64())])) as writer:
+    with table_files._ParquetWriter(stream, pa.schema([("x", pa.float64())])) as writer:
         writer.write([pa.array([1.0])])
         stream.full = True
         before()
@@ -121,13 +123,13 @@ def test_a_table_whose_last_words_find_no_room_is_an_error():
 
 # --------------------------------------------------------------------------------------------------- killed, stopped
 
-SLOWLY = """
+SLOWLY = f"""{INTERRUPTIBLE}
 import sys
 import roofslate as rs
-from roofslate import sweeping
+from roofslate.evaluation import sweep, table_files
 import pandas, pyarrow.parquet, pyarrow.csv
 from roofslate.cli import main
-sweeping._CHUNK, sweeping._BLOCK = 1000, 50_000
+sweep._CHUNK, table_files._CHUNK, table_files._BLOCK = 1000, 1000, 50_000
 print("ready", flush=True)
 main(["sweep", sys.argv[1], "--outputs", "pass_tokens", "-o", sys.argv[2], "--overwrite"])
 """

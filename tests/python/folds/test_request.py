@@ -11,6 +11,7 @@ import roofslate as rs
 import xarray as xr
 from roofslate import errors
 from roofslate.errors import ConditionError
+from support.processes import INTERRUPTIBLE
 
 # ------------------------------------------------------------------------------------------------------------- errors
 
@@ -333,7 +334,7 @@ LONG_FOLDS = {
 @pytest.mark.measured
 @pytest.mark.parametrize("name", LONG_FOLDS)
 def test_ctrl_c_stops_a_fold(name, run_python):
-    took, beats = run_python(FOLDS + INTERRUPT.format(fold=LONG_FOLDS[name]), timeout=30).split()
+    took, beats = run_python(INTERRUPTIBLE + FOLDS + INTERRUPT.format(fold=LONG_FOLDS[name]), timeout=30).split()
     assert float(took) < 0.2
     assert int(beats) > 2
 

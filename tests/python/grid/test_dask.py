@@ -400,14 +400,14 @@ def test_what_travels_with_a_task_is_small():
 def test_a_chunk_is_computed_by_one_thread(monkeypatch):
     """dask runs many tasks at once; `threads` says otherwise."""
     seen = []
-    original = _core.evaluate
 
-    def spy(quantities, shape, inputs, out, threads, *rest):
-        seen.append(threads)
-        return original(quantities, shape, inputs, out, threads, *rest)
+    class Spy(_core.Grid):
+        def evaluate(self, quantities, out, threads, *rest):
+            seen.append(threads)
+            return super().evaluate(quantities, out, threads, *rest)
 
     found = {threads: rs.evaluate("pass_time", threads=threads, **wide(100)) for threads in (None, 3)}
-    monkeypatch.setattr(_core, "evaluate", spy)
+    monkeypatch.setattr(_core, "Grid", Spy)
     for threads, expected in ((None, 1), (3, 3)):
         seen.clear()
         found[threads].compute()

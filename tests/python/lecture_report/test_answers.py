@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import roofslate as rs
 from roofslate import units
-from roofslate.lecture_report.answers import entries_of
+from roofslate.lecture_report.entries import entries_of
 from roofslate.measured.stored import compute
 from roofslate.registry.registry import lookup
 

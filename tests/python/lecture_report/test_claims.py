@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import roofslate as rs
-from roofslate.lecture_report.answers import entries_of
+from roofslate.lecture_report.entries import entries_of
 from roofslate.measured.stored import compute
 
 ENTRIES: list[dict[str, Any]] = entries_of("inconsistencies", None)

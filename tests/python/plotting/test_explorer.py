@@ -24,7 +24,7 @@ from roofslate.presets import catalog as catalogs
 from roofslate.registry.registry import entries
 from support.explorers import CELL, moved, run
 
-LECTURE = [made.name for made in charts.all() if made.inputs]
+LECTURE = [made.name for made in charts.all() if made.input_names]
 # charts that have lists alone, and inputs that they take
 OTHERS: dict[str, dict[str, Any]] = {
     "scale_up_domains": {"hardware": "GB200 NVL72"},
@@ -76,7 +76,7 @@ def test_charts_know_what_moves_them() -> None:
     assert charts.retrieve_or_hold.inputs["hardware"] == "B200 (lecture)"
     assert charts.pipeline_inference.inputs == {"hop_latency": 2.5e-3, "pipeline_stages": 4, "stage_time": 5e-3}
     assert "practical_margin" not in charts.cost_vs_context.inputs  # beside the batch it has no say
-    assert set(OTHERS) == {made.name for made in charts.all() if not made.inputs}
+    assert set(OTHERS) == {made.name for made in charts.all() if not made.input_names}
 
 
 @pytest.mark.parametrize("name", sorted(OTHERS))

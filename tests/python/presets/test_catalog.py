@@ -424,8 +424,8 @@ def test_threads_load_once(monkeypatch):
 
 def test_import_reads_no_file_and_no_heavy_library():
     code = (
-        "import sys; from roofslate import catalogs; "
-        "assert catalogs._library._shelves is None; "
+        "import sys; from roofslate.presets import catalog; "
+        "assert catalog._library._shelves is None; "
         "assert not {'pandas', 'xarray', 'matplotlib', 'scipy', 'pint'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

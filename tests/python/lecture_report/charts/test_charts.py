@@ -562,6 +562,11 @@ def test_fast_mode_compares_tariffs() -> None:
     assert table.loc[("2 × the price, 2.5 × the speed", 1), "price_factor_at_speed"] == pytest.approx(1)
 
 
+def test_dir_lists_the_charts_and_how_to_find_them() -> None:
+    assert dir(charts) == sorted([*(chart.name for chart in charts.all()), "Chart", "all", "find"])
+    assert charts.find("C2") is charts.latency_vs_batch
+
+
 # ----------------------------------------------------------------------------------------------------------- helpers
 
 
