@@ -1,4 +1,4 @@
-"""The archive of the sources and the wheels: their content, and that wheels run without a compiler, on old processors too."""
+"""The archive of the sources and the wheels: their content; wheels run without a compiler, on old processors too."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def check_layout(layout: Mapping[str, float], sizes: Mapping[str, Any]) -> None:
 
     Examples
     --------
-    >>> from roofslate.layouts import check_layout
+    >>> from roofslate.presets.layouts import check_layout
     >>> check_layout({"chips": 72}, {"attention_heads": 128})
     Traceback (most recent call last):
     roofslate.errors.ValueRangeError: tensor_parallel 72 does not divide attention_heads 128
@@ -180,7 +180,7 @@ def legal_layouts(candidates: Mapping[str, Sequence[float] | None], sizes: Mappi
 
     Examples
     --------
-    >>> from roofslate.layouts import legal_layouts
+    >>> from roofslate.presets.layouts import legal_layouts
     >>> groups = {"chips": [64, 72], "attention_data_parallel": None}
     >>> found = legal_layouts(groups, {"attention_heads": 128, "experts": 256, "expert_intermediate_size": 2048})
     >>> set(found["chips"].tolist())
