@@ -18,7 +18,7 @@ test:                                ## Runs all tests, C++ and Python
 
 check-mutants:                       ## Changes each formula, default and limit, one thing at a time; the tests must fail
 	@.ci/setup all test $(EXTRAS)
-	$(run) python tests/python/mutate.py
+	$(run) python python/tools/mutate.py
 
 check-deep:                          ## Runs sanitizers and fuzzers (an hour or two)
 	@.ci/setup all test $(EXTRAS)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from docutils import nodes
 
-sys.path.insert(0, str(Path(__file__).parent))  # for examples.py
+sys.path.insert(0, str(Path(__file__).parent))  # for examples.py and quantity_pages.py
 
 project = "Roofslate"
 author = "The Roofslate developers"
 project_copyright = author
-package = Path(__file__).parents[1] / "python/roofslate/__init__.py"
-release = re.search(r'^__version__ = "(.+)"', package.read_text(encoding="utf-8"), re.MULTILINE)[1]
+version_file = Path(__file__).parents[1] / "python/roofslate/_base/version.py"
+release = re.search(r'^__version__ = "(.+)"', version_file.read_text(encoding="utf-8"), re.MULTILINE)[1]
 version = release
 
 extensions = [
@@ -50,6 +50,13 @@ html_use_index = False  # the search and the page of quantities have more
 html_domain_indices = False
 
 
+def write_quantities(_app):
+    """Write the pages of quantities, before Sphinx looks for pages."""
+    import quantity_pages
+
+    quantity_pages.write_pages()
+
+
 def add_charts(_app, docname, source):
     """Append every chart, drawn, to the page of charts."""
     if docname != "reference/charts":
@@ -82,10 +89,8 @@ def add_inconsistencies(_app, docname, source):
 
 def add_examples(_app, docname, source):
     """Append an example and a plot to each computed quantity of the reference."""
-    from roofslate.registry.registry import entries
-
     folder, _, theme = docname.rpartition("/")
-    if folder == "reference" and theme in {q.theme for q in entries().values()}:
+    if folder == "reference/quantities" and theme != "index":
         import examples
 
         source[0] = examples.add_examples(theme, source[0])
@@ -111,6 +116,7 @@ def displayed_formula(self, node):
 def setup(app):
     """Connect what this site does beyond its extensions."""
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
+    app.connect("builder-inited", write_quantities)
     app.connect("source-read", add_charts)
     app.connect("source-read", add_inconsistencies)
     app.connect("source-read", add_examples)

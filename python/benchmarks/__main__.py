@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from roofslate._base.files import write
 
 from benchmarks import measure
 from benchmarks.chart import save
-from roofslate._base.files import write
 
 
 @click.command()

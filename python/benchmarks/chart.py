@@ -19,23 +19,23 @@ __all__ = ["draw", "save"]
 
 def draw(growth: dict[str, dict[int, float]]) -> Axes:
     """Draw seconds by points for each way to get an answer, in a new figure."""
-    from roofslate.display import style as _draw
+    from roofslate.display import style
 
-    with _draw.house_style():
-        ax = _draw.axes(None, (7.2, 4.4))
+    with style.house_style():
+        ax = style.axes(None, (7.2, 4.4))
         ax.set_xscale("log")
         ax.set_yscale("log")
         ends = []
-        for (name, seconds), look in zip(growth.items(), _draw.styles(len(growth)), strict=True):
+        for (name, seconds), look in zip(growth.items(), style.styles(len(growth)), strict=True):
             ax.plot(list(seconds), list(seconds.values()), label=name, **{"markersize": 4, **look})
             ends.append((float(max(seconds)), seconds[max(seconds)], name, look["color"]))
         ax.set_xlabel("points of the grid")
         ax.set_ylabel("time of one answer")
         ax.grid(axis="y")
-        _draw.scale_ticks(ax.yaxis, "s")
-        _draw.label_ends(ax, ends)
-        _draw.end_ticks(ax.xaxis)
-        _draw.title(ax, "Least cost of a token on five axes, two conditions")
+        style.scale_ticks(ax.yaxis, "s")
+        style.label_ends(ax, ends)
+        style.end_ticks(ax.xaxis)
+        style.title(ax, "Least cost of a token on five axes, two conditions")
     return ax
 
 

@@ -41,6 +41,7 @@ _ROOM = 192e9  # of a chip, as WHERE has it
 def measure_point_cost(how: Size, threads: int) -> Section:
     """The cost of a point as outputs, quantities and axes grow; grids of one size, into memory used before."""
     from roofslate.evaluation.evaluate import evaluate
+    from roofslate.grid.checks import used
 
     surface = Surface((4, 8, how.slope >> 11, 64))
     inputs, points = surface.inputs, int(np.prod(surface.shape))
@@ -50,7 +51,7 @@ def measure_point_cost(how: Size, threads: int) -> Section:
     for name in _CHAIN:
         supplied = {k: float(v) for k, v in inputs.items() if not np.ndim(v)}
         arrays = [k for k, v in inputs.items() if np.ndim(v)]
-        needed = len(_core.used([name], supplied, arrays))
+        needed = len(used([name], supplied, arrays))
         asked[f"{name}, from {needed} inputs"] = ([name], inputs)
     for count in range(1, len(_AXES) + 1):
         fixed = {**CELL, "chips": 72.0, "hbm_bandwidth": 8e12, "peak_flops": 5e15, "batch_size": 256.0}

@@ -1,4 +1,3 @@
-# Written by python -m roofslate._generate.
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
@@ -6,7 +5,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-RESERVED_WORDS: frozenset[str]
 SCOPE: ContextVar[Any]
 
 class InverseDistribution:

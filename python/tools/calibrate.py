@@ -1,4 +1,4 @@
-"""`python python/tools/calibrate.py` fits the calibrations that come with the package to its tables of measured runs."""
+"""Fit the calibrations of the package to its tables of measured runs: ``python python/tools/calibrate.py``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import roofslate
 from roofslate.measured.calibrate import calibrate
+from roofslate.measured.calibration import calibration
 from roofslate.measured.runs import Table, shipped
-from roofslate.presets.calibration import calibration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from roofslate.presets.calibration import Calibration
+
+FOLDER = Path(roofslate.__file__).parent / "presets" / "data" / "calibrations"
 
 
 def fitted(table: Table, date: str = "") -> Calibration:
@@ -63,12 +66,11 @@ def fitted(table: Table, date: str = "") -> Calibration:
 
 def main(names: Sequence[str]) -> None:
     """Fit the tables of these names, or all, and write what was found beside the tables."""
-    folder = Path(__file__).with_name("data") / "calibrations"
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
     for table in shipped():
         if table.fits and (not names or table.name in names):
             found = fitted(table, today)
-            found.to_toml(folder / f"{table.calibration}.toml")
+            found.to_toml(FOLDER / f"{table.calibration}.toml")
             calibration.cache_clear()
             sys.stdout.write(f"{found}\n\n")
 

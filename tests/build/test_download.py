@@ -16,8 +16,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from support import ROOT
 
-ROOT = Path(__file__).parents[2]
 HEADERS = {  # archive -> (top folder, header)
     "xtensor-stack/xtl/archive/refs/tags/0.8.2.tar.gz": ("xtl-0.8.2", "xtl/xtl_config.hpp"),
     "xtensor-stack/xtensor/archive/refs/tags/0.27.1.tar.gz": ("xtensor-0.27.1", "xtensor/containers/xarray.hpp"),

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import ROOT
 
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).parents[2]
 ADDED = """
     struct answer_cost
     {

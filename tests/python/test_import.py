@@ -35,7 +35,7 @@ def test_import_is_light(run_python):
         "import roofslate as rs; rs.value('hbm_drain_time', hbm_capacity='192 GB', hbm_bandwidth='8 TB/s')",
         "import roofslate as rs; rs.value('sparsity', model='DeepSeek-V3')",
         "import roofslate as rs; rs.quantity('pass_time'); rs.hardware['B200']; dir(rs)",
-        "import roofslate.units, roofslate.errors, roofslate.catalogs",
+        "import roofslate.units, roofslate.errors, roofslate.presets.catalog",
     ],
 )
 def test_a_single_value_is_light_too(run_python, code):

@@ -430,8 +430,8 @@ import roofslate
 
 roofslate.__path__.append({core!r})  # in an editable install the extension lies elsewhere
 from roofslate import _core
-from roofslate.engine import run
-from roofslate.inputs import read_grid
+from roofslate.grid.run import run
+from roofslate.grid.read import read_grid
 
 k = np.arange(1.0, 300)
 question = dict(experts=256.0, experts_per_token=8.0, total_parameters=671e9, dense_parameters=17e9)

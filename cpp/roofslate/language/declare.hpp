@@ -8,7 +8,6 @@ namespace roofslate
     template <class Q, class... Needs> struct entry_of<Q, list<Needs...>>
     {
         static_assert(check_unit<Q>());
-        static_assert(!is_reserved(name_of<Q>()), "this name is a word that calls use as an argument: see Q");
 
         template <class T, std::size_t... K> static T apply(const T* a, std::index_sequence<K...>)
         { return Q::template formula<T>(a[K]...); }

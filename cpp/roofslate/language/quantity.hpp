@@ -236,21 +236,6 @@ namespace roofslate
         }
         return !declared.mixed;
     }
-
-    // Words that calls use as arguments of their own.
-    inline constexpr std::array<std::string_view, 44> reserved_words{
-        "over",  "where",       "maximize", "minimize", "objective", "out",      "dtype",  "progress",   "threads",
-        "prune", "at",          "n",        "seed",     "units",     "bands",    "ignore", "depth",      "also",
-        "model", "hardware",    "prices",   "loss_law", "bins",      "range",    "log",    "to",         "side",
-        "base",  "correlation", "rounding", "tiers",    "terms",     "measured", "output", "hold_out",   "start",
-        "by",    "residual",    "soft",     "anchor",   "stack",     "settings", "models", "calibration"};
-    constexpr bool is_reserved(std::string_view name)
-    {
-        for (const std::string_view word : reserved_words)
-            if (word == name)
-                return true;
-        return false;
-    }
 }
 
 // Formulas find max, exp, select, ... here, whatever number type they run on.

@@ -73,13 +73,13 @@ namespace roofslate::binding
             Closure closure(registry, graph, *supplied);
             return shown(*registry[quantity].spec, graph[closure.node(quantity)].value);
         }
-        double number(
-            const std::string& name,
-            const py::dict& inputs) // inputs have been checked; choices are positions
+        // Checked numbers by name; choices are positions.
+        std::vector<Supplied> checked_numbers(
+            const Registry& registry,
+            const py::dict& inputs,
+            std::vector<double>& values)
         {
-            const Current current;
-            const Registry& registry = current.registry;
-            std::vector<double> values(inputs.size());
+            values.resize(inputs.size());
             std::vector<Supplied> supplied;
             supplied.reserve(inputs.size());
             for (const auto& [key, given] : inputs)
@@ -92,9 +92,39 @@ namespace roofslate::binding
                     throw py::error_already_set();
                 supplied.push_back({registry.at({input, std::size_t(length)}), {&x, 0, {}}});
             }
+            return supplied;
+        }
+        double value_of(const Registry& registry, const std::vector<Supplied>& supplied, const std::string& name)
+        {
             Graph graph({}, Graph::Literals::apart);
             Closure closure(registry, graph, supplied);
             return graph[closure.node(registry.at(name))].value;
+        }
+        double number(const std::string& name, const py::dict& inputs)
+        {
+            const Current current;
+            std::vector<double> values;
+            return value_of(current.registry, checked_numbers(current.registry, inputs, values), name);
+        }
+        // Each from the same inputs; none where an input is missing.
+        std::vector<std::optional<double>> numbers(const std::vector<std::string>& names, const py::dict& inputs)
+        {
+            const Current current;
+            std::vector<double> values;
+            const std::vector<Supplied> supplied = checked_numbers(current.registry, inputs, values);
+            std::vector<std::optional<double>> found;
+            for (const std::string& name : names)
+                try
+                {
+                    found.emplace_back(value_of(current.registry, supplied, name));
+                }
+                catch (const Error& error)
+                {
+                    if (std::string_view(error.kind()) != "MissingInput")
+                        throw;
+                    found.emplace_back();
+                }
+            return found;
         }
         // Every quantity that the answer takes, in order of computation, with its value.
         py::list chain(const std::string& name, const std::map<std::string, double>& inputs)
@@ -130,6 +160,12 @@ namespace roofslate::binding
             py::arg("inputs"),
             "One value from plain numbers; NotImplemented where the inputs are anything else.");
         m.def("number", &number, py::arg("quantity"), py::arg("inputs"), "One value from checked numbers.");
+        m.def(
+            "numbers",
+            &numbers,
+            py::arg("quantities"),
+            py::arg("inputs"),
+            "Values from checked numbers; None where an input is missing.");
         m.def(
             "chain",
             &chain,

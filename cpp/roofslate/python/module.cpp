@@ -31,10 +31,6 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
 {
     m.doc() = "The compiled core: the registry of quantities and the grid engine.";
     py::register_local_exception_translator(&translate);
-    py::list reserved;
-    for (const std::string_view word : reserved_words)
-        reserved.append(py::str(word.data(), word.size()));
-    m.attr("RESERVED_WORDS") = py::frozenset(reserved);
     bind_evaluate(m);
     bind_definitions(m);
     bind_sampling(m);

@@ -82,7 +82,21 @@ class TomlFile:
         PresetError
             With the file, and the line where there is one.
         """
-        text = read_text(path, kind, _LARGEST)
+        return cls.parse(path, read_text(path, kind, _LARGEST), kind)
+
+    @classmethod
+    def parse(cls, path: Path, text: str, kind: str) -> TomlFile:
+        """Read a text as `read` reads its file; errors name the file.
+
+        Parameters
+        ----------
+        path : Path
+        text, kind : str
+
+        Returns
+        -------
+        TomlFile
+        """
         return cls(_content(path, text, kind), text)
 
     def line(self, keys: Sequence[str]) -> int:

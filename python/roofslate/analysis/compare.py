@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from roofslate import units
 from roofslate._base.messages import shown
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.display.html import columns, html_table
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, ValueRangeError
 from roofslate.evaluation.value import value
@@ -160,27 +160,27 @@ class Comparison:
         name, unit, levels = self.quantity.name, self.quantity.unit, self._levels
         labels = ["a", *map(_label, self.rows), "b"]
         height = 0.9 + len(labels) * (0.3 + 0.16 * max(label.count("\n") for label in labels))
-        with _draw.house_style():
-            ax = _draw.axes(ax, (6.4, height))
+        with style.house_style():
+            ax = style.axes(ax, (6.4, height))
             ax.set_xscale("log")
             low, high = min(levels), max(levels)
             room = max(high / low, 1.2)
             ax.set(xlim=(low / room**0.08, high * room**0.4), ylim=(len(labels) - 0.4, -0.6))
             for y, level in enumerate(levels):
-                ax.plot([level, level], [y, y + 1], color=_draw.NOTE, linestyle="-", linewidth=0.8, zorder=1)
+                ax.plot([level, level], [y, y + 1], color=style.NOTE, linestyle="-", linewidth=0.8, zorder=1)
             for y, (row, start, end) in enumerate(zip(self.rows, levels, levels[1:], strict=False), start=1):
-                look = {"color": "#F0B27A", "hatch": "///"} if end > start else {"color": _draw.COMPUTE["color"]}
+                look = {"color": "#F0B27A", "hatch": "///"} if end > start else {"color": style.COMPUTE["color"]}
                 left, right = sorted((start, end))
-                ax.barh(y, right - left, left=left, height=0.6, edgecolor=_draw.INK, label=row.name, **look)
-                _beside(ax, right, y, f"{_draw.TIMES} {row.factor:.3g}")
+                ax.barh(y, right - left, left=left, height=0.6, edgecolor=style.INK, label=row.name, **look)
+                _beside(ax, right, y, f"{style.TIMES} {row.factor:.3g}")
             for y, end in ((0, self.before), (len(labels) - 1, self.after)):
-                ax.plot([end], [y], marker="o", color=_draw.INK, linestyle="none")
+                ax.plot([end], [y], marker="o", color=style.INK, linestyle="none")
                 _beside(ax, end, y, units.format(end, unit))
             ax.set_yticks(range(len(labels)), [label.replace("$", r"\$") for label in labels])
             ax.tick_params(axis="y", length=0)
-            ax.set_xlabel(_draw.words(name, unit))
-            _draw.scale_ticks(ax.xaxis, unit)
-            _draw.title(ax, f"b is {self.ratio:.3g} times a")
+            ax.set_xlabel(style.words(name, unit))
+            style.scale_ticks(ax.xaxis, unit)
+            style.title(ax, f"b is {self.ratio:.3g} times a")
         return ax
 
 

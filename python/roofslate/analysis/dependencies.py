@@ -9,8 +9,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import diagram as _diagram
-from roofslate.display import style as _draw
+from roofslate.display import diagram, style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,24 +98,24 @@ class Dependencies:
         from matplotlib import pyplot
 
         layout = _Layout(self)
-        with _draw.house_style():
+        with style.house_style():
             if ax is None:
                 ax = pyplot.figure(figsize=layout.size, layout="none").add_axes((0, 0, 1, 1))
-            ax = _draw.axes(ax, layout.size)
+            ax = style.axes(ax, layout.size)
             ax.set_axis_off()
             ax.set(xlim=(0, layout.size[0]), ylim=(0, layout.size[1]))
             for start, end, need in layout.lines:
                 bold = (need, end) in self.binding
-                look = {"color": _draw.INK if bold else _draw.NOTE, "linewidth": 2.2 if bold else 0.8, "zorder": 1}
+                look = {"color": style.INK if bold else style.NOTE, "linewidth": 2.2 if bold else 0.8, "zorder": 1}
                 _curve(ax, layout.at[start], layout.at[end], look, gid=f"{need} to {end}")
                 if isinstance(end, str):
                     left, y, *_ = layout.at[end]
-                    _diagram.arrow(ax, (left - 0.02, y), (left, y), f"{need} into {end}", **look)
+                    diagram.arrow(ax, (left - 0.02, y), (left, y), f"{need} into {end}", **look)
             for name, lines in layout.words.items():
                 x, y, width, height = layout.at[name]
                 fill = _GIVEN if name in self.given else "white"
-                _diagram.round_box(ax, (x + width / 2, y), (width, height), name, facecolor=fill, edgecolor=_draw.INK)
-                _diagram.inside(ax, (x, y - height / 2, width, height), "\n".join(lines), 8, zorder=4)
+                diagram.round_box(ax, (x + width / 2, y), (width, height), name, facecolor=fill, edgecolor=style.INK)
+                diagram.inside(ax, (x, y - height / 2, width, height), "\n".join(lines), 8, zorder=4)
         return ax
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate.analysis.by_input import ByInput, number_output
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import AxisError, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.checks import check_effect
@@ -80,23 +80,23 @@ class VarianceShares(ByInput):
         -------
         matplotlib.axes.Axes
         """
-        with _draw.house_style():
-            ax = _draw.axes(ax, (6.4, 1.2 + 0.5 * len(self.table)))
+        with style.house_style():
+            ax = style.axes(ax, (6.4, 1.2 + 0.5 * len(self.table)))
             at = np.arange(len(self.table))
             looks = (
-                ("first_order", "alone", -0.2, {"color": _draw.COMPUTE["color"]}),
+                ("first_order", "alone", -0.2, {"color": style.COMPUTE["color"]}),
                 ("total", "with others", 0.2, {"facecolor": "white", "edgecolor": "#E69F00", "hatch": "////"}),
             )
             for column, label, shift, look in looks:
                 values = self.table[column].to_numpy()
                 ends = self.table[[f"{column}_low", f"{column}_high"]].to_numpy().T
                 off = np.clip([values - ends[0], ends[1] - values], 0, None)
-                ax.barh(at + shift, values, 0.36, xerr=off, label=label, ecolor=_draw.INK, capsize=2, **look)
-            ax.set_yticks(at, [_draw.words(str(name)) for name in self.table.index])
+                ax.barh(at + shift, values, 0.36, xerr=off, label=label, ecolor=style.INK, capsize=2, **look)
+            ax.set_yticks(at, [style.words(str(name)) for name in self.table.index])
             ax.set_ylim(len(self.table) - 0.4, -0.6)
             ax.set_xlim(left=0)
             ax.tick_params(axis="y", length=0)
-            ax.set_xlabel(f"share of the variance of {_draw.words(self.quantity.name)}")
+            ax.set_xlabel(f"share of the variance of {style.words(self.quantity.name)}")
             ax.legend(loc="lower right", frameon=False)
         return ax
 

@@ -11,8 +11,8 @@ import numpy as np
 from roofslate import units
 from roofslate._base.messages import shown, unknown
 from roofslate.analysis.by_input import ByInput, number_output
-from roofslate.display import style as _draw
-from roofslate.display import tornado as _tornado
+from roofslate.display import style
+from roofslate.display.tornado import draw_bars
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.read import read_grid
@@ -78,11 +78,11 @@ class Tornado(ByInput):
         -------
         matplotlib.axes.Axes
         """
-        with _draw.house_style():
-            ax = _draw.axes(ax, (7.2, 1.2 + 0.45 * len(self.table)))
+        with style.house_style():
+            ax = style.axes(ax, (7.2, 1.2 + 0.45 * len(self.table)))
             unit = self.quantity.unit
-            _tornado.draw(
-                ax, self.table, self.base, unit, _draw.words(self.quantity.name, unit), lambda x: _draw.text_of(x, unit)
+            draw_bars(
+                ax, self.table, self.base, unit, style.words(self.quantity.name, unit), lambda x: style.text_of(x, unit)
             )
         return ax
 

@@ -1,39 +1,36 @@
-"""The commands, each a thin face of a call of the package."""
+"""The command line as its user sees it: commands, options and help. What a command does is loaded when it is run."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-import roofslate as rs
-from roofslate._base.files import write
 from roofslate._base.messages import unknown
 from roofslate._base.version import __version__
-from roofslate.cli import completion
-from roofslate.cli.rows import (
-    FORMATS,
-    format_of,
-    long_form,
-    text_stream,
-    write_csv,
-    write_json,
-    write_parquet,
-    write_table,
-)
-from roofslate.cli.words import check_outputs, read_inputs, scenario_inputs, texts_of, units_of
-from roofslate.display.html import columns
+from roofslate.cli.formats import FORMATS
 from roofslate.errors import RoofslateError
-from roofslate.measured.runs import read_csv
-from roofslate.presets.lookup import PRESETS
-from roofslate.registry.registry import entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
 
 __all__ = ["main"]
+
+
+# The module of each command, with a function of its name: help and completion load none of them.
+_HOMES = {
+    "evaluate": "evaluate",
+    "sweep": "sweep",
+    "explain": "explain",
+    "compare": "explain",
+    "quantities": "lists",
+    "presets": "lists",
+    "validate": "validate",
+    "lecture": "lecture",
+}
 
 
 _EXTRAS = {"matplotlib": "charts", "pyarrow": "io", "scipy": "analysis"}
@@ -81,11 +78,15 @@ def _completed(what: str) -> Callable[[click.Context, click.Parameter, str], lis
     """What a shell offers for an argument."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-
-        found: list[str] = getattr(completion, what)(begun)
+        found: list[str] = getattr(import_module("roofslate.cli.completion"), what)(begun)
         return found
 
     return complete
+
+
+def _do(command: str, given: dict[str, Any]) -> None:
+    """Do what a command is for."""
+    getattr(import_module(f"roofslate.cli.{_HOMES[command]}"), command)(**given)
 
 
 def _fail(message: str) -> NoReturn:
@@ -165,14 +166,7 @@ _threads_option = click.option(
     help="Write here instead of to the terminal.",
 )
 @_threads_option
-def evaluate(
-    words: Sequence[str],
-    scenario: Path | None,
-    units: Sequence[str],
-    form: str | None,
-    output: Path | None,
-    threads: int | None,
-) -> None:
+def evaluate(**given: Any) -> None:
     """Compute quantities at a point, or at each point of a grid.
 
     \b
@@ -206,29 +200,7 @@ def evaluate(
       roofslate quantities [TEXT]   quantities with units and meaning; each can be an output or an input
       roofslate presets [NAME]      models, hardware, prices and loss laws, with their numbers and sources
     """  # noqa: D301
-    outputs, texts = texts_of(words)
-    if not outputs:
-        raise click.UsageError("no quantity was asked for; `roofslate quantities` lists them")
-    check_outputs(outputs)
-    form = form or format_of(output)
-    if form == "parquet" and output is None:
-        raise click.UsageError("--format parquet needs a file: --output FILE")
-    inputs = read_inputs(texts, scenario)
-    in_units = units_of(units)
-
-    result: Any = rs.evaluate(list(dict.fromkeys(outputs)), threads=threads, units=in_units, **inputs)
-    columns = long_form(result)
-    if form == "parquet":
-        write_parquet(columns, Path(str(output)))
-        return
-    with text_stream(output) as stream:
-        if form == "table":
-            write_table(columns, stream, in_units)
-        elif form == "csv":
-            write_csv(columns, stream)
-        else:
-            write_json(columns, stream, result.attrs)
-        stream.flush()
+    _do("evaluate", given)
 
 
 @main.command(short_help="Quantities for each row of a scenario file.")
@@ -249,17 +221,7 @@ def evaluate(
 @_scenario_option
 @_units_option
 @_threads_option
-def sweep(
-    source: Path,
-    words: Sequence[str],
-    outputs: str,
-    target: Path,
-    overwrite: bool,
-    ignore: Sequence[str],
-    scenario: Path | None,
-    units: Sequence[str],
-    threads: int | None,
-) -> None:
+def sweep(**given: Any) -> None:
     """Compute quantities for each row of SOURCE, a .csv or .parquet file, and write its columns with the results.
 
     Columns are inputs: numbers, texts with units, words of choices; in columns called model, hardware, prices and
@@ -275,22 +237,7 @@ def sweep(
       roofslate sweep scenarios.parquet --outputs cost_per_token --units cost_per_token=USD/Mtoken \\
           --ignore owner,id -o results.csv --overwrite hardware="GB200 NVL72" chip_price="3 USD/h"
     """  # noqa: D301
-    wanted, ignored = (
-        [name.strip() for text in texts for name in text.split(",") if name.strip()] for texts in ([outputs], ignore)
-    )
-    stray, texts = texts_of(words)
-    if stray:
-        raise click.UsageError(f"{stray[0]!r}: an input is written NAME=VALUE, a quantity goes to --outputs")
-    check_outputs(wanted)
-    inputs = read_inputs(texts, scenario)
-    in_units = units_of(units)
-    import warnings
-
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        rs.sweep(source, wanted, target, ignore=ignored, units=in_units, overwrite=overwrite, threads=threads, **inputs)
-    for warning in told:
-        click.echo(f"roofslate: {warning.message}", err=True)
+    _do("sweep", given)
 
 
 @main.command(short_help="The derivation of one value, as on the board.")
@@ -306,7 +253,7 @@ def sweep(
     help="How the derivation is written; dot is the graph of its quantities, for Graphviz.",
 )
 @click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Levels below the quantity; by default all.")
-def explain(words: Sequence[str], scenario: Path | None, form: str, depth: int | None) -> None:
+def explain(**given: Any) -> None:
     """Derive one value as on the board: formula, numbers put in, result, and which term binds.
 
     \b
@@ -318,24 +265,12 @@ def explain(words: Sequence[str], scenario: Path | None, form: str, depth: int |
       roofslate explain hbm_drain_time hardware=H100 --format markdown
       roofslate explain pass_time hardware=H100 model=Llama-3.1-8B batch_size=64 context_length=8k chips=1 --depth 1
     """  # noqa: D301
-    outputs, texts = texts_of(words)
-    if len(outputs) != 1:
-        raise click.UsageError(f"explain takes one quantity and inputs as NAME=VALUE, got {len(outputs)} quantities")
-    check_outputs(outputs)
-    inputs = read_inputs(texts, scenario)
-
-    derivation = rs.explain(outputs[0], depth=depth, **inputs)
-    if form == "html":
-        click.echo(f'<!doctype html><meta charset="utf-8"><title>{outputs[0]}</title>\n{derivation.html}')
-    elif form in ("text", "dot"):
-        click.echo(str(derivation if form == "text" else derivation.graph()))
-    else:
-        click.echo(getattr(derivation, form))
+    _do("explain", given)
 
 
 @main.command(short_help="Why a value differs between two scenarios.")
 @click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="QUANTITY A.TOML B.TOML [NAME=VALUE]...")
-def compare(words: Sequence[str]) -> None:
+def compare(**given: Any) -> None:
     """Explain the ratio of a quantity in two scenarios, factor by factor; the factors multiply to the ratio.
 
     A scenario file is a flat table of inputs, name = value, as for `--scenario`; what both have is written NAME=VALUE.
@@ -344,14 +279,7 @@ def compare(words: Sequence[str]) -> None:
     Example
       roofslate compare cost_per_token today.toml tomorrow.toml model=DeepSeek-V3 context_length=32k
     """  # noqa: D301
-    given, texts = texts_of(words)
-    if len(given) != 3:
-        raise click.UsageError(f"compare takes a quantity and two scenario files, got {len(given)} words")
-    output, *files = given
-    check_outputs([output])
-    a, b = (scenario_inputs(Path(file), texts) for file in files)
-
-    click.echo(str(rs.compare(a, b, output, **read_inputs(texts, None))))
+    _do("compare", given)
 
 
 @main.command(short_help="What can be asked for and given.")
@@ -365,7 +293,7 @@ def compare(words: Sequence[str]) -> None:
     show_default=True,
     help="How the list is written; csv and json hold formulas and sources too.",
 )
-def quantities(search: str | None, form: str) -> None:
+def quantities(**given: Any) -> None:
     """List quantities whose name, meaning or symbol holds SEARCH; the one of exactly this name in full.
 
     \b
@@ -374,28 +302,12 @@ def quantities(search: str | None, form: str) -> None:
       roofslate quantities pass_time
       roofslate quantities --format csv
     """  # noqa: D301
-    found = rs.quantities(search)
-    if found.empty:
-        raise unknown("quantity", search, entries())
-    if form == "csv":
-        click.echo(found.to_csv(), nl=False)
-        return
-    if form == "json":
-        click.echo(found.reset_index().to_json(orient="records", indent=2, force_ascii=False))
-        return
-    exact = entries().get(search or "")
-    if exact is not None:
-        found = found.drop(index=exact.name)
-        click.echo(f"{exact}{chr(10) if len(found) else ''}")
-    if len(found):
-        click.echo(
-            _aligned([("quantity", "unit", "meaning"), *zip(found.index, found["unit"], found["brief"], strict=True)])
-        )
+    _do("quantities", given)
 
 
 @main.command(short_help="Models, hardware, prices and loss laws known by name.")
 @click.argument("name", required=False, shell_complete=_completed("presets"))
-def presets(name: str | None) -> None:
+def presets(**given: Any) -> None:
     """List the presets of model=, hardware=, prices= and loss_law=; with NAME, its numbers and where they come from.
 
     \b
@@ -404,23 +316,7 @@ def presets(name: str | None) -> None:
       roofslate presets hardware
       roofslate presets "GB200 NVL72"
     """  # noqa: D301
-    if name is None or name in PRESETS:
-        rows = [
-            (f"{kind}=", preset.name, preset.note)
-            for kind in ([name] if name else PRESETS)
-            for preset in PRESETS[kind].values()
-        ]
-        click.echo(_aligned(rows))
-        return
-    found = [catalog[name] for catalog in PRESETS.values() if name in catalog]
-    if not found:
-        raise unknown("preset", name, [*PRESETS, *(known for catalog in PRESETS.values() for known in catalog)])
-    click.echo("\n\n".join(map(repr, found)))
-
-
-def _aligned(rows: Iterable[Sequence[str]]) -> str:
-
-    return "\n".join(columns(rows, indent=""))
+    _do("presets", given)
 
 
 @main.command(short_help="Predictions against measured runs.")
@@ -433,7 +329,7 @@ def _aligned(rows: Iterable[Sequence[str]]) -> str:
     help="Write every row with its prediction and band here, as CSV.",
 )
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="A column that is no input; may be repeated.")
-def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]) -> None:
+def validate(**given: Any) -> None:
     """Score predictions against measured runs: mean and median error, bias, and what the bands hold.
 
     Without TABLE, every published measurement that the package carries; a bound that is broken ends with exit code 1.
@@ -445,21 +341,7 @@ def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]
       roofslate validate
       roofslate validate runs.csv --rows predicted.csv
     """  # noqa: D301
-    if table is None:
-        if ignore:
-            raise click.UsageError("--ignore goes with a table")
-        found = rs.validate()
-    else:
-        runs = read_csv(table)
-        try:
-            found = rs.validate(runs, ignore=ignore)
-        except RoofslateError as error:
-            raise type(error)(f"{table}: {error}") from None
-    if rows_file is not None:
-        write(rows_file, found.rows.to_csv(index=False))
-    click.echo(str(found))
-    if not found.holds:
-        sys.exit(1)
+    _do("validate", given)
 
 
 @main.command(short_help="The lecture as a report.")
@@ -472,9 +354,9 @@ def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]
     help="Folder of the report.",
 )
 @click.option("--chapter", type=click.IntRange(min=1), metavar="N", help="One chapter alone.")
-def lecture(out: Path, chapter: int | None) -> None:
+def lecture(**given: Any) -> None:
     """Compute the lecture: every chart, the answers beside the lecture's own, and the inconsistencies.
 
     Writes one page that works offline, with the charts as SVG and PNG and the answers as CSV beside it.
     """
-    click.echo(rs.lecture(out, chapter=chapter))
+    _do("lecture", given)

@@ -9,18 +9,19 @@ import math
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from roofslate._base.files import whole_file
+from roofslate.grid.grid import spread
+from roofslate.registry.registry import entries
 from roofslate.units import Scale, scale
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    import xarray as xr
-
-
-FORMATS = ("table", "csv", "json", "parquet")
+    from roofslate.grid.grid import Grid
+    from roofslate.registry.values import Values
 
 
 _MOST_TABLE_ROWS = 100_000
@@ -39,42 +40,46 @@ def text_stream(output: Path | None) -> Iterator[IO[str]]:
         yield text
 
 
-def format_of(output: Path | None) -> str:
-    """What the name of the output says."""
-    if output is None:
-        return "table"
-    suffix = output.suffix.removeprefix(".").lower()
-    if suffix not in FORMATS[1:]:
-        raise click.UsageError(f"{output}: which format? Use --format, or a name that ends in .csv, .json or .parquet")
-    return suffix
-
-
 class Column:
     """A column of a result, axis or output, a row for each point of the grid."""
 
-    def __init__(self, name: str, array: xr.DataArray, sizes: Mapping[Any, int]) -> None:
-        import numpy as np
-
-        self.name = name
-        self.unit = str(array.attrs.get("units", ""))
+    def __init__(self, name: str, values: Any, dims: Sequence[str], sizes: Mapping[str, int], unit: str = "") -> None:
+        self.name, self.unit = name, unit
         self.is_axis = name in sizes
-        own = array.transpose(*(dim for dim in sizes if dim in array.dims)).to_numpy()
-        words = array.attrs.get("flag_meanings")
-        if words is not None:
-            own = np.array(words.split())[own.astype(int)]
-        self.is_number = own.dtype.kind == "f"
-        shape = [size if dim in array.dims else 1 for dim, size in sizes.items()]
-        self.points = np.broadcast_to(own.reshape(shape), tuple(sizes.values()))
+        self.is_number = values.dtype.kind == "f"
+        self.points = np.broadcast_to(spread(values, dims, list(sizes)), tuple(sizes.values()))
 
     def cells(self, start: int, stop: int) -> list[Any]:
         cells: list[Any] = self.points.flat[start:stop].tolist()
         return cells
 
 
-def long_form(result: xr.Dataset) -> list[Column]:
-    """A column for each axis and each quantity of a result."""
-    names = [*result.sizes, *(name for name in result.data_vars if name not in result.sizes)]
-    return [Column(str(name), result[name], result.sizes) for name in names]
+def long_form(
+    grid: Grid, results: Mapping[str, tuple[Values, tuple[str, ...]]], units: Mapping[str, str]
+) -> list[Column]:
+    """A column for each axis that a result depends on, and for each result.
+
+    Parameters
+    ----------
+    grid : Grid
+    results : dict of tuple
+        By output: its values and their axes.
+    units : dict of str
+        Units of outputs that are not in base units.
+    """
+    sizes = {dim: size for values, dims in results.values() for dim, size in zip(dims, values.shape, strict=True)}
+    found = []
+    for name in dict.fromkeys((*sizes, *results)):
+        q = entries().get(name)  # none of an axis of presets
+        if name in results:
+            values, dims = results[name]
+            unit = units.get(name, q.unit) if q else ""
+            values = np.array(q.choices)[values.astype(np.int8)] if q and q.choices else values
+        else:
+            values, dims = grid.coords[name][0], (name,)
+            unit = q.unit if q and not q.choices else ""
+        found.append(Column(name, values, dims, sizes, unit))
+    return found
 
 
 def _rows(columns: Sequence[Column], shown: Callable[[Any], Any]) -> Iterator[tuple[Any, ...]]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate import units as _units
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.folds.pareto import pareto
@@ -281,28 +281,28 @@ class Deployments:
         names = front.apply(self._named, axis=1)
         common = set(names.value_counts().index[:_LABELS])
         shown = [name for name in dict.fromkeys(names) if name in common]  # in the order in which they are met
-        with _draw.house_style():
-            ax = _draw.axes(ax, (7.2, 4.4))
+        with style.house_style():
+            ax = style.axes(ax, (7.2, 4.4))
             ax.set(xscale="log", yscale="log")
-            ax.plot(front[x], front[y], color=_draw.NOTE, linewidth=0.8, zorder=1)
-            for name, look in zip(shown, _draw.styles(len(shown)), strict=True):
+            ax.plot(front[x], front[y], color=style.NOTE, linewidth=0.8, zorder=1)
+            for name, look in zip(shown, style.styles(len(shown)), strict=True):
                 own = front[names == name]
                 ax.plot(own[x], own[y], **look | {"linestyle": "none", "markersize": 4}, label=name)
             for c in free:
                 if not c.right.quantities and len(c.right.steps) == 1:
                     limit = float(c.right.steps[0][1])
                     factor = _units.convert_factor(units[x], lookup(x).unit) if x in units else 1.0
-                    text = f"at most {_draw.text_of(limit, lookup(x).unit)}"
-                    ax.axvline(limit / factor, color=_draw.RED, linewidth=1.0, linestyle="--", label=text)
+                    text = f"at most {style.text_of(limit, lookup(x).unit)}"
+                    ax.axvline(limit / factor, color=style.RED, linewidth=1.0, linestyle="--", label=text)
             if len(self.table) and x in self.table:
                 first = self.table.iloc[0]
-                star: dict[str, Any] = {"marker": "*", "markersize": 13, "color": _draw.RED, "linestyle": "none"}
+                star: dict[str, Any] = {"marker": "*", "markersize": 13, "color": style.RED, "linestyle": "none"}
                 ax.plot([first[x]], [first[y]], **star, label=f"best: {self._named(first)}")
             ax.legend(fontsize=8, frameon=True, framealpha=1.0, edgecolor="none")
             for axis, name in ((ax.xaxis, x), (ax.yaxis, y)):
-                axis.set_label_text(_draw.words(name, lookup(name).unit))
-                _draw.scale_ticks(axis, units.get(name, lookup(name).unit))
-            _draw.title(ax, f"{_draw.words(y)} against {_draw.words(x)}")
+                axis.set_label_text(style.words(name, lookup(name).unit))
+                style.scale_ticks(axis, units.get(name, lookup(name).unit))
+            style.title(ax, f"{style.words(y)} against {style.words(x)}")
         return ax
 
 

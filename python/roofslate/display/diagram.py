@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import ValueRangeError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def left_out(count: int, most: int, shown: int | None = None, tail: int | None =
 
 def letters(ax: Axes, size: float, figure: tuple[float, float]) -> float:
     """Points of letters, fewer in axes that are smaller than those of a figure of this size in inches."""
-    across, up = (side / ax.figure.dpi for side in _draw._pixels(ax))
+    across, up = (side / ax.figure.dpi for side in style.pixels(ax))
     return max(3.5, size * min(1.0, 1.1 * across / figure[0], 1.1 * up / figure[1]))
 
 
@@ -66,22 +66,22 @@ def round_box(ax: Axes, middle: tuple[float, float], size: tuple[float, float], 
     from matplotlib.patches import FancyBboxPatch
 
     corner = (middle[0] - size[0] / 2, middle[1] - size[1] / 2)
-    style = f"round,pad=0,rounding_size={0.15 * min(size)}"
-    ax.add_patch(FancyBboxPatch(corner, *size, boxstyle=style, gid=gid, **{"linewidth": 1.0, "zorder": 2, **look}))
+    shape = f"round,pad=0,rounding_size={0.15 * min(size)}"
+    ax.add_patch(FancyBboxPatch(corner, *size, boxstyle=shape, gid=gid, **{"linewidth": 1.0, "zorder": 2, **look}))
 
 
 def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], gid: str, **look: Any) -> None:
     """Draw an arrow from point to point."""
     from matplotlib.patches import FancyArrowPatch
 
-    look = {"arrowstyle": "-|>", "mutation_scale": 7, "linewidth": 1.1, "color": _draw.INK, "zorder": 3, **look}
+    look = {"arrowstyle": "-|>", "mutation_scale": 7, "linewidth": 1.1, "color": style.INK, "zorder": 3, **look}
     ax.add_patch(FancyArrowPatch(start, end, shrinkA=0, shrinkB=0, gid=gid, **look))
 
 
 def inside(ax: Axes, place: Sequence[float], text: str, size: float, **look: Any) -> None:
     """Write into a box (x, y, width, height): smaller where it is narrow, not at all where nobody could read it."""
     x, y, width, height = place
-    across, up = (side * 72 / ax.figure.dpi for side in _draw._pixels(ax))
+    across, up = (side * 72 / ax.figure.dpi for side in style.pixels(ax))
     (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
     lines = text.split("\n")
     room = (width / (right - left) * across - 2) / (0.65 * max(map(len, lines)))

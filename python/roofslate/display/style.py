@@ -43,6 +43,7 @@ __all__ = [
     "label_ends",
     "moment",
     "panels",
+    "pixels",
     "scale_of",
     "scale_ticks",
     "styles",
@@ -52,49 +53,22 @@ __all__ = [
     "words",
 ]
 
-
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-
-
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2)), (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
-
-
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-
-
 INK = "#222222"
-
-
 HALO: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind words that lines may cross
-
-
 NOTE = "#555555"
-
-
 RED = "#B24700"  # what one should not overlook
-
-
 ELLIPSIS, MINUS, TIMES = "\N{HORIZONTAL ELLIPSIS}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
-
 
 # One look for each term of a pass, in all charts.
 COMPUTE: dict[str, Any] = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6}
-
-
 KV: dict[str, Any] = {"color": "#E69F00", "linestyle": "-.", "linewidth": 1.6}
-
-
 WEIGHTS: dict[str, Any] = {"color": "#7A4A12", "linestyle": "-", "linewidth": 1.6}
-
-
 MEMORY: dict[str, Any] = {"color": "#777777", "linestyle": "--", "linewidth": 1.1}
-
-
 BOLD: dict[str, Any] = {"color": "#111111", "linestyle": "-", "linewidth": 3.4, "zorder": 2.5}
-
-
 BATCH = "batch size (sequences)"
-
 
 # Where a logarithmic axis of times has ticks, as people count time.
 _MOMENTS = {
@@ -109,9 +83,7 @@ _MOMENTS = {
     **{86400.0 * 10**k: f"{10**k:,} d" for k in range(5)},
 }
 
-
 _SPELLED = {"kv": "KV", "hbm": "HBM", "flops": "FLOPs"}
-
 
 _COUNTED = {
     "sequence": "sequences",
@@ -152,7 +124,7 @@ def title(ax: Axes, text: str) -> None:
     import textwrap
 
     said = ax.set_title(text)
-    share = said.get_window_extent().width / _pixels(ax)[0]
+    share = said.get_window_extent().width / pixels(ax)[0]
     if share > 1.1:
         said.set_text(textwrap.fill(text, max(16, int(len(text) / share))))
 
@@ -232,7 +204,7 @@ def _fit_ticks(axis: Axis, unit: str, write: Callable[[float], str]) -> None:
     ticks = axis.get_ticklocs()
     if axis.axis_name == "x":  # type: ignore[attr-defined]
         letters = max(len(write(x)) for x in ticks)
-        room = int(_pixels(axis.axes)[0] / axis.axes.figure.dpi / (0.06 * letters + 0.08))
+        room = int(pixels(axis.axes)[0] / axis.axes.figure.dpi / (0.06 * letters + 0.08))
     else:
         room = len(ticks)
     if unit == "s" or len(ticks) > room + 1:
@@ -252,7 +224,7 @@ def time_ticks(axis: Axis) -> None:
     bounds = axis.axes.spines["bottom" if across else "left"].get_bounds()
     low, high = sorted(axis.get_view_interval()) if bounds is None else bounds
     kept = [time for time in _MOMENTS if low * (1 - 1e-9) <= time <= high * (1 + 1e-9)]
-    inches = _pixels(axis.axes)[0 if across else 1] / axis.axes.figure.dpi
+    inches = pixels(axis.axes)[0 if across else 1] / axis.axes.figure.dpi
     kept = kept[:: max(1, math.ceil((0.55 if across else 0.3) * len(kept) / inches))]
     axis.set_major_locator(FixedLocator(kept))
     axis.set_major_formatter(FuncFormatter(lambda x, _: moment(min(_MOMENTS, key=lambda time: abs(time - x)))))
@@ -272,7 +244,7 @@ def end_ticks(axis: Axis) -> None:
         (axis.set_minor_locator if minor else axis.set_major_locator)(FixedLocator(kept))
 
 
-def _pixels(ax: Axes) -> tuple[float, float]:
+def pixels(ax: Axes) -> tuple[float, float]:
     box = ax.get_window_extent()
     return max(box.width, 1.0), max(box.height, 1.0)
 
@@ -295,7 +267,7 @@ def label_ends(
     """
     if not ends:
         return
-    width, height = _pixels(ax)
+    width, height = pixels(ax)
     point = ax.figure.dpi / 72
     if room is None:
         measured = [ax.text(0, 0, text, fontsize=size) for *_, text, _ in ends]

@@ -6,12 +6,13 @@ import keyword
 import re
 from typing import TYPE_CHECKING, Any
 
-from roofslate import _core, units
+from roofslate import units
 from roofslate._base.messages import shown
 from roofslate.errors import DefinitionError, InputTypeError, UnitError
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.conditions import WORDS, parse_formula
 from roofslate.registry.registry import BUILT_IN, Definition, Quantity, current
+from roofslate.registry.reserved import RESERVED_WORDS
 from roofslate.registry.scopes import add_definition
 from roofslate.registry.tracing import record, refuse
 
@@ -24,27 +25,12 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 _LONGEST = 100  # characters of a name; of other texts ten times as many
 
-# Words that calls and their results use beside those that the core reserves.
+# Words of results and pictures: names of their axes, columns and arguments.
 _RESULT_WORDS = frozenset(
-    [
-        "above",
-        "ax",
-        "below",
-        "bin",
-        "count",
-        "index",
-        "input",
-        "lower",
-        "overwrite",
-        "point",
-        "quantile",
-        "row",
-        "sample",
-        "upper",
-    ]
+    ["above", "ax", "below", "bin", "count", "index", "input", "lower", "point", "quantile", "row", "sample", "upper"]
 )
 
-_TAKEN = _core.RESERVED_WORDS | _RESULT_WORDS | WORDS | units.UNIT_NAMES | units.PREFIXES_OF_COUNTS
+_TAKEN = RESERVED_WORDS | _RESULT_WORDS | WORDS | units.UNIT_NAMES | units.PREFIXES_OF_COUNTS
 
 
 def define(

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 def check_bounds(grid: Grid, sought: str | None = None) -> None:
     """Refuse an input that exceeds the one that bounds it. Chunks are checked when they are computed."""
+    inputs = grid.inputs
+    pairs = [
+        (inputs[name], inputs[bound])
+        for name, bound in grid.registry.bounded_pairs
+        if name in inputs and bound in inputs
+    ]
+    if all(not (i.dims or bound.dims) and i.number <= bound.number for i, bound in pairs):
+        return
     unchecked = {*grid.chunked, sought}
     for name, i in grid.inputs.items():
         bound = grid.inputs.get(i.quantity.bound or "")

@@ -12,6 +12,7 @@ from roofslate import _core
 from roofslate.errors import AxisError
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import current
+from roofslate.registry.reserved import RESERVED_WORDS
 from roofslate.registry.values import Values, encoded_numbers
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Grid:
         """Join an axis; one that exists must have the same length and the same coordinate."""
         if size == 0:
             raise AxisError(f"{owner}: the axis {dim!r} is empty")
-        if dim in _core.RESERVED_WORDS and dim not in PRESETS:
+        if dim in RESERVED_WORDS and dim not in PRESETS:
             raise AxisError(f"{owner}: {dim!r} is a word that calls use as an argument; give the axis another name")
         known = self.sizes.setdefault(dim, size)
         if known != size:
@@ -118,6 +119,12 @@ class Grid:
             }
             self._core = _core.Grid(list(self.sizes.values()), inputs, self.differentiated)
         return self._core
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: x for name, x in vars(self).items() if name not in ("registry", "_core")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, registry=current(), _core=None)
 
     def release(self) -> None:
         """Let go of the engine's grid, since inputs have changed."""

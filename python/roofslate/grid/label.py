@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +49,8 @@ def variable(name: str, values: Any, dims: Sequence[str], unit: str, *, keep: bo
         attrs |= {"flag_values": np.arange(len(q.choices), dtype=np.int8), "flag_meanings": " ".join(q.choices)}
         if not keep:
             values = values.astype(np.int8)
-    return xr.Variable(dims, values, attrs)
+    plain = type(values) is np.ndarray  # any other is looked at, for which xarray imports dask
+    return xr.Variable(dims, values, attrs, fastpath=plain)
 
 
 def data_array(
@@ -59,44 +61,112 @@ def data_array(
     beside: Mapping[str, xr.Variable] | None = None,
     attrs: Mapping[str, Any] | None = None,
 ) -> xr.DataArray:
-    """A variable by itself with the axes of its grid, and with what stands beside its values."""
-    array = _assembled({name: values}, [str(dim) for dim in values.dims], grid, beside or {}, {})[name]
-    array.attrs.update(attrs or {})
+    """A variable by itself with the axes of its grid, and with further coordinates along them."""
+    coords, indexes = _axes([str(dim) for dim in values.dims], {name: values}, grid)
+    array = _assembly().data_array(name, values, {**(beside or {}), **coords}, indexes)
+    if attrs:
+        array.attrs.update(attrs)
     return array
 
 
 def dataset(variables: Mapping[str, xr.Variable], grid: Grid, asked: Grid | None = None) -> xr.Dataset:
     """Variables with the axes of their grid; their provenance is that of the grid that was asked about."""
     varying = list(dict.fromkeys(str(dim) for v in variables.values() for dim in v.dims))
-    return _assembled(variables, varying, grid, {}, provenance(asked or grid))
+    coords, indexes = _axes(varying, variables, grid)
+    return _assembly().dataset(variables, coords, indexes, provenance(asked or grid))
 
 
-def _assembled(
-    variables: Mapping[str, xr.Variable],
-    dims: Sequence[str],
-    grid: Grid,
-    beside: Mapping[str, xr.Variable],
-    attrs: Mapping[str, Any],
-) -> xr.Dataset:
-    """A Dataset without the search for conflicts, which takes longer than evaluating a million points."""
+Coords = dict[Any, "xr.Variable"]
+Indexes = dict[Any, "xr.Index"]
+
+
+def _axes(dims: Sequence[str], variables: Mapping[str, xr.Variable], grid: Grid) -> tuple[Coords, Indexes]:
+    """Coordinates and indexes of axes; those without a coordinate have neither."""
     import pandas as pd
     import xarray as xr
     from xarray.indexes import PandasIndex
 
-    axes: dict[Hashable, xr.Variable] = {}
-    indexes: dict[Hashable, xr.Index] = {}
+    coords: Coords = {}
+    indexes: Indexes = {}
     for dim in dims:
-        if dim in grid.coords or dim in variables:
-            coord, owner = grid.coords.get(dim, (None, None))
+        if dim in variables:
+            values = variables[dim]
+            index = PandasIndex.from_variables({dim: values}, options={})
+        elif dim in grid.coords:
+            coord, owner = grid.coords[dim]
             q = lookup(owner) if owner is not None else None
             described = {"units": q.unit, "long_name": q.brief} if q is not None and not q.choices else {}
-            values = variables[dim] if dim in variables else xr.Variable(dim, pd.Index(coord, copy=False), described)
-            indexes[dim] = index = PandasIndex.from_variables({dim: values}, options={})
-            axes |= index.create_variables({dim: values})
-    coords: dict[Any, xr.Variable] = {**beside, **axes}
-    sizes = {dim: size for v in variables.values() for dim, size in v.sizes.items()}
-    parts: dict[Any, xr.Variable] = {**variables, **coords}
-    return xr.Dataset._construct_direct(parts, set(coords), sizes, dict(attrs), indexes)
+            labels = pd.Index(coord, copy=False, name=dim)
+            index = PandasIndex(labels, dim)
+            values = xr.Variable((dim,), labels, described, fastpath=True)
+        else:
+            continue
+        indexes[dim] = index
+        coords.update(index.create_variables({dim: values}))
+    return coords, indexes
+
+
+class _Public:
+    """Puts results together through xarray's public constructors, which search for conflicts."""
+
+    @staticmethod
+    def data_array(name: str, values: xr.Variable, coords: Coords, indexes: Indexes) -> xr.DataArray:
+        import xarray as xr
+
+        return xr.DataArray(values, xr.Coordinates(coords, indexes=indexes), name=name)
+
+    @staticmethod
+    def dataset(
+        variables: Mapping[str, xr.Variable], coords: Coords, indexes: Indexes, attrs: Mapping[str, Any]
+    ) -> xr.Dataset:
+        import xarray as xr
+
+        apart = {name: v for name, v in variables.items() if name not in coords}
+        return xr.Dataset(apart, xr.Coordinates(coords, indexes=indexes), dict(attrs))
+
+
+class _Direct:
+    """Puts results together without a search for conflicts, which takes longer than evaluating a million points."""
+
+    @staticmethod
+    def data_array(name: str, values: xr.Variable, coords: Coords, indexes: Indexes) -> xr.DataArray:
+        import xarray as xr
+
+        return xr.DataArray(values, coords, name=name, indexes=indexes, fastpath=True)
+
+    @staticmethod
+    def dataset(
+        variables: Mapping[str, xr.Variable], coords: Coords, indexes: Indexes, attrs: Mapping[str, Any]
+    ) -> xr.Dataset:
+        import xarray as xr
+
+        sizes = {dim: size for v in variables.values() for dim, size in v.sizes.items()}
+        parts: dict[Any, xr.Variable] = {**variables, **coords}
+        return xr.Dataset._construct_direct(parts, set(coords), sizes, dict(attrs), indexes)
+
+
+@functools.cache
+def _assembly() -> type[_Public | _Direct]:
+    """The direct way if this xarray has it and both ways agree on a small result; otherwise the public one."""
+    import pandas as pd
+    import xarray as xr
+    from xarray.indexes import PandasIndex
+
+    index = PandasIndex(pd.Index([1.0, 2.0], name="x"), "x")
+    coords: Coords = dict(index.create_variables())
+    values = xr.Variable(("x",), np.array([3.0, 4.0]), {"units": "s"})
+    try:
+        ways = [
+            (
+                way.data_array("y", values, dict(coords), {"x": index}),
+                way.dataset({"y": values}, coords, {"x": index}, {}),
+            )
+            for way in (_Public, _Direct)
+        ]
+    except (AttributeError, TypeError, AssertionError, ValueError):
+        return _Public
+    (array, whole), (direct_array, direct_whole) = ways
+    return _Direct if array.identical(direct_array) and whole.identical(direct_whole) else _Public
 
 
 def provenance(grid: Grid) -> dict[str, str]:
@@ -107,8 +177,8 @@ def provenance(grid: Grid) -> dict[str, str]:
     for name, i in grid.inputs.items():
         if not i.dims and i.origin is None:
             attrs[name] = (
-                i.quantity.choices[int(i.values)]
+                i.quantity.choices[int(i.number)]
                 if i.quantity.choices
-                else _units.format(float(i.values), i.quantity.unit, 12)
+                else _units.format(i.number, i.quantity.unit, 12)
             )
     return attrs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from roofslate.grid.checks import check_bounds, check_effect
 from roofslate.grid.grid import Chunked, Grid, Input
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
-from roofslate.registry.registry import Quantity, ancestors, entries, lookup
+from roofslate.registry.registry import BUILT_IN, Quantity, ancestors, entries, lookup
 from roofslate.registry.values import (
     Values,
     check_range,
@@ -38,6 +39,7 @@ from roofslate.registry.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
 __all__ = ["read_grid"]
 
@@ -51,12 +53,21 @@ def read_grid(
     it exceeds nothing, and nothing exceeds it.
     """
     grid = Grid()
-    explicit = [name for name in keywords if name not in PRESETS]
+    known = grid.registry.entries
+    explicit = keywords.keys() - PRESETS.keys()
     for name, value in keywords.items():
+        q = known.get(name)
+        kind = type(value)
         if name in PRESETS:
             _add_presets(grid, name, value, explicit)
+        elif q is None:
+            input_quantity(name)
+        elif (kind is float or kind is int) and not q.choices and q.low < value < q.high:  # most inputs, the short way
+            grid.inputs[name] = Input(q, value)
+        elif kind is str:
+            grid.inputs[name] = Input(q, number(value, q))
         else:
-            _add_input(grid, input_quantity(name), value, chunks)
+            _add_input(grid, q, value, chunks)
     check_bounds(grid, sought)
     for dim in grid.sizes:
         if dim in wanted and grid.inputs.get(dim, None) is None:
@@ -180,7 +191,35 @@ def _add_data_array(grid: Grid, q: Quantity, array: Any, chunks: bool) -> None:
         grid.inputs[q.name] = Input(q, encoded_numbers(array.to_numpy(), array.attrs, q), dims)
 
 
-def _add_presets(grid: Grid, keyword: str, given: Any, explicit: Sequence[str]) -> None:
+@functools.lru_cache(maxsize=256)
+def _inputs_of(preset: Preset) -> dict[str, Input] | None:
+    """Inputs that a preset supplies; None where one of them is a definition, which depends on the scope."""
+    known = BUILT_IN.entries
+    numbers = preset_numbers(preset)
+    if not numbers.keys() <= known.keys():
+        return None
+    return {name: Input(known[name], x, (), preset.kind) for name, x in numbers.items()}
+
+
+def add_preset(grid: Grid, preset: Preset, explicit: AbstractSet[str]) -> None:
+    """Join the inputs that one preset supplies, except those given explicitly."""
+    inputs = _inputs_of(preset)
+    if inputs is None:
+        inputs = {name: Input(lookup(name), x, (), preset.kind) for name, x in preset_numbers(preset).items()}
+    grid.presets[preset.kind] = [preset]
+    for name in inputs:
+        if name in grid.inputs and name not in explicit:
+            raise supplied_twice(name, grid)
+    if explicit.isdisjoint(inputs):
+        grid.inputs.update(inputs)
+    else:
+        grid.inputs.update((name, i) for name, i in inputs.items() if name not in explicit)
+
+
+def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str]) -> None:
+    if isinstance(given, (str, Preset)):
+        add_preset(grid, find_preset(keyword, given), explicit)
+        return
     dims: tuple[str, ...] = ()
     if getattr(given, "size", 0) and getattr(getattr(given, "dtype", None), "kind", "O") in "biufcmM":
         find_preset(keyword, np.asarray(given).flat[0])  # numbers, however many: refused by the first

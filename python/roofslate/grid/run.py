@@ -61,7 +61,7 @@ def _kind(value: Any) -> str:
 
 def keep_apart(grid: Grid, given: Sequence[Any]) -> None:
     """Copy inputs that share memory with what is written."""
-    for i in grid.inputs.values():
+    for i in grid.inputs.values() if given else ():
         if i.dims and any(np.may_share_memory(i.values, array) for array in given):
             i.values = np.array(i.values)
             grid.release()

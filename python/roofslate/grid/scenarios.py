@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,10 @@ from roofslate._base.progress import Progress, ProgressWish
 from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
 from roofslate.grid.checks import check_effect, used
 from roofslate.grid.grid import Grid, Input, Positions
-from roofslate.grid.read import read_grid, supplied_twice
+from roofslate.grid.read import add_preset, read_grid
 from roofslate.grid.run import ROW, run
-from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
-from roofslate.registry.registry import Quantity, bounded_pairs, lookup
+from roofslate.presets.lookup import PRESETS, find_preset
+from roofslate.registry.registry import Quantity, Registry, bounded_pairs, current, lookup
 from roofslate.registry.values import Values, input_quantity, is_bool, parsed
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ __all__ = [
 _BLOCK = 1 << 18  # rows that are converted or gathered at a time
 
 
+_FEW = 256  # rows that are quicker to number in Python
 _CHECKED = 1 << 14  # rows that are searched for values out of range at a time
 
 
@@ -116,7 +117,7 @@ def read_word(name: str, q: Quantity | None, word: Any) -> Any:
 
 def read_columns(table: pd.DataFrame, ignore: Collection[str], inputs: Collection[str]) -> dict[str, Column | Names]:
     """The columns of a table. Their ranges are checked when they are computed."""
-    if not table.columns.is_unique:
+    if len(set(table.columns)) < len(table.columns):
         raise AxisError("the table has two columns of the same name")
     names = [name for name in table.columns if name not in ignore]
     for name in names:
@@ -130,6 +131,8 @@ def _of_series(name: str, column: pd.Series) -> Column | Names:
     dtype = column.dtype
     if name not in PRESETS:
         choices = lookup(name).choices
+        if isinstance(dtype, np.dtype) and dtype.kind in "iuf" and not choices:
+            return Column(column.to_numpy())
         plain = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
         if pd.api.types.is_timedelta64_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
             raise InputTypeError(f"{name}: expected a number, got a column of {dtype}")
@@ -151,6 +154,10 @@ def _of_series(name: str, column: pd.Series) -> Column | Names:
                 raise InputTypeError(f"{name}: expected a number or a text, got True or False in a column of {dtype}")
     if isinstance(dtype, pd.CategoricalDtype):
         return column_of(name, column.cat.codes.to_numpy(), column.cat.categories.tolist())
+    if len(column) <= _FEW and isinstance(dtype, pd.StringDtype):
+        texts = column.tolist()
+        position = {text: k for k, text in enumerate(dict.fromkeys(text for text in texts if isinstance(text, str)))}
+        return column_of(name, np.array([position.get(text, -1) for text in texts], dtype=np.intp), list(position))
     try:
         codes, words = pd.factorize(column)
     except (TypeError, ValueError):
@@ -187,12 +194,11 @@ class Scenarios:
             if i.dims:
                 raise AxisError(f"{i.origin or name}: {call} takes one value for all rows, or a column of the table")
         self._wanted = wanted
-        self._numbers = {name for name in columns if name not in PRESETS}
+        self._numbers = frozenset(name for name in columns if name not in PRESETS)
         self._keywords = [name for name in PRESETS if name in columns]
         self._presets = common.presets
         self._same = {name: i for name, i in common.inputs.items() if name not in self._numbers}
         self._explicit = self._numbers | {name for name, i in self._same.items() if i.origin is None}
-        self._roots: dict[frozenset[str], set[str]] = {}  # by what presets supply
         self._reduced: dict[tuple[Preset, ...], dict[str, float]] = {}
         if not self._keywords:
             self._check(Grid(self._same, presets=self._presets))
@@ -247,21 +253,23 @@ class Scenarios:
         names = {name: column for name in self._keywords if isinstance(column := columns[name], Names)}
         codes, combinations = _combinations(list(names.values()), rows)
         reduced = [self._reduce(presets) for presets in combinations]
+        known = current().entries
         alike: dict[Any, list[int]] = {}
         for k, found in enumerate(reduced):
-            chosen = frozenset((name, x) for name, x in found.items() if lookup(name).choices)
+            chosen = frozenset((name, x) for name, x in found.items() if known[name].choices)
             alike.setdefault((frozenset(found), chosen), []).append(k)
         plans = []
         for members in alike.values():
             first = dict(zip(names, combinations[members[0]], strict=True))
             presets = self._presets | {keyword: [preset] for keyword, preset in first.items()}
             plan = _Plan(Grid(dict(self._same), presets=presets), dict(numbers))
-            for name in reduced[members[0]]:
-                values = np.full(len(combinations) + 1, np.nan)
-                values[members] = [reduced[m][name] for m in members]
-                if (values[members] == values[members[0]]).all():
-                    plan.grid.inputs[name] = Input(lookup(name), values[members[0]])
+            for name, x in reduced[members[0]].items():
+                each = [reduced[m][name] for m in members]
+                if all(other == x for other in each):
+                    plan.grid.inputs[name] = Input(known[name], x)
                 else:
+                    values = np.full(len(combinations) + 1, np.nan)
+                    values[members] = each
                     plan.columns[name] = Column(codes, values)
             plans.append(plan)
         if len(plans) == 1 and codes.min() >= 0:
@@ -278,12 +286,7 @@ class Scenarios:
             return known
         grid = Grid(dict(self._same), presets=self._presets | {preset.kind: [preset] for preset in presets})
         for preset in presets:
-            for name, x in preset_numbers(preset).items():
-                if name in self._explicit:
-                    continue
-                if name in grid.inputs:
-                    raise supplied_twice(name, grid)
-                grid.inputs[name] = Input(lookup(name), x, (), preset.kind)
+            add_preset(grid, preset, self._explicit)
         constants = grid.numbers()
         supplied = frozenset(constants)
         try:
@@ -291,12 +294,12 @@ class Scenarios:
         except MissingInput as error:
             named = ", ".join(f"{preset.kind}={preset.name!r}" for preset in presets)
             raise MissingInput(f"{error}; that is in the rows with {named}") from None
-        if supplied not in self._roots:
-            self._roots[supplied] = self._roots_of(supplied)
-        found = {name: _computed(name, constants) for name in self._roots[supplied]}
-        numbers = {name: x for name, x in found.items() if x is not None}
+        bounding = self._bounding(supplied)
+        roots = _constant_roots(grid.registry, (*self._wanted, *bounding), self._numbers, self._same.keys(), supplied)
+        computed = zip(roots, _core.numbers(list(roots), constants), strict=True)
+        numbers = {name: x for name, x in computed if x is not None}  # None: of a branch that they do not take
         scalars = {name: x for name, x in constants.items() if name in self._same} | numbers
-        needed = set(used(self._wanted, scalars, self._numbers)) | self._bounding(supplied)
+        needed = set(used(self._wanted, scalars, self._numbers)) | bounding
         self._reduced[presets] = {name: x for name, x in numbers.items() if name in needed}
         return self._reduced[presets]
 
@@ -310,42 +313,40 @@ class Scenarios:
         pairs = (pair for pair in bounded_pairs() if not self._explicit.isdisjoint(pair))
         return {name for pair in pairs for name in pair if name in supplied and supplied | self._numbers >= set(pair)}
 
-    def _roots_of(self, supplied: frozenset[str]) -> set[str]:
-        """Where the ways from the outputs back to the inputs leave what varies from row to row."""
-        roots: set[str] = set()
-        seen = set(self._numbers)
-        waiting = [*self._wanted, *self._bounding(supplied)]
 
-        @functools.cache
-        def varies(name: str) -> bool:
-            return name in self._numbers or (name not in supplied and any(map(varies, _sources(name))))
+@functools.lru_cache(maxsize=256)
+def _roots_of(
+    registry: Registry, start: tuple[str, ...], varying: frozenset[str], same: frozenset[str], supplied: frozenset[str]
+) -> tuple[str, ...]:
+    roots: dict[str, None] = {}
+    seen = set(varying)
+    waiting = list(start)
 
-        while waiting:
-            name = waiting.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            if varies(name):
-                waiting += _sources(name)
-            elif name not in self._same:
-                roots.add(name)
-        return roots
+    def sources(name: str) -> tuple[str, ...]:
+        q = registry.entries[name]
+        return q.needs if q.computed else (q.fallback,) if q.fallback else ()
 
+    @functools.cache
+    def varies(name: str) -> bool:
+        return name in varying or (name not in supplied and any(map(varies, sources(name))))
 
-def _computed(name: str, constants: dict[str, float]) -> float | None:
-    """A quantity that follows from constants; None where it belongs to a branch that they do not take."""
-    if name in constants:
-        return constants[name]
-    try:
-        return _core.number(name, constants)
-    except MissingInput:
-        return None
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if varies(name):
+            waiting += sources(name)
+        elif name not in same:
+            roots[name] = None
+    return tuple(roots)
 
 
-def _sources(name: str) -> tuple[str, ...]:
-    """What a quantity is computed from where it is not supplied."""
-    q = lookup(name)
-    return q.needs if q.computed else (q.fallback,) if q.fallback else ()
+def _constant_roots(
+    registry: Registry, start: tuple[str, ...], varying: frozenset[str], same: Iterable[str], supplied: frozenset[str]
+) -> tuple[str, ...]:
+    """Row-constant quantities that row-varying ones on the way to the outputs take."""
+    return _roots_of(registry, start, varying, frozenset(same), supplied)
 
 
 def _combinations(columns: Sequence[Names], rows: int) -> tuple[Positions, list[tuple[Preset, ...]]]:

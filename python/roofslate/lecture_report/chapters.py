@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate import units
 from roofslate._base.files import write
 from roofslate.analysis.explain import Step, explain
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.display.html import Picture, embedded, formula, marked, plain_number, scaled, word
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
@@ -35,14 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HANDED", "Album", "Section", "Teller"]
 
-
 # Catalogs that no keyword of a call takes: what a chapter names is handed over as it is written.
 HANDED = {"storage": catalogs.storage, "api_prices": catalogs.api_prices}
-
-
 _DPI = 200  # of the PNG files
-
-
 _NOTHING: Mapping[str, Any] = {}
 
 
@@ -117,11 +112,11 @@ class Album:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
 
-        with _draw.house_style(), rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
+        with style.house_style(), rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
             figure = Figure(figsize=size)
             ax = draw(figure.subplots())
             if title is not None:
-                _draw.title(ax, title)
+                style.title(ax, title)
             vector = io.BytesIO()
             figure.savefig(vector, format="svg", metadata={"Date": None, "Title": title or alt.partition(". ")[0]})
             figure.set_layout_engine("none")  # the layout is found; finding it again takes as long as drawing

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from roofslate._base.messages import unknown
-from roofslate.lecture_report.answers import entries_of
+from roofslate.lecture_report.entries import entries_of
 from roofslate.measured.stored import compute
 
 if sys.version_info >= (3, 11):
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["claims", "inconsistencies", "inconsistencies_shown", "text_of"]
-
 
 _KINDS = ("mental model", "prediction", "claim")
 

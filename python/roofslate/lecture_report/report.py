@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["lecture"]
 
-
 _PAGE = "index.html"
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from roofslate._base.messages import unknown
 from roofslate.errors import InputTypeError, MissingInput, RoofslateWarning, ValueRangeError
-from roofslate.measured.fit import (
-    Predictor,
-)
+from roofslate.measured.fit import Predictor
 from roofslate.measured.runs import TARGETS, read
 from roofslate.presets.fits import Constant, Values
 from roofslate.presets.frameworks import framework_name
@@ -29,10 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["anchored", "inputs_of_runs", "is_input", "kinds_of", "labels_of", "measured_values", "usable_rows"]
 
+Fitted = TypeVar("Fitted", bound="FittedConstants")
 
-def anchored(
-    known: FittedConstants, rows: pd.DataFrame, ignore: Sequence[str], inputs: Mapping[str, Any]
-) -> FittedConstants:
+
+def anchored(known: Fitted, rows: pd.DataFrame, ignore: Sequence[str], inputs: Mapping[str, Any]) -> Fitted:
     """Shift the estimates of a calibration by measured rows of one stack; see `Calibration.anchored`."""
     import pandas as pd
 

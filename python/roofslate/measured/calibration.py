@@ -40,7 +40,7 @@ class Calibration(FittedConstants):
         When.
     """
 
-    def anchored(self, rows: pd.DataFrame, *, ignore: Sequence[str] = (), **inputs: Any) -> Calibration:
+    def anchored(self, rows: pd.DataFrame, /, *, ignore: Sequence[str] = (), **inputs: Any) -> Calibration:
         """Shift the estimate by one or a few measured rows of a stack of your own.
 
         Each output whose measured column the rows have gets a factor, shrunk towards 1 the less the rows tell: its

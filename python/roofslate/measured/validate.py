@@ -10,7 +10,7 @@ import numpy as np
 
 from roofslate._base.messages import shown, unknown
 from roofslate.analysis.explain import Explanation, explain
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.display.html import html_table
 from roofslate.errors import AxisError, InputTypeError, UnknownName
 from roofslate.evaluation.frame import frame
@@ -133,9 +133,9 @@ class Validation:
         rows = self.rows.dropna(subset=[column, f"predicted_{column}"])
         labels = rows["hardware"].map(str)
         kinds = list(dict.fromkeys(labels))
-        with _draw.house_style():
-            ax = _draw.axes(ax, (5.2, 5.0))
-            for style, kind, marker in zip(_draw.styles(len(kinds)), kinds, _cycled(_draw.MARKERS), strict=False):
+        with style.house_style():
+            ax = style.axes(ax, (5.2, 5.0))
+            for look, kind, marker in zip(style.styles(len(kinds)), kinds, _cycled(style.MARKERS), strict=False):
                 own = rows[labels == kind]
                 ax.plot(
                     own[column],
@@ -144,22 +144,22 @@ class Validation:
                     marker=marker,
                     markersize=3.5,
                     alpha=0.6,
-                    color=style["color"],
+                    color=look["color"],
                     label=kind,
                 )
             ends = np.array([rows[[column, f"predicted_{column}"]].min().min() / 1.3, rows[column].max() * 1.3])
             ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
-            ax.plot(ends, ends, color=_draw.INK, linewidth=1.0)
+            ax.plot(ends, ends, color=style.INK, linewidth=1.0)
             for factor in (0.5, 2.0):
-                ax.plot(ends, ends * factor, color=_draw.NOTE, linewidth=0.8, linestyle="--")
+                ax.plot(ends, ends * factor, color=style.NOTE, linewidth=0.8, linestyle="--")
             unit = "s" if column.endswith("_s") else "token/s/chip"
             name = column.removesuffix("_s")
             for axis, word in ((ax.xaxis, "measured"), (ax.yaxis, "predicted")):
-                _draw.scale_ticks(axis, unit)
-                axis.set_label_text(f"{word} {_draw.words(name, unit)}")
+                style.scale_ticks(axis, unit)
+                axis.set_label_text(f"{word} {style.words(name, unit)}")
             ax.legend(loc="upper left")
             share = float(np.mean(np.abs(np.log(rows[f"predicted_{column}"] / rows[column])) <= math.log(2)))
-            _draw.title(ax, f"{100 * share:.0f} % of {len(rows):,} rows lie within a factor of 2")
+            style.title(ax, f"{100 * share:.0f} % of {len(rows):,} rows lie within a factor of 2")
         return ax
 
     def __str__(self) -> str:

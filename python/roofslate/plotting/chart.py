@@ -1,4 +1,4 @@
-"""What a chart is: its numbers, how they are drawn, and what the report says about it."""
+"""Charts of the lecture: their numbers, drawing, inputs and report paragraph; and evaluation for their tables."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import functools
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, overload
 
 from roofslate import units
-from roofslate.display import style as _draw
-from roofslate.errors import AxisError, RoofslateError, ValueRangeError
+from roofslate.display import style
+from roofslate.errors import AxisError, MissingInput, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
 from roofslate.presets.lookup import PRESETS
@@ -27,38 +27,36 @@ if TYPE_CHECKING:
 
     from roofslate.typing import Keywords
 
-__all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "number", "numbers", "tabulated", "watch"]
-
+__all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "number", "numbers", "record", "tabulated"]
 
 Data = Callable[..., "pd.DataFrame"]
-
-
 Draw = Callable[["Axes", "pd.DataFrame"], None]
 
-
-# Where one looks on: the inputs of every evaluation of the table that is made.
-_watched: ContextVar[list[Mapping[str, Any]] | None] = ContextVar("watched", default=None)
+# Inputs of the evaluations behind a table, in their order, while `Chart.inputs` collects start values.
+_recorded: ContextVar[list[Mapping[str, Any]] | None] = ContextVar("recorded", default=None)
 
 
 class Chart:
-    """One chart of the lecture: call it to draw, ask `data` for the numbers behind it.
+    """Chart of the lecture: call it to draw, `data` gives the numbers behind it.
 
     Attributes
     ----------
     name : str
         As in ``rs.charts.<name>``.
     number : str
-        Its number in the list of charts, such as ``"C2"``.
+        Number in the list of charts, such as ``"C2"``.
     title : str
-        The point that it makes, a short sentence.
+        Headline of the picture, a short sentence.
     chapter : int
         Chapter of the lecture.
     brief : str
-        What it shows, in a line.
+        Description in one line.
     size : tuple of float
-        Width and height of a figure of its own, in inches.
+        Width and height of a new figure, in inches.
+    input_names : tuple of str
+        Names of `inputs`, known without an evaluation.
     inputs : dict
-        What moves the picture, with the lecture's values in base units.
+        Inputs that move the picture, at the lecture's values in base units.
     """
 
     def __init__(
@@ -70,6 +68,7 @@ class Chart:
         title: str,
         chapter: int,
         paragraph: str,
+        inputs: tuple[str, ...],
         size: tuple[float, float],
     ) -> None:
         self.name = self.__name__ = draw.__name__
@@ -81,7 +80,7 @@ class Chart:
                 *_keywords(data),
             ]
         )
-        self.number, self.title, self.chapter, self.size = number, title, chapter, size
+        self.number, self.title, self.chapter, self.size, self.input_names = number, title, chapter, size, inputs
         self.brief = (self.__doc__ or "").partition("\n")[0]
         self._draw, self._data, self._paragraph = draw, data, paragraph
 
@@ -96,11 +95,11 @@ class Chart:
     @overload
     def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes: ...
     def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes:
-        """Draw the chart: into `ax`, or into a new figure in the house style."""
+        """Draw the chart into `ax`, or into a new figure in the house style."""
         table = self._data(**inputs)
-        with _draw.house_style():
-            ax = _draw.axes(ax, self.size)
-            _draw.title(ax, self.title)
+        with style.house_style():
+            ax = style.axes(ax, self.size)
+            style.title(ax, self.title)
             self._draw(ax, table)
         return ax
 
@@ -109,7 +108,7 @@ class Chart:
     @overload
     def data(self, **inputs: Any) -> pd.DataFrame: ...
     def data(self, **inputs: Any) -> pd.DataFrame:
-        """Give the numbers behind the chart, in base units.
+        """Compute the numbers behind the chart, in base units.
 
         Parameters
         ----------
@@ -119,85 +118,66 @@ class Chart:
         Returns
         -------
         pandas.DataFrame
-            ``attrs["units"]`` holds the units of its columns, ``attrs["marks"]`` those that are marked in it.
+            ``attrs["units"]`` holds the units of its columns, ``attrs["marks"]`` the numbers marked in the picture.
         """
         return self._data(**inputs)
 
     @functools.cached_property
     def inputs(self) -> dict[str, Any]:
-        """The single numbers and words that move the picture, as the lecture's has them, in base units.
+        """Inputs that move the picture, at the lecture's values in base units.
 
-        No chart lists what it takes. These are what its evaluations were given that, when it is given to the chart,
-        leaves the lecture's table as it is, and that changes it when it is another.
+        The chart declares the names. The values are those of the first evaluation with each, when the lecture's table
+        is made, so that no scenario is written twice.
         """
-        token = _watched.set([])
+        if not self.input_names:
+            return {}
+        evaluations: list[Mapping[str, Any]] = [_defaults(self._data)]
+        token = _recorded.set(evaluations)
         try:
-            lecture = self._data()
-            seen = [dict(_defaults(self._data)), *(_watched.get() or [])]
+            self._data()
         finally:
-            _watched.reset(token)
-        found: dict[str, Any] = {}
-        for name in dict.fromkeys(name for inputs in seen for name in inputs):
-            for x in dict.fromkeys(_plain(name, inputs[name]) for inputs in seen if name in inputs):
-                if x is not None and self._gives({**found, name: x}, lecture):
-                    found[name] = x
-                    break
-        # what is left has a say beside all the others
-        return {
-            name: x
-            for name, x in found.items()
-            if any(self._gives({**found, name: other}, lecture) is False for other in _neighbours(name, x))
-        }
-
-    def _gives(self, inputs: Mapping[str, Any], table: pd.DataFrame) -> bool | None:
-        """Whether inputs give just this table; None where they give none."""
-        try:
-            made = self._data(**inputs)
-        except RoofslateError:
-            return None
-        return made.equals(table) and repr(made.attrs) == repr(table.attrs)
+            _recorded.reset(token)
+        return {name: _start_value(self.name, name, evaluations) for name in self.input_names}
 
     @property
     def paragraph(self) -> str:
-        """What the report says about the chart, with its numbers computed."""
-        told = self._data().attrs
+        """Paragraph of the report about the chart, with its numbers computed."""
+        attrs = self._data().attrs
 
-        def written(match: re.Match[str]) -> str:
+        def mark(match: re.Match[str]) -> str:
             name, digits = match[1], int(match[2] or 3)
-            value = told["marks"][name]
-            text = units.format(value, told["units"][name], digits)
-            if told["units"][name] == "parameter":
-                text = text.replace("M", " million").replace("G", " billion")
-            return text
+            unit = attrs["units"][name]
+            text = units.format(attrs["marks"][name], unit, digits)
+            return text.replace("M", " million").replace("G", " billion") if unit == "parameter" else text
 
-        return re.sub(r"\{(\w+)(?::(\d))?\}", written, self._paragraph)
+        return re.sub(r"\{(\w+)(?::(\d))?\}", mark, self._paragraph)
 
 
-def _defaults(data: Data) -> Iterator[tuple[str, Any]]:
-    return ((p.name, p.default) for p in _keywords(data) if p.kind is inspect.Parameter.KEYWORD_ONLY)
+def _defaults(data: Data) -> dict[str, Any]:
+    return {p.name: p.default for p in _keywords(data) if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
-def _plain(name: str, x: Any) -> Any:
-    """One number in base units, or one word; None for anything else."""
-    known = entries().get(name)
-    if name in PRESETS or isinstance(x, bool) or (known and known.choices):
+def _start_value(chart: str, name: str, evaluations: list[Mapping[str, Any]]) -> Any:
+    """First single value of an input in evaluations."""
+    for inputs in evaluations:
+        value = _single(name, inputs[name]) if name in inputs else None
+        if value is not None:
+            return value
+    raise MissingInput(f"the chart {chart} declares the input {name!r}, but no evaluation of its table takes one value")
+
+
+def _single(name: str, x: Any) -> Any:
+    """One number in base units or one word; None for an axis, a range or a preset object."""
+    quantity = entries().get(name)
+    if name in PRESETS or isinstance(x, bool) or (quantity and quantity.choices):
         return x if isinstance(x, (str, bool)) else None
-    if known is None:
+    if quantity is None:
         return x if isinstance(x, (int, float)) else None
     if isinstance(x, str):
-        x = parsed(x, known)
+        x = parsed(x, quantity)
     if isinstance(x, int):
         return x
     return float(x) if isinstance(x, float) and math.isfinite(x) else None
-
-
-def _neighbours(name: str, x: Any) -> list[Any]:
-    """Other values of an input, one of which should make a difference."""
-    if isinstance(x, bool):
-        return [not x]
-    if isinstance(x, str):
-        return [word for word in (PRESETS.get(name) or entries()[name].choices) if word != x]
-    return [x + 1, x - 1] if isinstance(x, int) else [1.25 * x, 0.8 * x]
 
 
 def _keywords(data: Data) -> list[inspect.Parameter]:
@@ -211,107 +191,111 @@ def chart(
     *,
     title: str,
     paragraph: str,
+    inputs: tuple[str, ...] = (),
     chapter: int = 1,
     size: tuple[float, float] = (6.4, 4.0),
 ) -> Callable[[Draw], Chart]:
-    """Make a chart of a function that draws; its docstring is the chart's.
+    """Make a chart from a drawing function, whose docstring becomes the chart's.
 
     Parameters
     ----------
     number : str
-        Its number in the list of charts.
+        Number in the list of charts.
     data : callable
-        Takes the inputs of a call, gives the table that is drawn.
+        Takes the inputs of a call, returns the table to draw.
     title : str
-        The point that it makes, a short sentence.
+        Headline of the picture, a short sentence.
     paragraph : str
         Words for the report; ``{name}`` or ``{name:digits}`` is the mark of that name.
+    inputs : tuple of str
+        Names of the single numbers and words that move the picture, in the order of their controls.
     chapter : int
         Chapter of the lecture.
     size : tuple of float
-        Width and height of a figure of its own, in inches.
+        Width and height of a new figure, in inches.
     """
 
-    def made(draw: Draw) -> Chart:
-        return Chart(draw, data, number=number, title=title, chapter=chapter, paragraph=paragraph, size=size)
+    def decorate(draw: Draw) -> Chart:
+        return Chart(
+            draw, data, number=number, title=title, chapter=chapter, paragraph=paragraph, inputs=inputs, size=size
+        )
 
-    return made
+    return decorate
 
 
 def filled(inputs: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Complete the inputs of a call by the lecture's; those under a preset's keyword only where no preset is given."""
+    """Complete the inputs of a call by the lecture's; those under a preset's keyword only if no preset is given."""
     lecture = {name: x for keyword, group in defaults.items() if keyword not in inputs for name, x in group.items()}
     return {**lecture, **inputs}
 
 
-def watch(inputs: Mapping[str, Any]) -> None:
-    """Tell who looks on what is evaluated."""
-    watched = _watched.get()
-    if watched is not None:
-        watched.append(inputs)
+def record(inputs: Mapping[str, Any]) -> None:
+    """Record the inputs of an evaluation, for `Chart.inputs`."""
+    recorded = _recorded.get()
+    if recorded is not None:
+        recorded.append(inputs)
 
 
 def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
     """Evaluate several quantities."""
-    watch(inputs)
-    found: Any = evaluate(outputs, **inputs)
-    return found  # type: ignore[no-any-return]
+    record(inputs)
+    result: Any = evaluate(outputs, **inputs)
+    return result  # type: ignore[no-any-return]
 
 
 def number(output: str, **inputs: Any) -> float:
     """Evaluate one quantity at a point."""
-    watch(inputs)
+    record(inputs)
     try:
         return float(value(output, **inputs))
     except AxisError as error:
-        listed = [name for name in inputs if re.search(rf"\b{name}\b", str(error))]
+        name = next((name for name in inputs if re.search(rf"\b{name}\b", str(error))), "an input")
         raise AxisError(
-            f"a chart draws one scenario, but {listed[0] if listed else 'an input'} is an axis: give one value, "
-            f"or draw rs.evaluate(...) with rs.plot"
+            f"a chart draws one scenario, but {name} is an axis: give one value, or draw rs.evaluate(...) with rs.plot"
         ) from None
 
 
 def numbers(outputs: list[str], **inputs: Any) -> dict[str, float]:
     """Evaluate several quantities at a point."""
-    found = dataset(outputs, **inputs)
-    if found.dims:
-        raise AxisError(f"a chart draws one scenario, but {next(iter(found.dims))} is an axis: give one value")
-    return {name: float(found[name]) for name in outputs}
+    point = dataset(outputs, **inputs)
+    if point.dims:
+        raise AxisError(f"a chart draws one scenario, but {next(iter(point.dims))} is an axis: give one value")
+    return {name: float(point[name]) for name in outputs}
 
 
 def datasets(outputs: list[str], along: str, cases: Mapping[Any, Mapping[str, Any]]) -> xr.Dataset:
-    """Evaluate several quantities for each of some cases, whose names make an axis."""
+    """Evaluate several quantities in several cases; the names of the cases become an axis."""
     import pandas as pd
     import xarray as xr
 
     if not cases:
         raise AxisError(f"{along}: expected at least one name")
-    found = [dataset(outputs, **inputs) for inputs in cases.values()]
-    joined = xr.concat(found, pd.Index(list(cases), name=along), combine_attrs="drop_conflicts")
+    results = [dataset(outputs, **inputs) for inputs in cases.values()]
+    joined = xr.concat(results, pd.Index(list(cases), name=along), combine_attrs="drop_conflicts")
     if along in entries():
         joined[along].attrs["units"] = entries()[along].unit
     return joined
 
 
 def tabulated(data: xr.Dataset, dims: str | list[str], name: str, **marks: float) -> pd.DataFrame:
-    """Table of a dataset with `dims` as its index, its numbers without these axes given as marks.
+    """Make a table of a dataset, indexed by `dims`; `marks` are the numbers without these axes.
 
     Raises
     ------
     AxisError
         If an input made another axis.
     """
-    wanted = [dims] if isinstance(dims, str) else dims
-    others = [str(dim) for dim in data.dims if dim not in wanted]
-    if others:
+    index = [dims] if isinstance(dims, str) else dims
+    further = [str(dim) for dim in data.dims if dim not in index]
+    if further:
         raise AxisError(
-            f"the chart {name} draws one scenario, but {others[0]} is an axis: give one value, "
+            f"the chart {name} draws one scenario, but {further[0]} is an axis: give one value, "
             f"or draw rs.evaluate(...) with rs.plot"
         )
-    for dim in wanted:
+    for dim in index:
         if dim not in data.dims:
             raise AxisError(f"{dim} is an axis of the chart {name}: give a list of several values")
-    table = data.to_dataframe(dim_order=wanted)
+    table = data.to_dataframe(dim_order=index)
     table.attrs["marks"] = marks
     table.attrs["units"] = {str(name): array.attrs.get("units", "1") for name, array in data.variables.items()}
     table.attrs["units"] |= {mark: entries()[mark].unit for mark in marks if mark in entries()}
@@ -319,7 +303,7 @@ def tabulated(data: xr.Dataset, dims: str | list[str], name: str, **marks: float
 
 
 def first_reach(rising: str, level: str, along: str, low: float, high: float, **inputs: Any) -> float:
-    """Find the input from which on one quantity is at least another, by closer and closer looks; inf: never."""
+    """Find the least input at which `rising` is at least `level`, on ever finer grids; inf if there is none."""
     import numpy as np
 
     if not 0 < low < high < math.inf:
@@ -328,8 +312,8 @@ def first_reach(rising: str, level: str, along: str, low: float, high: float, **
         )
     for _ in range(7):
         points = np.geomspace(low, high, 257)
-        found = dataset([rising, level], **{**inputs, along: points})
-        reached = np.broadcast_to((found[rising] >= found[level]).to_numpy(), points.shape)
+        both = dataset([rising, level], **{**inputs, along: points})
+        reached = np.broadcast_to((both[rising] >= both[level]).to_numpy(), points.shape)
         if not reached.any():
             return math.inf
         first = int(reached.argmax())

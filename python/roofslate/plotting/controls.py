@@ -13,7 +13,7 @@ import numpy as np
 
 from roofslate import units
 from roofslate._base.messages import shown, unknown
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import InputTypeError, PresetError, RoofslateError, ValueRangeError
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import Quantity, entries
@@ -21,28 +21,13 @@ from roofslate.registry.values import number
 
 __all__ = ["Choice", "Control", "Number", "Switch", "control", "exact_text"]
 
-
 Tell = Callable[[RoofslateError | None], None]  # that an input was moved, or what is wrong with what was typed
-
-
 _AROUND = 30.0  # a slider without a range goes from this part of its start to so many times it
-
-
 _STEPS = 240  # of a slider that is not of whole numbers
-
-
 _MOST_WHOLE = 128  # whole numbers side by side on a slider; more are on a logarithmic one
-
-
 _COUNTED = ("sequence", "token", "token/sequence", "parameter", "chip")
-
-
 _NO_END = 1e300
-
-
 _LARGEST_INTEGER = 2**53  # beyond, a browser has no exact integers
-
-
 _DIGITS = 6  # that a text has at most to be called exact
 
 
@@ -97,12 +82,12 @@ def _preset_menu(name: str, given: Any, tell: Tell) -> Choice | None:
     start = find_preset(name, given)
     if start != PRESETS[name][start.name]:
         raise PresetError(f"{name}: the catalog has another {start.name!r} than the one that was given")
-    return Choice(name, _draw.words(name), list(PRESETS[name]), start.name, tell)
+    return Choice(name, style.words(name), list(PRESETS[name]), start.name, tell)
 
 
 def label_of(q: Quantity) -> str:
     """Name of an input and the unit in which plain numbers are read."""
-    name, counted = _draw.words(q.name), _draw.words(q.name, q.unit)
+    name, counted = style.words(q.name), style.words(q.name, q.unit)
     if q.unit == "1" or counted == f"{name} ({name})":
         return name
     return counted if counted.endswith(")") else f"{counted} ({q.unit})"
@@ -199,7 +184,7 @@ class Switch(Control):
         super().__init__(name, tell)
         self.value = start
         layout = ipywidgets.Layout(width="100%", margin="0")
-        self.check = ipywidgets.Checkbox(start, description=_draw.words(name), indent=False, layout=layout)
+        self.check = ipywidgets.Checkbox(start, description=style.words(name), indent=False, layout=layout)
         self.check.observe(lambda change: self._moved(change["new"]), "value")
         self.box = _card(self.check)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from roofslate import units
 from roofslate._base.messages import shown, unknown
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import InputTypeError, MissingInput, PresetError, RoofslateError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.plotting.controls import control, exact_text
@@ -38,19 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ChartPicture", "Explorer", "Picture", "Surface"]
 
-
 _DOTS_PER_INCH = 144  # of a picture, which a browser shows at 96: sharp on fine screens too
-
-
 _SHOWN_AT = 96
-
-
 _BINDING = "binding_term"
-
-
 _SIZE = (6.4, 4.0)  # of a surface, in inches
-
-
 _LONGEST = 88  # characters of a line of code
 
 
@@ -136,7 +127,7 @@ class _Easel:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        with _draw.house_style():
+        with style.house_style():
             figure = Figure(figsize=(size[0], size[1] * rows), dpi=_DOTS_PER_INCH)
             self._canvas = self._canvas or FigureCanvasAgg(figure)
             self._canvas.figure = figure
@@ -191,10 +182,10 @@ def _large(numbers: Sequence[tuple[str, Any]]) -> str:
     told = []
     for name, x in numbers:
         q = lookup(name)
-        text = _draw.words(q.choices[int(x)]) if q.choices else units.format(x, q.unit)
+        text = style.words(q.choices[int(x)]) if q.choices else units.format(x, q.unit)
         told.append(
             f'<div style="font-size:32px;line-height:1.3;font-weight:600">{html.escape(text)}</div>'
-            f'<div style="line-height:1.4;margin-bottom:12px">{_draw.words(name)}: {html.escape(q.brief)}</div>'
+            f'<div style="line-height:1.4;margin-bottom:12px">{style.words(name)}: {html.escape(q.brief)}</div>'
         )
     return f'<div role="status">{"".join(told)}</div>' if told else ""
 
@@ -361,7 +352,7 @@ class Explorer:
                 except RoofslateError as error:
                     mistake = error
             if mistake is not None:
-                look = f"color:var(--jp-error-color1, {_draw.RED});line-height:1.4;padding:4px 0"
+                look = f"color:var(--jp-error-color1, {style.RED});line-height:1.4;padding:4px 0"
                 self._trouble.value = f'<div role="alert" style="{look}">{html.escape(str(mistake))}</div>'
 
     def _draw(self, inputs: Mapping[str, Any]) -> _Drawn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import unknown
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import AxisError, InputTypeError, UnknownName
 from roofslate.grid.draws import SAMPLE
 
@@ -16,22 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = ["plot"]
 
-
 _FEW = 8  # so many values of an axis become lines of their own
-
-
 _BINDING = "binding_term"
-
-
 _SIZE = (6.4, 4.0)
-
-
 _MOST_LABELS = 12
-
-
 _REGIONS = ("#CFE0EE", "#F3DFC4", "#D5EAD9", "#EBD3E2", "#E8E8E8", "#F5F0C8", "#D8D8F0")
-
-
 _HATCHES = ("", "///", "...", "xxx", "\\\\\\", "+++", "ooo")
 
 
@@ -91,8 +80,8 @@ def plot(
         raise AxisError(_too_many(surface, dims))
     if binding is not None:
         binding = binding.squeeze(lone)
-    with _draw.house_style():
-        ax = _draw.axes(ax, _SIZE)
+    with style.house_style():
+        ax = style.axes(ax, _SIZE)
         if len(dims) == 1:
             _one_axis(ax, surface, dims[0], binding, [end.squeeze() for end in band])
         else:
@@ -152,8 +141,6 @@ def _roles(
 
 
 _MARKS = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-
 _BARS = 60
 
 
@@ -168,8 +155,8 @@ def _of_draws(surface: xr.DataArray, dims: list[str], ax: Axes | None) -> Axes:
         raise InputTypeError(
             f"{surface.name} is a choice, which has no quantiles: rs.count tells how often each is taken"
         )
-    with _draw.house_style():
-        ax = _draw.axes(ax, _SIZE)
+    with style.house_style():
+        ax = style.axes(ax, _SIZE)
         if dims:
             _fan(ax, surface, dims[0])
         else:
@@ -182,7 +169,7 @@ def _fan(ax: Axes, surface: xr.DataArray, dim: str) -> None:
     named = _is_named(surface, dim)
     points = range(surface.sizes[dim]) if named else _points(surface, dim)
     outer_low, low, middle, high, outer_high = lines.transpose("quantile", dim).to_numpy()
-    color = _draw.PALETTE[0]
+    color = style.PALETTE[0]
     ax.fill_between(points, outer_low, outer_high, color=color, alpha=0.18, linewidth=0, label="5 to 95 %")
     ax.fill_between(points, low, high, color=color, alpha=0.32, linewidth=0, label="25 to 75 %")
     ax.plot(points, middle, color=color, linewidth=2, label="median")
@@ -208,17 +195,17 @@ def _histogram(ax: Axes, surface: xr.DataArray) -> None:
         ax.set_xscale("log")
     edges = np.geomspace(low, high, _BARS + 1) if log else np.histogram_bin_edges(values, _BARS)
     shares = np.histogram(values, edges)[0] / values.size
-    ax.stairs(shares, edges, fill=True, color=_draw.PALETTE[0], alpha=0.5, label=str(surface.name))
+    ax.stairs(shares, edges, fill=True, color=style.PALETTE[0], alpha=0.5, label=str(surface.name))
     unit = _unit(surface)
     for name, at in marks.items():
-        ax.axvline(at, color=_draw.INK, linewidth=1.1, linestyle="-" if name == "50 %" else "--", label=name)
+        ax.axvline(at, color=style.INK, linewidth=1.1, linestyle="-" if name == "50 %" else "--", label=name)
         text = f"{name}\n{_text(at, unit)}"
         ax.text(at, 1.01, text, transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=9)
-    ax.set_xlabel(_draw.words(str(surface.name), unit))
+    ax.set_xlabel(style.words(str(surface.name), unit))
     ax.set_ylim(bottom=0)
     ax.yaxis.set_visible(False)
     ax.spines["left"].set_visible(False)
-    _draw.scale_ticks(ax.xaxis, unit)
+    style.scale_ticks(ax.xaxis, unit)
 
 
 def _is_named(surface: xr.DataArray, dim: str) -> bool:
@@ -269,11 +256,11 @@ def _edges(points: npt.NDArray[Any], *, log: bool) -> npt.NDArray[Any]:
 
 def _words_of(surface: xr.DataArray) -> list[str]:
     """Words of a choice; none for numbers."""
-    return [_draw.words(word) for word in str(surface.attrs.get("flag_meanings", "")).split()]
+    return [style.words(word) for word in str(surface.attrs.get("flag_meanings", "")).split()]
 
 
 def _text(value: Any, unit: str) -> str:
-    return value if isinstance(value, str) else _draw.text_of(float(value), unit)
+    return value if isinstance(value, str) else style.text_of(float(value), unit)
 
 
 def _one_axis(
@@ -289,10 +276,10 @@ def _one_axis(
         ax.yaxis.set_visible(False)
         ax.spines["left"].set_visible(False)
     else:
-        ax.plot(points, surface.to_numpy(), color=_draw.PALETTE[0], linewidth=2, label=str(surface.name))
+        ax.plot(points, surface.to_numpy(), color=style.PALETTE[0], linewidth=2, label=str(surface.name))
         if band:
             low, high = (end.to_numpy() for end in band)
-            ax.fill_between(points, low, high, color=_draw.PALETTE[0], alpha=0.15, linewidth=0, label="band")
+            ax.fill_between(points, low, high, color=style.PALETTE[0], alpha=0.15, linewidth=0, label="band")
         _value_axis(ax, surface)
     _across(ax, surface, dim, points)
     if binding is not None:
@@ -314,9 +301,9 @@ def _bars(ax: Axes, surface: xr.DataArray, dim: str, binding: xr.DataArray | Non
         values = values * 0.0
     else:
         said = [_text(value, unit) for value in values]
-        ax.set_xlabel(_draw.words(str(surface.name), unit))
+        ax.set_xlabel(style.words(str(surface.name), unit))
         values = np.where(np.isfinite(values), values, 0.0)  # the text alone tells of others
-        ax.barh(place, values, height=0.6, color=_draw.PALETTE[0], label=str(surface.name))
+        ax.barh(place, values, height=0.6, color=style.PALETTE[0], label=str(surface.name))
     if binding is not None:
         terms = _words_of(binding)
         said = [f"{text}, {terms[int(code)]}" for text, code in zip(said, binding.to_numpy(), strict=True)]
@@ -328,7 +315,7 @@ def _bars(ax: Axes, surface: xr.DataArray, dim: str, binding: xr.DataArray | Non
     ax.margins(x=0.35)
     if not words:
         ax.set_xlim(left=min(0.0, *values))
-        _draw.scale_ticks(ax.xaxis, unit)
+        style.scale_ticks(ax.xaxis, unit)
 
 
 def _spans(ax: Axes, binding: xr.DataArray, points: npt.NDArray[Any]) -> None:
@@ -343,26 +330,26 @@ def _spans(ax: Axes, binding: xr.DataArray, points: npt.NDArray[Any]) -> None:
         ax.axvspan(left, right, color=_REGIONS[code % len(_REGIONS)], zorder=0, linewidth=0, label=words[code])
         middle = np.sqrt(left * right) if ax.get_xscale() == "log" else (left + right) / 2
         across = ax.get_xaxis_transform()
-        ax.text(middle, 0.97, words[code], transform=across, ha="center", va="top", fontsize=9, color=_draw.NOTE)
+        ax.text(middle, 0.97, words[code], transform=across, ha="center", va="top", fontsize=9, color=style.NOTE)
 
 
 def _across(ax: Axes, surface: xr.DataArray, dim: str, points: npt.NDArray[Any]) -> None:
     unit = _unit(surface, dim)
     if _grows_by_factors(points):
         ax.set_xscale("log")
-    ax.set(xlim=(points.min(), points.max()), xlabel=_draw.words(dim, unit))
-    _draw.scale_ticks(ax.xaxis, unit)
+    ax.set(xlim=(points.min(), points.max()), xlabel=style.words(dim, unit))
+    style.scale_ticks(ax.xaxis, unit)
 
 
 def _value_axis(ax: Axes, surface: xr.DataArray) -> None:
     unit = _unit(surface)
     values = surface.to_numpy()
-    ax.set_ylabel(_draw.words(str(surface.name), unit))
+    ax.set_ylabel(style.words(str(surface.name), unit))
     if _spread(values):
         ax.set_yscale("log")
     elif (values >= 0).any() and not (values < 0).any():
         ax.set_ylim(bottom=0)
-    _draw.scale_ticks(ax.yaxis, unit)
+    style.scale_ticks(ax.yaxis, unit)
 
 
 def _lines(ax: Axes, surface: xr.DataArray, across: str, hue: str) -> None:
@@ -375,25 +362,25 @@ def _lines(ax: Axes, surface: xr.DataArray, across: str, hue: str) -> None:
     points = np.arange(surface.sizes[across]) if named else _points(surface, across)
     ends = []
     every = -(-len(labels) // _MOST_LABELS)
-    for k, (line, look) in enumerate(zip(values, _draw.styles(len(labels)), strict=True)):
+    for k, (line, look) in enumerate(zip(values, style.styles(len(labels)), strict=True)):
         text = _text(labels[k], unit)
         marker = {"marker": look["marker"]} if named else {}
         ax.plot(points, line, color=look["color"], linestyle=look["linestyle"], linewidth=1.8, label=text, **marker)
         finite = np.flatnonzero(np.isfinite(line))
         if finite.size and k % every == 0:
-            ends.append((points[-1], line[finite[-1]], text, _draw.INK))
+            ends.append((points[-1], line[finite[-1]], text, style.INK))
     _value_axis(ax, surface)
     if named:
         ax.set_xlim(-0.3, points[-1])
     else:
         _across(ax, surface, across, points)
-    _draw.label_ends(ax, ends)
+    style.label_ends(ax, ends)
     if named:
         ax.set_xticks(points, [str(name) for name in _points(surface, across)])
     else:
-        _draw.scale_ticks(ax.xaxis, _unit(surface, across))
+        style.scale_ticks(ax.xaxis, _unit(surface, across))
     if not _is_named(surface, hue):
-        ax.text(1, 1.02, _draw.words(hue, unit), transform=ax.transAxes, ha="right", fontsize=9, color=_draw.NOTE)
+        ax.text(1, 1.02, style.words(hue, unit), transform=ax.transAxes, ha="right", fontsize=9, color=style.NOTE)
 
 
 def _map(ax: Axes, surface: xr.DataArray, across: str, up: str, binding: xr.DataArray | None) -> None:
@@ -411,8 +398,8 @@ def _map(ax: Axes, surface: xr.DataArray, across: str, up: str, binding: xr.Data
     if log:
         ax.set_yscale("log")
     unit = _unit(surface, up)
-    ax.set(ylim=(y.min(), y.max()), ylabel=_draw.words(up, unit))
-    _draw.scale_ticks(ax.yaxis, unit)
+    ax.set(ylim=(y.min(), y.max()), ylabel=style.words(up, unit))
+    style.scale_ticks(ax.yaxis, unit)
     words = _words_of(surface)
     if words:
         _regions(ax, surface, x, y, fill=True)
@@ -423,8 +410,8 @@ def _map(ax: Axes, surface: xr.DataArray, across: str, up: str, binding: xr.Data
     mesh = ax.pcolormesh(*cells, values, norm=LogNorm() if wide else None, rasterized=True)
     unit = _unit(surface)
     bar = ax.figure.colorbar(mesh, ax=ax, pad=0.02)
-    bar.set_label(_draw.words(str(surface.name), unit))
-    _draw.scale_ticks(bar.ax.yaxis, unit)
+    bar.set_label(style.words(str(surface.name), unit))
+    style.scale_ticks(bar.ax.yaxis, unit)
     bar.outline.set_visible(False)
     levels = _levels(values, log=wide)
     if levels:
@@ -464,7 +451,7 @@ def _regions(ax: Axes, binding: xr.DataArray, x: npt.NDArray[Any], y: npt.NDArra
         if not inside.all():
             ax.contour(x, y, inside.astype(float), levels=[0.5], colors="#111111", linewidths=1.8)
         row, column = _heart(inside)
-        ax.text(x[column], y[row], name, ha="center", va="center", fontsize=9.5, weight="bold", bbox=_draw.HALO)
+        ax.text(x[column], y[row], name, ha="center", va="center", fontsize=9.5, weight="bold", bbox=style.HALO)
 
 
 def _heart(inside: npt.NDArray[Any]) -> tuple[int, int]:

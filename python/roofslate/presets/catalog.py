@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate._base.messages import shown, unknown
 from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, PresetError
-from roofslate.presets.files import read_file
+from roofslate.presets.files import Part, parts_of, read_file, read_part
 from roofslate.presets.preset import KINDS, LONGEST_NAME, Preset, check_text, fact_of, is_date
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Catalog", "api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"]
 
 
+# Files that come with the package, in the order of the catalogs.
 _SHIPPED = (
     "hardware.toml",
     "models.toml",
@@ -33,6 +34,7 @@ _SHIPPED = (
     "api_prices.toml",
     "loss_laws.toml",
 )
+_FOLDER = Path(__file__).with_name("data")
 
 
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
@@ -54,14 +56,13 @@ class Catalog(Mapping[str, Preset]):
     def __getitem__(self, name: str) -> Preset:
         if not isinstance(name, str):
             raise InputTypeError(f"a preset is asked for by its name, got {shown(name)}")
-        shelf = _library.shelf(self._section)
-        preset = shelf.find(name)
+        preset = _library.find(self._section, name)
         if preset is None:
-            raise unknown(f"{self._kind} preset", name, shelf.names())
+            raise unknown(f"{self._kind} preset", name, _library.shelf(self._section).names())
         return preset
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and _library.shelf(self._section).find(name) is not None
+        return isinstance(name, str) and _library.find(self._section, name) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(_library.shelf(self._section).presets))
@@ -192,7 +193,6 @@ class Catalog(Mapping[str, Preset]):
         return f"{len(self)} {self._kind} presets: {', '.join(self)}"
 
     def _repr_html_(self) -> str:
-
         presets = _library.shelf(self._section).presets.values()
         columns = list(dict.fromkeys(name for preset in presets for name in preset.facts))
         rows = [(p.name, *(str(p.facts[c]) if c in p.facts else "" for c in columns)) for p in presets]
@@ -273,23 +273,61 @@ class _Shelf:
         return other
 
 
+class _Shipped:
+    """Presets of the package, each read when it is asked for: reading all files takes ten times as long."""
+
+    def __init__(self) -> None:
+        self._parts: dict[tuple[str, str], Part] | None = None
+        self.read: dict[tuple[str, str], Preset] = {}  # by section and name
+
+    def find(self, section: str, name: str) -> Preset | None:
+        """A preset by its name or an alias that its file lists; None leaves it to the whole reading, and its errors."""
+        if self._parts is None:
+            parts = [part for file in _SHIPPED for part in parts_of(_FOLDER / file)]
+            self._parts = {(p.section, _key(word)): p for p in parts for word in (*p.aliases, p.name)}
+        part = self._parts.get((section, _key(name)))
+        if part is None:
+            return None
+        found = self.read.get((section, part.name))
+        if found is None:
+            try:
+                found = self.read[section, part.name] = read_part(part, self.find)
+            except PresetError:
+                return None
+        return found
+
+
 class _Library:
     """All shelves; read from the files on first use, changed as a whole or not at all."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._shelves: dict[str, _Shelf] | None = None
+        self._shipped = _Shipped()
+
+    def find(self, section: str, name: str) -> Preset | None:
+        """A preset by name; the files are read as a whole where there is more than those of the package."""
+        if self._shelves is None:
+            preset = self._shipped.read.get((section, name))
+            if preset is None and (self._shipped.read or not os.environ.get(_ENVIRONMENT)):
+                with self._lock:
+                    preset = self._shipped.find(section, name) if self._shelves is None else None
+            if preset is not None:
+                return preset
+        return self.shelf(section).find(name)
 
     def open(self) -> dict[str, _Shelf]:
         if self._shelves is not None:
             return self._shelves
         with self._lock:
             if self._shelves is None:
-                folder = Path(__file__).with_name("data")
-                extra = [Path(name) for name in os.environ.get(_ENVIRONMENT, "").split(os.pathsep) if name]
+                named = "" if self._shipped.read else os.environ.get(_ENVIRONMENT, "")  # what the first call saw
+                extra = [Path(name) for name in named.split(os.pathsep) if name]
                 shelves = {section: _Shelf() for section in KINDS}
-                for path in [*(folder / name for name in _SHIPPED), *extra]:
+                for path in [*(_FOLDER / file for file in _SHIPPED), *extra]:
                     _read(path, shelves)
+                for (section, name), preset in self._shipped.read.items():  # the one that callers have
+                    shelves[section].presets[name] = preset
                 self._shelves = shelves
             return self._shelves
 
@@ -311,7 +349,6 @@ class _Library:
 
 
 def _read(path: Path, shelves: Mapping[str, _Shelf]) -> list[Preset]:
-
     return read_file(path, lambda s, name: shelves[s].find(name), lambda s, preset: shelves[s].put(preset))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import math
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from roofslate._base.messages import shown, unknown
 from roofslate._base.toml import TomlFile
@@ -12,13 +14,22 @@ from roofslate.errors import PresetError, RoofslateError
 from roofslate.presets.preset import KINDS, Preset, check_text, fact_of, is_date
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-__all__ = ["read_file"]
+__all__ = ["Part", "parts_of", "read_file", "read_part"]
 
 
 _DATES = ("announced", "valid_from", "valid_until")  # attributes
+
+
+_BEGIN = re.compile(r'\n\[(\w+)\.(?:"([^"\n]+)"|([\w-]+))\]\n')
+
+
+_ALIASES = re.compile(r"^aliases = \[(.*)\]$", re.MULTILINE)
+
+
+_TEXT = re.compile(r'"([^"]*)"')
 
 
 _SOURCE = "{ source = '...', date = '2026-05', read = true }"
@@ -56,7 +67,7 @@ def read_file(
     """
     file = TomlFile.read(path, "preset file")
     found = []
-    try:
+    with _lines(path, file):
         for section, presets in file.content.items():
             if section not in KINDS:
                 raise _FileError(unknown("section", section, KINDS), section)
@@ -69,9 +80,48 @@ def read_file(
                 except PresetError as error:
                     raise _FileError(error, section, name) from None
                 found.append(preset)
+    return found
+
+
+class Part(NamedTuple):
+    """One preset in a file that comes with the package, before it is read."""
+
+    path: Path
+    section: str
+    name: str
+    aliases: tuple[str, ...]  # those that the file lists
+    text: str  # of its table, and of the tables inside
+
+
+def parts_of(path: Path) -> list[Part]:
+    """Find the presets of a file by the lines that begin their tables, without reading the rest.
+
+    The file must be written as those of the package are: a line ``[section.name]`` or ``[section."name"]`` begins a
+    preset, what follows up to the next such line belongs to it, and its aliases are in one line.
+    """
+    _, *pieces = _BEGIN.split("\n" + path.read_text(encoding="utf-8"))
+    found = []
+    for section, quoted, name, text in zip(*(pieces[k::4] for k in range(4)), strict=True):
+        listed = _ALIASES.search(text)
+        aliases = tuple(_TEXT.findall(listed[1])) if listed else ()
+        found.append(Part(path, section, quoted or name, aliases, text))
+    return found
+
+
+def read_part(part: Part, find: Callable[[str, str], Preset | None]) -> Preset:
+    """Read one preset by itself, as `read_file` does in its turn; the line of an error counts from its own first."""
+    file = TomlFile.parse(part.path, f'[{part.section}."{part.name}"]\n{part.text}', "preset file")
+    with _lines(part.path, file):
+        return _preset(part.section, part.name, file.content[part.section][part.name], find, part.path)
+
+
+@contextlib.contextmanager
+def _lines(path: Path, file: TomlFile) -> Iterator[None]:
+    """Tell what is wrong with its line."""
+    try:
+        yield
     except _FileError as trouble:
         raise PresetError(f"{path}, line {file.line(trouble.keys)}: {trouble}") from None
-    return found
 
 
 def _preset(section: str, name: str, table: Any, find: Callable[[str, str], Preset | None], path: Path) -> Preset:

@@ -14,9 +14,11 @@ from roofslate.grid.read import read_grid
 from roofslate.presets.catalog import storage
 from roofslate.presets.lookup import PRESETS
 from roofslate.presets.preset import Preset
+from roofslate.price_lists.intervals import Interval, exact, ranged
 from roofslate.price_lists.reading import Tariff, read_tariff
-from roofslate.price_lists.relations import ROUNDING, Reasoning, exact, ranged
-from roofslate.price_lists.result import Assumption, Inference, Interval
+from roofslate.price_lists.relations import ROUNDING, Findings
+from roofslate.price_lists.result import Assumption, Inference
+from roofslate.price_lists.verdicts import conclude
 from roofslate.registry.registry import ancestors, lookup
 from roofslate.registry.values import input_quantity
 
@@ -27,9 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["infer"]
 
-
 _LECTURE = "R. Pope, lecture with D. Patel, 2026-04-29"
-
 
 # What is assumed unless it is given: value or range, and where it comes from; by the preset that would supply it.
 _ASSUMED: dict[str, dict[str, tuple[Any, str]]] = {
@@ -60,9 +60,7 @@ _ASSUMED: dict[str, dict[str, tuple[Any, str]]] = {
     },
 }
 
-
 _DEVICE = frozenset({"tier_capacity", "tier_bandwidth", "tier_price"})
-
 
 _MACHINE = (
     "active_parameters",
@@ -75,19 +73,10 @@ _MACHINE = (
     "chip_price",
 )
 
-
 _OPTIONAL = ("total_parameters",)  # for numbers of sequences alone
-
-
 _TOLD = (*_MACHINE, "weight_format", "peak_flops_bf16", "peak_flops_fp8", "peak_flops_fp4", "peak_flops_int8")
-
-
 _TELLS = {"weight_bytes": "weight_format"}  # the second gives the first
-
-
 _STATED = ("balance_context", "weight_balance", "train_period")  # what a model preset states for its own machine
-
-
 _SOUGHT = ("kv_bytes_per_token", "balance_context", "batch_size", "context_length", "output_input_ratio")
 
 
@@ -142,7 +131,7 @@ def infer(
         raise ValueRangeError(f"rounding must be a share from 0 to below 0.5, got {shown(rounding)}")
     devices = _devices(tiers)
     scenario, assumptions = _read_scenario(tariff, inputs)
-    return Reasoning(tariff, float(rounding), devices, scenario, assumptions).conclude()
+    return conclude(Findings.start(tariff, float(rounding), scenario, assumptions), devices)
 
 
 def _devices(tiers: Any) -> dict[str, Preset]:

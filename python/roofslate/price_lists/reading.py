@@ -16,7 +16,6 @@ from roofslate.registry.values import number
 
 __all__ = ["PRICES", "Tariff", "read_tariff"]
 
-
 PRICES = (
     "input_price",
     "output_price",
@@ -34,9 +33,7 @@ PRICES = (
     "speed_factor",
 )
 
-
 _NEEDED = ("input_price", "output_price")
-
 
 # What a price means nothing without.
 _TOGETHER = {
@@ -47,16 +44,13 @@ _TOGETHER = {
     "long_cache_write_price": "long_cache_write_time",
 }
 
-
 # Short names that price lists use; those of writes say for how long a token is kept.
 _SHORT = {name.removesuffix("_price"): name for name in PRICES if name.endswith("_price")}
-
 
 _WRITES = {
     "cache_write_5m": ("cache_write_price", "cache_write_time", 300.0),
     "cache_write_1h": ("long_cache_write_price", "long_cache_write_time", 3600.0),
 }
-
 
 _DEAREST = 0.1  # dollars a token: a hundred thousand for a million tokens
 

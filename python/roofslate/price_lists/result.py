@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from roofslate import units
 from roofslate._base.messages import unknown
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.display.html import LITERAL, html_table
 from roofslate.errors import MissingInput
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
 from roofslate.presets.catalog import models
+from roofslate.price_lists.intervals import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,47 +24,16 @@ if TYPE_CHECKING:
 
     from roofslate.price_lists.reading import Tariff
 
-__all__ = ["Assumption", "Contradiction", "Inference", "Interval", "Relation", "Tier", "Verdict"]
-
+__all__ = ["Assumption", "Contradiction", "Inference", "Relation", "Tier", "Verdict"]
 
 # Shapes that are tried: layers, layers that share one cache, heads, elements of a head, formats; and latent vectors.
 _LAYERS = (32, 48, 64, 80, 96, 128)
-
-
 _SHARING = (1, 2, 3, 4, 6, 8, 16, 32, 64, 128)
-
-
 _HEADS = (1, 2, 4, 8, 16, 32)
-
-
 _HEAD_SIZES = (64, 128, 256)
-
-
 _LATENTS = (256, 576)
-
-
 _FORMATS = ("bf16", "fp8", "fp4")
-
-
 _SUPPOSED = ("lecture.toml", "techniques.toml")  # files of models that nobody has published so
-
-
-_ROUNDED = 1e-9  # two exact numbers are the same within the rounding of some hundred operations
-
-
-class Interval(NamedTuple):
-    """From where to where a number may lie, and where it does if every assumption is at the middle of its range."""
-
-    low: float
-    nominal: float
-    high: float
-
-    def within(self, low: float, high: float) -> Interval | None:
-        """The part between two numbers; None where there is none, but for rounding."""
-        low, high = max(self.low, low), min(self.high, high)
-        if low > high and low <= high * (1 + _ROUNDED):
-            low, high = high, low
-        return Interval(low, min(max(self.nominal, low), high), high) if low <= high else None
 
 
 class Assumption(NamedTuple):
@@ -332,8 +302,8 @@ class Inference:
         kept = [(f"price of keeping, {t.name}", t.kv_bytes) for t in self._tiers if t.kv_bytes]
         drawn = [(name, Interval(r.low, r.nominal, r.high)) for name, r in rows] + kept
         published = {row["name"]: row["kv_bytes_per_token"] for row in _published()}
-        with _draw.house_style():
-            ax = _draw.axes(ax, (6.8, 1.7 + 0.28 * len(drawn)))
+        with style.house_style():
+            ax = style.axes(ax, (6.8, 1.7 + 0.28 * len(drawn)))
             ax.set_xscale("log")
             low, high = 0.3 * min(published.values()), 2 * max(published.values())
             if drawn:
@@ -350,7 +320,7 @@ class Inference:
                     solid_capstyle="butt",
                     label=name,
                 )
-                ax.plot([x.nominal or left], [y], "o", color=_draw.INK, markersize=5)
+                ax.plot([x.nominal or left], [y], "o", color=style.INK, markersize=5)
             if kv.verdict == "interval":
                 ax.axvspan(kv.low, kv.high, color="#F0B27A", alpha=0.5, zorder=0, label="verdict")
             bottom = len(drawn) - 0.2
@@ -360,8 +330,8 @@ class Inference:
             ax.set(xlim=(low, high), ylim=(bottom + 0.6, -0.7))
             ax.tick_params(axis="y", length=0)
             ax.set_xlabel("cache of a token")
-            _draw.scale_ticks(ax.xaxis, "byte")
-            _draw.title(ax, self.tariff.name)
+            style.scale_ticks(ax.xaxis, "byte")
+            style.title(ax, self.tariff.name)
         return ax
 
 

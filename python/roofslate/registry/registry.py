@@ -188,7 +188,8 @@ class Registry(_core.Registry):
             if self.definitions:
                 taken = {name}.union(d.name for need in described["needs"] for d in found[need].definitions)
                 definitions = tuple(d for d in self.definitions if d.name in taken)
-            found[name] = Quantity(**described, definitions=definitions)
+            found[name] = made = object.__new__(Quantity)
+            vars(made).update(described, definitions=definitions)  # frozen, it would set each of 18 fields by a call
         return found
 
     def definitions_of(self, names: Iterable[str]) -> tuple[Definition, ...]:

@@ -30,22 +30,11 @@ __all__ = [
     "round_trip",
 ]
 
-
 Words = npt.NDArray[np.uint64]
-
-
 Floats = npt.NDArray[np.floating[Any]]
-
-
 RoundFunction = Callable[[Words, int], Words]
-
-
 _HALF = 32  # bits of a half block of the cipher
-
-
 _GOLDEN = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio
-
-
 _MASK = (1 << 64) - 1
 
 

@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PipelineSchedule", "pipeline_inference", "pipeline_training", "stage_times", "stage_use"]
 
-
 PipelineSchedule = Literal["gpipe", "1f1b", "zb_h1", "zb_h2"]
-
-
 _SCHEDULES = ("gpipe", "1f1b", "zb_h1", "zb_h2")
 
 

@@ -20,13 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Policy", "left_behind", "train", "train_timetable"]
 
-
 Policy = Literal["interval", "idle", "threshold"]
-
-
 _POLICIES = ("interval", "idle", "threshold")
-
-
 _BLOCK = 1 << 16  # arrivals drawn at a time
 
 

@@ -105,7 +105,6 @@ namespace
             thing_time::spec.high == infinite && !thing_time::spec.above_low
             && thing_time::spec.fallback == "thing_count" && thing_time::spec.bound == "thing_count");
         static_assert(thing_kind::spec.is_choice() && thing_kind::spec.high == 2 && !thing_count::spec.is_choice());
-        static_assert(is_reserved("over") && is_reserved("log") && !is_reserved("overlap"));
     }
     TEST(Declaration, FormulaOnDoublesChooses)
     {

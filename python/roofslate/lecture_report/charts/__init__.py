@@ -1,6 +1,6 @@
-"""The charts of the lecture: ``rs.charts.<name>(ax=None, **inputs)`` draws, ``.data(**inputs)`` gives the numbers.
+"""Charts of the lecture: ``rs.charts.<name>(ax=None, **inputs)`` draws, ``.data(**inputs)`` gives the numbers.
 
-Without inputs a chart is the lecture's picture. Every number in it is evaluated by the core.
+Without inputs a chart is the lecture's picture. The core evaluates every number in it.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class UnknownChart(UnknownName, AttributeError):  # noqa: N818
 
 def all() -> tuple[Chart, ...]:  # noqa: A001
     """All charts in the order of their numbers."""
-    found = [x for x in globals().values() if isinstance(x, Chart)]
-    return tuple(sorted(found, key=lambda made: int(made.number[1:])))
+    listed = [x for x in globals().values() if isinstance(x, Chart)]
+    return tuple(sorted(listed, key=lambda chart: int(chart.number[1:])))
 
 
 def find(name: str) -> Chart:
@@ -103,13 +103,17 @@ def find(name: str) -> Chart:
     UnknownName
         With the nearest names.
     """
-    for made in all():
-        if name in (made.name, made.number):
-            return made
-    raise unknown("chart", name, [made.name for made in all()])
+    for chart in all():
+        if name in (chart.name, chart.number):
+            return chart
+    raise unknown("chart", name, [chart.name for chart in all()])
 
 
 def __getattr__(name: str) -> NoReturn:
     if name.startswith("_"):
         raise AttributeError(f"module 'roofslate.charts' has no attribute {name!r}")
-    raise UnknownChart(str(unknown("chart", name, [made.name for made in all()])))
+    raise UnknownChart(str(unknown("chart", name, [chart.name for chart in all()])))
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.plotting.chart import filled, number
 from roofslate.presets.catalog import storage
@@ -14,12 +14,8 @@ from roofslate.presets.preset import Preset
 
 __all__ = ["RECOMPUTE", "TIERS", "cheapest_ways", "device_of", "find_tier", "looks_of", "named_tiers", "scenario"]
 
-
 TIERS = {"HBM": "HBM", "DDR": "DDR", "flash": "NVMe", "disk": "HDD"}
-
-
 RECOMPUTE = "recompute"
-
 
 _LOOKS: dict[str, dict[str, Any]] = {
     "HBM": {"color": "#0072B2", "linestyle": "-", "marker": "o"},
@@ -95,5 +91,5 @@ def cheapest_ways(
 def looks_of(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Look of each way to have a cache: the one that it has in all charts, or one that is left."""
     labels = list(labels)
-    spare = iter(_draw.styles(len(labels) + 1)[1:])
+    spare = iter(style.styles(len(labels) + 1)[1:])
     return {label: _LOOKS[label] if label in _LOOKS else next(spare) for label in labels}

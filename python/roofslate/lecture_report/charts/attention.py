@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.plotting.chart import chart, dataset, filled, number, tabulated
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["attention_flops"]
-
 
 # A dense model with 16 d^2 weights in a layer and heads that are together as wide as the residual stream, as the
 # scaling book has it: d = 8,192 and 64 layers.
@@ -26,10 +25,7 @@ _MODEL = {
     "total_parameters": 2.0**36,
 }
 
-
 _SHORT = "8k"  # a context at which the slope looks tiny
-
-
 _TERMS = ("flops_per_token", "attention_flops_per_token")
 
 
@@ -70,6 +66,13 @@ def _attention_flops(*, context_length: Any = None, **inputs: Any) -> pd.DataFra
         "{attention_balance_context} tokens, eight times the width of the residual stream in a dense model, not in the "
         "millions, where the lecture expects to notice it."
     ),
+    inputs=(
+        "hidden_size",
+        "layers",
+        "attention_heads",
+        "head_size",
+        "active_parameters",
+    ),
     chapter=6,
     size=(6.6, 4.0),
 )
@@ -95,18 +98,18 @@ def attention_flops(ax: Axes, table: pd.DataFrame) -> None:
     crossing = marks["attention_balance_context"]
     right, top = float(context[-1]), 1.25 * max(float(weights.max()), float(attention.max()))
     ax.set(xlim=(0, right), ylim=(0, top), xlabel="context (tokens)", ylabel="arithmetic of a new token")
-    ax.plot(context, weights, label="flops_per_token", **{**_draw.COMPUTE, "linewidth": 2.4})
-    ax.plot(context, attention, label="attention_flops_per_token", **{**_draw.KV, "color": "#B26B00", "linewidth": 2.4})
+    ax.plot(context, weights, label="flops_per_token", **{**style.COMPUTE, "linewidth": 2.4})
+    ax.plot(context, attention, label="attention_flops_per_token", **{**style.KV, "color": "#B26B00", "linewidth": 2.4})
     ax.fill_between(context, attention, color="#E69F00", alpha=0.12, linewidth=0)
     ends = [
-        (right, float(weights[-1]), "weights", _draw.COMPUTE["color"]),
+        (right, float(weights[-1]), "weights", style.COMPUTE["color"]),
         (right, float(attention[-1]), "attention", "#8F5600"),
     ]
-    _draw.label_ends(ax, ends)
+    style.label_ends(ax, ends)
     if crossing <= right:
         level = marks["flops_per_token"]
-        ax.plot([crossing, crossing], [0, level], label="drop", color=_draw.INK, linestyle=(0, (3, 2)), linewidth=1)
-        ax.plot(crossing, level, "o", color=_draw.INK, markersize=8, label="crossing", zorder=3)
+        ax.plot([crossing, crossing], [0, level], label="drop", color=style.INK, linestyle=(0, (3, 2)), linewidth=1)
+        ax.plot(crossing, level, "o", color=style.INK, markersize=8, label="crossing", zorder=3)
         ax.annotate(
             f"equal at {float(f'{crossing:.5g}'):,.0f} tokens{_rule(marks)}",
             (crossing, level),
@@ -115,12 +118,12 @@ def attention_flops(ax: Axes, table: pd.DataFrame) -> None:
             ha="left",
             va="top",
             fontsize=9,
-            color=_draw.INK,
+            color=style.INK,
         )
     if crossing <= right and marks["short_context"] < 0.25 * right:
         _first_tokens(ax.inset_axes((0.07, 0.63, 0.36, 0.26)), table)
-    _draw.scale_ticks(ax.xaxis, "token")
-    _draw.scale_ticks(ax.yaxis, "FLOP/token")
+    style.scale_ticks(ax.xaxis, "token")
+    style.scale_ticks(ax.yaxis, "FLOP/token")
 
 
 def _rule(marks: dict[str, float]) -> str:
@@ -137,10 +140,10 @@ def _first_tokens(inset: Axes, table: pd.DataFrame) -> None:
     marks = table.attrs["marks"]
     short = marks["short_context"]
     context = table.index.to_numpy(dtype=float)
-    inset.plot(context, table["flops_per_token"], **{**_draw.COMPUTE, "linewidth": 1.8})
-    inset.plot(context, table["attention_flops_per_token"], **{**_draw.KV, "color": "#B26B00", "linewidth": 1.8})
+    inset.plot(context, table["flops_per_token"], **{**style.COMPUTE, "linewidth": 1.8})
+    inset.plot(context, table["attention_flops_per_token"], **{**style.KV, "color": "#B26B00", "linewidth": 1.8})
     inset.set(xlim=(0, short), ylim=(0, 1.4 * marks["flops_per_token"]), yticks=[])
-    inset.set_xticks([0, short], ["0", _draw.text_of(short, "token")], fontsize=8)
+    inset.set_xticks([0, short], ["0", style.text_of(short, "token")], fontsize=8)
     inset.set_title("the first tokens", fontsize=8, weight="normal", loc="center", pad=3)
     inset.annotate(
         f"{100 * marks['short_share']:.2g} %",

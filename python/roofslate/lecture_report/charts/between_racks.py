@@ -6,7 +6,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.display.diagram import arrow, box, left_out, letters, whole
 from roofslate.lecture_report.charts.rack_diagrams import CHIP, CROSSING, FRAME, INSIDE, OUTSIDE, SWITCH, supplied
 from roofslate.plotting.chart import chart, dataset, filled, number, tabulated
@@ -90,6 +90,13 @@ def _two_racks(**inputs: Any) -> pd.DataFrame:
         "would do: {hierarchical_leaving_copies} of a copy leaves on average, and the factor is "
         "{hierarchical_exchange_slowdown:2}. The lecture leaves that out."
     ),
+    inputs=(
+        "experts_per_token",
+        "scale_up_domain",
+        "scale_up_bandwidth",
+        "link_bandwidth_ratio",
+        "exchange_racks",
+    ),
     chapter=2,
     size=(7.6, 4.2),
 )
@@ -122,19 +129,19 @@ def _crossing_copies(ax: Axes, table: pd.DataFrame, size: float) -> None:
     wide = steps[-1] + 1.4
     starts = _places(racks, 0.3)
     token = (wide / 2 - 0.2, 1.15)
-    total = _draw.text_of(marks["scale_up_domain"], "1")
+    total = style.text_of(marks["scale_up_domain"], "1")
     for r, start in zip(racks, starts, strict=True):
         x0 = start * (wide + 0.5)
         if r is None:
             ax.text(
-                (start + 0.5) * (wide + 0.5) - 0.45, 3, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size
+                (start + 0.5) * (wide + 0.5) - 0.45, 3, style.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size
             )
             continue
         box(ax, (x0 - 0.2, 0.2), (wide, 6.1), "rack", **FRAME)
         ax.text(x0, 6.1, f"rack {r}, {total} chips", va="top", fontsize=size)
         for c, step in zip(chips, steps, strict=True):
             if c is None:
-                ax.text(x0 + step + 0.5, 4.75, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.3 * size)
+                ax.text(x0 + step + 0.5, 4.75, style.ELLIPSIS, ha="center", va="center", fontsize=1.3 * size)
                 continue
             box(ax, (x0 + step + 0.1, 4.3), (0.8, 0.9), "chip", **CHIP)
         for place, (copy, row) in enumerate(table[table["rack"] == r].iterrows()):  # noqa: B007
@@ -143,17 +150,17 @@ def _crossing_copies(ax: Axes, table: pd.DataFrame, size: float) -> None:
             end = (x0 + step + 0.5 + 0.16 * (place // max(len([c for c in chips if c is not None]), 1)), 4.27)
             look = {**CROSSING, "linewidth": 1.4} if row["leaves"] else {"color": INSIDE, "linewidth": 1.6}
             arrow(ax, token, end, "crossing" if row["leaves"] else "staying", **look)
-    ax.plot(*token, "o", color=_draw.INK, markersize=0.9 * size, label="token", zorder=4)
+    ax.plot(*token, "o", color=style.INK, markersize=0.9 * size, label="token", zorder=4)
     ax.text(token[0], token[1] - 0.25, "a token", ha="center", va="top", fontsize=size)
     last = starts[-1] * (wide + 0.5) + wide - 0.2
     copies, leave = marks["experts_per_token"], marks["leaving_copies"]
-    speed = _draw.text_of(marks["scale_up_bandwidth"], "byte/s/chip").replace("/chip", "")
+    speed = style.text_of(marks["scale_up_bandwidth"], "byte/s/chip").replace("/chip", "")
     stay = f"inside a rack: {speed} a chip"
     ax.text(-0.2, 6.85, stay, fontsize=size, color=INSIDE, va="center")
-    out = f"{leave:.3g} of {copies:,.0f}\ncopies leave,\n{marks['link_bandwidth_ratio']:.3g} {_draw.TIMES} slower"
+    out = f"{leave:.3g} of {copies:,.0f}\ncopies leave,\n{marks['link_bandwidth_ratio']:.3g} {style.TIMES} slower"
     if leave > 0:
         ax.text(
-            last - 0.15, 1.15, out, fontsize=size, color=OUTSIDE, va="center", ha="right", bbox=_draw.HALO, zorder=5
+            last - 0.15, 1.15, out, fontsize=size, color=OUTSIDE, va="center", ha="right", bbox=style.HALO, zorder=5
         )
     ax.set(xlim=(-0.3, last + 0.1), ylim=(-0.1, 7.2))
     ax.set_axis_off()
@@ -169,7 +176,7 @@ def _exchange_bars(ax: Axes, marks: dict[str, float], size: float) -> None:
     )
     for k, (height, _, look) in enumerate(told):
         ax.bar(k, height, width=0.62, gid="slowdown", edgecolor=OUTSIDE if k else INSIDE, **look)
-        ax.text(k, height, f"{height:.2g} {_draw.TIMES}", ha="center", va="bottom", fontsize=size, weight="bold")
+        ax.text(k, height, f"{height:.2g} {style.TIMES}", ha="center", va="bottom", fontsize=size, weight="bold")
     ax.set(xlim=(-0.5, 2.5), ylim=(0, 1.15 * max(height for height, _, _ in told)), yticks=[])
     ax.set_xticks(range(3), [name for _, name, _ in told], fontsize=0.9 * size)
     ax.tick_params(axis="x", length=0)
@@ -227,6 +234,13 @@ def _moe_stack(**inputs: Any) -> pd.DataFrame:
         "hop. From a product of experts and layers of {pipeline_traffic_threshold:2} on, the slow link is not what one "
         "waits for: cutting a model by its layers suits racks."
     ),
+    inputs=(
+        "experts_per_token",
+        "layers_per_stage",
+        "link_bandwidth_ratio",
+        "pipeline_stages",
+        "exchange_hop_ratio",
+    ),
     chapter=2,
     size=(7.6, 4.3),
 )
@@ -259,7 +273,7 @@ def moe_stack(ax: Axes, table: pd.DataFrame) -> None:
     x, ends = 0.0, []
     for stage in stages:
         if stage is None:
-            ax.text(x + 0.1, 0, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
+            ax.text(x + 0.1, 0, style.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
             ends.append((x - 0.25, x + 0.45))
             x += 1.6
             continue
@@ -268,7 +282,7 @@ def moe_stack(ax: Axes, table: pd.DataFrame) -> None:
         at, nodes = x, [x]
         for layer in shown:
             if layer is None:
-                ax.text(at + 0.5, 0, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
+                ax.text(at + 0.5, 0, style.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
                 at += 1.0
                 nodes.append(at)
                 continue
@@ -282,12 +296,12 @@ def moe_stack(ax: Axes, table: pd.DataFrame) -> None:
                 ha="center",
                 va="center",
                 fontsize=0.85 * size,
-                color=_draw.NOTE,
+                color=style.NOTE,
             )
             at += 2.0
             nodes.append(at)
         for node in nodes:
-            ax.plot(node, 0, "o", color=_draw.INK, markersize=0.7 * size, gid="node", zorder=4)
+            ax.plot(node, 0, "o", color=style.INK, markersize=0.7 * size, gid="node", zorder=4)
         ends.append((x, at))
         x = at + 1.6
     for (_, start), (end, _) in itertools.pairwise(ends):
@@ -302,7 +316,7 @@ def _layer(ax: Axes, at: float, heights: list[float | None]) -> None:
     thin: dict[str, Any] = {"color": INSIDE, "linewidth": 1.1, "mutation_scale": 6}
     for k, y in enumerate(heights):
         if y is None:
-            ax.text(at + 1, (_between(heights, k)), "\N{VERTICAL ELLIPSIS}", ha="center", va="center", color=_draw.NOTE)
+            ax.text(at + 1, (_between(heights, k)), "\N{VERTICAL ELLIPSIS}", ha="center", va="center", color=style.NOTE)
             continue
         box(ax, (at + 0.8, y - 0.3), (0.4, 0.6), "expert", **SWITCH)
         arrow(ax, (at + 0.05, 0), (at + 0.78, y), "out", **thin)
@@ -317,7 +331,7 @@ def _between(heights: list[float | None], k: int) -> float:
 
 def _stack_words(ax: Axes, marks: dict[str, float], ends: list[tuple[float, float]], size: float) -> None:
     k, n, beta, up_down, ratio = (
-        _draw.text_of(marks[name], "1")
+        style.text_of(marks[name], "1")
         for name in (
             "experts_per_token",
             "layers_per_stage",
@@ -330,10 +344,10 @@ def _stack_words(ax: Axes, marks: dict[str, float], ends: list[tuple[float, floa
     inside = f"inside a rack {k} out and {k} back in each layer"
     ax.text(-0.45, 5.75, inside, color=INSIDE, fontsize=size, va="center", ha="left")
     if len(ends) > 1:
-        between = f"between racks one residual, {beta} {_draw.TIMES} slower"
+        between = f"between racks one residual, {beta} {style.TIMES} slower"
         ax.text(ends[-1][1] + 0.45, 5.75, between, color=OUTSIDE, fontsize=size, va="center", ha="right")
     ratios = rf"\dfrac{{t_\mathrm{{up}}}}{{t_\mathrm{{out}}}} = \dfrac{{1}}{{{beta}}}"
     formula = rf"${ratios} \cdot {k} \cdot {n} \cdot {up_down} = {ratio}$"
     ax.text(middle, -5.6, formula, fontsize=1.6 * size, ha="center", va="center", gid="formula")
     said = "links, experts, layers, out and back"
-    ax.text(middle, -6.95, said, fontsize=0.9 * size, ha="center", va="center", color=_draw.NOTE)
+    ax.text(middle, -6.95, said, fontsize=0.9 * size, ha="center", va="center", color=style.NOTE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.lecture_report.charts.serving import board
 from roofslate.plotting.chart import chart, dataset, first_reach, number, tabulated
@@ -18,13 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["cost_vs_context", "cost_vs_pass_length", "scenario"]
 
-
 _PRICE: dict[str, Any] = {"color": "#00734F", "linestyle": (0, (5, 2)), "linewidth": 1.9}
-
-
 _UNDER: dict[str, Any] = {"linestyle": "-", "linewidth": 1.4, "zorder": 1.8}  # grey where it is not the bold line
-
-
 _OF_DECODE = ("weight_balance", "balance_context", "train_period")  # results, which a preset states for its own machine
 
 
@@ -125,6 +120,19 @@ def _cost_vs_context(*, price_margin: float = 0.25, **inputs: Any) -> pd.DataFra
         "{long_context_premium} times the first and starting there, earns on both tiers up to {break_even:3} tokens, "
         "and loses on every token beyond."
     ),
+    inputs=(
+        "price_margin",
+        "active_parameters",
+        "total_parameters",
+        "weight_bytes",
+        "peak_flops",
+        "hbm_bandwidth",
+        "chips",
+        "batch_size",
+        "kv_bytes_per_token",
+        "prices",
+        "long_context_premium",
+    ),
     chapter=6,
     size=(6.6, 4.2),
 )
@@ -155,7 +163,7 @@ def cost_vs_context(ax: Axes, table: pd.DataFrame) -> None:
     first, second = marks["cost_plus_price"], marks["long_cost_plus_price"]
     threshold = marks["long_context_threshold"]
     top = 1.18 * max(cost.max(), second if threshold < right else first)
-    memory = {**_draw.MEMORY, **_UNDER}
+    memory = {**style.MEMORY, **_UNDER}
     ax.fill_between(
         context,
         table["price"],
@@ -167,9 +175,9 @@ def cost_vs_context(ax: Axes, table: pd.DataFrame) -> None:
         linewidth=0,
         label="loss",
     )
-    ax.plot(context, table["compute_cost"], label="compute_cost", **_draw.COMPUTE)
+    ax.plot(context, table["compute_cost"], label="compute_cost", **style.COMPUTE)
     ax.plot(context, table["memory_cost"], label="memory_cost", **memory)
-    ax.plot(context, cost, label="cost_per_token", **{**_draw.BOLD, "zorder": 1.9})
+    ax.plot(context, cost, label="cost_per_token", **{**style.BOLD, "zorder": 1.9})
     if threshold < right:
         ax.plot([0, threshold, threshold, right], [first, first, second, second], label="price", **_PRICE)
     else:
@@ -178,15 +186,15 @@ def cost_vs_context(ax: Axes, table: pd.DataFrame) -> None:
     at_end = float(cost.iloc[-1])
     bold = "cost = memory" if math.isclose(at_end, float(table["memory_cost"].iloc[-1]), rel_tol=1e-9) else "cost"
     bold = "cost = compute" if math.isclose(at_end, float(table["compute_cost"].iloc[-1]), rel_tol=1e-9) else bold
-    ends = [(right, at_end, bold, _draw.INK)]
+    ends = [(right, at_end, bold, style.INK)]
     if bold != "cost = compute":
-        ends.append((right, float(table["compute_cost"].iloc[-1]), "compute", _draw.COMPUTE["color"]))
+        ends.append((right, float(table["compute_cost"].iloc[-1]), "compute", style.COMPUTE["color"]))
     if bold != "cost = memory":
-        ends.append((right, float(table["memory_cost"].iloc[-1]), "memory", _draw.NOTE))
+        ends.append((right, float(table["memory_cost"].iloc[-1]), "memory", style.NOTE))
     ends.append((right, second if threshold < right else first, "price", _PRICE["color"]))
-    _draw.label_ends(ax, ends)
-    _draw.scale_ticks(ax.xaxis, "token/sequence")
-    _draw.scale_ticks(ax.yaxis, "USD/token")
+    style.label_ends(ax, ends)
+    style.scale_ticks(ax.xaxis, "token/sequence")
+    style.scale_ticks(ax.yaxis, "USD/token")
     _annotate_costs(ax, table, right, top)
 
 
@@ -219,20 +227,20 @@ def _annotate_costs(ax: Axes, table: pd.DataFrame, right: float, top: float) -> 
             (crossover if tight else 0, level),
             xytext=(7, 0 if tight else -6 if below else 8),
             va="center" if tight else "top" if below else "bottom",
-            color=_draw.NOTE,
+            color=style.NOTE,
             **beside,
         )
-        ax.plot(0, level, "s", color=_draw.NOTE, markersize=5, label="intercept", clip_on=False, zorder=3)
+        ax.plot(0, level, "s", color=style.NOTE, markersize=5, label="intercept", clip_on=False, zorder=3)
     if 0 < crossover <= right:
         y = marks["compute_cost"]
-        ax.plot([crossover, crossover], [0, y], color=_draw.INK, linestyle=(0, (2, 2)), linewidth=1, label="drop")
-        ax.plot(crossover, y, "o", color=_draw.BOLD["color"], markersize=8, label="crossover", zorder=3)
-        where = _draw.text_of(crossover, "token/sequence")
+        ax.plot([crossover, crossover], [0, y], color=style.INK, linestyle=(0, (2, 2)), linewidth=1, label="drop")
+        ax.plot(crossover, y, "o", color=style.BOLD["color"], markersize=8, label="crossover", zorder=3)
+        where = style.text_of(crossover, "token/sequence")
         text = f"crossover {where}" if tight else f"crossover\n{where}"
         ax.annotate(text, (crossover, 0), xytext=(5, 5), va="bottom", **beside)
     if 0 < break_even <= right and break_even > (threshold if threshold < right else 0):
-        ax.plot(break_even, second, "D", color=_draw.RED, markersize=7, label="break_even", zorder=3)
-        text = f"at a loss beyond {_draw.text_of(break_even, 'token/sequence')}"
+        ax.plot(break_even, second, "D", color=style.RED, markersize=7, label="break_even", zorder=3)
+        text = f"at a loss beyond {style.text_of(break_even, 'token/sequence')}"
         if 0 < crossover < math.inf:
             text += f",\n{break_even / crossover:.3g} × the crossover"
         arrow = {"arrowstyle": "-|>", "color": "#9A3D00", "linewidth": 0.8, "shrinkB": 5, "mutation_scale": 8}
@@ -295,6 +303,15 @@ def _cost_vs_pass_length(**inputs: Any) -> pd.DataFrame:
         "as long as arithmetic at a pass length of one, which is so at a batch of {batch_size}; from a pass length of "
         "{balance_pass_length} on arithmetic is the slower clock."
     ),
+    inputs=(
+        "active_parameters",
+        "total_parameters",
+        "weight_bytes",
+        "peak_flops",
+        "hbm_bandwidth",
+        "context_length",
+        "batch_size",
+    ),
     chapter=6,
     size=(6.4, 3.9),
 )
@@ -319,39 +336,39 @@ def cost_vs_pass_length(ax: Axes, table: pd.DataFrame) -> None:
     length = table.index.to_numpy()
     right, decode, crossing = float(length[-1]), marks["decode_cost"], marks["balance_pass_length"]
     memory, bold = table["memory_compute_ratio"], table["compute_floor_ratio"]
-    ax.plot(length, [1.0] * len(length), label="compute", **_draw.COMPUTE)
-    ax.plot(length, memory, label="memory_compute_ratio", **{**_draw.MEMORY, **_UNDER})
-    ax.plot(length, bold, label="compute_floor_ratio", **{**_draw.BOLD, "zorder": 1.9})
+    ax.plot(length, [1.0] * len(length), label="compute", **style.COMPUTE)
+    ax.plot(length, memory, label="memory_compute_ratio", **{**style.MEMORY, **_UNDER})
+    ax.plot(length, bold, label="compute_floor_ratio", **{**style.BOLD, "zorder": 1.9})
     top = 1.16 * max(decode, float(bold.max()), 1.2)
     ax.set(xlim=(0, right), ylim=(0, top))
     ax.set(xlabel="pass length (new tokens of a sequence)", ylabel="cost of a token over its arithmetic")
     together = math.isclose(float(bold.iloc[-1]), 1.0, rel_tol=1e-9)
-    ends = [(right, float(bold.iloc[-1]), "cost = compute" if together else "cost", _draw.INK)]
+    ends = [(right, float(bold.iloc[-1]), "cost = compute" if together else "cost", style.INK)]
     if not together:
-        ends.append((right, 1.0, "compute", _draw.COMPUTE["color"]))
+        ends.append((right, 1.0, "compute", style.COMPUTE["color"]))
     if not math.isclose(float(memory.iloc[-1]), float(bold.iloc[-1]), rel_tol=1e-9):
-        ends.append((right, float(memory.iloc[-1]), "memory", _draw.NOTE))
-    _draw.label_ends(ax, ends)
+        ends.append((right, float(memory.iloc[-1]), "memory", style.NOTE))
+    style.label_ends(ax, ends)
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10]))
     kept = {1.0, *(t for t in ax.get_xticks() if 0 < t <= right)}
     kept = {t for t in kept if t == 1 or t > 0.06 * right}
     if 1 < crossing <= right:  # the crossing has a tick of its own, and those that would touch it go
         kept = {t for t in kept if abs(t - crossing) > 0.07 * right} | {1.0, crossing}
     ax.xaxis.set_major_locator(FixedLocator(sorted(kept)))
-    ax.xaxis.set_major_formatter(lambda x, _: _draw.text_of(x, "token/sequence"))
+    ax.xaxis.set_major_formatter(lambda x, _: style.text_of(x, "token/sequence"))
     levels = [1.0] if abs(decode - 1) < 0.08 * top else [1.0, decode]
     ax.yaxis.set_major_locator(FixedLocator(levels))
     ax.yaxis.set_major_formatter(lambda y, _: f"{y:.3g} ×")
-    ax.plot(1, decode, "o", color=_draw.INK, markersize=7, label="decode", zorder=3)
+    ax.plot(1, decode, "o", color=style.INK, markersize=7, label="decode", zorder=3)
     if 1 < crossing <= right:
-        ax.plot([crossing, crossing], [0, 1], color=_draw.INK, linestyle=(0, (2, 2)), linewidth=1, label="drop")
-        ax.plot(crossing, 1, "o", color=_draw.BOLD["color"], markersize=8, label="crossing", zorder=3)
-        text = f"it still crosses: from {_draw.text_of(crossing, 'token/sequence')} on\narithmetic is the slower clock"
-        _draw.callout(ax, text, (crossing, 1), (0.36, (1 + 0.42 * (top - 1)) / top))
+        ax.plot([crossing, crossing], [0, 1], color=style.INK, linestyle=(0, (2, 2)), linewidth=1, label="drop")
+        ax.plot(crossing, 1, "o", color=style.BOLD["color"], markersize=8, label="crossing", zorder=3)
+        text = f"it still crosses: from {style.text_of(crossing, 'token/sequence')} on\narithmetic is the slower clock"
+        style.callout(ax, text, (crossing, 1), (0.36, (1 + 0.42 * (top - 1)) / top))
     if decode > 1 + 0.08 * top:
         arrow = {"arrowstyle": "<|-|>", "color": "#9A3D00", "linewidth": 1.2, "shrinkA": 0, "shrinkB": 4}
         ax.annotate("", (1, decode), xytext=(1, 1), arrowprops={**arrow, "mutation_scale": 9}).set_gid("gap")
-        batch = f", at a batch of {_draw.text_of(marks['batch_size'], 'sequence')}" if "batch_size" in marks else ""
+        batch = f", at a batch of {style.text_of(marks['batch_size'], 'sequence')}" if "batch_size" in marks else ""
         ax.annotate(
             f"decode: {decode:.3g} × the arithmetic{batch}",
             (1, decode),
@@ -369,5 +386,5 @@ def cost_vs_pass_length(ax: Axes, table: pd.DataFrame) -> None:
         ha="right",
         va="bottom",
         fontsize=9,
-        color=_draw.NOTE,
+        color=style.NOTE,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from roofslate import units
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import ValueRangeError
 from roofslate.lecture_report.charts._tiers import device_of, find_tier, looks_of, named_tiers, scenario
 from roofslate.plotting.chart import chart, datasets, number, tabulated
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from roofslate.presets.preset import Preset
 
 __all__ = ["device_occupancy", "drain_times"]
-
 
 _KINDS = {
     "HBM": ["HBM"],
@@ -68,6 +67,7 @@ def _drain_times(*, tiers: Any = None, **inputs: Any) -> pd.DataFrame:
         "{most_disk}. Hollow: what the lecture says, {claimed_HBM}, {claimed_DDR} to {most_claimed_DDR}, "
         "{claimed_flash} and {claimed_disk}. The last is no disk's, but that of dense flash."
     ),
+    inputs=("hardware",),
     chapter=6,
     size=(7.2, 3.9),
 )
@@ -105,24 +105,24 @@ def drain_times(ax: Axes, table: pd.DataFrame) -> None:
         ax.barh(y, least - low, left=low, height=0.34, color=color, alpha=0.22, gid=f"reach {kind}")
         ax.barh(y, most - least, left=least, height=0.34, color=color, alpha=0.8, gid=f"range {kind}")
         times = table.loc[table["kind"] == kind, "tier_drain_time"].to_numpy()
-        ticks: dict[str, Any] = {"color": _draw.INK, "linestyle": "none", "markersize": 12, "markeredgewidth": 1.6}
+        ticks: dict[str, Any] = {"color": style.INK, "linestyle": "none", "markersize": 12, "markeredgewidth": 1.6}
         ax.plot(times, [y] * times.size, "|", label=f"devices {kind}", zorder=3, **ticks)
         beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9, "va": "center", "ha": "left"}
-        ax.annotate(texts[kind], (most, y), xytext=(8, 0), color=_draw.INK, **beside)
+        ax.annotate(texts[kind], (most, y), xytext=(8, 0), color=style.INK, **beside)
         if f"claimed_{kind}" in marks:
             claim = marks[f"claimed_{kind}"]
             ends = list(dict.fromkeys([claim, marks.get(f"most_claimed_{kind}", claim)]))
             hollow: dict[str, Any] = {
-                "color": _draw.INK,
+                "color": style.INK,
                 "linestyle": ":",
                 "linewidth": 1.2,
                 "markerfacecolor": "white",
             }
             ax.plot(ends, [y + 0.36] * len(ends), "D", label=f"claimed {kind}", markersize=6.5, zorder=3, **hollow)
-            said = " to ".join(map(_draw.moment, ends))
-            ax.annotate(f"lecture: {said}", (ends[-1], y + 0.36), xytext=(8, 0), color=_draw.NOTE, **beside)
+            said = " to ".join(map(style.moment, ends))
+            ax.annotate(f"lecture: {said}", (ends[-1], y + 0.36), xytext=(8, 0), color=style.NOTE, **beside)
     ax.spines["bottom"].set_bounds(low, high)
-    _draw.time_ticks(ax.xaxis)
+    style.time_ticks(ax.xaxis)
     ax.set_yticks(range(len(kinds)), [f"{kind}\n{sizes[kind]}" for kind in kinds], fontsize=9, linespacing=1.25)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_color("#B0B0B0")
@@ -130,7 +130,7 @@ def drain_times(ax: Axes, table: pd.DataFrame) -> None:
 
 def _reach(values: pd.Series, unit: str) -> str:
     """Say from what to what the devices of a kind go."""
-    return " to ".join(dict.fromkeys(_draw.text_of(float(x), unit) for x in (values.min(), values.max())))
+    return " to ".join(dict.fromkeys(style.text_of(float(x), unit) for x in (values.min(), values.max())))
 
 
 def _room(ax: Axes, texts: Iterable[str]) -> float:
@@ -179,6 +179,10 @@ def _device_occupancy(
         "is read. After {hold_time} both areas are equal, {device_time} of the whole device each. A shorter wait "
         "leaves capacity idle on a drive that is busy reading, a longer one the reverse."
     ),
+    inputs=(
+        "held_share",
+        "hold_time",
+    ),
     chapter=6,
     size=(6.6, 3.4),
 )
@@ -207,14 +211,14 @@ def device_occupancy(ax: Axes, table: pd.DataFrame) -> None:
     uses: dict[str, dict[str, float]] = table.to_dict("index")  # type: ignore[assignment]
     hold, read = uses["hold"], uses["retrieve"]
     end = read["start"] + read["duration"]
-    faces = {"hold": ("#CFE3F1", _draw.COMPUTE["color"], ""), "retrieve": ("#F6D9C4", "#A84A00", "//")}
+    faces = {"hold": ("#CFE3F1", style.COMPUTE["color"], ""), "retrieve": ("#F6D9C4", "#A84A00", "//")}
     for use, row in uses.items():
         face, edge, hatch = faces[use]
         look = {"facecolor": face, "edgecolor": edge, "hatch": hatch, "linewidth": 1.2}
         ax.add_patch(Rectangle((row["start"], 0), row["duration"], row["share"], gid=use, **look))
     ax.set(xlim=(0, 1.02 * end), ylim=(0, 1.3), xlabel="time", ylabel="share of the device")
-    said = {use: _draw.text_of(row["device_time"], "s") for use, row in uses.items()}
-    long = _draw.moment(hold["duration"])
+    said = {use: style.text_of(row["device_time"], "s") for use, row in uses.items()}
+    long = style.moment(hold["duration"])
     above = hold["share"] + 0.03
     ax.text(
         0.02 * end,
@@ -223,7 +227,7 @@ def device_occupancy(ax: Axes, table: pd.DataFrame) -> None:
         fontsize=9,
         color=faces["hold"][1],
         va="bottom",
-        bbox=_draw.HALO if above < 0.8 else None,
+        bbox=style.HALO if above < 0.8 else None,
         zorder=3,
     )
     middle = read["start"] + read["duration"] / 2
@@ -238,7 +242,7 @@ def device_occupancy(ax: Axes, table: pd.DataFrame) -> None:
         va="center" if low else "bottom",
         fontsize=9,
         color=faces["retrieve"][1],
-        bbox=_draw.HALO,
+        bbox=style.HALO,
         arrowprops={"arrowstyle": "-", "color": faces["retrieve"][1], "linewidth": 0.8, "shrinkB": 0},
         zorder=4,
     )

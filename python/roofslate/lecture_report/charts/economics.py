@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import AxisError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.lecture_report.charts.serving import board, curves, most_batches, overtaking_batch, terms
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["cost_vs_batch", "fast_mode"]
-
 
 _TERMS = ("compute", "kv_fetch", "weight_fetch", "memory")
 
@@ -75,6 +74,18 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
         "sequences a token gets no cheaper, so a slow mode has nothing left to sell; a fast mode sits far to the "
         "left."
     ),
+    inputs=(
+        "price_factor",
+        "active_parameters",
+        "total_parameters",
+        "weight_bytes",
+        "kv_bytes_per_token",
+        "peak_flops",
+        "hbm_bandwidth",
+        "chips",
+        "context_length",
+        "prices",
+    ),
     size=(6.4, 4.3),
 )
 def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
@@ -100,18 +111,18 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     batch = table.index.to_numpy()
     lines = terms("cost", marks["context_length"])
     floor, crossing = marks["floor"], marks["crossing_batch"]
-    ax.set(xscale="log", yscale="log", xlabel=_draw.BATCH, ylabel="cost of a token")
+    ax.set(xscale="log", yscale="log", xlabel=style.BATCH, ylabel="cost of a token")
     curves(ax, table, lines, "cost_per_token")
     top = 3 * table["cost_per_token"].max()
     ax.set(xlim=(batch[0], batch[-1]), ylim=(0.07 * floor, top))
-    shown = [(batch[-1], table[name].iloc[-1], text, _draw.INK) for name, (text, _) in lines.items()]
-    _draw.label_ends(ax, [end for end in shown if 0.07 * floor < end[1] < top])
-    _draw.scale_ticks(ax.xaxis, "sequence")
-    _draw.scale_ticks(ax.yaxis, "USD/token")
+    shown = [(batch[-1], table[name].iloc[-1], text, style.INK) for name, (text, _) in lines.items()]
+    style.label_ends(ax, [end for end in shown if 0.07 * floor < end[1] < top])
+    style.scale_ticks(ax.xaxis, "sequence")
+    style.scale_ticks(ax.yaxis, "USD/token")
     if batch[0] <= 1:
-        lone, penalty = _draw.text_of(marks["lone_cost"], "USD/token"), marks["batch_of_one_penalty"]
-        ax.plot(1, marks["lone_cost"], "o", color=_draw.INK, markersize=6, label="alone", clip_on=False)
-        _draw.callout(
+        lone, penalty = style.text_of(marks["lone_cost"], "USD/token"), marks["batch_of_one_penalty"]
+        ax.plot(1, marks["lone_cost"], "o", color=style.INK, markersize=6, label="alone", clip_on=False)
+        style.callout(
             ax, f"alone: {lone},\n{penalty:,.4g} × the floor", (1, marks["lone_cost"]), (0.09, 0.965), va="top"
         )
     if marks["fast_batch"] >= batch[0]:
@@ -119,28 +130,28 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
         text = f"fast mode: {marks['price_factor']:g} × the price\nfor {marks['speed_factor']:.3g} × the speed"
         point = (marks["fast_batch"], marks["fast_cost"])
         x, y = ax.transAxes.inverted().transform(ax.transData.transform(point))
-        _draw.callout(ax, text, point, (min(x + 0.07, 0.66), min(y + 0.09, 0.44 if x > 0.2 else 0.9)), color="#A84A00")
+        style.callout(ax, text, point, (min(x + 0.07, 0.66), min(y + 0.09, 0.44 if x > 0.2 else 0.9)), color="#A84A00")
     if crossing <= batch[-1]:
         ax.plot(
-            crossing, marks["crossing_cost"], "o", color=_draw.BOLD["color"], markersize=8, label="crossing", zorder=3
+            crossing, marks["crossing_cost"], "o", color=style.BOLD["color"], markersize=8, label="crossing", zorder=3
         )
     ax.plot(
         [batch[0], batch[-1]],
         [floor, floor],
-        color=_draw.NOTE,
+        color=style.NOTE,
         linestyle=(0, (2, 2)),
         linewidth=0.9,
         zorder=1,
         label="floor",
     )
     ax.annotate(
-        f"floor {_draw.text_of(floor, 'USD/token')}: the slow mode",
+        f"floor {style.text_of(floor, 'USD/token')}: the slow mode",
         (batch[0], floor),
         xytext=(5, -4),
         textcoords="offset points",
         va="top",
         fontsize=9,
-        color=_draw.NOTE,
+        color=style.NOTE,
     )
     inset = ax.inset_axes((0.56, 0.55, 0.42, 0.43))
     curves(inset, table, lines, "cost_per_token", 0.7)
@@ -151,7 +162,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     for side in ("top", "right"):
         inset.spines[side].set_visible(False)
     if crossing <= right:
-        inset.plot(crossing, marks["crossing_cost"], "o", color=_draw.BOLD["color"], markersize=5)
+        inset.plot(crossing, marks["crossing_cost"], "o", color=style.BOLD["color"], markersize=5)
 
 
 def _fast_mode(*, price_factor: Any = 6, speed_factor: Any = 2.5, asked_speed_factor: Any = None) -> pd.DataFrame:
@@ -190,6 +201,10 @@ def _fast_mode(*, price_factor: Any = 6, speed_factor: Any = 2.5, asked_speed_fa
         "the weights. So no price buys more than {fastest_speed_factor_0} times the speed, and no patience a "
         "price below {lowest_price_factor_0} of the default's."
     ),
+    inputs=(
+        "price_factor",
+        "speed_factor",
+    ),
     size=(6.4, 4.0),
 )
 def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
@@ -221,9 +236,9 @@ def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
     alone = len(tariffs) == 1
     bottom = min(marks[f"lowest_price_factor_{k}"] for k in range(len(tariffs)))
     ax.set(xlim=(0, right), ylim=(least, most))
-    ax.plot(1, 1, "o", color=_draw.INK, markersize=7, zorder=3, label="default")
-    _draw.callout(ax, "default", (1, 1), (1 / right + 0.03, np.log(1 / least) / np.log(most / least) - 0.07))
-    for k, (curve, look) in enumerate(zip(curves, _draw.styles(len(tariffs)), strict=True)):
+    ax.plot(1, 1, "o", color=style.INK, markersize=7, zorder=3, label="default")
+    style.callout(ax, "default", (1, 1), (1 / right + 0.03, np.log(1 / least) / np.log(most / least) - 0.07))
+    for k, (curve, look) in enumerate(zip(curves, style.styles(len(tariffs)), strict=True)):
         finite = np.isfinite(curve.to_numpy())
         line = {"color": look["color"], "linestyle": look["linestyle"], "linewidth": 2.2}
         ax.plot(curve.index.to_numpy()[finite], curve.to_numpy()[finite], label=f"curve {k}", **line)
@@ -240,7 +255,7 @@ def fast_mode(ax: Axes, table: pd.DataFrame) -> None:
             xytext=(-8, 0) if left else (8, -4),
             ha="right" if left else "left",
             va="center" if left else "top",
-            bbox=None if left else _draw.HALO,
+            bbox=None if left else style.HALO,
         )
         ax.axvline(fastest, color=look["color"], linestyle=(0, (2, 2)), linewidth=0.9, label=f"fastest {k}")
         ax.annotate(

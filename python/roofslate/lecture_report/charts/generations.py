@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import PresetError
 from roofslate.plotting.chart import chart, datasets, tabulated
 from roofslate.presets.catalog import models
@@ -22,14 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["hardware_generations"]
 
-
 _CHIPS = (
     *("A100-80", "H100", "H200", "GB200", "GB300", "Rubin"),
     *("MI300X", "MI325X", "MI355X"),
     *("TPU v4", "TPU v5e", "TPU v5p", "TPU v6e", "TPU 7x"),
     *("Trainium2", "Trainium3"),
 )
-
 
 # What is drawn, with its words. Of these the records are followed; the balance is held against the lecture's claim.
 _GROWING = {
@@ -38,10 +36,7 @@ _GROWING = {
     "hbm_capacity": "memory of a chip",
 }
 
-
 _STANDING = 0.5  # years that a record stands, to be named
-
-
 _BALANCE = "tokens that hide one weight's fetch"
 
 
@@ -95,6 +90,7 @@ def _hardware_generations(**inputs: Any) -> pd.DataFrame:
         "of arithmetic and bandwidth has no such trend: it stands between {least_weight_balance} and "
         "{most_weight_balance} tokens, around the lecture's {claimed_weight_balance}."
     ),
+    inputs=("weight_format",),
     size=(7.2, 5.6),
 )
 def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
@@ -115,10 +111,10 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
     from matplotlib.ticker import LogLocator
 
     vendors = list(dict.fromkeys(table["vendor"]))
-    looks = dict(zip(vendors, _draw.styles(len(vendors)), strict=True))
+    looks = dict(zip(vendors, style.styles(len(vendors)), strict=True))
     years = table["announced"].to_numpy()
     first, last = math.floor(years.min()), math.ceil(years.max())
-    panels = _draw.panels(ax, 2, rows=2, left=0.08, gap=0.13, bottom=0.05, top=0.1)
+    panels = style.panels(ax, 2, rows=2, left=0.08, gap=0.13, bottom=0.05, top=0.1)
     drawn = zip(panels, (*_GROWING, "weight_balance"), (*_GROWING.values(), _BALANCE), strict=True)
     for panel, name, title in drawn:
         values = table[name].to_numpy()
@@ -137,14 +133,14 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
         else:
             told = sorted({int(values.argmin()), int(values.argmax())})
             claim = table.attrs["marks"]["claimed_weight_balance"]
-            panel.axhline(claim, color=_draw.INK, linestyle=(0, (3, 2)), linewidth=1.1, label="claimed weight_balance")
-            note: dict[str, Any] = {"fontsize": 8, "color": _draw.INK, "va": "bottom", "bbox": _draw.HALO}
+            panel.axhline(claim, color=style.INK, linestyle=(0, (3, 2)), linewidth=1.1, label="claimed weight_balance")
+            note: dict[str, Any] = {"fontsize": 8, "color": style.INK, "va": "bottom", "bbox": style.HALO}
             panel.annotate(f"lecture: {claim:.0f}", (first - 0.5, claim), (0, 3), textcoords="offset points", **note)
         for k in told:
             _name(panel, str(table.index[k]), years[k], values[k], below=name not in _GROWING and k == values.argmin())
-        panel.text(0, 1.03, title, transform=panel.transAxes, fontsize=9, color=_draw.INK)
+        panel.text(0, 1.03, title, transform=panel.transAxes, fontsize=9, color=style.INK)
         unit = table.attrs["units"][name]
-        _draw.scale_ticks(panel.yaxis, unit)
+        style.scale_ticks(panel.yaxis, unit)
         panel.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
         panel.set_xticks(range(first, last + 1), [str(year) for year in range(first, last + 1)], fontsize=8)
     shown = [line for line in panels[0].get_lines() if line.get_label() in looks]
@@ -157,4 +153,4 @@ def _name(panel: Axes, name: str, x: np.float64, y: np.float64, *, below: bool) 
     place: dict[str, Any] = {"xytext": (-4, 4), "ha": "right", "va": "bottom"}
     if below:
         place = {"xytext": (0, -6), "ha": "center", "va": "top"}
-    panel.annotate(name, (x, y), textcoords="offset points", fontsize=7.5, color=_draw.INK, **place)
+    panel.annotate(name, (x, y), textcoords="offset points", fontsize=7.5, color=style.INK, **place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import AxisError
 from roofslate.plotting.chart import chart, datasets, tabulated
 from roofslate.presets.catalog import models
@@ -73,6 +73,7 @@ def _roofline(**inputs: Any) -> pd.DataFrame:
         "formats, though their peaks differ far more. Decode at a small batch stands at the far left; batching "
         "moves it to the right."
     ),
+    inputs=("compute_format",),
     size=(6.6, 4.3),
 )
 def roofline(ax: Axes, table: pd.DataFrame) -> None:
@@ -96,22 +97,22 @@ def roofline(ax: Axes, table: pd.DataFrame) -> None:
     ax.set(xscale="log", yscale="log")
     ax.set(xlabel="arithmetic for each byte fetched (FLOP/B)", ylabel="arithmetic reached by a chip")
     ends = []
-    for chip, look in zip(chips, _draw.styles(len(chips)), strict=True):
+    for chip, look in zip(chips, style.styles(len(chips)), strict=True):
         roof = table.loc[chip, "attainable_flops"]
         ridge = marks[f"ridge_point {chip}"]
         line = {"color": look["color"], "linestyle": look["linestyle"], "linewidth": 2}
         ax.plot(roof.index, roof, label=chip, **line)
         top = roof.max()
         ax.plot(ridge, top, look["marker"], color=look["color"], markersize=7, label=f"ridge {chip}")
-        ends.append((roof.index[-1], roof.iloc[-1], f"{chip}: {ridge:,.0f}", _draw.INK))
+        ends.append((roof.index[-1], roof.iloc[-1], f"{chip}: {ridge:,.0f}", style.INK))
     values = table["attainable_flops"]
     across = table.index.unique("arithmetic_intensity")
     ax.set(xlim=(across.min(), across.max()), ylim=(values.min(), values.max() * 1.8))
-    _draw.label_ends(ax, ends)
-    _draw.scale_ticks(ax.yaxis, "FLOP/s/chip")
-    _draw.scale_ticks(ax.xaxis, "1")
+    style.label_ends(ax, ends)
+    style.scale_ticks(ax.yaxis, "FLOP/s/chip")
+    style.scale_ticks(ax.xaxis, "1")
     note = "markers: ridge points, in FLOP/B"
-    ax.text(0.03, 0.95, note, transform=ax.transAxes, fontsize=9, color=_draw.NOTE, va="top")
+    ax.text(0.03, 0.95, note, transform=ax.transAxes, fontsize=9, color=style.NOTE, va="top")
 
 
 # The chips of the lecture's claim, in the format that each is compared in.
@@ -130,7 +131,6 @@ _GENERATIONS = {
     "TPU 7x": "bf16",
     "MI300X": "bf16",
 }
-
 
 # What is drawn of each, with the lecture's name for what it claims, and the unit.
 _CLAIMED = {"weight_balance": ("weight_balance", "token"), "hbm_drain_time": ("train_period", "s")}
@@ -186,7 +186,7 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
     formats = table["weight_format"].to_numpy()
     place = range(len(chips))
     names = [f"{chip.replace(' (lecture)', '*')}, {word.upper()}" for chip, word in zip(chips, formats, strict=True)]
-    left, right = _draw.panels(ax, 2, left=0.22, gap=0.06, bottom=0.11, top=0.04)
+    left, right = style.panels(ax, 2, left=0.22, gap=0.06, bottom=0.11, top=0.04)
     told = (
         (left, "weight_balance", "token", "o", "tokens that hide one weight's fetch"),
         (right, "hbm_drain_time", "s", "s", "time to read all memory"),
@@ -194,12 +194,12 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
     for panel, name, unit, marker, title in told:
         values = table[name].to_numpy()
         claim = marks[f"claimed_{name}"]
-        panel.axvline(claim, color=_draw.INK, linestyle=(0, (3, 2)), linewidth=1.1, label=f"claimed {name}")
+        panel.axvline(claim, color=style.INK, linestyle=(0, (3, 2)), linewidth=1.1, label=f"claimed {name}")
         panel.hlines(place, 0, values, color="#B8C7D3", linewidth=1.4, zorder=1)
-        color = _draw.COMPUTE["color"] if unit == "token" else "#A84A00"
+        color = style.COMPUTE["color"] if unit == "token" else "#A84A00"
         panel.plot(values, place, marker, color=color, markersize=6, label=name, linestyle="none")
         for y, x in zip(place, values, strict=True):
-            text = _draw.text_of(x, unit)
+            text = style.text_of(x, unit)
             panel.annotate(
                 text,
                 (x, y),
@@ -207,22 +207,22 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
                 textcoords="offset points",
                 va="center",
                 fontsize=8,
-                color=_draw.INK,
-                bbox=_draw.HALO,
+                color=style.INK,
+                bbox=style.HALO,
             )
         panel.set(xlim=(0, 1.22 * max(values.max(), claim)), ylim=(len(chips) - 0.5, -0.9), xlabel=title)
         panel.text(
             claim,
             -0.95,
-            f"lecture: {_draw.text_of(claim, unit)}",
+            f"lecture: {style.text_of(claim, unit)}",
             fontsize=8,
             ha="center",
             va="bottom",
-            color=_draw.INK,
+            color=style.INK,
         )
-        _draw.scale_ticks(panel.xaxis, unit)
+        style.scale_ticks(panel.xaxis, unit)
         panel.spines["left"].set_visible(False)
         panel.set_yticks(list(place), names if panel is left else [], fontsize=8.5)
         panel.tick_params(axis="y", length=0)
     if any("(lecture)" in chip for chip in chips):
-        ax.text(0, 0, "* the lecture's figures", transform=ax.transAxes, fontsize=8, color=_draw.NOTE)
+        ax.text(0, 0, "* the lecture's figures", transform=ax.transAxes, fontsize=8, color=style.NOTE)

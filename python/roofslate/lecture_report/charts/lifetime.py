@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
-from roofslate.display.style import counted
+from roofslate.display import style
 from roofslate.errors import IneffectiveInput
 from roofslate.lecture_report.charts.training import trained
 from roofslate.plotting.chart import chart, dataset, filled, numbers, tabulated
@@ -17,26 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["lifetime_surface"]
 
-
 # The lecture's machine and rent; a share of the peak that pretraining reaches.
 _MACHINE: dict[str, dict[str, Any]] = {"hardware": {"peak_flops": 4.5e15}, "prices": {"chip_price": "2 USD/h"}}
-
-
 _UTILIZATION = 0.4
-
-
 _SIZES, _TOKENS = (1 / 5, 5.6), (1 / 4, 4.0)  # of the picture, over the model's and over those of its lines
-
-
 _POINTS = 97
-
-
 _SURFACES = ["lifetime_cost", "pretraining_loss"]
-
-
 _LINES = ["balanced_pretraining_tokens", "optimal_pretraining_tokens", "training_optimal_tokens"]
-
-
 _BEST = ("optimal_loss", "optimal_lifetime_saving", "training_optimal_parameters", "least_training_tokens")
 
 
@@ -76,6 +62,15 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
         "tokens, {overtraining_ratio:2} times the 20 a weight: near the line on which pretraining costs what serving "
         "does, and a share of {optimal_lifetime_saving:2} less than the larger model costs."
     ),
+    inputs=(
+        "loss_law",
+        "peak_flops",
+        "chip_price",
+        "inference_tokens",
+        "active_parameters",
+        "decode_inefficiency",
+        "compute_efficiency",
+    ),
     chapter=5,
     size=(7.4, 4.6),
 )
@@ -110,12 +105,12 @@ def lifetime_surface(ax: Axes, table: pd.DataFrame) -> None:
     levels = [float(x) for x in LogLocator(subs=(1, 3)).tick_values(cost.min(), cost.max())]
     levels = [x for x in levels if cost.min() < x < cost.max()]
     ax.contour(sizes, tokens, cost, levels=levels, colors="white", linewidths=1.0)
-    ax.contour(sizes, tokens, loss, levels=[marks["optimal_loss"]], colors=_draw.INK, linewidths=2.2)
+    ax.contour(sizes, tokens, loss, levels=[marks["optimal_loss"]], colors=style.INK, linewidths=2.2)
     row = table.xs(tokens[0], level="pretraining_tokens")
     looks: dict[str, tuple[dict[str, Any], str]] = {
-        "training_optimal_tokens": ({"color": _draw.NOTE, "linestyle": "--"}, f"training alone\n({law})"),
-        "optimal_pretraining_tokens": ({"color": _draw.RED, "linestyle": "-"}, "least cost\nfor its loss"),
-        "balanced_pretraining_tokens": ({"color": _draw.KV["color"], "linestyle": "-."}, "equal costs"),
+        "training_optimal_tokens": ({"color": style.NOTE, "linestyle": "--"}, f"training alone\n({law})"),
+        "optimal_pretraining_tokens": ({"color": style.RED, "linestyle": "-"}, "least cost\nfor its loss"),
+        "balanced_pretraining_tokens": ({"color": style.KV["color"], "linestyle": "-."}, "equal costs"),
     }
     ends = []
     for name, (look, text) in looks.items():
@@ -123,23 +118,24 @@ def lifetime_surface(ax: Axes, table: pd.DataFrame) -> None:
         ends.append((sizes[-1], row[name].iloc[-1], text, look["color"]))
     at = (marks["active_parameters"], marks["optimal_pretraining_tokens"])
     replaced = (marks["training_optimal_parameters"], marks["least_training_tokens"])
-    ax.plot(*at, "o", color=_draw.RED, markersize=8, label="optimum", zorder=4)
-    ax.plot(*replaced, "s", color=_draw.NOTE, markersize=7, label="replaced", zorder=4)
+    ax.plot(*at, "o", color=style.RED, markersize=8, label="optimum", zorder=4)
+    ax.plot(*replaced, "s", color=style.NOTE, markersize=7, label="replaced", zorder=4)
     for level in levels:  # along the bottom, where no line runs
         if cost[4].min() < level < cost[4].max():
             x = float(np.interp(level, cost[4], sizes))
-            ax.text(x, tokens[4], _draw.text_of(level, "USD"), ha="center", va="center", fontsize=8, color=_draw.INK)
-    said = f"{counted(at[0], 'parameter')}, {counted(at[1], 'token')}:\n{_draw.text_of(marks['lifetime_cost'], 'USD')}"
-    words: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9, "bbox": _draw.HALO}
+            ax.text(x, tokens[4], style.text_of(level, "USD"), ha="center", va="center", fontsize=8, color=style.INK)
+    optimum = f"{style.counted(at[0], 'parameter')}, {style.counted(at[1], 'token')}"
+    said = f"{optimum}:\n{style.text_of(marks['lifetime_cost'], 'USD')}"
+    words: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9, "bbox": style.HALO}
     ax.annotate(said, at, xytext=(-12, 14), ha="right", va="bottom", **words)
     top = float(np.interp(-marks["optimal_loss"], -loss[-6], sizes))
     ax.annotate("one loss", (top, tokens[-6]), xytext=(6, 0), ha="left", va="center", **words)
     dearer = 1 / (1 - marks["optimal_lifetime_saving"]) - 1
-    what = f"{counted(replaced[0], 'parameter')}, {counted(replaced[1], 'token')}"
+    what = f"{style.counted(replaced[0], 'parameter')}, {style.counted(replaced[1], 'token')}"
     told = f"{what}:\nthe same loss,\n{100 * dearer:.0f} % dearer"
     ax.annotate(told, replaced, xytext=(14, -27), ha="center", va="top", **words)
-    _draw.label_ends(ax, ends)
+    style.label_ends(ax, ends)
     steps = [x for x in LogLocator(subs=(1, 2, 5)).tick_values(sizes[0], sizes[-1]) if sizes[0] <= x <= sizes[-1]]
-    ax.set_xticks(steps, [counted(x, "parameter") for x in steps])
+    ax.set_xticks(steps, [style.counted(x, "parameter") for x in steps])
     ax.set_xticks([], minor=True)
-    _draw.scale_ticks(ax.yaxis, "token")
+    style.scale_ticks(ax.yaxis, "token")

@@ -6,9 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.analysis.tornado import tornado
-from roofslate.display import style as _draw
-from roofslate.display import tornado as _tornado
-from roofslate.display.style import counted
+from roofslate.display import style
+from roofslate.display.tornado import draw_bars
 from roofslate.errors import AxisError, ValueRangeError
 from roofslate.evaluation import scaling
 from roofslate.lecture_report.charts.training import ROUNDED, trained
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["overtraining", "overtraining_tornado"]
-
 
 _RUMOUR = 150e12  # of tokens that a model was pretrained on; "not well cited", says the lecture
 
@@ -54,7 +52,7 @@ def _overtraining(
         for k in range(count):
             name, case, seen = names[k % len(names)], scenarios[k % len(names)], tokens[k % len(tokens)]
             seen = number("pretraining_tokens", pretraining_tokens=seen)
-            label = str(getattr(name, "name", name)) if len(names) > 1 else f"trained on {counted(seen, 'token')}"
+            label = str(getattr(name, "name", name)) if len(names) > 1 else f"trained on {style.counted(seen, 'token')}"
             if label in rows:
                 raise AxisError(
                     f"the chart overtraining has one row for each of its names, but {label!r} is there twice"
@@ -91,6 +89,12 @@ def _overtraining(
         "many; the lecture rounds to {tokens_1} and says {ratio_1}. A rumour of {tokens_0}, which it calls not well "
         "cited, would be {ratio_0} times."
     ),
+    inputs=(
+        "active_parameters",
+        "decode_inefficiency",
+        "model_token_rate",
+        "model_lifetime",
+    ),
     chapter=5,
     size=(6.8, 3.2),
 )
@@ -124,13 +128,13 @@ def overtraining(ax: Axes, table: pd.DataFrame) -> None:
     ax.set(xscale="log", xlim=(low / 1.6, high * 2.6), ylim=(len(table) - 0.4, -head))
     ax.set_xlabel("tokens that a model is pretrained on")
     rule = f"{marks['optimal_tokens_per_parameter']:.3g} tokens a weight"
-    words: dict[str, Any] = {"fontsize": 9, "va": "center", "color": _draw.NOTE}
+    words: dict[str, Any] = {"fontsize": 9, "va": "center", "color": style.NOTE}
     shared = bool((start == start.iloc[0]).all())
     if shared:
         at = start.iloc[0]
         line = [len(table) - 0.4, said + 0.1 * len(table)]
-        ax.plot([at, at], line, color=_draw.NOTE, linestyle="--", linewidth=1.2, label="chinchilla", zorder=1)
-        text = f"Chinchilla: {rule}, {counted(at, 'token')}"
+        ax.plot([at, at], line, color=style.NOTE, linestyle="--", linewidth=1.2, label="chinchilla", zorder=1)
+        text = f"Chinchilla: {rule}, {style.counted(at, 'token')}"
         right = math.log(at / low) > 0.6 * math.log(high / low)
         ax.annotate(
             text,
@@ -144,7 +148,7 @@ def overtraining(ax: Axes, table: pd.DataFrame) -> None:
         ax.text(0, said, f"hollow: Chinchilla's {rule}", transform=ax.get_yaxis_transform(), **words)
     for k, (name, row) in enumerate(table.iterrows()):
         law = str(name).startswith("loss law")
-        color = _draw.RED if law else _draw.COMPUTE["color"]
+        color = style.RED if law else style.COMPUTE["color"]
         a, b = row["chinchilla_tokens"], row["pretraining_tokens"]
         ax.plot([a, b], [k, k], color=color, linewidth=1.3, linestyle="--" if law else "-", label=f"span {k}", zorder=1)
         if not shared:
@@ -161,7 +165,7 @@ def overtraining(ax: Axes, table: pd.DataFrame) -> None:
             fontsize=9,
         )
         ax.annotate(
-            counted(b, "token"),
+            style.counted(b, "token"),
             (max(a, b), k),
             xytext=(8, 0),
             textcoords="offset points",
@@ -171,7 +175,7 @@ def overtraining(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_yticks(range(len(table)), list(table.index))
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
-    _draw.scale_ticks(ax.xaxis, "token")
+    style.scale_ticks(ax.xaxis, "token")
 
 
 # What is thought possible, by those who look from outside.
@@ -243,7 +247,7 @@ def overtraining_tornado(ax: Axes, table: pd.DataFrame) -> None:
     """
     base = table.attrs["marks"]["overtraining_ratio"]
     renamed = table.rename(columns={"ratio_at_low": "at_low", "ratio_at_high": "at_high"})
-    _tornado.draw(ax, renamed, base, "1", "pretraining tokens over Chinchilla's", lambda x: f"{_ratio(x)} ×")
+    draw_bars(ax, renamed, base, "1", "pretraining tokens over Chinchilla's", lambda x: f"{_ratio(x)} ×")
 
 
 def _ratio(x: float) -> str:

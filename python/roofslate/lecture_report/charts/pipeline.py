@@ -7,10 +7,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import unknown
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.display.diagram import arrow, box, inside, letters, whole
 from roofslate.plotting.chart import chart, number
-from roofslate.simulation import pipelines as schedules
+from roofslate.simulation import schedules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,19 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["paced", "pipeline_inference", "pipeline_latency", "records", "training_bubble"]
 
-
 _MOST_STAGES, _MOST_BATCHES = 8, 16
-
-
 _MOST_HOP = 2  # stage times that a hop is drawn long
-
-
 _DARK: dict[str, Any] = {"facecolor": "#0072B2", "edgecolor": "white"}
-
-
 _PALE: dict[str, Any] = {"facecolor": "#DDE6EE", "edgecolor": "#7F93A6"}
-
-
 _IDLE: dict[str, Any] = {"facecolor": "white", "edgecolor": "#B0B0B0", "hatch": "/////", "linewidth": 0.4}
 
 
@@ -50,7 +41,7 @@ def _percent(share: float) -> str:
 def _rows(ax: Axes, count: int, points: float, *, bottom: float, gap: float) -> list[Axes]:
     """Divide axes into panels, one above the other; margins are in lines of letters."""
     ax.set_axis_off()
-    point = ax.figure.dpi / 72 / _draw._pixels(ax)[1]
+    point = ax.figure.dpi / 72 / style.pixels(ax)[1]
     line = 1.25 * points * point
     height = (1 - 11 * point - line * (bottom + gap * count)) / count  # the points are those of ticks and their padding
     step = height + gap * line
@@ -84,7 +75,7 @@ def _racks(panel: Axes, end: float, stages: int, shown: int, points: float) -> N
     """Number the rows of a timetable, rack 0 at the bottom."""
     names = [f"rack {rack}" for rack in range(shown)]
     if shown < stages:
-        names[-1] = f"{_draw.ELLIPSIS} of {stages:,}"
+        names[-1] = f"{style.ELLIPSIS} of {stages:,}"
     panel.set(xlim=(0, end), ylim=(-0.06, shown))
     panel.set_yticks([rack + 0.45 for rack in range(shown)], names, fontsize=points)
     panel.tick_params(axis="y", length=0, pad=2)
@@ -149,6 +140,11 @@ def _pipeline_inference(*, hop_latency: Any = "2.5 ms", **inputs: Any) -> pd.Dat
         "for that, a token still takes {pipeline_latency}. And where it takes {hop_latency} from rack to rack, only "
         "{full_pipeline_microbatches} batches keep all racks busy, with {hop_cache_growth} times the caches."
     ),
+    inputs=(
+        "hop_latency",
+        "pipeline_stages",
+        "stage_time",
+    ),
     chapter=3,
     size=(7.2, 6.0),
 )
@@ -173,7 +169,7 @@ def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
     marks, end = table.attrs["marks"], table.attrs["until"]
     stages, batches = int(marks["pipeline_stages"]), int(marks["filled_microbatches"])
     shown = int(table["stage"].max()) + 1
-    hop = _draw.text_of(marks["hop_latency"], "s")
+    hop = style.text_of(marks["hop_latency"], "s")
     told = {
         "lone": f"one batch after the other: a rack works {_percent(marks['lone_utilization'])} of the time",
         "filled": f"{batches:,} batches in flight: {_percent(marks['filled_utilization'])}"
@@ -192,7 +188,7 @@ def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
             batch = work.token if case == "lone" else work.microbatch
             place = (work.start, work.stage, min(work.end, end) - work.start, 0.9)
             box(panel, place[:2], place[2:], "work", **(_PALE if batch else _DARK))
-            inside(panel, place, str(batch), points, color=_draw.INK if batch else "white")
+            inside(panel, place, str(batch), points, color=style.INK if batch else "white")
         for stage in range(shown):
             for start, stop in _gaps(boxes[boxes["stage"] == stage], end):
                 box(panel, (start, stage), (stop - start, 0.9), "idle", **_IDLE)
@@ -200,15 +196,15 @@ def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
             _follow(panel, boxes[boxes["microbatch"] == 0], end)
         if case == "filled" and batches == stages:
             last = boxes[(boxes["token"] == 0) & (boxes["stage"] == 0)].iloc[-1]
-            frame: dict[str, Any] = {"facecolor": "none", "edgecolor": _draw.RED, "linewidth": 2, "zorder": 3}
+            frame: dict[str, Any] = {"facecolor": "none", "edgecolor": style.RED, "linewidth": 2, "zorder": 3}
             box(panel, (0, 0), (last["end"], 0.9), "proof", **frame)
             box(panel, (last["start"], 0), (last["end"] - last["start"], shown - 0.1), "proof", **frame)
     drawn = [f"{shown} of {stages:,} racks"] if shown < stages else []
     if marks["hop_latency"] > table.attrs["hop"]:
-        drawn.append(f"hops of {_draw.text_of(table.attrs['hop'], 's')}")
+        drawn.append(f"hops of {style.text_of(table.attrs['hop'], 's')}")
     panel.set_xlabel(f"time{_only(drawn)}", fontsize=points)
     panel.tick_params(axis="x", labelsize=points)
-    _draw.scale_ticks(panel.xaxis, "s")
+    style.scale_ticks(panel.xaxis, "s")
 
 
 def _only(drawn: list[str]) -> str:
@@ -223,9 +219,9 @@ def _follow(panel: Axes, first: pd.DataFrame, end: float) -> None:
         if start >= end:
             break
         if to < stage:
-            arrow(panel, (out, stage), (start, 0.9), "wrap", color=_draw.RED, linewidth=1.3)
+            arrow(panel, (out, stage), (start, 0.9), "wrap", color=style.RED, linewidth=1.3)
         elif start > out:
-            arrow(panel, (out, stage + 0.45), (start, to + 0.45), "hop", color=_draw.RED)
+            arrow(panel, (out, stage + 0.45), (start, to + 0.45), "hop", color=style.RED)
 
 
 def _pipeline_latency(**inputs: Any) -> pd.DataFrame:
@@ -252,6 +248,11 @@ def _pipeline_latency(**inputs: Any) -> pd.DataFrame:
         "Slide the boxes of one token down onto one row: {pipeline_stages} racks that each work for {stage_time} take "
         "{pipeline_latency}, and one rack with all the layers takes {one_rack_latency}. Racks in a row share the "
         "weights, not the work on a token. What they add are hops."
+    ),
+    inputs=(
+        "hop_latency",
+        "pipeline_stages",
+        "stage_time",
     ),
     chapter=3,
     size=(6.4, 3.9),
@@ -285,17 +286,17 @@ def pipeline_latency(ax: Axes, table: pd.DataFrame) -> None:
             # the last box that is drawn is the last one there is
             inside(ax, place, f"layers of rack {stage:,}" if shown <= 4 else str(stage), points, color="white")
         middle, below = (at.start + at.end) / 2, (at.one_rack_start + at.one_rack_end) / 2
-        arrow(ax, (middle, row), (below, one + 0.92), "slide", color=_draw.NOTE, linestyle=(0, (3, 2)))
+        arrow(ax, (middle, row), (below, one + 0.92), "slide", color=style.NOTE, linestyle=(0, (3, 2)))
         if hop > 0:
             last = row == shown - 1
             to = (at.end + hop, row + 0.45) if last else (at.end + hop, row + 1.45)
-            arrow(ax, (at.end, row + 0.45), to, "hop", color=_draw.RED)
+            arrow(ax, (at.end, row + 0.45), to, "hop", color=style.RED)
     if shown < stages:
         for y in (shown - 1, one):
             x = float(table["start" if y != one else "one_rack_start"].iloc[-1])
-            halo = {**_draw.HALO, "pad": 0.5}
-            ax.text(x, y + 0.45, _draw.ELLIPSIS, ha="center", va="center", fontsize=points, bbox=halo, zorder=4)
-    taken, alone = (_draw.text_of(marks[name], "s") for name in ("pipeline_latency", "one_rack_latency"))
+            halo = {**style.HALO, "pad": 0.5}
+            ax.text(x, y + 0.45, style.ELLIPSIS, ha="center", va="center", fontsize=points, bbox=halo, zorder=4)
+    taken, alone = (style.text_of(marks[name], "s") for name in ("pipeline_latency", "one_rack_latency"))
     _span(ax, end, shown + 0.15, f"{stages:,} racks in a row: {taken}", points, below=False)
     _span(ax, float(table["one_rack_end"].iloc[-1]), one - 0.25, f"one rack with all layers: {alone}", points)
     names = [f"rack {stage:,}" for stage in numbers]
@@ -307,16 +308,15 @@ def pipeline_latency(ax: Axes, table: pd.DataFrame) -> None:
 
 
 def _span(ax: Axes, end: float, y: float, text: str, points: float, *, below: bool = True) -> None:
-    _draw.bracket(ax, 0, end, y, text, below=below)
+    style.bracket(ax, 0, end, y, text, below=below)
     ax.texts[-1].set_fontsize(points)
 
 
 _KINDS: dict[str, tuple[str, dict[str, Any], str]] = {
     "forward": ("F", {"facecolor": "#0072B2", "edgecolor": "white"}, "white"),
-    "backward": ("B", {"facecolor": "#F3C98B", "edgecolor": "#8A5A00"}, _draw.INK),
-    "weight": ("W", {"facecolor": "#8CCBB3", "edgecolor": "#00553F"}, _draw.INK),
+    "backward": ("B", {"facecolor": "#F3C98B", "edgecolor": "#8A5A00"}, style.INK),
+    "weight": ("W", {"facecolor": "#8CCBB3", "edgecolor": "#00553F"}, style.INK),
 }
-
 
 _NAMES = {"gpipe": "all forwards first (GPipe)", "1f1b": "one forward, one backward (1F1B)"} | {
     f"zb_h{k}": f"zero bubble (ZB-H{k}): gradients of weights fill gaps" for k in (1, 2)
@@ -332,7 +332,8 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
     for schedule in others:
         if schedule not in _NAMES:
             raise unknown("pipeline_schedule", schedule, _NAMES)
-    ratio, share = (number(name, **inputs) for name in ("backward_forward_ratio", "weight_gradient_share"))
+    ratio = number("backward_forward_ratio", **inputs)
+    share = number("weight_gradient_share", **{**inputs, "backward_forward_ratio": ratio})
     panels = [("gpipe", 1.0), *(("gpipe", ratio) for _ in range(ratio != 1)), *((name, ratio) for name in others)]
     panels = list(dict.fromkeys(panels))
     # of many, a smaller case of the same kind is drawn, and the true numbers are told
@@ -372,6 +373,10 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
         "Taking turns, forward and backward, saves memory but no time. What helps is to put off the gradients of "
         "weights, which nobody waits for, until there is nothing else to do: {bubble_3}."
     ),
+    inputs=(
+        "pipeline_stages",
+        "backward_forward_ratio",
+    ),
     chapter=3,
     size=(7.2, 7.4),
 )
@@ -406,8 +411,8 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
         boxes = table[table["panel"] == k]
         step = float(boxes["end"].max())
         _racks(panel, end, stages, shown, points)
-        wide = f", backward {ratio:g} {_draw.TIMES} as long" if ratio != 1 else ", backward as long as forward"
-        told = f"{_draw.text_of(marks[f'step_{k}'], '1')} slots, rack 0 idles for {_percent(marks[f'bubble_{k}'])}"
+        wide = f", backward {ratio:g} {style.TIMES} as long" if ratio != 1 else ", backward as long as forward"
+        told = f"{style.text_of(marks[f'step_{k}'], '1')} slots, rack 0 idles for {_percent(marks[f'bubble_{k}'])}"
         _heading(panel, f"{_NAMES[schedule]}{wide if schedule == 'gpipe' else ''}: {told}", points)
         for work in records(boxes):
             word, look, ink = _KINDS[work.kind]
@@ -420,12 +425,12 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
                 kind = "fill" if start == 0 else "end" if math.isclose(stop, step) else between
                 box(panel, (start, stage), (stop - start, 0.9), kind, **_IDLE)
                 if (kind, stage) in (("drain", 0), ("fill", shown - 1)):
-                    halo = {**_draw.HALO, "pad": 0.6}
+                    halo = {**style.HALO, "pad": 0.6}
                     inside(panel, (start, stage, stop - start, 0.9), kind, points, bbox=halo)
         if schedule == "gpipe":
             turn = float(boxes[boxes["kind"] == "forward"]["end"].max())
             panel.plot(
-                [turn, turn], [-0.06, shown + 0.02], color=_draw.RED, linewidth=2, linestyle="-", label="hard stop"
+                [turn, turn], [-0.06, shown + 0.02], color=style.RED, linewidth=2, linestyle="-", label="hard stop"
             )
     parts = ((shown, stages, "racks"), (drawn, batches, "micro-batches"))
     some = [f"{few} of {many:,} {word}" for few, many, word in parts if few < many]
@@ -435,5 +440,5 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
     kinds = [(kind, _KINDS[kind][1]) for kind in _KINDS if (table["kind"] == kind).any()]
     names = {"weight": "gradients of weights"}
     handles: list[Any] = [Patch(label=names.get(kind, kind), **look) for kind, look in [*kinds, ("bubble", _IDLE)]]
-    handles.append(panel.plot([], [], color=_draw.RED, linewidth=2, linestyle="-", label="hard stop")[0])
+    handles.append(panel.plot([], [], color=style.RED, linewidth=2, linestyle="-", label="hard stop")[0])
     ax.legend(handles=handles, loc="lower center", ncols=len(handles), fontsize=points, borderaxespad=0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import AxisError, InputTypeError
-from roofslate.plotting.chart import chart, number, watch
+from roofslate.plotting.chart import chart, number, record
 from roofslate.presets.catalog import api_prices, models
 from roofslate.presets.preset import Preset
 from roofslate.price_lists.infer import infer
@@ -18,28 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["price_map"]
 
-
 _ARCHITECTURES = ("Llama-3.1-405B", "Llama-3.1-70B", "Qwen3-235B-A22B", "DeepSeek-V3", "gpt-oss-120b")
-
 
 # What the lecture supposes behind its prices: one cache for all layers, eight heads of 128, a byte each.
 _SHARED = ("one cache, 8 heads", {"layers": 1, "kv_heads": 8, "head_size": 128, "kv_format": "fp8"})
-
-
-_STEP, _HOLD, _PUBLISHED = "#0072B2", _draw.RED, "#7A4A12"
-
-
-_HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": _draw.INK, "markeredgewidth": 1.1}
-
-
+_STEP, _HOLD, _PUBLISHED = "#0072B2", style.RED, "#7A4A12"
+_HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": style.INK, "markeredgewidth": 1.1}
 _SUPPOSED: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": _PUBLISHED, "markeredgewidth": 1.3}
-
-
 _PLACES = ((0.24, 0.41), (0.68, 0.13), (0.85, 0.15))  # left and width of the panels, in shares
-
-
 _ENDS = ("least", "middle", "most")
-
 
 # What is drawn of each list, as an interval: its column, and the unit.
 _INTERVALS = {
@@ -49,7 +36,6 @@ _INTERVALS = {
     "decode_cost_ratio": "1",
     "hold_price": "USD/token/s",
 }
-
 
 _COLUMNS = {
     "kv_bytes_from_kink": "byte/token",
@@ -71,7 +57,7 @@ def _named(given: Any, known: Any, what: str, example: str) -> list[Preset]:
 def _read_list(prices: Preset, inputs: dict[str, Any]) -> dict[str, Any]:
     """Run one price list backwards; what it is silent about stays NaN."""
     found = infer(prices, **inputs)
-    watch({a.name: a.nominal for a in found.each_assumption if a.low == a.nominal == a.high})
+    record({a.name: a.nominal for a in found.each_assumption if a.low == a.nominal == a.high})
     relations = {(r.quantity, r.of): r for r in found.each_relation}
     row: dict[str, Any] = {"verdict": found["kv_bytes_per_token"].verdict}
     intervals = {
@@ -163,6 +149,18 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
         "{least_published} to {most_published}; the one cache for all layers that the lecture supposes, "
         "{supposed_kv_bytes}."
     ),
+    inputs=(
+        "active_parameters",
+        "weight_bytes",
+        "peak_flops",
+        "hbm_bandwidth",
+        "hbm_capacity",
+        "chip_price",
+        "compute_efficiency",
+        "bandwidth_efficiency",
+        "shortest_context",
+        "longest_context",
+    ),
     chapter=6,
     size=(7.4, 6.6),
 )
@@ -196,7 +194,7 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
     _cache_panel(left, lists, others, lines, size)
     names = [_row_name(name, alike) for (_, name), alike in zip(table.index, table["alike"], strict=True)]
     left.set_yticks(lines, names, fontsize=size)
-    heading: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": size, "weight": "bold", "color": _draw.INK}
+    heading: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": size, "weight": "bold", "color": style.INK}
     left.text(-0.02, len(lists) + 0.55, "architectures", transform=left.get_yaxis_transform(), **heading)
     _stems(ratio, lists, "decode_cost_ratio", "s", size, "1")
     ratio.set_xlabel("an answer's cost\nover a prompt's", fontsize=size)
@@ -259,12 +257,12 @@ def _cache_panel(panel: Axes, lists: pd.DataFrame, others: pd.DataFrame, lines: 
     ):
         if math.isfinite(end):
             told = "contradiction" if verdict == "contradiction" else _span(low, high, "byte/token")
-            panel.annotate(told, (end, y), xytext=(6, 0), color=_draw.INK, **beside)
+            panel.annotate(told, (end, y), xytext=(6, 0), color=style.INK, **beside)
     for y, x in zip(lines[count:], published, strict=True):
-        text = _draw.text_of(x, "byte/token").removesuffix("/tok")
-        panel.annotate(text, (x, y), xytext=(6, 0), color=_draw.INK, **beside)
+        text = style.text_of(x, "byte/token").removesuffix("/tok")
+        panel.annotate(text, (x, y), xytext=(6, 0), color=style.INK, **beside)
     panel.set_xlabel("cache of a token", fontsize=size)
-    _draw.scale_ticks(panel.xaxis, "byte")
+    style.scale_ticks(panel.xaxis, "byte")
     panel.axhline(count + 0.1, color="#CCCCCC", linewidth=0.8)
 
 
@@ -272,7 +270,7 @@ def _span(low: float, high: float, unit: str) -> str:
     """An interval on which all readings agree; a list that lacks one of them has none."""
     if not math.isfinite(low):
         return ""
-    ends = [_draw.text_of(x, unit, 2).removesuffix("/tok").removesuffix("/Mtok/h") for x in (low, high)]
+    ends = [style.text_of(x, unit, 2).removesuffix("/tok").removesuffix("/Mtok/h") for x in (low, high)]
     return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
 
 
@@ -286,9 +284,9 @@ def _stems(panel: Axes, lists: pd.DataFrame, name: str, marker: str, size: float
     panel.plot(middle, rows, marker, color=color, markersize=0.6 * size, linestyle="none", label=name)
     for y, (x, end) in enumerate(zip(middle, most, strict=True)):
         if math.isfinite(x):
-            text = f"{x:.2g} ×" if unit == "1" else _draw.text_of(x, unit).removesuffix("/Mtok/h")
+            text = f"{x:.2g} ×" if unit == "1" else style.text_of(x, unit).removesuffix("/Mtok/h")
             beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size - 0.5}
-            panel.annotate(text, (end, y), xytext=(5, 0), color=_draw.INK, **beside)
+            panel.annotate(text, (end, y), xytext=(5, 0), color=style.INK, **beside)
 
 
 def _whole_ticks(panel: Axes, unit: str) -> None:
@@ -296,11 +294,11 @@ def _whole_ticks(panel: Axes, unit: str) -> None:
     from matplotlib.ticker import FixedLocator, MaxNLocator
 
     right = panel.get_xlim()[1]
-    scale = _draw.scale_of([right], unit)
+    scale = style.scale_of([right], unit)
     ticks = MaxNLocator(3, steps=[1, 2, 5, 10]).tick_values(0, right / scale.factor)
     panel.xaxis.set_major_locator(FixedLocator([t * scale.factor for t in ticks if t * scale.factor <= right]))
     panel.xaxis.set_major_formatter(
-        lambda x, _: (f"{x:g} ×" if unit == "1" else _draw.text_of(x, unit).removesuffix("/Mtok/h")) if x else "0"
+        lambda x, _: (f"{x:g} ×" if unit == "1" else style.text_of(x, unit).removesuffix("/Mtok/h")) if x else "0"
     )
 
 
@@ -308,7 +306,7 @@ def _legend(ax: Axes, table: pd.DataFrame, size: float) -> None:
     """Say in the empty corner what the markers mean."""
     from matplotlib.lines import Line2D
 
-    weights = _draw.text_of(table.attrs["marks"]["active_parameters"], "parameter").replace("G", "B")
+    weights = style.text_of(table.attrs["marks"]["active_parameters"], "parameter").replace("G", "B")
     small: dict[str, Any] = {"linestyle": "none", "markersize": 0.6 * size}
     wide = 0.3 * size
     entries = {
@@ -323,4 +321,4 @@ def _legend(ax: Axes, table: pd.DataFrame, size: float) -> None:
     made.get_title().set(fontsize=size - 0.5, weight="bold")
     until = [name.partition(" until ")[2] for _, name in table.index if " until " in name]
     if until:
-        ax.text(0, 0, f"* until {', '.join(until)}", transform=ax.transAxes, fontsize=size - 0.5, color=_draw.NOTE)
+        ax.text(0, 0, f"* until {', '.join(until)}", transform=ax.transAxes, fontsize=size - 0.5, color=style.NOTE)

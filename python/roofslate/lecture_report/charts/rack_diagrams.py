@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.display.diagram import arrow, box, left_out, letters, whole
 from roofslate.errors import ValueRangeError
 from roofslate.plotting.chart import chart, filled, number, tabulated
@@ -19,28 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CHIP", "CROSSING", "FRAME", "INSIDE", "OUTSIDE", "SWITCH", "moe_layer", "rack", "supplied"]
 
-
 INSIDE = "#0072B2"  # the network of the rack
-
-
-OUTSIDE = _draw.RED  # the one between racks
-
-
+OUTSIDE = style.RED  # the one between racks
 CHIP: dict[str, Any] = {"facecolor": "#F4F6F8", "edgecolor": "#5F7385"}
-
-
 SWITCH: dict[str, Any] = {"facecolor": "#DCE9F3", "edgecolor": INSIDE}
-
-
 _BUSY: dict[str, Any] = {"facecolor": INSIDE, "edgecolor": INSIDE}
-
-
 _IDLE: dict[str, Any] = {"facecolor": "white", "edgecolor": "#8A9AA8"}
-
-
 FRAME: dict[str, Any] = {"facecolor": "none", "edgecolor": "#222222", "linewidth": 1.3}
-
-
 CROSSING: dict[str, Any] = {"color": OUTSIDE, "linestyle": (0, (4, 2))}
 
 
@@ -55,13 +40,11 @@ def supplied(inputs: dict[str, Any]) -> set[str]:
 
 
 def _sign(ax: Axes, at: tuple[float, float], text: str, gid: str, size: float) -> None:
-    ax.plot(*at, "o", markersize=1.6 * size, markerfacecolor="white", markeredgecolor=_draw.INK, gid=gid, zorder=4)
+    ax.plot(*at, "o", markersize=1.6 * size, markerfacecolor="white", markeredgecolor=style.INK, gid=gid, zorder=4)
     ax.text(*at, text, ha="center", va="center_baseline", fontsize=size, zorder=5)
 
 
 _MOST_CHIPS, _MOST_EXPERTS, _MOST_ACTIVE = 8, 4, 3
-
-
 _LAYER = ("hidden_size",)
 
 
@@ -126,6 +109,14 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
         "every layer. Results are summed and added to the token. Every chip sends to every other: an all-to-all "
         "exchange."
     ),
+    inputs=(
+        "experts",
+        "experts_per_token",
+        "hidden_size",
+        "expert_parallel",
+        "dispatch_bytes_per_element",
+        "combine_bytes_per_element",
+    ),
     chapter=2,
     size=(7.2, 4.6),
 )
@@ -164,7 +155,7 @@ def moe_layer(ax: Axes, table: pd.DataFrame) -> None:
     for chip, start in zip(shown, left, strict=True):
         if chip is None:
             at = (start + width[None] * widest / 2 - 0.2, sum(top) / 2)
-            ax.text(*at, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
+            ax.text(*at, style.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
             continue
         low, high = top[1] - 0.3, top[0] + 0.75
         box(ax, (start, low), (widest + 0.4, high - low), "chip", **CHIP)
@@ -180,7 +171,7 @@ def moe_layer(ax: Axes, table: pd.DataFrame) -> None:
     arrow(ax, (middle, 1.66), (middle, 0.82), "summed", linewidth=1.6)
     arrow(ax, (middle, 0.3), (middle, -0.55), "out", linewidth=1.6)
     aside = -0.7 * unit
-    ax.plot([middle, aside, aside], [9.3, 9.3, 0.55], color=_draw.INK, linewidth=1.6, linestyle="-", gid="residual")
+    ax.plot([middle, aside, aside], [9.3, 9.3, 0.55], color=style.INK, linewidth=1.6, linestyle="-", gid="residual")
     arrow(ax, (aside, 0.55), (middle - 0.4 * unit, 0.55), "residual", linewidth=1.6)
     _layer_words(ax, marks, int(table["active"].sum()), (middle, right, unit), size)
     _expert_parts(ax, right + 0.5 * unit, unit, top, size)
@@ -236,16 +227,16 @@ def _experts(
             arrow(ax, (x + 0.5, rows[1] - 0.03), (middle, 2.16), "combine", color=INSIDE, linewidth=1.5)
     if gap:
         at = start + len(found) - 1 + gap / 2
-        ax.text(at, sum(rows) / 2, _draw.ELLIPSIS, ha="center", va="center", color=_draw.NOTE)
+        ax.text(at, sum(rows) / 2, style.ELLIPSIS, ha="center", va="center", color=style.NOTE)
 
 
 def _layer_words(ax: Axes, marks: dict[str, float], drawn: int, at: tuple[float, float, float], size: float) -> None:
     middle, right, unit = at
     chosen = marks["experts_per_token"]
-    out, back = (_draw.text_of(marks[f"{way}_bytes_per_layer"], "byte") for way in ("dispatch", "combine"))
+    out, back = (style.text_of(marks[f"{way}_bytes_per_layer"], "byte") for way in ("dispatch", "combine"))
     part = f" ({drawn} drawn)" if drawn < chosen else ""
     picks = f"picks {chosen:,.0f} of {marks['experts']:,.0f}{part},\na copy of it stands on every chip"
-    small: dict[str, Any] = {"fontsize": size, "va": "center", "color": _draw.NOTE}
+    small: dict[str, Any] = {"fontsize": size, "va": "center", "color": style.NOTE}
     ax.text(middle + 1.8 * unit, 8.4, picks, **small)
     ax.text(middle + 0.4 * unit, 9.72, "a token", fontsize=size, va="center")
     ax.text(middle + 0.55 * unit, 1.9, "sum", fontsize=size, va="center")
@@ -262,7 +253,7 @@ def _expert_parts(ax: Axes, x: float, unit: float, rows: tuple[float, float], si
     _glyph(ax, x, 1.1 * unit, rows, _BUSY, "part")
     third = (rows[0] - rows[1]) / 3
     for k, word in enumerate(("up-projection", "nonlinearity", "down-projection")):
-        ax.text(x + 1.35 * unit, rows[0] - (k + 0.5) * third, word, fontsize=0.9 * size, va="center", color=_draw.NOTE)
+        ax.text(x + 1.35 * unit, rows[0] - (k + 0.5) * third, word, fontsize=0.9 * size, va="center", color=style.NOTE)
 
 
 _MOST_IN_ROW, _MOST_SWITCHES = 6, 6
@@ -305,6 +296,12 @@ def _rack(**inputs: Any) -> pd.DataFrame:
         "{scale_up_bandwidth}, and the exchange of a layer of experts finds what it needs. Network cards and the "
         "switches of the data centre lead out of the rack: a second network, {link_bandwidth_ratio} times slower."
     ),
+    inputs=(
+        "scale_up_domain",
+        "cables_per_chip",
+        "scale_up_bandwidth",
+        "link_bandwidth_ratio",
+    ),
     chapter=2,
     size=(7.2, 4.5),
 )
@@ -338,7 +335,7 @@ def rack(ax: Axes, table: pd.DataFrame) -> None:
     for low, high, way, first, shown in rows:
         for k, at in zip(shown, _spread(shown, width), strict=True):
             if k is None:
-                ax.text(at, (low + high) / 2, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
+                ax.text(at, (low + high) / 2, style.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
                 continue
             where[first + k] = (at, low if way > 0 else high)
             _chip(ax, at, (low, high), way, f"chip {first + k}", 0.8 * size)
@@ -346,7 +343,7 @@ def rack(ax: Axes, table: pd.DataFrame) -> None:
     stands = {}
     for s, at in zip(inner, _spread(inner, width), strict=True):
         if s is None:
-            ax.text(at, 5.0, _draw.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
+            ax.text(at, 5.0, style.ELLIPSIS, ha="center", va="center", fontsize=1.6 * size)
             continue
         stands[s] = at
         box(ax, (at - 0.7, 4.65), (1.4, 0.7), "switch", **SWITCH)
@@ -384,10 +381,10 @@ def _cable(ax: Axes, chip: tuple[float, float], switch: tuple[float, float], on_
     if not on_path:
         ax.plot(*ends, linestyle="-", color=INSIDE, linewidth=0.8, gid="cable", zorder=1.7)
         return
-    ax.plot(*ends, linestyle="-", color=_draw.INK, linewidth=2.6, gid="hop", zorder=1.9)
+    ax.plot(*ends, linestyle="-", color=style.INK, linewidth=2.6, gid="hop", zorder=1.9)
     x, y = (0.6 * a + 0.4 * b for a, b in ends)
     said = "hop 1" if chip[1] > switch[1] else "hop 2"
-    look: dict[str, Any] = {"fontsize": 0.85 * size, "weight": "bold", "bbox": _draw.HALO, "zorder": 4}
+    look: dict[str, Any] = {"fontsize": 0.85 * size, "weight": "bold", "bbox": style.HALO, "zorder": 4}
     ax.text(x, y, said, ha="center", va="center", **look)
 
 
@@ -400,10 +397,10 @@ def _second_network(ax: Axes, marks: dict[str, float], width: float, starts: lis
     ax.text(
         x, 5.0, "switch of the\ndata centre", ha="center", va="center", zorder=4, **{**orange, "fontsize": 0.9 * size}
     )
-    slower = f"{_draw.text_of(marks['link_bandwidth_ratio'], '1')} {_draw.TIMES} slower"
+    slower = f"{style.text_of(marks['link_bandwidth_ratio'], '1')} {style.TIMES} slower"
     ax.text(x + 0.25, 7.4, slower, ha="left", va="center", weight="bold", **orange)
-    speed = _draw.text_of(marks["scale_up_bandwidth"], "byte/s/chip").replace("/chip", "")
-    cables = _draw.text_of(marks["rack_cables"], "1", 5)
+    speed = style.text_of(marks["scale_up_bandwidth"], "byte/s/chip").replace("/chip", "")
+    cables = style.text_of(marks["rack_cables"], "1", 5)
     told = f"inside the rack: {cables} cables, {speed} from each chip to any other"
     ax.text(0, 10.15, told, fontsize=size, color=INSIDE, va="center")
     out = "out of the rack: network cards, then the switches of the data centre"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.display.diagram import box, letters, whole
 from roofslate.errors import AxisError, MissingInput, ValueRangeError
 from roofslate.lecture_report.charts.rack_diagrams import INSIDE, OUTSIDE, supplied
@@ -23,18 +23,10 @@ if TYPE_CHECKING:
 
 __all__ = ["cable_density", "scale_up_domains"]
 
-
 _DASH = "\N{EN DASH}"
-
-
 _MOST_TRAYS = 8
-
-
 _CABLES_OF_A_TRAY = 2  # in the drawing
-
-
 _BLACKWELL = "GB200 NVL72"
-
 
 _LIMITED = {
     "cable_limited_domain": "cables",
@@ -83,6 +75,12 @@ def _cable_density(*, trays_per_side: float = 2, **inputs: Any) -> pd.DataFrame:
         "{doubled_cable_density:2} times what connectors and bends leave room for. Power, cooling and weight "
         "set limits of their own."
     ),
+    inputs=(
+        "trays_per_side",
+        "cables_per_chip",
+        "scale_up_domain",
+        "cable_limit",
+    ),
     chapter=2,
     size=(7.4, 4.0),
 )
@@ -110,7 +108,7 @@ def cable_density(ax: Axes, table: pd.DataFrame) -> None:
     trays = int(marks["trays_per_side"])
     for k, (count, word) in enumerate(((trays, ""), (2 * trays, "doubled_"))):
         _tray_rack(drawing, 1.35 * k, count, size)
-        chips = _draw.text_of(marks[f"{word}scale_up_domain"], "1", 4)
+        chips = style.text_of(marks[f"{word}scale_up_domain"], "1", 4)
         drawing.text(1.35 * k + 0.5, -0.05, f"{chips} chips", ha="center", va="top", fontsize=size)
     drawing.set(xlim=(-0.05, 2.4), ylim=(-0.16, 1.08))
     drawing.set_axis_off()
@@ -120,7 +118,7 @@ def cable_density(ax: Axes, table: pd.DataFrame) -> None:
 def _tray_rack(ax: Axes, x: float, trays: int, size: float) -> None:
     """Draw a rack: switches in the middle, trays above and below, cables from each tray along the rack."""
     drawn = min(trays, _MOST_TRAYS)
-    box(ax, (x, 0), (1, 1.05), "rack", facecolor="none", edgecolor=_draw.INK, linewidth=1.3)
+    box(ax, (x, 0), (1, 1.05), "rack", facecolor="none", edgecolor=style.INK, linewidth=1.3)
     box(ax, (x + 0.06, 0.465), (0.88, 0.12), "switch", facecolor="#DCE9F3", edgecolor=INSIDE, zorder=3)
     ax.text(x + 0.5, 0.525, "switches", ha="center", va="center", fontsize=0.85 * size, color=INSIDE, zorder=4)
     step = 0.42 / drawn
@@ -153,7 +151,7 @@ def _tray_rack(ax: Axes, x: float, trays: int, size: float) -> None:
                 )
     if drawn < trays:
         note = f"{trays:,} trays a side"
-        ax.text(x + 0.5, 1.07, note, ha="center", va="bottom", fontsize=0.8 * size, color=_draw.NOTE)
+        ax.text(x + 0.5, 1.07, note, ha="center", va="bottom", fontsize=0.8 * size, color=style.NOTE)
 
 
 def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
@@ -169,23 +167,23 @@ def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
     if limit < top:
         dashed: dict[str, Any] = {"color": OUTSIDE, "linestyle": (0, (5, 2)), "linewidth": 1.4}
         ax.axhline(limit, label="cable_limit", **dashed)
-        room = f"room for {_draw.text_of(limit, '1', 4)} cables"
+        room = f"room for {style.text_of(limit, '1', 4)} cables"
         low = limit - 0.02 * top
-        ax.text(chips[-1], low, room, ha="right", va="top", fontsize=size, color=OUTSIDE, bbox=_draw.HALO)
+        ax.text(chips[-1], low, room, ha="right", va="top", fontsize=size, color=OUTSIDE, bbox=style.HALO)
     if most < chips[-1]:
         ax.axvspan(
             most, chips[-1], facecolor="none", edgecolor="#C9C9C9", hatch="///", linewidth=0, gid="no room", zorder=0
         )
     others = [name for name in _LIMITED if name != "cable_limited_domain" and marks[name] < chips[-1]]
     for k, name in enumerate(others):
-        ax.axvline(marks[name], color=_draw.NOTE, linestyle=(0, (1, 1)), linewidth=1.4, label=name)
+        ax.axvline(marks[name], color=style.NOTE, linestyle=(0, (1, 1)), linewidth=1.4, label=name)
         at = (marks[name], top * (0.04 + 0.09 * k))
-        ax.text(*at, f" {_LIMITED[name]}", fontsize=size, color=_draw.INK, va="bottom", bbox=_draw.HALO, zorder=3)
+        ax.text(*at, f" {_LIMITED[name]}", fontsize=size, color=style.INK, va="bottom", bbox=style.HALO, zorder=3)
     for word, way in (("", 1), ("doubled_", -1)):
         x, y = marks[f"{word}scale_up_domain"], marks[f"{word}rack_cables"]
-        ax.plot(x, y, "o", color=_draw.INK, markersize=6, label=f"{word}rack", zorder=4)
-        count, full = _draw.text_of(y, "1", 4), _draw.text_of(marks[f"{word}cable_density"], "1")
-        told = f"{count} cables" + (f",\n{full} {_draw.TIMES} the room" if marks[f"{word}cable_density"] > 1 else "")
+        ax.plot(x, y, "o", color=style.INK, markersize=6, label=f"{word}rack", zorder=4)
+        count, full = style.text_of(y, "1", 4), style.text_of(marks[f"{word}cable_density"], "1")
+        told = f"{count} cables" + (f",\n{full} {style.TIMES} the room" if marks[f"{word}cable_density"] > 1 else "")
         ax.annotate(
             told,
             (x, y),
@@ -194,11 +192,11 @@ def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
             ha="right",
             va="bottom" if way > 0 else "center",
             fontsize=size,
-            bbox=_draw.HALO,
+            bbox=style.HALO,
             zorder=3.5,
         )
-    _draw.scale_ticks(ax.xaxis, "1")
-    _draw.scale_ticks(ax.yaxis, "1")
+    style.scale_ticks(ax.xaxis, "1")
+    style.scale_ticks(ax.yaxis, "1")
 
 
 _SYSTEMS = (
@@ -212,10 +210,7 @@ _SYSTEMS = (
     "TPU 7x",
 )
 
-
 _TOLD = ("scale_up_dies", "domain_capacity", "scale_up_bandwidth", "scale_out_bandwidth", "link_bandwidth_ratio")
-
-
 _GROWTH = ("scale_up_domain_growth", "scale_up_die_growth")
 
 
@@ -329,10 +324,10 @@ def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
     for y, (count, inner) in enumerate(zip(chips, dies, strict=True)):
         last = inner if several[y] else count
         plot.annotate(
-            _draw.text_of(count, "1", 4), (count, y), xytext=(0, 8), ha="center", **{**beside, "va": "bottom"}
+            style.text_of(count, "1", 4), (count, y), xytext=(0, 8), ha="center", **{**beside, "va": "bottom"}
         ) if several[y] else None
-        text = _draw.text_of(last, "1", 4) + (" dies" if several[y] else "")
-        plot.annotate(text, (last, y), xytext=(6, 0), color=OUTSIDE if several[y] else _draw.INK, **beside)
+        text = style.text_of(last, "1", 4) + (" dies" if several[y] else "")
+        plot.annotate(text, (last, y), xytext=(6, 0), color=OUTSIDE if several[y] else style.INK, **beside)
     most = max(chips.max(), dies[several].max(initial=1))
     plot.set(xlim=(1, max(most, 10) ** 1.25), ylim=(len(table) - 0.5, -0.6), xlabel="chips (packages) of a domain")
     plot.xaxis.label.set_fontsize(size)
@@ -340,7 +335,7 @@ def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
     plot.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
         plot.spines[side].set_visible(False)
-    _draw.scale_ticks(plot.xaxis, "1")
+    style.scale_ticks(plot.xaxis, "1")
     plot.tick_params(axis="x", labelsize=0.95 * size)
     _columns(ax, plot, table, size)
 
@@ -349,28 +344,28 @@ def _columns(ax: Axes, plot: Axes, table: pd.DataFrame, size: float) -> None:
     heads = ("growth", "links inside,\na chip", "links out,\na chip", "memory of\nthe domain")
     at = (1.16, 1.5, 2.0, 2.39)  # in widths of the plot
     for x, head in zip(at, heads, strict=True):
-        plot.text(x, 1.01, head, transform=plot.transAxes, ha="center", va="bottom", fontsize=size, color=_draw.NOTE)
+        plot.text(x, 1.01, head, transform=plot.transAxes, ha="center", va="bottom", fontsize=size, color=style.NOTE)
     for y, (_, row) in enumerate(table.iterrows()):
         by_chips, by_dies = (row[name] for name in _GROWTH)
-        growth = "" if math.isnan(by_chips) else f"{_draw.text_of(by_chips, '1')} {_draw.TIMES}"
+        growth = "" if math.isnan(by_chips) else f"{style.text_of(by_chips, '1')} {style.TIMES}"
         if growth and row["scale_up_dies"] > 1.001 * row["scale_up_domain"] and not math.isclose(by_dies, by_chips):
-            growth += f"\ndies {_draw.text_of(by_dies, '1')} {_draw.TIMES}"
+            growth += f"\ndies {style.text_of(by_dies, '1')} {style.TIMES}"
         up, out = (_speed(row[name]) for name in ("scale_up_bandwidth", "scale_out_bandwidth"))
         slower = row["link_bandwidth_ratio"]
-        ratio = "" if math.isnan(slower) else f"{_draw.text_of(slower, '1')} {_draw.TIMES} slower"
+        ratio = "" if math.isnan(slower) else f"{style.text_of(slower, '1')} {style.TIMES} slower"
         memory = row["domain_capacity"]
         cells = (
             growth,
             "\n".join(filter(None, (row["network"], up))),
             "\n".join(filter(None, (out, ratio))),
-            "" if math.isnan(memory) else _draw.text_of(memory, "byte"),
+            "" if math.isnan(memory) else style.text_of(memory, "byte"),
         )
         for x, cell in zip(at, cells, strict=True):
             look: dict[str, Any] = {"transform": plot.get_yaxis_transform(), "ha": "center", "va": "center"}
             plot.text(x, y, cell or _DASH, fontsize=0.95 * size, gid=f"cell {y}", **look)
     note = "links out: Ethernet or InfiniBand; each direction. Growth: over the row above with the same links inside."
-    ax.text(1, -0.04, note, transform=ax.transAxes, fontsize=0.85 * size, color=_draw.NOTE, va="center", ha="right")
+    ax.text(1, -0.04, note, transform=ax.transAxes, fontsize=0.85 * size, color=style.NOTE, va="center", ha="right")
 
 
 def _speed(value: float) -> str:
-    return "" if math.isnan(value) else _draw.text_of(value, "byte/s/chip").replace("/chip", "")
+    return "" if math.isnan(value) else style.text_of(value, "byte/s/chip").replace("/chip", "")

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import unknown
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.display.diagram import arrow, left_out, round_box
 from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.plotting.chart import chart, dataset, number, tabulated
@@ -19,19 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["activation_memory", "feistel", "revnet"]
 
-
 _STATE: dict[str, Any] = {"facecolor": "#EAF1F7", "edgecolor": "#0072B2"}
-
-
 _FUNCTION: dict[str, Any] = {"facecolor": "#FBEBC8", "edgecolor": "#8A5A00"}
-
-
 _KEPT: dict[str, Any] = {"facecolor": "#0072B2", "edgecolor": "#0072B2"}
-
-
 _DROPPED: dict[str, Any] = {"facecolor": "white", "edgecolor": "#5F7385", "linestyle": (0, (3, 2))}
-
-
 _AGAIN: dict[str, Any] = {"facecolor": "#EAF1F7", "edgecolor": "#0072B2", "hatch": "/////"}
 
 
@@ -42,13 +33,13 @@ def _known(chart: str, inputs: dict[str, Any], *names: str) -> None:
 
 def _letters(ax: Axes, width: float, height: float) -> float:
     """Size of letters in points for a diagram of so many units: they shrink with the boxes around them."""
-    across, up = _draw._pixels(ax)
+    across, up = style.pixels(ax)
     return min(9.5, 0.235 * 72 / ax.figure.dpi * min(across / width, up / height))
 
 
 def _frame(ax: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
     """Set the limits of a diagram in equal units; a narrow one stands in the middle of the full width."""
-    across, up = _draw._pixels(ax)
+    across, up = style.pixels(ax)
     beside = max(0.0, (y[1] - y[0]) * across / up - (x[1] - x[0])) / 2
     ax.set(xlim=(x[0] - beside, x[1] + beside), ylim=y, aspect="equal")
     ax.set_axis_off()
@@ -57,16 +48,12 @@ def _frame(ax: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
 def _sign(ax: Axes, at: tuple[float, float], text: str, gid: str, size: float) -> None:
     from matplotlib.patches import Circle
 
-    ax.add_patch(Circle(at, 0.16, facecolor="white", edgecolor=_draw.INK, linewidth=1.0, gid=gid, zorder=3))
+    ax.add_patch(Circle(at, 0.16, facecolor="white", edgecolor=style.INK, linewidth=1.0, gid=gid, zorder=3))
     ax.text(*at, text, ha="center", va="center_baseline", fontsize=size, zorder=4)
 
 
 _MOST_ROUNDS, _MOST_WORDS = 6, 3
-
-
 _UPPER, _LOWER, _WIRES = 3.3, 0.0, 1.6  # lower wire of each row, distance of the wires
-
-
 _WORD = (1.3, 0.46)
 
 
@@ -101,6 +88,11 @@ def _feistel(*, rounds: int = 3, block: int = 0x0123456789ABCDEF, key: int = 202
         "into f point the same way in both rows. Nobody inverts f, and it need not have an inverse. Here it is a "
         "middle square, which has none, and of {blocks:4} random blocks {restored_blocks:4} come back to the bit after "
         "{rounds} rounds."
+    ),
+    inputs=(
+        "rounds",
+        "block",
+        "key",
     ),
     chapter=7,
     size=(7.2, 4.1),
@@ -137,7 +129,7 @@ def feistel(ax: Axes, table: pd.DataFrame) -> None:
     for row, after in ((_UPPER, ""), (_LOWER, "_back")):
         for step, x, tell in zip(steps, at, told, strict=True):
             if step is None:
-                ax.text(x, row + _WIRES / 2, _draw.ELLIPSIS, ha="center", va="center", fontsize=16)
+                ax.text(x, row + _WIRES / 2, style.ELLIPSIS, ha="center", va="center", fontsize=16)
                 continue
             for half, y in (("x", row + _WIRES), ("y", row)):
                 round_box(ax, (x, y), _WORD if tell else (0.2, 0.2), "word", **_STATE)
@@ -157,8 +149,8 @@ def _round(ax: Axes, ends: tuple[float, float], row: float, number: int, *, back
     left, right = ends
     top, bottom, middle = row + _WIRES, row, row + _WIRES / 2
     at, cross = left + 0.5, left + 0.85
-    sign = (_draw.MINUS, "subtract") if backward else ("+", "add")
-    thin: dict[str, Any] = {"color": _draw.INK, "linewidth": 1.0, "linestyle": "-"}
+    sign = (style.MINUS, "subtract") if backward else ("+", "add")
+    thin: dict[str, Any] = {"color": style.INK, "linewidth": 1.0, "linestyle": "-"}
     for start, end in ((top, bottom), (bottom, top)):
         if backward:
             ax.plot([right, right - 0.12, cross], [end, end, start], zorder=1, **thin)
@@ -177,7 +169,7 @@ def _round(ax: Axes, ends: tuple[float, float], row: float, number: int, *, back
 def _ends(ax: Axes, at: list[float], size: float) -> None:
     """Say what goes in and comes out, and lead the encrypted block from the upper row to the lower one."""
     first, last = at[0], at[-1]
-    small: dict[str, Any] = {"fontsize": size, "color": _draw.NOTE}
+    small: dict[str, Any] = {"fontsize": size, "color": style.NOTE}
     for row in (_UPPER, _LOWER):
         for half, y in (("x", row + _WIRES), ("y", row)):
             ax.text(first - 0.95, y, f"${half}$", ha="center", va="center", fontsize=size + 1.5)
@@ -190,8 +182,6 @@ def _ends(ax: Axes, at: list[float], size: float) -> None:
 
 
 _MOST_LAYERS = 6
-
-
 _FORWARD, _BACKWARD, _PITCH = 3.2, 0.0, 1.9
 
 
@@ -222,6 +212,12 @@ def _revnet(
         "pass computes each activation again just when its gradient asks for it. A network of {layers} layers that was "
         "run for this picture keeps {reversible_bytes} instead of {stored_bytes}, undoes itself to {error_ulp:2} units "
         "in the last place, and its gradients differ from those of kept activations by {gradient_error:2}."
+    ),
+    inputs=(
+        "layers",
+        "width",
+        "tokens",
+        "seed",
     ),
     chapter=7,
     size=(7.2, 4.3),
@@ -258,8 +254,8 @@ def revnet(ax: Axes, table: pd.DataFrame) -> None:
             (_BACKWARD, _KEPT if kept else _AGAIN, "at hand" if kept else "again"),
         ):
             round_box(ax, (x, row), (0.72, 0.62), gid, **look)
-            halo = None if kept else {**_draw.HALO, "pad": 0.6}
-            words: dict[str, Any] = {"color": "white" if kept else _draw.INK, "bbox": halo}
+            halo = None if kept else {**style.HALO, "pad": 0.6}
+            words: dict[str, Any] = {"color": "white" if kept else style.INK, "bbox": halo}
             ax.text(x, row, f"$a_{{{step}}}$", ha="center", va="center", fontsize=size + 0.5, zorder=3, **words)
         if kept:
             arrow(ax, (x, _FORWARD - 0.36), (x, _BACKWARD + 0.36), "keep", color="#0072B2", linewidth=1.6)
@@ -268,16 +264,16 @@ def revnet(ax: Axes, table: pd.DataFrame) -> None:
             _layer(ax, (at[step - 1], at[step], at[step + 1]), step, size)
     if None in steps:
         for row in (_FORWARD, _BACKWARD):
-            ax.text(steps.index(None) * _PITCH, row, _draw.ELLIPSIS, ha="center", va="center", fontsize=16)
-    held, whole = (_draw.text_of(marks[name], "byte") for name in ("reversible_bytes", "stored_bytes"))
+            ax.text(steps.index(None) * _PITCH, row, style.ELLIPSIS, ha="center", va="center", fontsize=16)
+    held, whole = (style.text_of(marks[name], "byte") for name in ("reversible_bytes", "stored_bytes"))
     left: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": size}
-    ax.text(-0.5, _FORWARD + 1.75, "forward: add to the one before last", color=_draw.INK, **left)
-    ax.text(-0.5, _BACKWARD - 2.25, "backward: take away, with the gradients in step", color=_draw.RED, **left)
+    ax.text(-0.5, _FORWARD + 1.75, "forward: add to the one before last", color=style.INK, **left)
+    ax.text(-0.5, _BACKWARD - 2.25, "backward: take away, with the gradients in step", color=style.RED, **left)
     middle = (_FORWARD + _BACKWARD) / 2
     right = {**left, "ha": "right", "color": "#0072B2", "weight": "bold"}
     ax.text(end - _PITCH - 0.2, middle, f"kept: the last two, {held}", **right)
     if last > 2:
-        ax.text(-0.5, middle, f"kept otherwise: {whole}", color=_draw.NOTE, **left)
+        ax.text(-0.5, middle, f"kept otherwise: {whole}", color=style.NOTE, **left)
     _frame(ax, (-0.75, end + 0.75), (_BACKWARD - 2.6, _FORWARD + 2.1))
 
 
@@ -287,18 +283,18 @@ def _layer(ax: Axes, at: tuple[float, float, float], number: int, size: float) -
     _function(ax, (here, after), _FORWARD, number, size)
     _function(ax, (here, before), _BACKWARD, number, size)
     for start, end, row, up, gid in ((before, after, _FORWARD, 1, "skip"), (after, before, _BACKWARD, -1, "undo")):
-        sign = "+" if up > 0 else _draw.MINUS
+        sign = "+" if up > 0 else style.MINUS
         arrow(
             ax,
             (start, row + 0.33 * up),
             (end, row + 0.33 * up),
             gid,
             connectionstyle="arc3,rad=-0.42",
-            color=_draw.INK if up > 0 else _draw.RED,
+            color=style.INK if up > 0 else style.RED,
         )
         _sign(ax, ((start + end) / 2, row + 1.13 * up), sign, "add" if up > 0 else "subtract", size + 1)
     arrow(
-        ax, (after - 0.2, _BACKWARD - 1.75), (here + 0.2, _BACKWARD - 1.75), "gradient", color=_draw.RED, linewidth=1.8
+        ax, (after - 0.2, _BACKWARD - 1.75), (here + 0.2, _BACKWARD - 1.75), "gradient", color=style.RED, linewidth=1.8
     )
 
 
@@ -360,6 +356,13 @@ def _activation_memory(**inputs: Any) -> pd.DataFrame:
         "last layer's output alone, {reversible_bytes} at any depth, and pays for that with {recomputation_factor} "
         "times the arithmetic."
     ),
+    inputs=(
+        "trained_tokens",
+        "activation_policy",
+        "layers",
+        "hidden_size",
+        "flops_per_parameter_token",
+    ),
     chapter=7,
     size=(6.6, 4.0),
 )
@@ -398,7 +401,7 @@ def activation_memory(ax: Axes, table: pd.DataFrame) -> None:
     ax.plot([0, 2 * layers], [flat, flat], label="reversible_bytes", zorder=3, **dashed)
     top = 1.28 * max(held.max(), flat)
     ax.set(xlim=(0, 2 * layers), ylim=(0, top), ylabel="activations held")
-    ax.axvline(layers, color=_draw.NOTE, linewidth=0.9, linestyle=":")
+    ax.axvline(layers, color=style.NOTE, linewidth=0.9, linestyle=":")
     for x, word in ((0.25, "forward writes"), (0.75, "backward reads")):
         ax.text(x, 0.97, word, transform=ax.transAxes, ha="center", va="top", fontsize=9.5, weight="bold")
     if boxed:
@@ -414,9 +417,9 @@ def activation_memory(ax: Axes, table: pd.DataFrame) -> None:
     else:
         ax.set_xticks([0.5, layers, 2 * layers - 0.5], ["0", f"{layers - 1}", "0"])
         ax.set_xlabel("layer")
-    _draw.scale_ticks(ax.yaxis, "byte")
-    peak, low = (_draw.text_of(marks[name], "byte") for name in ("activation_bytes", "reversible_bytes"))
-    factor = _draw.text_of(marks["recomputation_factor"], "1")
+    style.scale_ticks(ax.yaxis, "byte")
+    peak, low = (style.text_of(marks[name], "byte") for name in ("activation_bytes", "reversible_bytes"))
+    factor = style.text_of(marks["recomputation_factor"], "1")
     remark = f"reversible: {low}\nthroughout, for {factor} ×\nthe arithmetic"
-    _draw.callout(ax, f"peak {peak}", (layers - 0.5, held.max()), (0.03, 0.76))
-    _draw.callout(ax, remark, (1.985 * layers, flat), (0.995, 0.72), ha="right", color="#9C4400", bbox=_draw.HALO)
+    style.callout(ax, f"peak {peak}", (layers - 0.5, held.max()), (0.03, 0.76))
+    style.callout(ax, remark, (1.985 * layers, flat), (0.995, 0.72), ha="right", color="#9C4400", bbox=style.HALO)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.plotting.chart import chart, datasets, number, tabulated
 
 if TYPE_CHECKING:
@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["routed_scaling"]
 
-
 _SIZES = (15e6, 25e6, 55e6, 130e6, 370e6, 870e6, 1.3e9)  # of Clark et al. 2022, figure 1
-
-
 _READ = (370e6, 64.0)  # where the lecture reads the figure
 
 
@@ -60,6 +57,7 @@ def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> p
         " equal {matched_dense_parameters:2} dense ones; by the law they meet at {matching_experts} experts. "
         "Active weights are thus saved, and memory is paid for it."
     ),
+    inputs=("matched_dense_parameters",),
     size=(6.6, 4.4),
 )
 def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
@@ -86,17 +84,17 @@ def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
     ax.set(xscale="log", yscale="log", xlabel="experts", ylabel="validation loss (nats a token)")
     ax.set_xscale("log", base=2)
     ends = []
-    for size, look in zip(sizes, _draw.styles(len(sizes)), strict=True):
+    for size, look in zip(sizes, style.styles(len(sizes)), strict=True):
         loss = table.loc[size, "routed_loss"].to_numpy()
         line = {"color": look["color"], "linestyle": look["linestyle"]}
-        name = _draw.text_of(size, "parameter").replace("G", "B")
+        name = style.text_of(size, "parameter").replace("G", "B")
         ax.plot(experts, loss, label=name, linewidth=1.8, **line)
-        ends.append((experts[-1], loss[-1], name, _draw.INK))
+        ends.append((experts[-1], loss[-1], name, style.INK))
     dense = marks["dense_loss"]
     values = table["routed_loss"]
     low, high = min(values.min(), dense), max(values.max(), dense)
     ax.set(xlim=(experts[0], experts[-1]), ylim=(low / 1.03, high * 1.03))
-    ax.plot([experts[0], experts[-1]], [dense, dense], color=_draw.NOTE, linewidth=0.9, label="dense")
+    ax.plot([experts[0], experts[-1]], [dense, dense], color=style.NOTE, linewidth=0.9, label="dense")
     for size in sizes:
         at = marks[f"matching_experts_{size:g}"]
         if experts[0] < at <= experts[-1]:
@@ -105,16 +103,16 @@ def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
                 dense,
                 "o",
                 color="white",
-                markeredgecolor=_draw.INK,
+                markeredgecolor=style.INK,
                 markersize=7,
                 zorder=3,
                 label=f"match {size:g}",
             )
-    target = _draw.text_of(marks["matched_dense_parameters"], "parameter").replace("G", "B")
+    target = style.text_of(marks["matched_dense_parameters"], "parameter").replace("G", "B")
     if "read_loss" in marks:
-        ax.plot(marks["read_experts"], marks["read_loss"], "X", color=_draw.RED, markersize=7, zorder=3, label="read")
-    ends.append((experts[-1], dense, f"{target} dense", _draw.NOTE))
-    _draw.label_ends(ax, ends)
+        ax.plot(marks["read_experts"], marks["read_loss"], "X", color=style.RED, markersize=7, zorder=3, label="read")
+    ends.append((experts[-1], dense, f"{target} dense", style.NOTE))
+    style.label_ends(ax, ends)
     ticks = [2.0**k for k in range(math.floor(math.log2(experts[0])), math.floor(math.log2(experts[-1])) + 1)]
     ax.xaxis.set_major_locator(FixedLocator(ticks))
     ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
@@ -130,8 +128,8 @@ def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
     reached = [(size, at) for size, at in matched if experts[0] < at <= experts[-1]]
     if reached:
         size, at = reached[0]
-        name = _draw.text_of(size, "parameter").replace("G", "B")
+        name = style.text_of(size, "parameter").replace("G", "B")
         also = f"\nthe lecture reads {marks['read_experts']:g}" if marks.get("read_parameters") == size else ""
-        _draw.callout(
+        style.callout(
             ax, f"{name} active match\n{target} dense at {at:.3g} experts{also}", (at, dense), (0.06, 0.1), va="center"
         )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import unknown
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import IneffectiveInput
 from roofslate.evaluation.value import value
 from roofslate.plotting.chart import chart
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries
-from roofslate.simulation import pipelines as schedules
+from roofslate.simulation import schedules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["train_schedule"]
 
-
 _MOST_SEATS, _MOST_LINES = 24, 80
-
 
 _SIMULATED = (
     "load",
@@ -84,6 +82,11 @@ def _check_names(inputs: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
         "{just_missed_wait} for the next and rides {just_missed_ride}: {just_missed_time} at worst, as long as no"
         " train is overfull."
     ),
+    inputs=(
+        "seats",
+        "trains",
+        "seed",
+    ),
     size=(7.2, 3.7),
 )
 def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
@@ -111,13 +114,13 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
 
     marks, trains = table.attrs["marks"], table.attrs["trains"]
     seats = int(marks["seats"])
-    blue, paper = _draw.COMPUTE["color"], "#EAF1F7"
+    blue, paper = style.COMPUTE["color"], "#EAF1F7"
     low, high = 1.0, 2.0
     for k, train in enumerate(trains):
         start, end, boarded = train["departure"], train["end"], int(train["boarded"])
         width = end - start
         ax.add_patch(
-            Rectangle((start, low), width, high - low, facecolor=paper, edgecolor=_draw.INK, linewidth=1.2, gid="train")
+            Rectangle((start, low), width, high - low, facecolor=paper, edgecolor=style.INK, linewidth=1.2, gid="train")
         )
         if seats <= _MOST_SEATS:
             rows = 1 if seats <= 4 else 2 if seats <= 12 else 3
@@ -155,7 +158,7 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
     arrivals = drawn["arrival"].to_numpy()
     platform = [2.75] * arrivals.size
     if len(drawn) <= _MOST_LINES:
-        thin: dict[str, Any] = {"color": _draw.NOTE, "linewidth": 0.7, "linestyle": "-", "zorder": 1}
+        thin: dict[str, Any] = {"color": style.NOTE, "linewidth": 0.7, "linestyle": "-", "zorder": 1}
         for arrival, departure in zip(arrivals, drawn["departure"].to_numpy(), strict=True):
             ax.plot([arrival, departure], [2.75, high], gid="boarding", **thin)
         ax.plot(
@@ -177,20 +180,20 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
     ax.set(xlim=(origin, last + 0.01 * (last - origin)), ylim=(0, 3.3), xlabel="time")
     if len(trains) <= 12:
         ax.set_xticks([*(float(train["departure"]) for train in trains), float(last)])
-    _draw.scale_ticks(ax.xaxis, "s")
+    style.scale_ticks(ax.xaxis, "s")
     ax.yaxis.set_visible(False)
     ax.spines["left"].set_visible(False)
 
 
 def _just_missed(ax: Axes, marks: dict[str, float]) -> None:
-    red, y = _draw.RED, 0.55
-    whole, wait, ride = (_draw.text_of(marks[f"just_missed_{name}"], "s") for name in ("time", "wait", "ride"))
+    red, y = style.RED, 0.55
+    whole, wait, ride = (style.text_of(marks[f"just_missed_{name}"], "s") for name in ("time", "wait", "ride"))
     start = marks["just_missed"]
     board, out = start + marks["just_missed_wait"], start + marks["just_missed_time"]
     beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 9, "color": red}
     ax.plot(start, y, "X", color=red, markersize=8, label="just missed", clip_on=False)
     ax.annotate("just\nmissed", (start, y), xytext=(-8, 0), ha="right", **beside)
-    _draw.bracket(ax, start, board, y, f"waits {wait}", color=red)
-    _draw.bracket(ax, board, out, y, f"rides {ride}", color=red)
+    style.bracket(ax, start, board, y, f"waits {wait}", color=red)
+    style.bracket(ax, board, out, y, f"rides {ride}", color=red)
     ax.plot([out, out], [y - 0.13, y + 0.13], color=red, linewidth=1, linestyle="-")
     ax.annotate(f"{whole} in all", (out, y), xytext=(8, 0), weight="bold", **beside)

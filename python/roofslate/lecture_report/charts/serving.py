@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import ValueRangeError
 from roofslate.plotting.chart import chart, dataset, filled, first_reach, number, tabulated
 from roofslate.presets.catalog import models
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["board", "curves", "decode_tensor", "latency_vs_batch", "most_batches", "overtaking_batch", "terms"]
-
 
 _MODEL = ("active_parameters", "total_parameters", "weight_bytes", "weight_format", "kv_bytes_per_token")
 
@@ -56,10 +55,10 @@ def most_batches(inputs: dict[str, Any], crossing: float) -> float:
 def terms(of: str, context: float) -> dict[str, tuple[str, dict[str, Any]]]:
     """Words and look of each term of a pass by its column: of the times, or of the costs."""
     return {
-        f"memory_{of}": ("memory: the sum", _draw.MEMORY),
-        f"weight_fetch_{of}": ("weights", _draw.WEIGHTS),
-        f"kv_fetch_{of}": (f"KV cache, {_draw.text_of(context, 'token/sequence')} tokens", _draw.KV),
-        f"compute_{of}": ("compute", _draw.COMPUTE),
+        f"memory_{of}": ("memory: the sum", style.MEMORY),
+        f"weight_fetch_{of}": ("weights", style.WEIGHTS),
+        f"kv_fetch_{of}": (f"KV cache, {style.text_of(context, 'token/sequence')} tokens", style.KV),
+        f"compute_{of}": ("compute", style.COMPUTE),
     }
 
 
@@ -69,7 +68,7 @@ def curves(
     """Draw terms of a pass against the batch, and below them the bold line of what they make together."""
     for name, (_, look) in lines.items():
         ax.plot(table.index, table[name], label=name, **{**look, "linewidth": width * look["linewidth"]})
-    bold = {**_draw.BOLD, "zorder": 1.9, "linewidth": width * _draw.BOLD["linewidth"]}
+    bold = {**style.BOLD, "zorder": 1.9, "linewidth": width * style.BOLD["linewidth"]}
     ax.plot(table.index, table[total], label=total, **bold)
 
 
@@ -112,6 +111,14 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
         "{model_bytes} in all, and the keys and values of every token before it: {kv_bytes_per_token} for each, "
         "growing with the context. A batch shares the fetch of the weights; the caches of its sequences it cannot"
         " share."
+    ),
+    inputs=(
+        "context_length",
+        "hidden_size",
+        "total_parameters",
+        "weight_bytes",
+        "kv_bytes_per_token",
+        "batch_size",
     ),
     size=(6.4, 3.9),
 )
@@ -156,16 +163,16 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
                 arrowstyle="-|>",
                 mutation_scale=8,
                 linewidth=1.1,
-                color=_draw.KV["color"],
+                color=style.KV["color"],
                 gid="read",
             )
         )
     if skipped:
-        ax.text(half + 0.6, rows / 2, _draw.ELLIPSIS, ha="center", va="center", fontsize=14)
+        ax.text(half + 0.6, rows / 2, style.ELLIPSIS, ha="center", va="center", fontsize=14)
     width = new + 1
     rise = 0.5 * (0.28 * new + 0.1) + 0.15  # of the longest arrow
-    each, whole = (_draw.text_of(marks[name], "byte") for name in ("kv_bytes_per_token", "kv_bytes"))
-    past = _draw.text_of(marks["context_length"], "token/sequence", 4)
+    each, whole = (style.text_of(marks[name], "byte") for name in ("kv_bytes_per_token", "kv_bytes"))
+    past = style.text_of(marks["context_length"], "token/sequence", 4)
     ax.text(
         new / 2 + 0.5,
         rows + rise + 0.2,
@@ -182,18 +189,18 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
             1.5,
             boxstyle="round,pad=0.12",
             facecolor="#EFE3D6",
-            edgecolor=_draw.WEIGHTS["color"],
+            edgecolor=style.WEIGHTS["color"],
             gid="weights",
         )
     )
     ax.text(
         new + 3.8,
         rows / 2,
-        f"weights\n{_draw.text_of(marks['model_bytes'], 'byte')}",
+        f"weights\n{style.text_of(marks['model_bytes'], 'byte')}",
         ha="center",
         va="center",
         fontsize=9.5,
-        color=_draw.WEIGHTS["color"],
+        color=style.WEIGHTS["color"],
     )
     ax.add_patch(
         FancyArrowPatch(
@@ -202,16 +209,16 @@ def decode_tensor(ax: Axes, table: pd.DataFrame) -> None:
             arrowstyle="-|>",
             mutation_scale=12,
             linewidth=2,
-            color=_draw.WEIGHTS["color"],
+            color=style.WEIGHTS["color"],
             gid="use",
         )
     )
     once = "each used once\nfor the new token"
-    ax.text(new + 3.8, rows / 2 - 1.05, once, ha="center", va="top", fontsize=9, color=_draw.NOTE)
+    ax.text(new + 3.8, rows / 2 - 1.05, once, ha="center", va="top", fontsize=9, color=style.NOTE)
     ax.text(new + 0.5, -0.2, "new\ntoken", ha="center", va="top", fontsize=9, color="#0072B2", weight="bold")
-    ax.annotate("", (new - 0.1, -0.35), xytext=(0, -0.35), arrowprops={"arrowstyle": "-|>", "color": _draw.NOTE})
-    ax.text(new / 2, -0.5, "tokens", ha="center", va="top", fontsize=9, color=_draw.NOTE)
-    ax.text(-0.25, rows / 2, "embedding", ha="right", va="center", rotation=90, fontsize=9, color=_draw.NOTE)
+    ax.annotate("", (new - 0.1, -0.35), xytext=(0, -0.35), arrowprops={"arrowstyle": "-|>", "color": style.NOTE})
+    ax.text(new / 2, -0.5, "tokens", ha="center", va="top", fontsize=9, color=style.NOTE)
+    ax.text(-0.25, rows / 2, "embedding", ha="right", va="center", rotation=90, fontsize=9, color=style.NOTE)
     ax.set(xlim=(-0.9, new + 5.8), ylim=(min(-1.3, rows / 2 - 2.3), rows + rise + 1.4 + 0.05 * width), aspect="equal")
     ax.set_axis_off()
 
@@ -251,6 +258,16 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
         "{latency_lower_bound}, and from {crossing_batch:4} sequences on arithmetic is the slower clock: with "
         "caches to fetch the crossing comes later than the balance batch of {balance_batch:4}."
     ),
+    inputs=(
+        "active_parameters",
+        "total_parameters",
+        "weight_bytes",
+        "kv_bytes_per_token",
+        "peak_flops",
+        "hbm_bandwidth",
+        "chips",
+        "context_length",
+    ),
 )
 def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     """Time of one pass against the batch: compute, weights, caches, and the larger of the two clocks.
@@ -271,28 +288,28 @@ def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     lines = terms("time", marks["context_length"])
     curves(ax, table, lines, "pass_time")
     top = 1.06 * table["pass_time"].iloc[-1]
-    ax.set(xlim=(0, batch[-1]), ylim=(0, top), xlabel=_draw.BATCH, ylabel="time of a pass")
+    ax.set(xlim=(0, batch[-1]), ylim=(0, top), xlabel=style.BATCH, ylabel="time of a pass")
     bound = marks["latency_lower_bound"]
-    dashed: dict[str, Any] = {"color": _draw.INK, "linestyle": (0, (2, 2)), "linewidth": 1.4, "zorder": 3}
+    dashed: dict[str, Any] = {"color": style.INK, "linestyle": (0, (2, 2)), "linewidth": 1.4, "zorder": 3}
     ax.plot([0, 0.24 * batch[-1]], [bound, bound], label="latency_lower_bound", **dashed)
     crossing = marks["crossing_batch"]
     if crossing <= batch[-1]:
         time = marks["crossing_time"]
-        ax.plot(crossing, time, "o", color=_draw.BOLD["color"], markersize=8, label="crossing", zorder=3)
-    ends = [(batch[-1], table[name].iloc[-1], text, _draw.INK) for name, (text, _) in lines.items()]
+        ax.plot(crossing, time, "o", color=style.BOLD["color"], markersize=8, label="crossing", zorder=3)
+    ends = [(batch[-1], table[name].iloc[-1], text, style.INK) for name, (text, _) in lines.items()]
     slowest = max(lines, key=lambda name: table[name].iloc[-1])
     if math.isclose(table[slowest].iloc[-1], table["pass_time"].iloc[-1]):  # one label for both lines
         ends = [(x, y, f"pass = {text}" if text == lines[slowest][0] else text, c) for x, y, text, c in ends]
     else:
-        ends.append((batch[-1], table["pass_time"].iloc[-1], "pass", _draw.INK))
-    _draw.label_ends(ax, ends)
-    _draw.scale_ticks(ax.xaxis, "sequence")
-    _draw.scale_ticks(ax.yaxis, "s")
+        ends.append((batch[-1], table["pass_time"].iloc[-1], "pass", style.INK))
+    style.label_ends(ax, ends)
+    style.scale_ticks(ax.xaxis, "sequence")
+    style.scale_ticks(ax.yaxis, "s")
     if bound < 0.6 * top:
         # above the bold line where the words end
         beside = table["pass_time"].to_numpy()[batch.searchsorted(0.5 * batch[-1])] / top
         height = min(max(bound / top + 0.24, beside + 0.09), 0.9)
-        _draw.callout(ax, f"latency lower bound\n{_draw.text_of(bound, 's')}", (0, bound), (0.04, height))
+        style.callout(ax, f"latency lower bound\n{style.text_of(bound, 's')}", (0, bound), (0.04, height))
     if crossing <= batch[-1]:
-        remark = f"from {_draw.text_of(crossing, 'sequence', 4)} sequences on\ncompute is the slower clock"
-        _draw.callout(ax, remark, (crossing, time), (0.12, min(time / top + 0.3, 0.93)))
+        remark = f"from {style.text_of(crossing, 'sequence', 4)} sequences on\ncompute is the slower clock"
+        style.callout(ax, remark, (crossing, time), (0.12, min(time / top + 0.3, 0.93)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, ValueRangeError
 from roofslate.evaluation.frame import frame
 from roofslate.lecture_report.charts.context import scenario
@@ -19,14 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["chat_session"]
 
-
 _MOST_TURNS, _MOST_STRIPS, _MOST_CELLS = 5, 60, 5
-
-
 _LEAST_INCHES = 4.5  # of the axes, for columns of numbers beside the picture
-
-
-_FRESH = {"prefill": ("#0072B2", "white"), "decode": ("#9AD0F0", _draw.INK)}  # paper and ink
+_FRESH = {"prefill": ("#0072B2", "white"), "decode": ("#9AD0F0", style.INK)}  # paper and ink
 
 
 def _lengths(name: str, given: Any, turns: int) -> list[float]:
@@ -112,6 +107,12 @@ def _chat_session(
         "last chunk here {chunk_prefix_bytes} for {chunk_prefix:4} tokens, once, the answer to it that and more in "
         "each of its {answer_tokens} passes."
     ),
+    inputs=(
+        "turns",
+        "response_length",
+        "prefilled_sequences",
+        "kv_bytes_per_token",
+    ),
     chapter=6,
     size=(7.4, 3.6),
 )
@@ -147,22 +148,22 @@ def chat_session(ax: Axes, table: pd.DataFrame) -> None:
     for segment in shown.reset_index().to_dict("records"):
         if rows and segment["segment"] > len(rows) == len(shown) // 2:
             hidden = turns - len(shown) // 2
-            words = f"{_draw.ELLIPSIS}  {hidden:,} more turn{'s' * (hidden > 1)}"
-            _words(ax, total / 2, row + 0.45, words, gid="hidden turns", color=_draw.NOTE)
+            words = f"{style.ELLIPSIS}  {hidden:,} more turn{'s' * (hidden > 1)}"
+            _words(ax, total / 2, row + 0.45, words, gid="hidden turns", color=style.NOTE)
             row += 1
         rows[row] = segment
-        labels[row + 0.4] = f"{segment['name']}, {_draw.text_of(segment['tokens'], 'token/sequence', 4)}"
+        labels[row + 0.4] = f"{segment['name']}, {style.text_of(segment['tokens'], 'token/sequence', 4)}"
         _draw_segment(ax, segment, row, total)
         row += 1
     _draw_strip(ax, table if turns <= _MOST_STRIPS else shown, total)
     if turns > _MOST_STRIPS:
-        _words(ax, total / 2, 0.4, _draw.ELLIPSIS, gid="hidden turns")
+        _words(ax, total / 2, 0.4, style.ELLIPSIS, gid="hidden turns")
     ax.set(xlim=(0, total), ylim=(row, -0.1), xlabel="place in the sequence (tokens)")
     ax.set_yticks([0.4, *labels], ["session", *labels.values()], fontsize=9)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     _draw_columns(ax, rows)
-    _draw.scale_ticks(ax.xaxis, "token/sequence")
+    style.scale_ticks(ax.xaxis, "token/sequence")
 
 
 def _words(ax: Axes, x: float, y: float, text: str, **more: Any) -> None:
@@ -178,7 +179,7 @@ def _draw_strip(ax: Axes, table: pd.DataFrame, total: float) -> None:
         ax.add_patch(Rectangle((start, 0), tokens, 0.8, facecolor=face, edgecolor="white", gid=f"strip {kind}"))
         if tokens / total * inches > 0.4:
             _words(ax, start + tokens / 2, 0.4, kind, fontsize=8, color=ink)
-    ax.add_patch(Rectangle((0, 0), total, 0.8, facecolor="none", edgecolor=_draw.INK, linewidth=0.9, gid="strip"))
+    ax.add_patch(Rectangle((0, 0), total, 0.8, facecolor="none", edgecolor=style.INK, linewidth=0.9, gid="strip"))
 
 
 def _draw_segment(ax: Axes, segment: dict[Any, Any], y: float, total: float) -> None:
@@ -207,10 +208,10 @@ def _draw_segment(ax: Axes, segment: dict[Any, Any], y: float, total: float) -> 
     for cell in range(cells):
         if part and cell == cells // 2:
             if tokens > 0.02 * total:
-                _words(ax, start + tokens / 2, y + 0.36, _draw.ELLIPSIS, gid="hidden passes", fontsize=8)
+                _words(ax, start + tokens / 2, y + 0.36, style.ELLIPSIS, gid="hidden passes", fontsize=8)
             continue
         x, width = start + tokens * cell / cells, tokens / cells
-        ax.add_patch(Rectangle((x, y), width, 0.8, facecolor=face, edgecolor=_draw.INK, linewidth=0.6, gid=kind))
+        ax.add_patch(Rectangle((x, y), width, 0.8, facecolor=face, edgecolor=style.INK, linewidth=0.6, gid=kind))
 
 
 def _draw_columns(ax: Axes, rows: dict[float, dict[Any, Any]]) -> None:
@@ -226,12 +227,12 @@ def _draw_columns(ax: Axes, rows: dict[float, dict[Any, Any]]) -> None:
     ax.spines["bottom"].set_bounds(0, right)
     ax.xaxis.label.set_x((1 - room) / 2)
     heads = {0.775: "passes", 0.99: "cache read by each"}
-    style: dict[str, Any] = {"transform": beside, "ha": "right", "va": "center", "fontsize": 9}
+    look: dict[str, Any] = {"transform": beside, "ha": "right", "va": "center", "fontsize": 9}
     for x, word in heads.items():
-        ax.text(x, 0.4, word, color=_draw.NOTE, **style)
+        ax.text(x, 0.4, word, color=style.NOTE, **look)
     for y, row in rows.items():
-        first, last = (_draw.text_of(row[name], "byte") for name in ("prefix_bytes", "last_prefix_bytes"))
+        first, last = (style.text_of(row[name], "byte") for name in ("prefix_bytes", "last_prefix_bytes"))
         same = first.split()[-1] == last.split()[-1]
         read = first if first == last else f"{first.split()[0] if same else first} to {last}"
-        ax.text(0.775, y + 0.4, _draw.text_of(row["passes"], "1", 4), gid="passes", **style)
-        ax.text(0.99, y + 0.4, read, gid="cache", **style)
+        ax.text(0.775, y + 0.4, style.text_of(row["passes"], "1", 4), gid="passes", **look)
+        ax.text(0.99, y + 0.4, read, gid="cache", **look)

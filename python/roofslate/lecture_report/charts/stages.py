@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.display.diagram import arrow, box, inside, letters, whole
 from roofslate.errors import AxisError
 from roofslate.lecture_report.charts.pipeline import paced, records
 from roofslate.plotting.chart import chart, datasets, filled, number, tabulated
-from roofslate.simulation import pipelines as schedules
+from roofslate.simulation import schedules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,16 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["hop_path", "memory_vs_stages"]
 
-
 _MOST_STAGES, _MOST_SWITCHES = 8, 4
-
-
 _DARK: dict[str, Any] = {"facecolor": "#0072B2", "edgecolor": "white"}
-
-
 _PALE: dict[str, Any] = {"facecolor": "#DDE6EE", "edgecolor": "#44586B"}
-
-
 _PARTS = ("weight_bytes_per_chip", "kv_bytes_per_chip")
 
 
@@ -71,6 +64,13 @@ def _memory_vs_stages(*, pipeline_stages: Any = (1, 2, 4, 8), **inputs: Any) -> 
         "sequences of {context_length} tokens in a batch, however long the pipeline. From {break_even_stages} stages "
         "on there is more cache than weights."
     ),
+    inputs=(
+        "total_parameters",
+        "hardware",
+        "batch_size",
+        "context_length",
+        "chips",
+    ),
     chapter=3,
 )
 def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
@@ -104,16 +104,16 @@ def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
     high = 1.2 * max(top, capacity if limited else 0.0)
     ax.set(xlim=(-0.5, 1.16 * len(table) - 0.19), ylim=(0, high), xlabel="pipeline stages, a rack each")
     ax.set_ylabel("memory of a chip that is taken")
-    ax.set_xticks(place, [_draw.text_of(count, "1") for count in stages])
+    ax.set_xticks(place, [style.text_of(count, "1") for count in stages])
     ax.spines["bottom"].set_bounds(-0.5, len(table) - 0.5)
     ax.xaxis.label.set_x(0.5 * len(table) / (1.16 * len(table) + 0.31))
-    _draw.scale_ticks(ax.yaxis, "byte/chip")
-    halo = {**_draw.HALO, "pad": 0.8}
+    style.scale_ticks(ax.yaxis, "byte/chip")
+    halo = {**style.HALO, "pad": 0.8}
     for x, cache, weight, both in zip(place, caches, weights, used, strict=True):
         for low, part in ((0, cache), (cache, weight)):
-            told = _draw.text_of(part, "byte/chip")
+            told = style.text_of(part, "byte/chip")
             inside(ax, (x - 0.26, low, 0.52, part), told, points, bbox=halo)
-        ax.text(x, both + 0.015 * high, _draw.text_of(both, "byte/chip"), ha="center", va="bottom", fontsize=points)
+        ax.text(x, both + 0.015 * high, style.text_of(both, "byte/chip"), ha="center", va="bottom", fontsize=points)
     beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": points}
     beside["annotation_clip"] = False
     y = max(caches[-1] / 2, 0.06 * high)
@@ -122,26 +122,26 @@ def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
     ax.annotate(word, (edge, y), xytext=(6, 0), **beside)
     y = max(used[-1] - weights[-1] / 2, y + 0.14 * high)
     ax.annotate("weights:\ndivided", (edge, y), xytext=(6, 0), **beside)
-    room = _draw.text_of(capacity, "byte/chip")
+    room = style.text_of(capacity, "byte/chip")
     if limited:
         ax.plot(
-            [-0.5, len(table) - 0.5], [capacity] * 2, color=_draw.RED, linestyle="--", linewidth=1.4, label="capacity"
+            [-0.5, len(table) - 0.5], [capacity] * 2, color=style.RED, linestyle="--", linewidth=1.4, label="capacity"
         )
-        ax.annotate(f"a chip has\n{room}", (len(table) - 0.5, capacity), xytext=(4, 0), color=_draw.RED, **beside)
+        ax.annotate(f"a chip has\n{room}", (len(table) - 0.5, capacity), xytext=(4, 0), color=style.RED, **beside)
     else:
         ax.text(0.99, 0.97, f"a chip has {room}", transform=ax.transAxes, ha="right", va="top", fontsize=points)
     alike = marks["break_even_stages"]
     if stages[0] < alike < stages[-1]:
         x = float(np.interp(math.log(alike), np.log(stages), place))
-        ax.plot([x, x], [0, 0.93 * high], color=_draw.RED, linestyle=":", linewidth=1.4, label="break-even", zorder=0.5)
+        ax.plot([x, x], [0, 0.93 * high], color=style.RED, linestyle=":", linewidth=1.4, label="break-even", zorder=0.5)
         left = x < len(table) / 2
-        told = f"cache and weights are alike at {_draw.text_of(alike, '1')}"
+        told = f"cache and weights are alike at {style.text_of(alike, '1')}"
         ax.annotate(
             told,
             (x, 0.965 * high),
             xytext=(-7 if left else 7, 0),
             ha="left" if left else "right",
-            color=_draw.RED,
+            color=style.RED,
             **beside,
         )
 
@@ -193,6 +193,11 @@ def _hop_path(**inputs: Any) -> pd.DataFrame:
         "it may be off by an order of magnitude. Whatever it is, a decoded token pays it at every stage: with "
         "{hop_latency} a hop {latency_without_hops} become {pipeline_latency}."
     ),
+    inputs=(
+        "pipeline_stages",
+        "stage_time",
+        "hop_latency",
+    ),
     chapter=3,
     size=(7.2, 4.0),
 )
@@ -234,19 +239,19 @@ def hop_path(ax: Axes, table: pd.DataFrame) -> None:
         name = {"chip": "chip", "network card": "network\ncard"}.get(part, "data\ncentre\nswitch")
         name = "top-of-\nrack\nswitch" if k in racks else name
         if switches > len(between) and k == between[-2]:
-            name = f"{_draw.ELLIPSIS}\nof {switches:,}"
-        inside(ax, (x, 1.7, 1, 0.8), name, points, color="white" if part == "chip" else _draw.INK)
+            name = f"{style.ELLIPSIS}\nof {switches:,}"
+        inside(ax, (x, 1.7, 1, 0.8), name, points, color="white" if part == "chip" else style.INK)
         if part != "chip":
-            ax.text(x + 0.5, 1.6, f"+ {_draw.text_of(latency, 's')}", ha="center", va="top", fontsize=points)
+            ax.text(x + 0.5, 1.6, f"+ {style.text_of(latency, 's')}", ha="center", va="top", fontsize=points)
         if k:
             arrow(ax, (x - step + 1, 2.1), (x, 2.1), "path", linewidth=1.4, mutation_scale=9)
-    told = f"parts of a hop: {_draw.text_of(marks['path_latency'], 's')}"
+    told = f"parts of a hop: {style.text_of(marks['path_latency'], 's')}"
     for x, word in ((0.5, "in a rack"), (end - 0.5, "in the next rack")):
-        ax.text(x, 2.62, word, ha="center", va="bottom", fontsize=points, color=_draw.NOTE)
-    _draw.bracket(ax, step, end - step, 3.0, told, below=False)
+        ax.text(x, 2.62, word, ha="center", va="bottom", fontsize=points, color=style.NOTE)
+    style.bracket(ax, step, end - step, 3.0, told, below=False)
     ax.texts[-1].set_fontsize(points)
     hop, taken, alone = (
-        _draw.text_of(marks[name], "s") for name in ("hop_latency", "pipeline_latency", "latency_without_hops")
+        style.text_of(marks[name], "s") for name in ("hop_latency", "pipeline_latency", "latency_without_hops")
     )
     ax.text(0, 0.72, f"a token through {stages:,} stages, with {hop} a hop", va="bottom", fontsize=points)
     times, shown = table.attrs["token"], len(table.attrs["token"][0])
@@ -257,12 +262,12 @@ def hop_path(ax: Axes, table: pd.DataFrame) -> None:
             place = (start, y, stop - start, 0.66)
             box(ax, place[:2], place[2:], gid, **_DARK)
             cut = shown < stages and work.stage == shown - 1
-            text = f"{_draw.ELLIPSIS} of {stages:,}" if cut else _draw.text_of(marks["stage_time"], "s")
+            text = f"{style.ELLIPSIS} of {stages:,}" if cut else style.text_of(marks["stage_time"], "s")
             inside(ax, place, text, points, color="white")
             if gid == "stage" and marks["hop_latency"] > 0:
                 gap = (stop, y, scale * marks["hop_latency"], 0.66)
-                box(ax, gap[:2], gap[2:], "hop", facecolor="#F9DDD0", edgecolor=_draw.RED)
-                inside(ax, gap, _draw.text_of(marks["hop_latency"], "s"), points, color=_draw.RED)
+                box(ax, gap[:2], gap[2:], "hop", facecolor="#F9DDD0", edgecolor=style.RED)
+                inside(ax, gap, style.text_of(marks["hop_latency"], "s"), points, color=style.RED)
         reach = scale * float(boxes["end"].max()) if gid == "alone" else end
         ax.annotate(
             total,

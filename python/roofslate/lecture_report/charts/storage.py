@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate import units
-from roofslate.display import style as _draw
+from roofslate.display import style
 from roofslate.errors import ValueRangeError
 from roofslate.lecture_report.charts._tiers import (
     RECOMPUTE,
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["retrieve_or_hold", "tier_cost"]
 
-
 _COST_UNIT = "USD/Ttoken"
-
-
 _WAYS = {"retrieve_cost": "retrieve, once", "hold_cost": "hold for {}"}
 
 
@@ -79,6 +76,12 @@ def _retrieve_or_hold(*, tiers: Any = None, hold_time: Any = "1 h", **inputs: An
         "from DDR to disk, and more and more to read. Both columns have the price of the device in them; without it "
         "a time would stand beside a cost."
     ),
+    inputs=(
+        "hold_time",
+        "model",
+        "hardware",
+        "prices",
+    ),
     chapter=6,
     size=(7.4, 4.2),
 )
@@ -110,10 +113,10 @@ def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
     least = 10 ** math.floor(math.log10(costs[costs > 0].min()) - 0.3) if (costs > 0).any() else 0.1
     most = max(costs.max(), 10 * least)
     end = most * (most / least) ** 0.7  # room for numbers and formulas
-    panels = _draw.panels(ax, 2, left=0.13, gap=0.05, bottom=0.1, top=0.06)
+    panels = style.panels(ax, 2, left=0.13, gap=0.05, bottom=0.1, top=0.06)
     for panel, (name, words) in zip(panels, _WAYS.items(), strict=True):
         panel.set(xscale="log", xlim=(least, end), ylim=(len(ways) - 0.45, -0.6))
-        panel.set_title(words.format(_draw.moment(marks["hold_time"])), fontsize=9.5, weight="normal", pad=4)
+        panel.set_title(words.format(style.moment(marks["hold_time"])), fontsize=9.5, weight="normal", pad=4)
         for y, way in enumerate(ways):
             cost = float(table.loc[way, name]) / factor
             quantity = str(table.loc[way, name.replace("cost", "quantity")])
@@ -124,21 +127,21 @@ def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
                 )
             beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": "left"}
             text = _amount(cost) if cost > 0 else "nothing"
-            panel.annotate(text, at, xytext=(5, 6 if quantity else 0), fontsize=9, color=_draw.INK, **beside)
+            panel.annotate(text, at, xytext=(5, 6 if quantity else 0), fontsize=9, color=style.INK, **beside)
             if quantity:
                 latex = lookup(quantity).latex.partition(" = ")[2]
-                panel.annotate(f"${latex}$", at, xytext=(5, -6), fontsize=7.5, color=_draw.NOTE, **beside)
+                panel.annotate(f"${latex}$", at, xytext=(5, -6), fontsize=7.5, color=style.NOTE, **beside)
         panel.xaxis.set_visible(False)
         panel.spines["bottom"].set_visible(False)
         panel.spines["left"].set_color("#B0B0B0")
         panel.set_yticks(range(len(ways)), ways if panel is panels[0] else [], fontsize=9.5)
         panel.tick_params(axis="y", length=0)
-    size = _draw.text_of(marks["kv_bytes_per_token"], "byte/token").replace("/tok", "")
+    size = style.text_of(marks["kv_bytes_per_token"], "byte/token").replace("/tok", "")
     note = (
         f"Dollars for a trillion tokens of $q$ = {size} each; logarithmic bars.\n"
         "$d$, $k$, $m$: price, capacity, bandwidth of a device; $p$, $h$: price, HBM of a chip."
     )
-    said = ax.text(0, 0.07, note, transform=ax.transAxes, fontsize=8, color=_draw.NOTE, va="top", linespacing=1.4)
+    said = ax.text(0, 0.07, note, transform=ax.transAxes, fontsize=8, color=style.NOTE, va="top", linespacing=1.4)
     said.set_in_layout(False)
 
 
@@ -148,8 +151,6 @@ def _amount(x: float) -> str:
 
 
 _SHOWN = (1e-3, 1e6)  # seconds that the axis has at least
-
-
 _LONGEST = 1e7  # a switch after this is not waited for
 
 
@@ -198,6 +199,12 @@ def _tier_cost(*, tiers: Any = None, hold_time: Any = None, free_hbm_reads: bool
         "{recompute_cost} at any time, far above. Reading HBM is counted as free, for retrieving means to bring into "
         "HBM."
     ),
+    inputs=(
+        "free_hbm_reads",
+        "model",
+        "hardware",
+        "prices",
+    ),
     chapter=6,
     size=(7.0, 4.5),
 )
@@ -234,17 +241,17 @@ def tier_cost(ax: Axes, table: pd.DataFrame) -> None:
     low, high = least.min() / 30, 3 * table["cost"].max()
     ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(low, high))
     ax.set(xlabel="time from one use to the next", ylabel="cost of a use")
-    ax.plot(waits, least, label="least", **{**_draw.BOLD, "linewidth": 6, "alpha": 0.22, "zorder": 1})
+    ax.plot(waits, least, label="least", **{**style.BOLD, "linewidth": 6, "alpha": 0.22, "zorder": 1})
     for way in ways:
         line = {key: looks[way][key] for key in ("color", "linestyle")}
         ax.plot(waits, costs[way], label=way, linewidth=1.7, zorder=2, **line)
-    _draw.label_ends(ax, [(right, float(costs[way].iloc[-1]), way, looks[way]["color"]) for way in ways])
+    style.label_ends(ax, [(right, float(costs[way].iloc[-1]), way, looks[way]["color"]) for way in ways])
     beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
     for name in ("cache_write_time", "long_cache_write_time"):
         if left <= marks[name] <= right:
-            ax.axvline(marks[name], color=_draw.NOTE, linestyle=(0, (2, 2)), linewidth=0.9, zorder=1, label=name)
-            top: dict[str, Any] = {"xytext": (-3, -2), "ha": "right", "va": "top", "rotation": 90, "color": _draw.NOTE}
-            ax.annotate(_draw.moment(marks[name]), (marks[name], high), **top, **beside)
+            ax.axvline(marks[name], color=style.NOTE, linestyle=(0, (2, 2)), linewidth=0.9, zorder=1, label=name)
+            top: dict[str, Any] = {"xytext": (-3, -2), "ha": "right", "va": "top", "rotation": 90, "color": style.NOTE}
+            ax.annotate(style.moment(marks[name]), (marks[name], high), **top, **beside)
     for way, (start, stop) in _stretches(switches, left, right).items():
         middle: dict[str, Any] = {
             "xytext": (0, 4),
@@ -254,24 +261,24 @@ def tier_cost(ax: Axes, table: pd.DataFrame) -> None:
             "weight": "bold",
         }
         said = ax.annotate(
-            way, (math.sqrt(start * stop), low), bbox=_draw.HALO, gid=f"cheapest {way}", **middle, **beside
+            way, (math.sqrt(start * stop), low), bbox=style.HALO, gid=f"cheapest {way}", **middle, **beside
         )
         if math.log(stop / start) < 0.09 * math.log(right / left):
             said.set_rotation(90)
         if start == left:
             continue
         cost = switches[way][1]
-        ax.plot([start] * 2, [low, cost], color=_draw.INK, linewidth=0.8, linestyle="-", zorder=1)
-        ax.plot(start, cost, "o", color=_draw.INK, markersize=5.5, label=f"switch to {way}", zorder=4)
+        ax.plot([start] * 2, [low, cost], color=style.INK, linewidth=0.8, linestyle="-", zorder=1)
+        ax.plot(start, cost, "o", color=style.INK, markersize=5.5, label=f"switch to {way}", zorder=4)
         beyond = ax.transData.transform((start, cost))[0] - ax.transAxes.transform((0, 0))[0]
         near = beyond < 58 * ax.figure.dpi / 72  # no room for words to the left of it
         place: dict[str, Any] = {"xytext": (7, -4), "va": "top"} if near else {"xytext": (-6, 5), "ha": "right"}
         ax.annotate(
-            _draw.text_of(start, "s"), (start, cost), color=_draw.INK, bbox=_draw.HALO, zorder=1.5, **place, **beside
+            style.text_of(start, "s"), (start, cost), color=style.INK, bbox=style.HALO, zorder=1.5, **place, **beside
         )
     ax.spines["bottom"].set_bounds(left, right)
-    _draw.time_ticks(ax.xaxis)
-    _draw.scale_ticks(ax.yaxis, "USD/token")
+    style.time_ticks(ax.xaxis)
+    style.scale_ticks(ax.yaxis, "USD/token")
     ax.yaxis.set_major_formatter(lambda y, _: _power(y / units.convert_factor("USD/Mtoken", "USD/token")))
 
 

@@ -6,8 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from roofslate.display import style as _draw
-from roofslate.display.style import counted
+from roofslate.display import style
 from roofslate.plotting.chart import chart, dataset, number, numbers, tabulated
 from roofslate.presets.catalog import models
 from roofslate.presets.lookup import find_preset
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["ROUNDED", "compute_buckets", "counted", "equal_cost", "trained"]
-
+__all__ = ["ROUNDED", "compute_buckets", "equal_cost", "trained"]
 
 _TRAINING = (
     "active_parameters",
@@ -30,9 +28,7 @@ _TRAINING = (
     "model_lifetime",
 )
 
-
 _MEASURED = {"prefill_utilization", "decode_utilization", "prefill_token_rate", "decode_token_rate"}
-
 
 _SERVED = {
     "inference_tokens",
@@ -42,7 +38,6 @@ _SERVED = {
     "model_lifetime",
     "deployment_probability",
 }
-
 
 ROUNDED = 200e12  # what the lecture makes of the tokens that its model serves
 
@@ -124,6 +119,12 @@ def _equal_cost(
         "are {least_cost_ratio_unequal} to 1 where the sum is least. But a sum is flat near its minimum. Who makes the "
         "parts equal even there pays {equal_cost_penalty_unequal} times the least, no more."
     ),
+    inputs=(
+        "rising_coefficient",
+        "falling_coefficient",
+        "rising_exponent",
+        "falling_exponent",
+    ),
     chapter=5,
     size=(7.4, 3.6),
 )
@@ -149,7 +150,7 @@ def equal_cost(ax: Axes, table: pd.DataFrame) -> None:
 
     marks = table.attrs["marks"]
     roomy = ax.get_window_extent().width > 4.5 * ax.figure.dpi
-    panels = _draw.panels(ax, 3, left=0.03, gap=0.06 if roomy else 0.12, bottom=0.14, top=0.13 if roomy else 0)
+    panels = style.panels(ax, 3, left=0.03, gap=0.06 if roomy else 0.12, bottom=0.14, top=0.13 if roomy else 0)
     for panel, pair in zip(panels, _PAIRS, strict=True):
         exponential = pair == "exponential"
         rows = table.loc[pair]
@@ -161,20 +162,20 @@ def equal_cost(ax: Axes, table: pd.DataFrame) -> None:
         panel.set(xlim=(left, right), ylim=(0, top))
         rising, falling = ((marks[f"{way}_coefficient"], marks[f"{way}_exponent"]) for way in ("rising", "falling"))
         looks: dict[str, tuple[dict[str, Any], str]] = {
-            "falling_cost": ({**_draw.KV, "linestyle": "--"}, _term(falling, -1, pair)),
-            "rising_cost": (_draw.COMPUTE, _term(rising, 1, pair)),
-            "effort_cost": (_draw.BOLD, "sum"),
+            "falling_cost": ({**style.KV, "linestyle": "--"}, _term(falling, -1, pair)),
+            "rising_cost": (style.COMPUTE, _term(rising, 1, pair)),
+            "effort_cost": (style.BOLD, "sum"),
         }
         for name, (look, _) in looks.items():
             panel.plot(rows["x"], rows[name], label=name, **look)
-        thin: dict[str, Any] = {"color": _draw.NOTE, "linewidth": 0.9, "zorder": 1}
+        thin: dict[str, Any] = {"color": style.NOTE, "linewidth": 0.9, "zorder": 1}
         panel.plot([meet, meet], [0, part], linestyle=":", label="crossing_line", **thin)
         panel.plot([best, best], [0, least], linestyle="-", label="least_line", **thin)
-        panel.plot(meet, part, "o", markerfacecolor="white", color=_draw.INK, markersize=6, label="crossing", zorder=3)
-        panel.plot(best, least, "o", color=_draw.RED, markersize=7, label="least", zorder=3)
-        ends = [(right, rows[name].iloc[-1], text, _draw.INK) for name, (_, text) in looks.items()]
+        panel.plot(meet, part, "o", markerfacecolor="white", color=style.INK, markersize=6, label="crossing", zorder=3)
+        panel.plot(best, least, "o", color=style.RED, markersize=7, label="least", zorder=3)
+        ends = [(right, rows[name].iloc[-1], text, style.INK) for name, (_, text) in looks.items()]
         panel.set_xlabel(("logarithm of the effort" if roomy else "logarithm") if exponential else "effort")
-        _draw.label_ends(panel, ends)
+        style.label_ends(panel, ends)
         ratio = marks[f"least_cost_ratio_{pair}"]
         equal = math.isclose(ratio, 1, rel_tol=1e-9)
         said = "least where they cross" if equal else f"least where the rising\nis {ratio:.3g} × the falling"
@@ -189,7 +190,7 @@ def equal_cost(ax: Axes, table: pd.DataFrame) -> None:
 def _term(law: tuple[float, float], sign: int, pair: str) -> str:
     """A cost as a formula: ``3 x``, ``12 / x^2``, ``e^-x``; the exponent holds in the pair of unequal powers alone."""
     coefficient, exponent = law
-    factor = "" if coefficient == 1 else _draw.text_of(coefficient, "1")
+    factor = "" if coefficient == 1 else style.text_of(coefficient, "1")
     if pair == "exponential":
         return f"${factor}\\,e^{{{'-' if sign < 0 else ''}x}}$"
     power = "" if exponent == 1 or pair == "equal" else f"^{{{exponent:.3g}}}"
@@ -201,7 +202,6 @@ _BUCKETS = {
     "reinforcement learning": ("rl_tokens", "rl_flops"),
     "serving": ("inference_tokens", "inference_flops"),
 }
-
 
 _COSTS = ("pretraining_cost", "rl_cost", "inference_cost")
 
@@ -245,6 +245,14 @@ def _compute_buckets(**inputs: Any) -> pd.DataFrame:
         "{pretraining_flops:2} each. A decoded token counts {decode_inefficiency} times, since the chips that decode "
         "could have trained so much more meanwhile; the hatched part is what they could have done and did not."
     ),
+    inputs=(
+        "inference_tokens",
+        "active_parameters",
+        "decode_inefficiency",
+        "rl_flops_per_parameter",
+        "pretraining_tokens",
+        "rl_tokens",
+    ),
     chapter=5,
     size=(6.6, 4.0),
 )
@@ -268,20 +276,20 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
 
     marks = table.attrs["marks"]
     place = range(len(table))
-    color = _draw.COMPUTE["color"]
+    color = style.COMPUTE["color"]
     ax.bar(place, table["flops"], 0.62, color="white", edgecolor=color, hatch="////", label="flops", gid="flops")
     ax.bar(place, table["done_flops"], 0.62, color=color, edgecolor=color, label="done_flops", gid="done")
     top = 1.3 * table["flops"].max()
     ax.set(xlim=(-0.55, len(table) - 0.45), ylim=(0, top), ylabel="arithmetic that training could do (FLOP)")
     ax.yaxis.set_major_locator(MaxNLocator(4))
-    weights = counted(marks["active_parameters"], "parameter")
+    weights = style.counted(marks["active_parameters"], "parameter")
     wait = f" × {marks['decode_inefficiency']:.3g}"
     each = ("training_flops_per_parameter", "rl_flops_per_parameter", "flops_per_parameter_token")
     inches = ax.get_window_extent().width / ax.figure.dpi / len(table)
     for x, (bucket, row), name in zip(place, table.iterrows(), each, strict=True):
-        tokens = counted(row["tokens"], "token")
+        tokens = style.counted(row["tokens"], "token")
         formula = f"\n{marks[name]:.3g} × {weights} × {tokens}{wait if bucket != 'pretraining' else ''}"
-        price = f", {_draw.text_of(row['cost'], 'USD')}" if "cost" in table else ""
+        price = f", {style.text_of(row['cost'], 'USD')}" if "cost" in table else ""
         ax.annotate(
             f"{_flops(row['flops'])} FLOP{price}{formula}" if inches > 1.4 else _flops(row["flops"]),
             (x, row["flops"]),
@@ -294,9 +302,9 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
         )
     for x, low, high in zip(place, table["done_flops"], table["flops"], strict=True):
         if high - low > 0.12 * top and inches > 1.1:
-            ax.text(x, (low + high) / 2, "waits for\nmemory", ha="center", va="center", fontsize=9, bbox=_draw.HALO)
+            ax.text(x, (low + high) / 2, "waits for\nmemory", ha="center", va="center", fontsize=9, bbox=style.HALO)
     names = [bucket if inches > 1.4 else textwrap.fill(bucket, 13) for bucket in table.index]
-    labels = [f"{name}\n{counted(x, 'token')} tokens" for name, x in zip(names, table["tokens"], strict=True)]
+    labels = [f"{name}\n{style.counted(x, 'token')} tokens" for name, x in zip(names, table["tokens"], strict=True)]
     ax.set_xticks(place, labels, fontsize=9 if inches > 1.4 else 8)
     ax.tick_params(axis="x", length=0)
     ax.yaxis.set_major_formatter(lambda y, _: _flops(y) if y else "0")
