@@ -322,7 +322,8 @@ class _Search:
         parts = [part for part in parts if len(part)]
         if not parts:
             return pd.DataFrame({CONDITION: [], MARGIN: []})
-        return pd.concat(parts, ignore_index=True)
+        rejected: pd.DataFrame = pd.concat(parts, ignore_index=True)
+        return rejected
 
 
 def _made(name: str, unit: str, steps: tuple[Step, ...]) -> Definition:
