@@ -1,8 +1,8 @@
-"""Ciphers and reversible networks: the same construction, over integers exactly and over floating point nearly.
+"""Ciphers and reversible networks: one construction, exact over integers and nearly exact in floating point.
 
-A layer takes two halves (x, y) to (y + f(x), x). Whatever f is, the halves come back from what it gave: x stands
-there, and y is the rest less f(x). Feistel ciphers are made of such rounds, and so are networks whose activations
-need not be kept.
+A layer maps two halves (x, y) to (y + f(x), x). For any f the map can be inverted: the output contains x, and
+subtracting f(x) from its first half gives y. Feistel ciphers consist of such rounds, and so do networks that need not
+store activations.
 """
 
 from __future__ import annotations
