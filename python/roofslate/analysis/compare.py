@@ -17,8 +17,8 @@ import numpy.typing as npt
 from roofslate import units
 from roofslate._base.messages import shown
 from roofslate.display import style
-from roofslate.display.drawable import Drawable
-from roofslate.display.html import columns, html_table
+from roofslate.display.html import columns
+from roofslate.display.result import DrawnResult, Table
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, ValueRangeError
 from roofslate.evaluation.value import value
 from roofslate.grid.read import read_grid
@@ -75,7 +75,7 @@ class Factor:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Drawable):
+class Comparison(DrawnResult):
     """The ratio of a value in two scenarios, and the factors that make it up.
 
     `str()` gives a waterfall as text, `plot` draws it on a logarithmic axis, and Jupyter shows it as a table.
@@ -140,11 +140,9 @@ class Comparison(Drawable):
         text = columns((*line, bar) for line, bar in zip(self._lines(), bars, strict=True))
         return "\n".join([f"{self.quantity.name}: {self.quantity.brief}", *text])
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
+    def _tables(self) -> list[Table]:
         caption = f"{self.quantity.name}: {self.quantity.brief}"
-        return html_table(caption, ("input", "change", "factor", self.quantity.name), self._lines())
+        return [(caption, ("input", "change", "factor", self.quantity.name), self._lines())]
 
     @property
     def _labels(self) -> list[str]:

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 from roofslate._base.messages import shown
-from roofslate.display.drawable import Drawable
-from roofslate.display.html import columns, html_table
+from roofslate.display.html import columns
+from roofslate.display.result import DrawnResult, Table
 from roofslate.errors import InputTypeError
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import wanted_names
@@ -15,7 +15,7 @@ from roofslate.registry.values import wanted_names
 __all__ = ["InputRanking", "number_output"]
 
 
-class InputRanking(Drawable):
+class InputRanking(DrawnResult):
     """Inputs of a quantity, the most influential first: as text, in Jupyter and as a picture."""
 
     quantity: Quantity
@@ -36,10 +36,8 @@ class InputRanking(Drawable):
     def __str__(self) -> str:
         return "\n".join([self._caption, *columns([self._head, *self._lines()])])
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(self._caption, self._head, self._lines())
+    def _tables(self) -> list[Table]:
+        return [(self._caption, self._head, self._lines())]
 
 
 def number_output(output: Any) -> Quantity:

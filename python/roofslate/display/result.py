@@ -1,19 +1,40 @@
-"""Base of results that draw themselves."""
+"""Bases of results: text in a console, tables in a notebook, a picture."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from roofslate.display import style
+from roofslate.display.html import html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Drawable"]
+__all__ = ["DrawnResult", "Result", "Table"]
+
+Table = tuple[str, Sequence[str], Iterable[Sequence[str]]]  # caption, head and rows
 
 
-class Drawable(ABC):
+class Result(ABC):
+    """Result with a text of its own, which Jupyter shows as tables."""
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+    @abstractmethod
+    def _tables(self) -> list[Table]:
+        """Tables to show one below the other."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return "".join(html_table(*table) for table in self._tables())
+
+
+class DrawnResult(Result):
     """Result with a picture in the house style."""
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -28,8 +49,7 @@ class Drawable(ABC):
         -------
         matplotlib.axes.Axes
         """
-        with style.house_style():
-            ax = style.axes(ax, self._size())
+        with style.drawing(ax, self._size()) as ax:
             self._draw(ax)
         return ax
 
