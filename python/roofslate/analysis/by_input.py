@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 from roofslate._base.messages import shown
-from roofslate.display.html import columns, html_table
+from roofslate.display.html import columns
+from roofslate.display.result import Result, Table
 from roofslate.errors import InputTypeError
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import wanted_names
 
 
-class ByInput(ABC):
+class ByInput(Result):
     """What is told of a quantity, a line for each input: as text and in Jupyter."""
 
     quantity: Quantity
@@ -33,10 +34,8 @@ class ByInput(ABC):
     def __str__(self) -> str:
         return "\n".join([self._caption, *columns([self._head, *self._lines()])])
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(self._caption, self._head, self._lines())
+    def _tables(self) -> list[Table]:
+        return [(self._caption, self._head, self._lines())]
 
 
 def number_output(output: Any) -> Quantity:

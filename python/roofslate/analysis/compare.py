@@ -17,7 +17,8 @@ import numpy.typing as npt
 from roofslate import units
 from roofslate._base.messages import shown
 from roofslate.display import style
-from roofslate.display.html import columns, html_table
+from roofslate.display.html import columns
+from roofslate.display.result import Result, Table
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, ValueRangeError
 from roofslate.evaluation.value import value
 from roofslate.grid.read import read_grid
@@ -74,7 +75,7 @@ class Factor:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Result):
     """The ratio of a value in two scenarios, and the factors that make it up.
 
     `str()` gives a waterfall as text, `plot` draws it, and Jupyter shows it as a table.
@@ -139,11 +140,9 @@ class Comparison:
         text = columns((*line, bar) for line, bar in zip(self._lines(), bars, strict=True))
         return "\n".join([f"{self.quantity.name}: {self.quantity.brief}", *text])
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
+    def _tables(self) -> list[Table]:
         caption = f"{self.quantity.name}: {self.quantity.brief}"
-        return html_table(caption, ("input", "change", "factor", self.quantity.name), self._lines())
+        return [(caption, ("input", "change", "factor", self.quantity.name), self._lines())]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the waterfall on a logarithmic axis.
@@ -160,8 +159,7 @@ class Comparison:
         name, unit, levels = self.quantity.name, self.quantity.unit, self._levels
         labels = ["a", *map(_label, self.rows), "b"]
         height = 0.9 + len(labels) * (0.3 + 0.16 * max(label.count("\n") for label in labels))
-        with style.house_style():
-            ax = style.axes(ax, (6.4, height))
+        with style.drawing(ax, (6.4, height)) as ax:
             ax.set_xscale("log")
             low, high = min(levels), max(levels)
             room = max(high / low, 1.2)

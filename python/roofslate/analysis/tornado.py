@@ -78,8 +78,7 @@ class Tornado(ByInput):
         -------
         matplotlib.axes.Axes
         """
-        with style.house_style():
-            ax = style.axes(ax, (7.2, 1.2 + 0.45 * len(self.table)))
+        with style.drawing(ax, (7.2, 1.2 + 0.45 * len(self.table))) as ax:
             unit = self.quantity.unit
             draw_bars(
                 ax, self.table, self.base, unit, style.words(self.quantity.name, unit), lambda x: style.text_of(x, unit)

@@ -80,8 +80,7 @@ def plot(
         raise AxisError(_too_many(surface, dims))
     if binding is not None:
         binding = binding.squeeze(lone)
-    with style.house_style():
-        ax = style.axes(ax, _SIZE)
+    with style.drawing(ax, _SIZE) as ax:
         if len(dims) == 1:
             _one_axis(ax, surface, dims[0], binding, [end.squeeze() for end in band])
         else:
@@ -155,8 +154,7 @@ def _of_draws(surface: xr.DataArray, dims: list[str], ax: Axes | None) -> Axes:
         raise InputTypeError(
             f"{surface.name} is a choice, which has no quantiles: rs.count tells how often each is taken"
         )
-    with style.house_style():
-        ax = style.axes(ax, _SIZE)
+    with style.drawing(ax, _SIZE) as ax:
         if dims:
             _fan(ax, surface, dims[0])
         else:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate._base.messages import shown, unknown
-from roofslate.display.html import columns, html_table
+from roofslate.display.html import columns
+from roofslate.display.result import Result, Table
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
 from roofslate.presets.fits import ERRORS, Bands, Constant, Fit, Values, check_level, errors_text
 from roofslate.presets.frameworks import framework_name
@@ -27,7 +28,7 @@ __all__ = ["FittedConstants"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class FittedConstants(Mapping[str, "float | str"]):
+class FittedConstants(Result, Mapping[str, "float | str"]):
     """Fitted constants: a mapping from inputs to values, so that ``**calibration`` passes them to any call.
 
     The settings that they were fitted with go with them.
@@ -288,11 +289,10 @@ class FittedConstants(Mapping[str, "float | str"]):
             lines += [f"    {out:<22}  {errors_text(row)}" for out, row in fit.errors.items()]
         return "\n".join(lines)
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
+    def _tables(self) -> list[Table]:
         constants = [(c.name, c.text, lookup(c.name).brief, c.remark) for c in self.constants]
         errors = [(o, out, errors_text(row)) for o, fit in self.fits.items() for out, row in fit.errors.items()]
-        return html_table(self.data or "constants", ("constant", "value", "meaning", ""), constants) + html_table(
-            "errors", ("output", "left out", "mean / median"), errors
-        )
+        return [
+            (self.data or "constants", ("constant", "value", "meaning", ""), constants),
+            ("errors", ("output", "left out", "mean / median"), errors),
+        ]

@@ -40,7 +40,7 @@ Step = tuple[str, str] | tuple[str, float] | tuple[str, int] | tuple[str, int, i
 
 @dataclass(frozen=True)
 class Definition:
-    """A quantity that was made by `define`: what it is, and its formula as `roofslate.expressions.Formula` has it."""
+    """A quantity that was made by `define`, with the steps of its `roofslate.registry.recorder.Formula`."""
 
     name: str
     symbol: str
