@@ -24,6 +24,7 @@ from roofslate.lecture_report import answers as checklist
 from roofslate.lecture_report import claims as register
 from roofslate.lecture_report import flashcards as cards
 from roofslate.lecture_report.chapters import HANDED, Album, Section, Teller
+from roofslate.lecture_report.entries import entries_of
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
 
@@ -240,7 +241,7 @@ class _Registers:
     @classmethod
     def of(cls, chapter: int | None) -> _Registers:
         """Compute the registers: of one chapter its answers and differences alone."""
-        known = dict.fromkeys(entry["chapter"] for entry in checklist.entries_of("answers", chapter))
+        known = dict.fromkeys(entry["chapter"] for entry in entries_of("answers", chapter))
         answers = [_Answers(number, checklist.answers(number)) for number in known]
         differences = register.inconsistencies(chapter).reset_index(names="id").to_dict("records")
         differences.sort(key=lambda row: int(row["id"][1:]))
