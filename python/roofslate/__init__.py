@@ -7,12 +7,8 @@
 """
 
 from importlib import import_module as _import_module
-from logging import NullHandler as _NullHandler
-from logging import getLogger as _getLogger
 
 from roofslate._base.version import __version__ as __version__
-
-_getLogger(__name__).addHandler(_NullHandler())  # silent unless asked for
 
 # The module of each public name. It is loaded when the name is first used: `import roofslate` stays light.
 _HOMES = {

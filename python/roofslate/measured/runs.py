@@ -380,6 +380,7 @@ class Table:
     bounds: tuple[Mapping[str, Any], ...]
 
 
+@functools.cache
 def shipped() -> tuple[Table, ...]:
     """The tables of measured runs that come with the package.
 
@@ -411,6 +412,11 @@ def shipped() -> tuple[Table, ...]:
     return tuple(found)
 
 
+@functools.cache
+def _published_entries() -> tuple[Mapping[str, Any], ...]:
+    return tuple(read_data(_FOLDER / "published.toml")["entry"])
+
+
 def published() -> pd.DataFrame:
     """Published numbers that follow from others in closed form, beside ours.
 
@@ -423,7 +429,7 @@ def published() -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for entry in read_data(_FOLDER / "published.toml")["entry"]:
+    for entry in _published_entries():
         ours = compute(entry)
         tolerance = entry.get("tolerance", TOLERANCE)
         error = ours / entry["published"] - 1
@@ -443,3 +449,13 @@ def published() -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+@functools.cache
+def _none_published() -> pd.DataFrame:
+    return published().iloc[:0]
+
+
+def none_published() -> pd.DataFrame:
+    """The columns of `published` without a row."""
+    return _none_published().copy()

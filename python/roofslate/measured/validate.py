@@ -264,7 +264,7 @@ def validate(
             table, models=models, hardware=hardware, ignore=ignore, fixed={**chosen.settings, **inputs}
         )
         scored = (_Scored("", runs, chosen),)
-        published = measurements.published().iloc[:0]
+        published = measurements.none_published()
     parts, summaries = [], []
     for each in scored:
         part, errors = _score(each, level)
