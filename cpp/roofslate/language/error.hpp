@@ -16,6 +16,7 @@ namespace roofslate
     };
     inline Error missing_input(const std::string& message) { return Error("MissingInput", message); }
     inline Error unknown_name(const std::string& message) { return Error("UnknownName", message); }
+    inline Error unit_error(const std::string& message) { return Error("UnitError", message); }
     inline Error axis_error(const std::string& message) { return Error("AxisError", message); }
 
     // The caller asked to stop (Ctrl-C); whatever it threw is raised by the binding.

@@ -89,6 +89,12 @@ namespace roofslate
     struct Need // asked with this type, the argument's type is the quantity itself
     {
     };
+    // On units an argument is of its quantity's own type: a formula that calls another one with swapped arguments does
+    // not compile. Numbers and expressions remain what they are.
+    template <class Q> struct Argument : Dimension
+    {
+        constexpr explicit Argument(const Dimension& dimension) : Dimension(dimension) {}
+    };
     template <class Q, class T> struct in_type
     {
         using type = T;
@@ -97,7 +103,28 @@ namespace roofslate
     {
         using type = Q;
     };
+    template <class Q> struct in_type<Q, Dimension>
+    {
+        using type = Argument<Q>;
+    };
     template <class Q, class T> using in = typename in_type<Q, T>::type;
+    // The number type of a value: on units an argument is a Dimension.
+    template <class T> using number_of = std::conditional_t<std::is_base_of_v<Dimension, T>, Dimension, T>;
+
+    // What a formula gives to another one in the place of a quantity, in the unit of that:
+    // pass_time::formula<T>(o, as<compute_time>(t_c + t_p), t_w, t_kv, as<memory_time>(t_w + t_kv)).
+    template <class Q, class T> constexpr in<Q, number_of<T>> as(const T& value)
+    {
+        if constexpr (std::is_base_of_v<Dimension, T>)
+        {
+            const Dimension expected = unit(Q::spec.unit);
+            Argument<Q> argument(value);
+            argument.mixed = (value + expected).mixed;
+            return argument;
+        }
+        else
+            return value;
+    }
 
     template <class F> struct signature;
     template <class... Q> struct signature<Need (*)(Q...)>
@@ -114,8 +141,8 @@ namespace roofslate
         using needs = typename signature<decltype(&Q::template formula<Need>)>::needs;
         static constexpr bool exists = true;
     };
-    // A routine in a formula: a struct with value(...) on doubles, dim(...) on units, a name and its LaTeX. It can be
-    // differentiated where it has `partials`: a list with a routine for each argument, or no_partial.
+    // A routine in a formula: a struct with value(...) on doubles, dimension(...) on units, a name and its LaTeX. It
+    // can be differentiated where it has `partials`: a list with a routine for each argument, or no_partial.
     struct no_partial
     {
     };
@@ -147,9 +174,9 @@ namespace roofslate
     };
     template <class R, class... T> constexpr auto routine(const T&... arguments)
     {
-        using Number = std::common_type_t<T...>;
-        if constexpr (std::is_same_v<Number, Dim>)
-            return R::dim(arguments...);
+        using Number = std::common_type_t<number_of<T>...>;
+        if constexpr (std::is_same_v<Number, Dimension>)
+            return R::dimension(arguments...);
         else if constexpr (std::is_same_v<Number, Expr>)
             return Expr::apply(Op::routine, &as_routine<R>::entry, Expr::Arguments{{&arguments...}}, R::arity);
         else
@@ -170,8 +197,8 @@ namespace roofslate
     {
         static_assert(
             pure,
-            "the formula adds, compares or chooses between unlike units, or takes a power, exp or log of one: see "
-            "Quantity");
+            "the formula adds, compares or chooses between unlike units, takes a power, exp or log of one, or gives "
+            "another formula a value of another unit: see Quantity");
         static constexpr bool proved = pure;
     };
     namespace detail
@@ -179,10 +206,9 @@ namespace roofslate
         template <class Q, class Needs> struct formula_on_units;
         template <class Q, class... Needs> struct formula_on_units<Q, list<Needs...>>
         {
-            static constexpr Dim result = Q::template formula<Dim>(roofslate::unit(Needs::spec.unit)...);
+            static constexpr Dimension result =
+                Q::template formula<Dimension>(Argument<Needs>(roofslate::unit(Needs::spec.unit))...);
         };
-        template <class Q, class Which, std::size_t... I> constexpr auto spell(std::index_sequence<I...>) ->
-            typename spelled::build<spelled::unit<>, Which::halves(I)...>::type;
         template <class Q> struct declared_halves
         {
             static constexpr int halves(std::size_t i) { return roofslate::unit(Q::spec.unit).halves[i]; }
@@ -192,22 +218,20 @@ namespace roofslate
             static constexpr int halves(std::size_t i)
             { return formula_on_units<Q, typename formula_of<Q>::needs>::result.halves[i]; }
         };
-        template <class Q, class Which> using spelled_unit =
-            decltype(spell<Q, Which>(std::make_index_sequence<base_unit_count>{}));
     }
     template <class Q> constexpr bool check_unit()
     {
-        constexpr Dim declared = roofslate::unit(Q::spec.unit);
+        constexpr Dimension declared = roofslate::unit(Q::spec.unit);
         if constexpr (formula_of<Q>::exists)
         {
-            constexpr Dim found = detail::formula_on_units<Q, typename formula_of<Q>::needs>::result;
+            constexpr Dimension found = detail::formula_on_units<Q, typename formula_of<Q>::needs>::result;
             static_assert(units_inside_formula<Q, !found.mixed>::proved);
             if constexpr (!found.any && !same_unit(declared, found))
                 static_assert(
                     unit_of_formula<
                         Q,
-                        detail::spelled_unit<Q, detail::declared_halves<Q>>,
-                        detail::spelled_unit<Q, detail::found_halves<Q>>,
+                        typename spelled::build<detail::declared_halves<Q>>::type,
+                        typename spelled::build<detail::found_halves<Q>>::type,
                         false>::proved);
         }
         return !declared.mixed;
@@ -232,8 +256,10 @@ namespace roofslate::quantities
         else
             return select(choice == T(double(position)), first, choose_from(choice, position + 1, more...));
     }
-    template <class T, class... Alternatives> constexpr T choose(const T& choice, const Alternatives&... alternatives)
-    { return choose_from<T>(choice, 0, T(alternatives)...); }
+    template <class T, class... Alternatives> constexpr number_of<T> choose(
+        const T& choice,
+        const Alternatives&... alternatives)
+    { return choose_from<number_of<T>>(choice, 0, number_of<T>(alternatives)...); }
 
     // is<overlap>(o, "serial_kv"): whether the choice holds this word, which must be one of its own.
     template <class Q, class T> constexpr auto is(const T& choice, std::string_view word)
@@ -241,6 +267,6 @@ namespace roofslate::quantities
         std::size_t position = 0;
         while (Q::spec.choices[position] != word)
             ++position;
-        return choice == T(double(position));
+        return choice == number_of<T>(double(position));
     }
 }

@@ -1,114 +1,172 @@
-// Dim: the unit of a value, as exponents of the nine base units. Formulas run on it at compile time.
+// THE LIST of base units, and Dimension: the unit of a value, as exponents of base units. Formulas run on it at compile
+// time, definitions and conditions at run time.
 #pragma once
 #include <array>
 #include <cstddef>
+#include <iterator>
+#include <string>
 #include <string_view>
+
+// Its name; measured, or counted, which texts may leave out; its rank among divisors: FLOP/parameter/token,
+// byte/s/chip.
+#define ROOFSLATE_BASE_UNITS(UNIT) \
+    UNIT(FLOP, measured, 0)        \
+    UNIT(byte, measured, 1)        \
+    UNIT(token, counted, 3)        \
+    UNIT(sequence, counted, 4)     \
+    UNIT(parameter, counted, 2)    \
+    UNIT(chip, counted, 6)         \
+    UNIT(s, measured, 5)           \
+    UNIT(USD, measured, 7)         \
+    UNIT(J, measured, 8)
 
 namespace roofslate
 {
-    inline constexpr std::size_t base_unit_count = 9;
-    inline constexpr std::array<std::string_view, base_unit_count>
-        base_units{"FLOP", "byte", "token", "sequence", "parameter", "chip", "s", "USD", "J"};
+    enum class UnitKind
+    {
+        measured,
+        counted
+    };
+    struct BaseUnit
+    {
+        std::string_view name;
+        UnitKind kind;
+        int rank;
+    };
+    inline constexpr BaseUnit base_units[]{
+#define ROOFSLATE_BASE_UNIT(name, kind, rank) {#name, UnitKind::kind, rank},
+        ROOFSLATE_BASE_UNITS(ROOFSLATE_BASE_UNIT)
+#undef ROOFSLATE_BASE_UNIT
+    };
+    inline constexpr std::size_t base_unit_count = std::size(base_units);
 
-    struct Dim
+    struct Dimension
     {
         std::array<int, base_unit_count> halves{}; // exponents times two, so that a square root has a unit
-        bool any = false;                          // the literals 0 and infinity fit every unit
-        bool mixed = false;                        // unlike units were added, compared or chosen between
+        bool any = false; // the literals 0 and infinity fit every unit
+        bool written = false; // a number in a text: it may leave out what is counted
+        bool mixed = false; // unlike units were added, compared or chosen between
 
-        constexpr Dim() = default;
-        constexpr Dim(double literal) : any(literal == 0 || literal > 1e308 || literal < -1e308) {}
+        constexpr Dimension() = default;
+        constexpr Dimension(double literal) : any(literal == 0 || literal > 1e308 || literal < -1e308) {}
     };
 
-    constexpr bool same_unit(const Dim& a, const Dim& b)
+    constexpr bool same_unit(const Dimension& a, const Dimension& b)
     {
         for (std::size_t i = 0; i < base_unit_count; ++i)
             if (a.halves[i] != b.halves[i])
                 return false;
         return true;
     }
+    // Whether a value in one unit may be given where the other is expected: what is counted may be left out.
+    constexpr bool fits(const Dimension& given, const Dimension& expected)
+    {
+        for (std::size_t i = 0; i < base_unit_count; ++i)
+            if (given.halves[i] != expected.halves[i]
+                && !(given.halves[i] == 0 && base_units[i].kind == UnitKind::counted))
+                return false;
+        return true;
+    }
 
     namespace detail
     {
-        constexpr Dim scaled(Dim a, int numerator, int denominator)
+        constexpr bool fits_literal(const Dimension& literal, const Dimension& other)
+        { return literal.any || (literal.written && fits(literal, other)); }
+        constexpr Dimension alike(const Dimension& a, const Dimension& b)
         {
-            for (int& h : a.halves)
-                h = h * numerator / denominator;
-            return a;
-        }
-        constexpr Dim alike(const Dim& a, const Dim& b)
-        {
-            Dim r = a.any ? b : a;
-            r.mixed = a.mixed || b.mixed || !(a.any || b.any || same_unit(a, b));
+            const bool is_first = same_unit(a, b) || fits_literal(b, a);
+            Dimension r = is_first || !fits_literal(a, b) ? a : b;
+            r.any = a.any && b.any;
+            r.written = a.written && b.written;
+            r.mixed = a.mixed || b.mixed || !(is_first || fits_literal(a, b));
             return r;
         }
-        constexpr Dim number(const Dim& a)
+        constexpr Dimension number(const Dimension& a)
         {
-            Dim r;
-            r.mixed = a.mixed || !(a.any || same_unit(a, Dim{}));
+            Dimension r;
+            r.written = a.written;
+            r.mixed = a.mixed || !(a.any || same_unit(a, Dimension{}));
             return r;
         }
     }
 
-    constexpr Dim operator*(const Dim& a, const Dim& b)
+    // Exponents times a ratio; mixed where they are no multiples of 1/2.
+    constexpr Dimension power(Dimension a, long long numerator, long long denominator)
     {
-        Dim r = a;
+        for (int& h : a.halves)
+        {
+            const long long scaled = h * numerator;
+            a.mixed = a.mixed || scaled % denominator != 0;
+            h = int(scaled / denominator);
+        }
+        return a;
+    }
+    constexpr Dimension operator*(const Dimension& a, const Dimension& b)
+    {
+        Dimension r = a;
         for (std::size_t i = 0; i < base_unit_count; ++i)
             r.halves[i] += b.halves[i];
         r.any = a.any || b.any;
+        r.written = a.written && b.written;
         r.mixed = a.mixed || b.mixed;
         return r;
     }
-    constexpr Dim operator/(const Dim& a, const Dim& b) { return a * detail::scaled(b, -1, 1); }
-    constexpr Dim operator+(const Dim& a, const Dim& b) { return detail::alike(a, b); }
-    constexpr Dim operator-(const Dim& a, const Dim& b) { return detail::alike(a, b); }
-    constexpr Dim operator-(const Dim& a) { return a; }
-    constexpr Dim min(const Dim& a, const Dim& b) { return detail::alike(a, b); }
-    constexpr Dim max(const Dim& a, const Dim& b) { return detail::alike(a, b); }
-    constexpr Dim sqrt(const Dim& a) { return detail::scaled(a, 1, 2); }
-    constexpr Dim ceil(const Dim& a) { return a; }
-    constexpr Dim floor(const Dim& a) { return a; }
-    constexpr Dim exp(const Dim& a) { return detail::number(a); }
-    constexpr Dim log(const Dim& a) { return detail::number(a); }
-    constexpr Dim pow(const Dim& a, const Dim& b)
+    constexpr Dimension operator/(const Dimension& a, const Dimension& b) { return a * power(b, -1, 1); }
+    constexpr Dimension operator+(const Dimension& a, const Dimension& b) { return detail::alike(a, b); }
+    constexpr Dimension operator-(const Dimension& a, const Dimension& b) { return detail::alike(a, b); }
+    constexpr Dimension operator-(const Dimension& a) { return a; }
+    constexpr Dimension min(const Dimension& a, const Dimension& b) { return detail::alike(a, b); }
+    constexpr Dimension max(const Dimension& a, const Dimension& b) { return detail::alike(a, b); }
+    constexpr Dimension sqrt(const Dimension& a) { return power(a, 1, 2); }
+    constexpr Dimension ceil(const Dimension& a) { return a; }
+    constexpr Dimension floor(const Dimension& a) { return a; }
+    constexpr Dimension exp(const Dimension& a) { return detail::number(a); }
+    constexpr Dimension log(const Dimension& a) { return detail::number(a); }
+    constexpr Dimension pow(const Dimension& a, const Dimension& b)
     {
-        Dim r;
-        r.mixed = detail::number(a).mixed || detail::number(b).mixed;
+        Dimension r = detail::number(a);
+        r.written = a.written && b.written;
+        r.mixed = r.mixed || detail::number(b).mixed;
         return r;
     }
     // How many tokens, sequences, parameters or chips: a pure number.
-    constexpr Dim count(const Dim& a)
+    constexpr Dimension count(const Dimension& a)
     {
-        Dim r = a;
-        for (std::size_t i = 2; i <= 5; ++i)
-            r.halves[i] = 0;
-        return detail::number(r);
+        Dimension r = a;
+        for (std::size_t i = 0; i < base_unit_count; ++i)
+            if (base_units[i].kind == UnitKind::counted)
+                r.halves[i] = 0;
+        r = detail::number(r);
+        r.any = a.any;
+        return r;
     }
 
-    struct DimCondition
+    struct DimensionCondition
     { bool mixed; };
     namespace detail
     {
-        constexpr DimCondition compared(const Dim& a, const Dim& b) { return {alike(a, b).mixed}; }
+        constexpr DimensionCondition compared(const Dimension& a, const Dimension& b) { return {alike(a, b).mixed}; }
     }
-    constexpr DimCondition operator<(const Dim& a, const Dim& b) { return detail::compared(a, b); }
-    constexpr DimCondition operator<=(const Dim& a, const Dim& b) { return detail::compared(a, b); }
-    constexpr DimCondition operator>(const Dim& a, const Dim& b) { return detail::compared(a, b); }
-    constexpr DimCondition operator>=(const Dim& a, const Dim& b) { return detail::compared(a, b); }
-    constexpr DimCondition operator==(const Dim& a, const Dim& b) { return detail::compared(a, b); }
-    constexpr DimCondition operator&&(const DimCondition& a, const DimCondition& b) { return {a.mixed || b.mixed}; }
-    constexpr DimCondition operator||(const DimCondition& a, const DimCondition& b) { return {a.mixed || b.mixed}; }
-    constexpr Dim select(const DimCondition& c, const Dim& a, const Dim& b)
+    constexpr DimensionCondition operator<(const Dimension& a, const Dimension& b) { return detail::compared(a, b); }
+    constexpr DimensionCondition operator<=(const Dimension& a, const Dimension& b) { return detail::compared(a, b); }
+    constexpr DimensionCondition operator>(const Dimension& a, const Dimension& b) { return detail::compared(a, b); }
+    constexpr DimensionCondition operator>=(const Dimension& a, const Dimension& b) { return detail::compared(a, b); }
+    constexpr DimensionCondition operator==(const Dimension& a, const Dimension& b) { return detail::compared(a, b); }
+    constexpr DimensionCondition operator&&(const DimensionCondition& a, const DimensionCondition& b)
+    { return {a.mixed || b.mixed}; }
+    constexpr DimensionCondition operator||(const DimensionCondition& a, const DimensionCondition& b)
+    { return {a.mixed || b.mixed}; }
+    constexpr Dimension select(const DimensionCondition& c, const Dimension& a, const Dimension& b)
     {
-        Dim r = detail::alike(a, b);
+        Dimension r = detail::alike(a, b);
         r.mixed = r.mixed || c.mixed;
         return r;
     }
 
     // "USD/token", "FLOP/parameter/token", "byte*token", "1": read left to right.
-    constexpr Dim unit(std::string_view text)
+    constexpr Dimension unit(std::string_view text)
     {
-        Dim r;
+        Dimension r;
         int sign = 1;
         while (!text.empty())
         {
@@ -121,30 +179,42 @@ namespace roofslate
             const std::string_view word = text.substr(0, text.find_first_of("/*"));
             bool known = word == "1";
             for (std::size_t i = 0; i < base_unit_count; ++i)
-                if (base_units[i] == word)
+                if (base_units[i].name == word)
                 {
                     r.halves[i] += 2 * sign;
                     known = true;
                 }
             if (!known)
-                throw "this unit is not made of FLOP, byte, token, sequence, parameter, chip, s, USD, J";
+                throw "this unit is not made of base units: see ROOFSLATE_BASE_UNITS";
             text.remove_prefix(word.size());
         }
         return r;
     }
 
+    // Where the program runs.
+    inline constexpr int greatest_exponent = 4; // of units that texts may have
+    std::string spell(const Dimension& dimension); // FLOP/s/chip, 1/s, byte^0.5
+    const Dimension& require_readable(const Dimension& dimension); // no exponent is greater
+    Dimension root(const Dimension& dimension); // refuses one without a unit
+
     // A unit as a type, so that the compiler's message spells it: unit_of<per<USD, 1>, per<token, -1>>.
     namespace spelled
     {
-        struct FLOP;
-        struct byte;
-        struct token;
-        struct sequence;
-        struct parameter;
-        struct chip;
-        struct s;
-        struct USD;
-        struct J;
+        enum class Position : std::size_t
+        {
+#define ROOFSLATE_BASE_UNIT(name, kind, rank) name,
+            ROOFSLATE_BASE_UNITS(ROOFSLATE_BASE_UNIT)
+#undef ROOFSLATE_BASE_UNIT
+        };
+        template <std::size_t position> struct base;
+#define ROOFSLATE_BASE_UNIT(name, kind, rank)                         \
+    struct name;                                                      \
+    template <> struct base<static_cast<std::size_t>(Position::name)> \
+    {                                                                 \
+        using type = name;                                            \
+    };
+        ROOFSLATE_BASE_UNITS(ROOFSLATE_BASE_UNIT)
+#undef ROOFSLATE_BASE_UNIT
         template <class BaseUnit, int Exponent> struct power;
         template <class BaseUnit, int Exponent> struct root; // half-integer exponents
         template <class... Powers> struct unit;
@@ -167,28 +237,22 @@ namespace roofslate
         {
             using type = unit<P..., root<B, H>>;
         };
-        template <class Unit, int... Halves> struct build;
-        template <class U, int a, int b, int c, int d, int e, int f, int g, int h, int i> struct build<
-            U,
-            a,
-            b,
-            c,
-            d,
-            e,
-            f,
-            g,
-            h,
-            i>
+        // The unit whose exponents times two are Which::halves(position).
+        template <
+            class Which,
+            class Unit = unit<>,
+            std::size_t position = 0,
+            bool complete = position == base_unit_count>
+        struct build
+            : build<
+                  Which,
+                  typename append<Unit, typename base<position>::type, Which::halves(position)>::type,
+                  position + 1>
         {
-            template <class V, class B, int H> using add = typename append<V, B, H>::type;
-            using type = add<
-                add<add<add<add<add<add<add<add<U, FLOP, a>, byte, b>, token, c>, sequence, d>, parameter, e>, chip, f>,
-                        s,
-                        g>,
-                    USD,
-                    h>,
-                J,
-                i>;
+        };
+        template <class Which, class Unit, std::size_t position> struct build<Which, Unit, position, true>
+        {
+            using type = Unit;
         };
     }
 }

@@ -436,7 +436,7 @@ namespace roofslate::quantities
             in<compute_time, T> t_c,
             in<weight_fetch_time, T> t_w,
             in<reduced_kv_fetch_time, T> t_r)
-        { return pass_time::formula<T>(o, t_c, t_w, t_r, t_w + t_r); }
+        { return pass_time::formula<T>(o, t_c, t_w, as<kv_fetch_time>(t_r), as<memory_time>(t_w + t_r)); }
     };
     struct reduced_cost_per_token
     {
@@ -446,7 +446,7 @@ namespace roofslate::quantities
             in<cell_price, T> p,
             in<round_passes, T> r,
             in<round_tokens, T> tokens)
-        { return cost_per_token::formula<T>(t, p, r, tokens); }
+        { return cost_per_token::formula<T>(as<pass_time>(t), p, r, tokens); }
     };
 
     using attention = list<

@@ -94,13 +94,13 @@ namespace roofslate::quantities
             in<prefilled_sequences, T> B,
             in<kv_bytes_per_token, T> q,
             in<prefix_length, T> L)
-        { return kv_bytes::formula<T>(B, q, L); }
+        { return kv_bytes::formula<T>(as<batch_size>(B), q, as<context_length>(L)); }
     };
     struct prefix_fetch_time
     {
         static constexpr Spec spec = Spec("t_p", "s", "time to fetch the cache of the prefixes", "R6.6");
         template <class T> static constexpr T formula(in<prefix_bytes, T> K, in<cell_bandwidth, T> M)
-        { return kv_fetch_time::formula<T>(K, M); }
+        { return kv_fetch_time::formula<T>(as<kv_bytes>(K), M); }
     };
     struct prefill_attention_factor
     {
@@ -159,7 +159,14 @@ namespace roofslate::quantities
             in<kv_fetch_time, T> t_kv,
             in<memory_time, T> t_m,
             in<prefix_fetch_time, T> t_p)
-        { return pass_time::formula<T>(o, t_c, t_w, t_kv + t_p, t_m + t_p); }
+        {
+            return pass_time::formula<T>(
+                o,
+                as<compute_time>(t_c),
+                t_w,
+                as<kv_fetch_time>(t_kv + t_p),
+                as<memory_time>(t_m + t_p));
+        }
     };
     struct mixed_compute_utilization
     {

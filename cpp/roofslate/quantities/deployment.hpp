@@ -174,9 +174,11 @@ namespace roofslate::quantities
             in<windowed_cache_bytes, T> S_w,
             in<fixed_cache_bytes, T> S_0)
         {
-            return kv_read_bytes::formula<
-                       T>(q, k, attended_tokens::formula<T>(g, L, K, windowed_tokens::formula<T>(g, L, w)), q_i, L)
-                + k * (S_w + S_0);
+            const T fixed = k * (S_w + S_0);
+            const auto context = as<context_length>(L);
+            const auto windowed = as<windowed_tokens>(windowed_tokens::formula<T>(g, context, w));
+            const auto attended = as<attended_tokens>(attended_tokens::formula<T>(g, context, K, windowed));
+            return kv_read_bytes::formula<T>(q, k, attended, q_i, context) + fixed;
         }
     };
     struct sequence_stored_bytes
@@ -192,7 +194,12 @@ namespace roofslate::quantities
             in<index_bytes_per_token, T> q_i,
             in<windowed_cache_bytes, T> S_w,
             in<fixed_cache_bytes, T> S_0)
-        { return kv_stored_bytes::formula<T>(q, k, g, L, windowed_tokens::formula<T>(g, L, w), q_i) + k * (S_w + S_0); }
+        {
+            const T fixed = k * (S_w + S_0);
+            const auto context = as<context_length>(L);
+            const auto windowed = as<windowed_tokens>(windowed_tokens::formula<T>(g, context, w));
+            return kv_stored_bytes::formula<T>(q, k, g, context, windowed, q_i) + fixed;
+        }
     };
     struct cache_memory_share
     {
@@ -291,8 +298,8 @@ namespace roofslate::quantities
             in<microbatches, T> n_mu)
         {
             return min(
-                expert_coverage::formula<T>(X, k, n * (l / n_mu)),
-                expert_coverage::formula<T>(X, k, most * (l / n_mu)));
+                expert_coverage::formula<T>(X, k, as<pass_tokens>(n * (l / n_mu))),
+                expert_coverage::formula<T>(X, k, as<pass_tokens>(most * (l / n_mu))));
         }
     };
     struct step_weight_bytes
@@ -361,7 +368,14 @@ namespace roofslate::quantities
             in<step_compute_time, T> t_c,
             in<step_weight_fetch_time, T> t_w,
             in<step_kv_fetch_time, T> t_kv)
-        { return pass_time::formula<T>(o, t_c, t_w, t_kv, t_w + t_kv); }
+        {
+            return pass_time::formula<T>(
+                o,
+                as<compute_time>(t_c),
+                as<weight_fetch_time>(t_w),
+                as<kv_fetch_time>(t_kv),
+                as<memory_time>(t_w + t_kv));
+        }
     };
 
     // --- what a step takes besides ---
@@ -473,7 +487,11 @@ namespace roofslate::quantities
     };
     // Time per byte to add up among n chips: inside the domain each passes on all but its part, twice; then the domains
     // add up part by part.
-    template <class T> constexpr T all_reduce_time(const T& n, const T& domain, const T& u, const T& u_o)
+    template <class T> constexpr T all_reduce_time(
+        const T& n,
+        const T& domain,
+        in<scale_up_bandwidth, T> u,
+        in<scale_out_bandwidth, T> u_o)
     {
         const T inside = count(min(n, domain)), domains = ceil(n / domain);
         return 2.0 * ((1.0 - 1.0 / inside) / u + (1.0 - 1.0 / domains) / (inside * u_o));
@@ -481,11 +499,11 @@ namespace roofslate::quantities
     // Time per byte to send what n chips share out evenly to k experts and back: a copy to each of them, but only one
     // to each other domain.
     template <class T> constexpr T exchange_time_per_byte(
-        const T& k,
-        const T& n,
-        const T& domain,
-        const T& u,
-        const T& u_o)
+        in<experts_per_token, T> k,
+        in<chips_per_stage, T> n,
+        in<scale_up_domain, T> domain,
+        in<scale_up_bandwidth, T> u,
+        in<scale_out_bandwidth, T> u_o)
     {
         const T domains = ceil(n / domain), leaving = (domains - 1.0) * (1.0 - pow(1.0 - 1.0 / domains, k));
         return 2.0 / count(n) * max(k * (1.0 - 1.0 / count(n)) / u, leaving / u_o);
@@ -824,8 +842,14 @@ namespace roofslate::quantities
             in<prompt_transfer_time, T> t_u,
             in<pipeline_stages, T> P)
         {
-            return ((pass_time::formula<T>(o, t_c + n * t_p, t_w, t_kv, t_w + t_kv) - t + (f - 1.0) * t_K) / n + t_u)
-                / P;
+            const T kernels = (f - 1.0) * t_K;
+            const T with_prompts = pass_time::formula<T>(
+                o,
+                as<compute_time>(t_c + n * t_p),
+                as<weight_fetch_time>(t_w),
+                as<kv_fetch_time>(t_kv),
+                as<memory_time>(t_w + t_kv));
+            return ((with_prompts - t + kernels) / n + t_u) / P;
         }
     };
 

@@ -237,7 +237,11 @@ namespace roofslate::quantities
         return select(z < least, 1.0 + z * z / 24.0, (exp(far / 2.0) - exp(0.0 - far / 2.0)) / far);
     }
     // Of contexts that get rarer with the power gamma, from a to b, about their geometric mean.
-    template <class T> constexpr T mean_context(T which, T gamma, T a, T b)
+    template <class T> constexpr T mean_context(
+        in<context_distribution, T> which,
+        in<traffic_exponent, T> gamma,
+        const T& a,
+        const T& b)
     {
         const T width = log(b / a), middle = sqrt(a * b);
         return choose(

@@ -17,7 +17,8 @@ namespace roofslate::quantities
         static constexpr int arity = 2;
         struct by_load;
         using partials = list<no_partial, by_load>; // that by the seats is no short formula of them
-        static constexpr Dim dim(const Dim& seats, const Dim& load) { return roofslate::count(seats) * load; }
+        static constexpr Dimension dimension(const Dimension& seats, const Dimension& load)
+        { return roofslate::count(seats) * load; }
 
         static double value(double seats, double load)
         {

@@ -87,7 +87,7 @@ namespace roofslate::quantities
             "price of a device of the tier for a second, its purchase spread over its life",
             "R6.10");
         template <class T> static constexpr T formula(in<tier_purchase_price, T> K, in<depreciation_time, T> T_K)
-        { return capital_cost_rate::formula<T>(K, T_K); }
+        { return capital_cost_rate::formula<T>(as<cell_capital>(K), T_K); }
     };
     struct tier_price
     {
@@ -205,7 +205,7 @@ namespace roofslate::quantities
             "price of a device of the slower tier for a second, its purchase spread over its life",
             "R6.10");
         template <class T> static constexpr T formula(in<slower_tier_purchase_price, T> K, in<depreciation_time, T> T_K)
-        { return tier_price_from_purchase::formula<T>(K, T_K); }
+        { return tier_price_from_purchase::formula<T>(as<tier_purchase_price>(K), T_K); }
     };
     struct slower_tier_price
     {
@@ -219,14 +219,14 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("d_j/k_j", "USD/byte/s", "price of a byte held in the slower tier for a second", "R6.9");
         template <class T> static constexpr T formula(in<slower_tier_price, T> d, in<slower_tier_capacity, T> k)
-        { return tier_rent::formula<T>(d, k); }
+        { return tier_rent::formula<T>(as<tier_price>(d), as<tier_capacity>(k)); }
     };
     struct slower_tier_retrieve_price
     {
         static constexpr Spec spec =
             Spec("d_j/m_j", "USD/byte", "price of the time in which the slower tier is read for a byte", "R6.9");
         template <class T> static constexpr T formula(in<slower_tier_price, T> d, in<slower_tier_bandwidth, T> m)
-        { return tier_retrieve_price::formula<T>(d, m); }
+        { return tier_retrieve_price::formula<T>(as<tier_price>(d), as<tier_bandwidth>(m)); }
     };
     struct tier_switch_time
     {

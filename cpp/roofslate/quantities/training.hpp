@@ -121,7 +121,7 @@ namespace roofslate::quantities
             in<flops_per_token, T> f,
             in<chips, T> G,
             in<peak_flops, T> F)
-        { return prefill_utilization_from_rate::formula<T>(R, f, G, F); }
+        { return prefill_utilization_from_rate::formula<T>(as<prefill_token_rate>(R), f, G, F); }
     };
     struct prefill_utilization
     {
@@ -347,7 +347,7 @@ namespace roofslate::quantities
             in<rl_flops, T> C,
             in<peak_flops, T> F,
             in<compute_efficiency, T> eta)
-        { return pretraining_chip_time::formula<T>(C, F, eta); }
+        { return pretraining_chip_time::formula<T>(as<pretraining_flops>(C), F, eta); }
     };
     struct inference_chip_time
     {
@@ -360,7 +360,7 @@ namespace roofslate::quantities
             in<inference_flops, T> C,
             in<peak_flops, T> F,
             in<compute_efficiency, T> eta)
-        { return pretraining_chip_time::formula<T>(C, F, eta); }
+        { return pretraining_chip_time::formula<T>(as<pretraining_flops>(C), F, eta); }
     };
     struct lifetime_chip_time
     {
@@ -380,14 +380,14 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("\\hat{c}_\\mathrm{RL}", "USD", "price of the chips that do reinforcement learning", "R5.2");
         template <class T> static constexpr T formula(in<rl_chip_time, T> GT, in<chip_price, T> p)
-        { return pretraining_cost::formula<T>(GT, p); }
+        { return pretraining_cost::formula<T>(as<pretraining_chip_time>(GT), p); }
     };
     struct inference_cost
     {
         static constexpr Spec spec =
             Spec("c_\\mathrm{inf}", "USD", "price of the chips that serve a model all its life", "R5.2");
         template <class T> static constexpr T formula(in<inference_chip_time, T> GT, in<chip_price, T> p)
-        { return pretraining_cost::formula<T>(GT, p); }
+        { return pretraining_cost::formula<T>(as<pretraining_chip_time>(GT), p); }
     };
     struct lifetime_cost
     {
@@ -421,7 +421,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec = Spec("T_\\mathrm{RL}", "s", "time that reinforcement learning takes", "R5.2");
         template <class T> static constexpr T formula(in<rl_chip_time, T> GT, in<rl_chips, T> G)
-        { return pretraining_time::formula<T>(GT, G); }
+        { return pretraining_time::formula<T>(as<pretraining_chip_time>(GT), as<pretraining_chips>(G)); }
     };
     struct serving_chips
     {
@@ -610,7 +610,7 @@ namespace roofslate::quantities
         struct by_beta;
         struct by_k;
         using partials = list<by_beta, by_k>;
-        static constexpr Dim dim(const Dim& beta, const Dim& k) { return beta * k; }
+        static constexpr Dimension dimension(const Dimension& beta, const Dimension& k) { return beta * k; }
 
         static double value(double beta, double k)
         {
@@ -873,7 +873,7 @@ namespace roofslate::quantities
             in<optimal_pretraining_tokens, T> D,
             in<loss_unit_tokens, T> one,
             in<loss_data_exponent, T> beta)
-        { return pretraining_loss::formula<T>(E, L_N, B, D, one, beta); }
+        { return pretraining_loss::formula<T>(E, L_N, B, as<pretraining_tokens>(D), one, beta); }
     };
 
     // --- beside the model that reaches the same loss with the least training, which is larger and sees fewer tokens
@@ -946,7 +946,7 @@ namespace roofslate::quantities
             in<loss_size_exponent, T> alpha,
             in<loss_data_exponent, T> beta,
             in<optimal_overtraining, T> x)
-        { return equal_loss_parameters::formula<T>(N, alpha, beta, x); }
+        { return equal_loss_parameters::formula<T>(N, alpha, beta, as<law_overtraining>(x)); }
     };
     struct least_training_tokens
     {
@@ -961,7 +961,7 @@ namespace roofslate::quantities
             in<active_parameters, T> N,
             in<loss_size_exponent, T> alpha,
             in<loss_data_exponent, T> beta)
-        { return equal_loss_tokens::formula<T>(D_c, N_c, N, alpha, beta); }
+        { return equal_loss_tokens::formula<T>(D_c, as<equal_loss_parameters>(N_c), N, alpha, beta); }
     };
     struct optimal_token_ratio
     {

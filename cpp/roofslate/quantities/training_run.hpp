@@ -123,7 +123,7 @@ namespace roofslate::quantities
                 .by_default(0);
     };
     // Mean over a sequence of length L of the tokens that each one meets, at most m of them.
-    template <class T> constexpr T tokens_met(const T& mask, const T& L, const T& m)
+    template <class T> constexpr T tokens_met(in<attention_mask, T> mask, in<sequence_length, T> L, const T& m)
     { return choose(mask, m * (1.0 - m / L / 2.0), m); }
     struct attention_training_flops
     {
@@ -518,7 +518,7 @@ namespace roofslate::quantities
         }
     };
     // Copies that stand `apart` chips from one another: how many a domain has room for.
-    template <class T> constexpr T copies_in_domain(const T& domain, const T& apart)
+    template <class T> constexpr T copies_in_domain(in<scale_up_domain, T> domain, const T& apart)
     { return domain / min(apart, domain); }
     struct gradient_collective_time
     {

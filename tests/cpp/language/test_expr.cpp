@@ -97,7 +97,7 @@ namespace
         static constexpr const char* name = "triple";
         static constexpr const char* latex = "\\mathrm{tri}";
         static constexpr int arity = 1;
-        static constexpr Dim dim(const Dim& a) { return a; }
+        static constexpr Dimension dimension(const Dimension& a) { return a; }
         static double value(double a) { return 3 * a; }
     };
     TEST(Routine, IsOneOperation)

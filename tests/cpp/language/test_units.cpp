@@ -28,7 +28,7 @@ namespace
 {
     using namespace roofslate;
 
-    constexpr Dim token = unit("token"), second = unit("s"), none = unit("1");
+    constexpr Dimension token = unit("token"), second = unit("s"), none = unit("1");
 
     TEST(Unit, IsReadFromLeftToRight)
     {
@@ -72,20 +72,20 @@ namespace
     }
     TEST(Unit, ZeroAndInfinityFitAll)
     {
-        static_assert(!(token + Dim(0.0)).mixed && same_unit(Dim(0.0) + token, token));
-        static_assert(!max(token, Dim(infinite)).mixed && !max(token, Dim(-infinite)).mixed);
-        static_assert((token + Dim(1.0)).mixed && (Dim(2.0) + token).mixed);
-        static_assert((Dim(0.0) * second).any);
-        static_assert(!select(token < Dim(0.0), second, Dim(infinite)).mixed);
+        static_assert(!(token + Dimension(0.0)).mixed && same_unit(Dimension(0.0) + token, token));
+        static_assert(!max(token, Dimension(infinite)).mixed && !max(token, Dimension(-infinite)).mixed);
+        static_assert((token + Dimension(1.0)).mixed && (Dimension(2.0) + token).mixed);
+        static_assert((Dimension(0.0) * second).any);
+        static_assert(!select(token < Dimension(0.0), second, Dimension(infinite)).mixed);
     }
     TEST(Unit, IsSpelledForTheCompilersMessage)
     {
         using quantities::thing_rate;
         static_assert(std::is_same_v<
-                      detail::spelled_unit<thing_rate, detail::declared_halves<thing_rate>>,
+                      spelled::build<detail::declared_halves<thing_rate>>::type,
                       spelled::unit<spelled::power<spelled::token, 1>, spelled::power<spelled::s, -1>>>);
         static_assert(std::is_same_v<
-                      detail::spelled_unit<thing_rate, detail::found_halves<thing_rate>>,
+                      spelled::build<detail::found_halves<thing_rate>>::type,
                       spelled::unit<spelled::power<spelled::token, 1>, spelled::power<spelled::s, -1>>>);
         static_assert(std::is_same_v<
                       spelled::append<spelled::unit<>, spelled::byte, 1>::type,
