@@ -104,6 +104,7 @@ namespace roofslate::binding
 
     void bind_evaluate(py::module_& m);
     void bind_grid(py::module_& m);
+    void bind_current_registry(py::module_& m);
     void bind_definitions(py::module_& m);
     void bind_sampling(py::module_& m);
     void bind_machine(py::module_& m);
