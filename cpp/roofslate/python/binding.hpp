@@ -109,4 +109,5 @@ namespace roofslate::binding
     void bind_sampling(py::module_& m);
     void bind_machine(py::module_& m);
     void bind_benchmarks(py::module_& m);
+    void bind_units(py::module_& m);
 }
