@@ -7,12 +7,8 @@
 """
 
 from importlib import import_module as _import_module
-from logging import NullHandler as _NullHandler
-from logging import getLogger as _getLogger
 
 from roofslate._base.version import __version__ as __version__
-
-_getLogger(__name__).addHandler(_NullHandler())  # silent unless asked for
 
 # The module of each public name. It is loaded when the name is first used: `import roofslate` stays light.
 _HOMES = {
@@ -51,7 +47,7 @@ _HOMES = {
     "plotting.explorer": ("Explorer",),
     "plotting.plot": ("plot",),
     "presets.catalog": ("api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"),
-    "presets.fits": ("Bands",),
+    "presets.calibration": ("Bands",),
     "presets.model": ("Model",),
     "presets.preset": ("Preset",),
     "price_lists.infer": ("infer",),

@@ -1,4 +1,4 @@
-"""The archive of the sources, and the wheels: what is in them, and that these run where no compiler is, on old processors too."""
+"""The archive of the sources and the wheels: their content; wheels run without a compiler, on old processors too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ else:
 
 MOST_BYTES = 3 << 20
 # The core of the tests, with the files that it needs.
-CORE = [f"python/{path}.py" for path in ("evaluation/test_value", "evaluation/test_evaluate", "registry/test_reference")]
+CORE = [
+    f"python/{path}.py" for path in ("evaluation/test_value", "evaluation/test_evaluate", "registry/test_reference")
+]
 NEEDED = ("conftest.py", "python/support", "reference")
 OLD = {"Nehalem": "base", "Haswell": "avx2"}  # processors without AVX and without AVX-512
 QUESTION = """
@@ -106,7 +108,10 @@ def test_it_is_small_and_for_old_systems(wheel: Path) -> None:
         names = archive.namelist()
     assert len([name for name in names if name.endswith(".so")]) == 1
     assert not [name for name in names if name.endswith((".hpp", ".cpp", ".pyc")) or name.startswith("test")]
-    assert {"roofslate/py.typed", "roofslate/_core.pyi", "roofslate/__init__.pyi"} <= {*names}
+    assert {"roofslate/py.typed", "roofslate/_core.pyi"} <= {*names}
+    for generated in ("__init__.pyi", "typing.py", "registry/reserved.py"):
+        assert names.count(f"roofslate/{generated}") == 1
+    assert {name.partition("/")[0] for name in names if ".dist-info/" not in name} == {"roofslate"}
     assert "roofslate/presets/data/models.toml" in names
 
 

@@ -1,10 +1,14 @@
 """README, CONTRIBUTING and docs: code runs and shows the output of the page, and links have targets."""
 
 import re
+import sys
 
 import pytest
 from page_code import CHECK, LOOSE, PAGES, executable, outputs, page_id, reader
 from support import ROOT
+
+sys.path.append(str(ROOT / "docs"))
+import quantity_pages
 
 LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
 
@@ -26,15 +30,21 @@ def test_tables_have_header_cells(path):
         assert all(cell.strip() for cell in head.split("|")), f"{page_id(path)}: a column without a name in |{head}|"
 
 
-def slugs(path):
+@pytest.fixture(scope="module")
+def generated():
+    """Pages that are written while the site is built, by their path."""
+    return {quantity_pages.FOLDER / name: text for name, text in quantity_pages.quantity_pages().items()}
+
+
+def slugs(text):
     """Anchors of a page's headings, as GitHub and MyST make them."""
-    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=page_id)
-def test_links_of_page(path):
+def test_links_of_page(path, generated):
     """Links inside the project lead to a file that is there, and to a heading of it."""
     text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for link in LINK.findall(text):
@@ -42,8 +52,17 @@ def test_links_of_page(path):
             continue
         place, _, anchor = link.partition("#")
         target = (path.parent / place).resolve() if place else path
-        assert target.exists(), f"{page_id(path)} links to {link}, which is not there"
-        assert not anchor or anchor in slugs(target), f"{page_id(path)} links to {link}; {place} has no such heading"
+        assert target in generated or target.exists(), f"{page_id(path)} links to {link}, which is not there"
+        if anchor:
+            headings = slugs(generated.get(target) or target.read_text(encoding="utf-8"))
+            assert anchor in headings, f"{page_id(path)} links to {link}; {place} has no such heading"
+
+
+def test_pages_on_github_link_to_what_is_checked_in(generated):
+    """README and CONTRIBUTING are read where no site is built."""
+    for path in ROOT.glob("*.md"):
+        links = LINK.findall(path.read_text(encoding="utf-8"))
+        assert not [link for link in links if (ROOT / link.partition("#")[0]).resolve() in generated]
 
 
 def test_sources_of_the_registry_are_explained():

@@ -94,7 +94,7 @@ def test_links_lead_to_a_page_and_a_place_in_it(site):
 
 def test_formulas_are_drawn_by_the_browser_itself(site):
     """Each formula of the reference as MathML, none as the LaTeX that it was written in."""
-    text = (site / "reference" / "serving.html").read_text(encoding="utf-8")
+    text = (site / "reference" / "quantities" / "serving.html").read_text(encoding="utf-8")
     assert text.count('<math display="block">') > 10
     for path in site.rglob("*.html"):
         assert not re.search(r"<mtext>[^<]*\\|<script[^>]*mathjax", path.read_text(encoding="utf-8")), path
@@ -102,7 +102,7 @@ def test_formulas_are_drawn_by_the_browser_itself(site):
 
 def test_the_reference_has_an_example_of_each_quantity(site):
     """Of each that is computed, and a plot unless it is a choice or none of its inputs can be moved."""
-    texts = [path.read_text(encoding="utf-8") for path in (site / "reference").glob("*.html")]
+    texts = [path.read_text(encoding="utf-8") for path in (site / "reference" / "quantities").glob("*.html")]
     computed = sum(q.computed for q in entries().values())
     assert sum(text.count("<p>By hand: ") for text in texts) == computed
     assert sum(text.count('<figure class="plot">') for text in texts) > 0.95 * computed
@@ -132,7 +132,7 @@ def test_pages_in_a_browser(site, page, audit):
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        ("hbm_drain_time", "reference/hardware.html"),
+        ("hbm_drain_time", "reference/quantities/hardware.html"),
         ("time to drain the memory", "reference/sources.html"),
         ("config.json", "how-to/add-a-chip-or-a-model.html"),
         ("calibrate measurements", "how-to/calibrate-to-your-measurements.html"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -91,7 +90,7 @@ def whole_file(target: str | os.PathLike[str], *, overwrite: bool = True) -> Ite
             yield stream
         return
     _refuse_existing(real, named, overwrite)
-    unfinished = real.with_name(f".{real.name}.{secrets.token_hex(4)}.partial")
+    unfinished = real.with_name(f".{real.name}.{os.urandom(4).hex()}.partial")
     try:
         handle = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
         with os.fdopen(handle, "wb") as stream:

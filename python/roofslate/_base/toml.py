@@ -19,7 +19,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["TomlFile"]
+__all__ = ["TomlFile", "read_data", "toml_value"]
 
 
 # A parser of TOML takes time that grows with the square of a dotted key, and makes tables for each of its parts.
@@ -48,6 +48,20 @@ _LIMITS = (
     (re.compile(rf"[\w+-]{{{_LONGEST_WORD + 1},}}"), f"a number or key of more than {_LONGEST_WORD} characters"),
     (re.compile(rf"(?:\.[^.,=\[\]{{}}\n]*){{{_MOST_PARTS}}}"), f"a key of more than {_MOST_PARTS} parts"),
 )
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    """Read a TOML file of the package.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    dict
+    """
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -113,6 +127,26 @@ class TomlFile:
             From 1 on.
         """
         return _line_of(self.text, keys)
+
+
+def toml_value(x: str | float | Sequence[Any]) -> str:
+    """Write a text, a number or a list on one line, from which the same value is read.
+
+    Parameters
+    ----------
+    x : str, float, or sequence of them
+
+    Returns
+    -------
+    str
+    """
+    # not tomli-w: it loses comments between tables and gives each element of a list a line
+    if isinstance(x, str):
+        escaped = re.sub(r'[\x00-\x1f\x7f"\\]', lambda match: f"\\u{ord(match[0]):04x}", x)
+        return f'"{escaped}"'
+    if isinstance(x, (tuple, list)):
+        return f"[{', '.join(map(toml_value, x))}]"
+    return repr(float(x))  # type: ignore[arg-type]
 
 
 def _content(path: Path, text: str, kind: str) -> dict[str, Any]:

@@ -6,10 +6,10 @@ import contextlib
 import functools
 import itertools
 import math
-import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from roofslate._base.toml import read_data
 from roofslate.analysis.solve import solve
 from roofslate.errors import AxisError, IneffectiveInput, MissingInput
 from roofslate.evaluation.value import value
@@ -18,13 +18,6 @@ from roofslate.grid.read import read_grid
 from roofslate.presets.catalog import storage
 from roofslate.registry.conditions import parse_conditions
 from roofslate.registry.registry import lookup
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -88,8 +81,7 @@ def crossovers(**inputs: Any) -> pd.DataFrame:
 
 @functools.cache
 def _table() -> tuple[Row, ...]:
-    text = (Path(__file__).parent / "data" / "crossovers.toml").read_text(encoding="utf-8")
-    return tuple(tomllib.loads(text)["crossover"])
+    return tuple(read_data(Path(__file__).with_name("data") / "crossovers.toml")["crossover"])
 
 
 def _entries(inputs: Mapping[str, Any]) -> Iterator[Row]:

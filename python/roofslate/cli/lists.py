@@ -6,40 +6,34 @@ from typing import TYPE_CHECKING
 
 import click
 
-import roofslate as rs
 from roofslate._base.messages import unknown
 from roofslate.display.html import columns
 from roofslate.presets.lookup import PRESETS
-from roofslate.registry.registry import entries
+from roofslate.registry.registry import entries, matching, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["presets", "quantities"]
+__all__ = ["run_presets", "run_quantities"]
 
 
-def quantities(search: str | None, form: str) -> None:
+def run_quantities(search: str | None, form: str) -> None:
     """Print the quantities that hold a text."""
-    found = rs.quantities(search)
-    if found.empty:
+    found = matching(search)
+    if not found:
         raise unknown("quantity", search, entries())
     if form == "csv":
-        click.echo(found.to_csv(), nl=False)
-        return
-    if form == "json":
-        click.echo(found.reset_index().to_json(orient="records", indent=2, force_ascii=False))
-        return
-    exact = entries().get(search or "")
-    if exact is not None:
-        found = found.drop(index=exact.name)
-        click.echo(f"{exact}{chr(10) if len(found) else ''}")
-    if len(found):
-        click.echo(
-            _aligned([("quantity", "unit", "meaning"), *zip(found.index, found["unit"], found["brief"], strict=True)])
-        )
+        click.echo(quantities(search).to_csv(), nl=False)
+    elif form == "json":
+        click.echo(quantities(search).reset_index().to_json(orient="records", indent=2, force_ascii=False))
+    else:
+        exact = [str(q) for q in found if q.name == search]
+        rows = [(q.name, q.unit, q.brief) for q in found if q.name != search]
+        listed = [_aligned([("quantity", "unit", "meaning"), *rows])] if rows else []
+        click.echo("\n\n".join([*exact, *listed]))
 
 
-def presets(name: str | None) -> None:
+def run_presets(name: str | None) -> None:
     """Print the presets, or those of a name in full."""
     if name is None or name in PRESETS:
         rows = [

@@ -12,6 +12,7 @@ import click
 import numpy as np
 
 from roofslate._base.files import whole_file
+from roofslate.evaluation.table_files import ParquetWriter, with_units
 from roofslate.grid.grid import spread
 from roofslate.registry.registry import entries
 from roofslate.units import Scale, scale
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 
 _MOST_TABLE_ROWS = 100_000
+
+
+_ROWS = 1 << 16  # of a block: a grid may have more points than Python objects have room
 
 
 @contextlib.contextmanager
@@ -83,10 +87,9 @@ def long_form(
 
 
 def _rows(columns: Sequence[Column], shown: Callable[[Any], Any]) -> Iterator[tuple[Any, ...]]:
-    """Rows of a result, a block at a time: a grid may have more points than Python objects have room."""
-    points, block = columns[0].points.size, 1 << 16
-    for start in range(0, points, block):
-        blocks = [map(shown, column.cells(start, start + block)) for column in columns]
+    """Rows of a result, a block at a time."""
+    for start in range(0, columns[0].points.size, _ROWS):
+        blocks = [map(shown, column.cells(start, start + _ROWS)) for column in columns]
         yield from zip(*blocks, strict=True)
 
 
@@ -148,11 +151,17 @@ def write_json(columns: Sequence[Column], stream: IO[str], attrs: Mapping[str, s
 
 
 def write_parquet(columns: Sequence[Column], path: Path) -> None:
-    """Write full precision; units stand in the metadata."""
-    import pandas as pd
-    import pyarrow  # noqa: F401  # says what is missing, where pandas would guess
+    """Write full precision and units, a block of rows at a time; null for "undefined"."""
+    import pyarrow as pa
 
-    frame = pd.DataFrame({column.name: column.points.reshape(-1) for column in columns})
-    frame.attrs["units"] = {column.name: column.unit for column in columns if column.unit}
-    with whole_file(path) as stream:
-        frame.to_parquet(stream, engine="pyarrow", index=False)
+    kinds = [column.points.dtype for column in columns]
+    types = [pa.string() if kind.kind in "OU" else pa.from_numpy_dtype(kind) for kind in kinds]
+    names = [column.name for column in columns]
+    schema = with_units(
+        pa.schema(list(zip(names, types, strict=True))), {column.name: column.unit for column in columns if column.unit}
+    )
+    axes = [column.name for column in columns if column.is_axis]
+    with whole_file(path) as stream, ParquetWriter(stream, schema, axes) as writer:
+        for start in range(0, columns[0].points.size, _ROWS):
+            blocks = [column.points.flat[start : start + _ROWS] for column in columns]
+            writer.write([pa.array(x, kind, from_pandas=True) for x, kind in zip(blocks, types, strict=True)])

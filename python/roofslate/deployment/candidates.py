@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from roofslate.deployment.result import LAYOUT
 from roofslate.errors import MissingInput, ValueRangeError
+from roofslate.grid.checks import check_bounds
+from roofslate.grid.grid import Grid, Input, spread
 from roofslate.grid.read import read_grid
-from roofslate.presets.layouts import PARTS, SIZES, legal_layouts
+from roofslate.presets.layouts import SIZES, dimensions_searched, legal_layouts
 from roofslate.presets.lookup import PRESETS, preset_numbers
+from roofslate.registry.registry import lookup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from roofslate.grid.grid import Grid, Input
 
-__all__ = ["CROWD", "Candidates"]
+__all__ = ["CROWD", "LAYOUT", "Candidates"]
+
+
+LAYOUT = "layout"  # the axis of layouts
 
 
 Places = npt.NDArray[np.intp]
@@ -65,8 +69,8 @@ class Candidates:
         The position along each axis of kinds, by layout.
     reasons : list of tuple
         Positions of the kinds that have no legal layout, and what does not divide.
-    inputs : dict
-        Everything as inputs of any call, with an axis of layouts.
+    searched : Grid
+        Everything along an axis of layouts and the axes that are searched.
     """
 
     def __init__(
@@ -85,17 +89,15 @@ class Candidates:
         self.kinds = self._kinds()
         self.reasons: list[tuple[tuple[int, ...], str]] = []
         self.columns, self.places = self._legal()
-        self.inputs = self._along_layouts()
+        self.searched = self._along_layouts()
         self._join(joined)
+        check_bounds(self.searched)
 
     def _parts(self, reached: Mapping[str, None]) -> list[str]:
-        """The parts of a layout that matter. Chips of a stage that share no matrix work on sequences of their own."""
-        others = {"context_parallel", "data_parallel", "microbatches"}
-        if self.training:
-            others = {"attention_data_parallel", *(["microbatches"] if "global_batch" not in reached else [])}
-            others |= {"context_parallel"} - self.given.inputs.keys()
-            reached = {**reached} | {"data_parallel": None} if "chips" in reached else reached
-        return [part for part in PARTS if part in reached and part not in others]
+        """The dimensions of a layout that matter. In training, chips also hold copies of the model."""
+        if self.training and "chips" in reached:
+            reached = {**reached, "data_parallel": None}
+        return dimensions_searched(reached, self.given.inputs, training=self.training)
 
     def _kinds(self) -> list[str]:
         """The axes whose values make kinds."""
@@ -163,64 +165,102 @@ class Candidates:
         presets = self.grid.presets.get(keyword, [])
         return [presets[place[keyword]]] if keyword in place else presets[:1]
 
-    def _along_layouts(self) -> dict[str, Any]:
-        """Everything as inputs of any call: what differs from kind to kind along the axis of layouts."""
-        import xarray as xr
-
-        found: dict[str, Any] = {}
+    def _along_layouts(self) -> Grid:
+        """The grid of all inputs: what differs from kind to kind varies along the axis of layouts."""
+        grid = Grid()
         for name, i in self.grid.inputs.items():
-            values: Any = np.asarray(i.quantity.choices)[i.values.astype(int)] if i.quantity.choices else i.values
+            if not i.dims:
+                grid.inputs[name] = Input(i.quantity, i.number)
+                continue
+            values: Any = i.values
             own = [dim for dim in self.kinds if dim in i.dims]
             rest = [dim for dim in i.dims if dim not in own]
             if own:
                 turned = np.transpose(values, [i.dims.index(dim) for dim in (*own, *rest)])
                 values = turned[tuple(self.places[self.kinds.index(dim)] for dim in own)]
                 rest = [LAYOUT, *rest]
-            if not rest:
-                found[name] = values.item()
-            elif rest == [name]:
-                found[name] = values
-            else:
-                coords = {dim: self.grid.coords[dim][0] for dim in rest if dim in self.grid.coords}
-                found[name] = xr.DataArray(values, dims=rest, coords=coords)
-        found |= {part: xr.DataArray(x.astype(float), dims=LAYOUT) for part, x in self.columns.items()}
-        return found
+            self._add(grid, name, values, rest)
+        for part, x in self.columns.items():
+            self._add(grid, part, x.astype(float), [LAYOUT])
+        return grid
+
+    def _add(self, grid: Grid, name: str, values: Any, dims: Sequence[str]) -> None:
+        """Join an input; axes come in the order in which inputs have them."""
+        for dim, size in zip(dims, np.shape(values), strict=True):
+            grid.sizes.setdefault(dim, size)
+            if dim in self.grid.coords and dim not in self.kinds:
+                grid.coords.setdefault(dim, self.grid.coords[dim])
+        grid.inputs[name] = Input(lookup(name), values, tuple(dims))
 
     def _join(self, joined: Iterable[str]) -> None:
         """Let the pass of a cell be the step of a deployment: its batch what of the clients is in flight."""
-        import xarray as xr
+        grid = self.searched
 
-        def labelled(name: str) -> Any:
-            x = self.inputs[name]
-            return xr.DataArray(x, dims=name) if isinstance(x, np.ndarray) else x
+        def combined(name: str, first: Input, second: Input, operation: Any) -> None:
+            dims = tuple(dict.fromkeys((*first.dims, *second.dims)))
+            values = operation(*(spread(i.values, i.dims, dims) for i in (first, second)))
+            if dims:
+                self._add(grid, name, values, dims)
+            else:
+                grid.inputs[name] = Input(lookup(name), float(values))
 
         if "batch_size" in joined:
-            in_flight = "microbatches" if "microbatches" in self.inputs else "pipeline_stages"
-            self.inputs["batch_size"] = labelled("clients") / labelled(in_flight)
-        if "context_length" in joined and {"input_tokens", "output_tokens"} <= self.inputs.keys():
-            self.inputs["context_length"] = labelled("input_tokens") + labelled("output_tokens") / 2
+            in_flight = "microbatches" if "microbatches" in grid.inputs else "pipeline_stages"
+            combined("batch_size", grid.inputs["clients"], grid.inputs[in_flight], np.divide)
+        if "context_length" in joined and {"input_tokens", "output_tokens"} <= grid.inputs.keys():
+            lengths = grid.inputs["input_tokens"], grid.inputs["output_tokens"]
+            combined("context_length", *lengths, lambda prompt, answer: prompt + answer / 2)
 
-    def axes(self) -> dict[str, Any]:
-        """What stands on each axis; on that of the layouts, columns that tell them apart."""
-        found: dict[str, Any] = {LAYOUT: self.named(self.places) | self.columns}
-        for x in self.inputs.values():
-            for dim in getattr(x, "dims", ()):
-                if dim not in found:
-                    found[dim] = self.inputs[dim] if isinstance(self.inputs.get(dim), np.ndarray) else x[dim].to_numpy()
-        return found | {name: x for name, x in self.inputs.items() if isinstance(x, np.ndarray)}
+    def of(self, at: Places) -> Grid:
+        """The grid of some layouts."""
+        grid = self.searched
+        inputs = {
+            name: Input(i.quantity, np.take(i.values, at, i.dims.index(LAYOUT)), i.dims) if LAYOUT in i.dims else i
+            for name, i in grid.inputs.items()
+        }
+        sizes = {dim: len(at) if dim == LAYOUT else n for dim, n in grid.sizes.items()}
+        return Grid(inputs, sizes, grid.coords)
 
-    def settings(self) -> dict[str, Any]:
-        """All that is no preset's, and the presets by their names."""
+    def labelled(self) -> dict[str, Any]:
+        """Everything as inputs of any call."""
         import xarray as xr
 
         found: dict[str, Any] = {}
+        for name, i in self.searched.inputs.items():
+            values: Any = np.asarray(i.quantity.choices)[i.values.astype(int)] if i.quantity.choices else i.values
+            if not i.dims:
+                found[name] = values.item()
+            elif i.dims == (name,):
+                found[name] = values
+            else:
+                coords = {dim: self.searched.coords[dim][0] for dim in i.dims if dim in self.searched.coords}
+                found[name] = xr.DataArray(values, dims=i.dims, coords=coords)
+        return found
+
+    def axes(self) -> dict[str, Any]:
+        """The values on each axis; on that of the layouts, columns that tell them apart."""
+        grid = self.searched
+        found: dict[str, Any] = {LAYOUT: self.named(self.places) | self.columns}
+        for dim, size in grid.sizes.items():
+            if dim not in found:
+                found[dim] = grid.coords[dim][0] if dim in grid.coords else np.arange(size)
+        return found
+
+    def settings(self) -> dict[str, tuple[Any, tuple[str, ...]]]:
+        """All that is no preset's, and the presets by their names: values and their axes."""
+        found: dict[str, tuple[Any, tuple[str, ...]]] = {}
         for keyword, presets in self.grid.presets.items():
             names = np.array([p.name for p in presets], dtype=object)
             along = next((i.dims[0] for i in self.grid.inputs.values() if i.origin == keyword and i.dims), None)
-            at = self.places[self.kinds.index(along)] if along else 0
-            found[keyword] = xr.DataArray(names[at], dims=LAYOUT) if along else names.item()
-        own = [name for name in self.inputs if name not in self.grid.inputs or self.grid.inputs[name].origin is None]
-        return found | {name: self.inputs[name] for name in own}
+            if along:
+                found[keyword] = names[self.places[self.kinds.index(along)]], (LAYOUT,)
+            else:
+                found[keyword] = np.array(names.item(), dtype=object), ()
+        for name, i in self.searched.inputs.items():
+            if name not in self.grid.inputs or self.grid.inputs[name].origin is None:
+                words = np.asarray(i.quantity.choices)
+                found[name] = (words[i.values.astype(int)] if i.quantity.choices else i.values), i.dims
+        return found
 
     @property
     def count(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate import units as _units
+from roofslate.deployment.candidates import LAYOUT, Candidates
 from roofslate.display import style
 from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.folds.pareto import pareto
-from roofslate.presets.layouts import PARTS
+from roofslate.presets.layouts import DIMENSIONS
 from roofslate.registry.registry import Quantity, lookup
 
 if TYPE_CHECKING:
@@ -24,10 +26,7 @@ if TYPE_CHECKING:
 
     from roofslate.registry.conditions import Condition
 
-__all__ = ["CONDITION", "LAYOUT", "MARGIN", "Deployments"]
-
-
-LAYOUT = "layout"  # the axis of layouts
+__all__ = ["CONDITION", "MARGIN", "Deployments"]
 
 
 CONDITION, MARGIN = "condition", "margin"
@@ -37,18 +36,6 @@ _SHOWN = 10  # rows of a table as a person reads it
 
 
 _LABELS = 6
-
-
-_PARTS = {
-    "chips": "{} chips",
-    "pipeline_stages": "{} stages",
-    "attention_data_parallel": "{} groups",
-    "context_parallel": "context over {}",
-    "data_parallel": "data over {}",
-    "microbatches": "{} micro-batches",
-    "tensor_parallel": "tensor over {}",
-    "expert_parallel": "experts over {}",
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,8 +57,6 @@ class Deployments:
     rejected : pandas.DataFrame
         The other layouts, nearest first: the ``condition`` that the nearest point misses most, and by how much as
         ``margin``, then the columns of `table` at that point. Last, what has no legal layout.
-    inputs : dict
-        The whole search as inputs of `best`, `pareto`, `evaluate`: everything that was given, with an axis ``layout``.
 
     Notes
     -----
@@ -85,11 +70,16 @@ class Deployments:
     always: tuple[str, ...]
     table: pd.DataFrame
     rejected: pd.DataFrame
-    inputs: dict[str, Any]
     units: dict[str, str]
-    _settings: dict[str, Any]  # what was given, presets by name, along the axes
+    _candidates: Candidates
+    _settings: dict[str, tuple[Any, tuple[str, ...]]]  # what was given, presets by name: values and their axes
     _axes: dict[str, Any]  # their values; those of the layouts are the columns that tell them apart
     _places: npt.NDArray[np.intp]  # of the rows of the table among the layouts
+
+    @functools.cached_property
+    def inputs(self) -> dict[str, Any]:
+        """The whole search as inputs of `best`, `pareto`, `evaluate`: all that was given, with an axis ``layout``."""
+        return self._candidates.labelled()
 
     @property
     def best(self) -> dict[str, Any]:
@@ -129,12 +119,10 @@ class Deployments:
         }
         place[LAYOUT] = int(self._places[rank - 1])
         found = {}
-        for name, x in self._settings.items():
-            if hasattr(x, "dims"):
-                x = x.isel({dim: place[dim] for dim in x.dims}).item()
-            elif isinstance(x, np.ndarray):
-                x = x[place[name]].item()
-            found[name] = x
+        for name, (values, dims) in self._settings.items():
+            found[name] = np.asarray(values)[tuple(place[dim] for dim in dims)]
+            if isinstance(found[name], (np.generic, np.ndarray)):
+                found[name] = found[name].item()
         return found
 
     def pareto(
@@ -168,9 +156,9 @@ class Deployments:
 
     def _named(self, row: Any) -> str:
         """A layout in words."""
-        parts = {name: int(row[name]) for name in self._axes[LAYOUT] if name in PARTS and row[name] == row[name]}
-        words = [str(row[name]) for name in self._axes[LAYOUT] if name not in PARTS]
-        words += [_PARTS[name].format(n) for name, n in parts.items() if n > 1 or name == "chips"]
+        parts = {name: int(row[name]) for name in self._axes[LAYOUT] if name in DIMENSIONS and row[name] == row[name]}
+        words = [str(row[name]) for name in self._axes[LAYOUT] if name not in DIMENSIONS]
+        words += [DIMENSIONS[name].text.format(n) for name, n in parts.items() if n > 1 or name == "chips"]
         return ", ".join(words).replace(" 1 chips", " 1 chip")
 
     def _written(self, name: str, x: Any) -> str:
@@ -209,7 +197,7 @@ class Deployments:
         """What the nearest layout misses of each of the things that are compared of which no layout can."""
         if not len(self.rejected):
             return []
-        kinds = [name for name in self._axes[LAYOUT] if name not in PARTS]
+        kinds = [name for name in self._axes[LAYOUT] if name not in DIMENSIONS]
         if not kinds:
             return [] if len(self.table) else [self._missed(self.rejected.iloc[0])]
         able = {tuple(kind) for kind in self.table[kinds].to_numpy()} if len(self.table) else set()
@@ -281,8 +269,7 @@ class Deployments:
         names = front.apply(self._named, axis=1)
         common = set(names.value_counts().index[:_LABELS])
         shown = [name for name in dict.fromkeys(names) if name in common]  # in the order in which they are met
-        with style.house_style():
-            ax = style.axes(ax, (7.2, 4.4))
+        with style.drawing(ax, (7.2, 4.4)) as ax:
             ax.set(xscale="log", yscale="log")
             ax.plot(front[x], front[y], color=style.NOTE, linewidth=0.8, zorder=1)
             for name, look in zip(shown, style.styles(len(shown)), strict=True):

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from roofslate._base.messages import shown
-from roofslate.deployment.candidates import CROWD, Candidates
-from roofslate.deployment.result import CONDITION, LAYOUT, MARGIN, Deployments
+from roofslate.deployment.candidates import CROWD, LAYOUT, Candidates
+from roofslate.deployment.result import CONDITION, MARGIN, Deployments
 from roofslate.errors import InputTypeError
-from roofslate.folds.best import best
+from roofslate.folds.best import best_points
+from roofslate.folds.request import FoldRequest
 from roofslate.grid.label import conversions
 from roofslate.grid.read import read_grid
-from roofslate.presets.layouts import PARTS
+from roofslate.presets.layouts import DIMENSIONS
 from roofslate.registry.conditions import Condition, parse_conditions
-from roofslate.registry.registry import Definition, current, lookup
+from roofslate.registry.registry import Definition, Registry, current, lookup
 from roofslate.registry.scopes import within
 from roofslate.registry.values import wanted_names
 
@@ -137,7 +140,7 @@ def deploy(
         always=tuple(c.text for c in always),
         table=table,
         rejected=rejected,
-        inputs=layouts.inputs,
+        _candidates=layouts,
         units={name: unit for name, (_, unit) in converted.items()},
         _settings=layouts.settings(),
         _axes=layouts.axes(),
@@ -150,25 +153,30 @@ def _quantities_of(conditions: Iterable[Condition]) -> list[str]:
     return list(dict.fromkeys(n for c in conditions for side in (c.left, c.right) for n in side.quantities))
 
 
-def _reached(wanted: Iterable[str], given: Iterable[str]) -> dict[str, None]:
-    """What quantities depend on, where those that are given depend on nothing; in the order in which it is met."""
+def _reached(wanted: Iterable[str], given: Iterable[str]) -> Mapping[str, None]:
+    """Quantities that outputs depend on, where given ones depend on nothing; in the order in which they are met."""
+    return _reached_in(current(), tuple(wanted), frozenset(given).difference(DIMENSIONS))
+
+
+@functools.lru_cache(maxsize=256)
+def _reached_in(registry: Registry, wanted: tuple[str, ...], cut: frozenset[str]) -> Mapping[str, None]:
     reached: dict[str, None] = {}
-    cut, waiting = set(given) - set(PARTS), list(wanted)
+    waiting = list(wanted)
     while waiting:
         name = waiting.pop()
         if name in reached:
             continue
         reached[name] = None
-        q = lookup(name)
         if name not in cut:
+            q = registry.entries[name]
             waiting += [*q.needs, *([q.fallback] if q.fallback else [])]
-    return reached
+    return MappingProxyType(reached)
 
 
 def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
     """The conditions of every deployment that this question can tell."""
     found = []
-    searched = {*PARTS, *CROWD, "context_length"}
+    searched = {*DIMENSIONS, *CROWD, "context_length"}
     for trigger, text in _ALWAYS:
         if trigger in reached or trigger in given.inputs:
             (condition,) = parse_conditions(text)
@@ -205,14 +213,13 @@ class _Search:
     ) -> None:
         self.objective, self.maximize = told[0], maximize
         self.layouts, self.running = layouts, running
-        axes = [dim for x in layouts.inputs.values() for dim in getattr(x, "dims", ()) if dim != LAYOUT]
-        axes += [name for name, x in layouts.inputs.items() if isinstance(x, np.ndarray)]
-        self.over = list(dict.fromkeys(axes))
+        self.over = _searched_axes(layouts.searched)
         self.told = [name for name in told if name not in self.over and name not in layouts.columns]
         # Of the micro-batches of a layout those count that do best.
         self.apart = [*layouts.kinds, *(part for part in layouts.parts if part != "microbatches")]
         self.always = [c.text for c in always]
-        self.where = list(dict.fromkeys([*(c.text for c in conditions), *self.always]))
+        self.conditions = {c.text: c for c in (*conditions, *always)}
+        self.where = list(self.conditions)
         margins = {c.text: _margin(c) for c in (*conditions, *always) if _has_margin(c)}
         self.measured = list(margins)
         self.made = [_made(text, "1", steps) for text, steps in margins.items()]
@@ -223,43 +230,58 @@ class _Search:
 
         everything = np.arange(self.layouts.count)
         steps: tuple[Step, ...] = (("quantity", self.objective),)
-        found = self._best(everything, steps, lookup(self.objective).unit, self.where, self.maximize)
-        met = found.pop(_GOAL).notna().to_numpy()
-        table = found[met].sort_values(self.objective, ascending=not self.maximize, kind="stable")
-        table = self._distinct(table)
+        columns = self._best(everything, steps, lookup(self.objective).unit, self.where, self.maximize)
+        met = ~np.isnan(columns.pop(_GOAL))
+        rank = columns[self.objective]
+        places = np.flatnonzero(met)
+        if rank.dtype.kind == "f":
+            places = places[np.argsort(-rank[met] if self.maximize else rank[met], kind="stable")]
+        else:
+            places = pd.Series(rank[met]).sort_values(ascending=not self.maximize, kind="stable").index.to_numpy()
+            places = np.flatnonzero(met)[places]
+        layouts = self._layouts_of(columns)
+        places = self._distinct(places, layouts)
+        table = {name: values[places] for name, values in columns.items()}
         if self.measured:
-            table[MARGIN] = table[self.measured].min(axis=1)
-        places = table.index.to_numpy(dtype=np.intp)
-        table.index = pd.RangeIndex(1, len(table) + 1, name="rank")
-        able = set(found.loc[met, self.apart].itertuples(index=False, name=None))
-        others = [tuple(row) not in able for row in found[self.apart].itertuples(index=False, name=None)]
-        return table, places, self._rejected(everything[np.array(others, bool)])
+            table[MARGIN] = np.fmin.reduce([table[name] for name in self.measured])
+        able = {layouts[k] for k in np.flatnonzero(met).tolist()}
+        others = np.array([k for k, layout in enumerate(layouts) if layout not in able], dtype=np.intp)
+        ranks = pd.RangeIndex(1, len(places) + 1, name="rank")
+        return pd.DataFrame(table, index=ranks), places, self._rejected(everything[others])
 
-    def _distinct(self, found: pd.DataFrame) -> pd.DataFrame:
+    def _layouts_of(self, columns: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """The parts that tell layouts apart, a tuple a row."""
+        if not self.apart:
+            return [()] * len(next(iter(columns.values())))
+        return list(zip(*(columns[name].tolist() for name in self.apart), strict=True))
+
+    def _distinct(self, rows: Places, layouts: Sequence[tuple[Any, ...]]) -> Places:
         """The first row of each layout."""
-        return found.drop_duplicates(self.apart) if "microbatches" in self.layouts.parts else found
+        if "microbatches" not in self.layouts.parts:
+            return rows
+        first: dict[tuple[Any, ...], int] = {}
+        for row in rows.tolist():
+            first.setdefault(layouts[row], row)
+        return np.array(list(first.values()), dtype=np.intp)
 
     def _best(
         self, at: Places, goal: tuple[Step, ...], unit: str, where: Sequence[str], maximize: bool
-    ) -> pd.DataFrame:
-        """A row for each of these layouts: what it is, its best point, and how it does there."""
-        import pandas as pd
-        import xarray as xr
-
-        inputs: dict[str, Any] = {
-            name: x.isel({LAYOUT: at}) if isinstance(x, xr.DataArray) and LAYOUT in x.dims else x
-            for name, x in self.layouts.inputs.items()
-        }
+    ) -> dict[str, Any]:
+        """Columns with a row for each of these layouts: its parts, its best point, and the outputs there."""
         shown = [*self.told, *self.measured]
         with within((*current().definitions, *self.made, _made(_GOAL, unit, goal))):
-            found = best(_GOAL, over=self.over, where=where, maximize=maximize, also=shown, **self.running, **inputs)
+            conditions = [self.conditions[text] for text in where]
+            request = FoldRequest.of_grid(self.layouts.of(at), [_GOAL, *shown], conditions, self.over)
+            points = best_points(request, _GOAL, shown, maximize=maximize, **self.running)
         columns: dict[str, Any] = self.layouts.named([place[at] for place in self.layouts.places])
         columns |= {part: values[at] for part, values in self.layouts.columns.items()}
         for name in [*self.over, *shown, _GOAL]:
-            values = np.broadcast_to(found[name].to_numpy(), at.shape)
+            there = points.coordinate(name) if name in self.over else points.results[name][0]
+            values = np.broadcast_to(there, at.shape)
             choices = lookup(name).choices if name in self.told else ()
-            columns[name] = [choices[int(x)] if x == x else "" for x in values] if choices else values
-        return pd.DataFrame(columns)
+            words = [choices[int(x)] if x == x else "" for x in values] if choices else None
+            columns[name] = values if words is None else np.array(words, dtype=np.str_)
+        return columns
 
     def _rejected(self, at: Places) -> pd.DataFrame:
         """What is wrong with each of these layouts, and by how much at least; then the kinds that have no legal one.
@@ -275,8 +297,10 @@ class _Search:
             if not len(at):
                 break
             goal = _least(measured) if measured else (("constant", 0.0),)
-            found = self._best(at, goal, "1", where, True)
-            margin = found.pop(_GOAL).to_numpy()
+            columns = self._best(at, goal, "1", where, True)
+            margin = columns.pop(_GOAL)
+            layouts = self._layouts_of(columns)
+            found = pd.DataFrame(columns)
             met = ~np.isnan(margin)
             if measured:
                 worst = np.argmin(found[measured].fillna(np.inf).to_numpy(), axis=1)
@@ -287,9 +311,9 @@ class _Search:
             found.insert(0, CONDITION, reason)
             found.insert(1, MARGIN, margin)
             nearest = found[met].sort_values(MARGIN, ascending=False, kind="stable")
-            parts.append(self._distinct(nearest))
-            able = set(nearest[self.apart].itertuples(index=False, name=None))
-            at = at[[row not in able for row in found[self.apart].itertuples(index=False, name=None)]]
+            parts.append(nearest.loc[self._distinct(nearest.index.to_numpy(dtype=np.intp), layouts)])
+            able = {layouts[k] for k in np.flatnonzero(met).tolist()}
+            at = at[[layout not in able for layout in layouts]]
         reasons = self.layouts.reasons
         places = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
         illegal = {CONDITION: [reason for _, reason in reasons], MARGIN: np.nan}
@@ -298,7 +322,8 @@ class _Search:
         parts = [part for part in parts if len(part)]
         if not parts:
             return pd.DataFrame({CONDITION: [], MARGIN: []})
-        return pd.concat(parts, ignore_index=True)
+        rejected: pd.DataFrame = pd.concat(parts, ignore_index=True)
+        return rejected
 
 
 def _made(name: str, unit: str, steps: tuple[Step, ...]) -> Definition:
@@ -338,3 +363,10 @@ def _least(names: Sequence[str]) -> tuple[Step, ...]:
     for name in names[1:]:
         steps += [("quantity", name), ("min", len(steps) - 1, len(steps))]
     return tuple(steps)
+
+
+def _searched_axes(grid: Grid) -> list[str]:
+    """Axes other than that of the layouts: those of inputs along them first, then those that are inputs themselves."""
+    mixed = [dim for name, i in grid.inputs.items() if i.dims != (name,) for dim in i.dims if dim != LAYOUT]
+    own = [name for name, i in grid.inputs.items() if i.dims == (name,)]
+    return list(dict.fromkeys([*mixed, *own]))

@@ -38,6 +38,7 @@ __all__ = [
     "bracket",
     "callout",
     "counted",
+    "drawing",
     "end_ticks",
     "house_style",
     "label_ends",
@@ -117,6 +118,13 @@ def axes(ax: Any, size: tuple[float, float]) -> Axes:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax
+
+
+@contextlib.contextmanager
+def drawing(ax: Any, size: tuple[float, float]) -> Iterator[Axes]:
+    """Draw in the house style inside of the block, into the axes given or those of a new figure."""
+    with house_style():
+        yield axes(ax, size)
 
 
 def title(ax: Axes, text: str) -> None:

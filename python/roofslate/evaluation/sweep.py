@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
-import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +18,13 @@ from roofslate._base.progress import Progress
 from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, RoofslateWarning, UnknownName
 from roofslate.evaluation.table_files import (
-    _CHUNK,
-    _MISSING,
-    Tell,
-    _CsvReader,
-    _CsvWriter,
-    _json,
-    _ParquetReader,
-    _ParquetWriter,
-    _Reader,
+    MISSING,
+    CsvReader,
+    CsvWriter,
+    ParquetReader,
+    ParquetWriter,
+    Reader,
+    with_units,
 )
 from roofslate.grid.label import conversions
 from roofslate.grid.scenarios import Column, Columns, Names, Scenarios, check_column, choice_codes, column_of, read_word
@@ -50,7 +48,7 @@ def sweep(
     units: Mapping[str, str] | None = None,
     overwrite: bool = False,
     threads: int | None = None,
-    progress: bool | Tell | None = None,
+    progress: bool | Callable[[int, int | None], object] | None = None,
     **inputs: Any,
 ) -> int:
     """Compute quantities for each row of a scenario file and write them, beside its columns, into another.
@@ -112,13 +110,13 @@ def sweep(
     if not isinstance(ignore, Iterable):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}")
     source, target = _path("source", source), _path("target", target)
-    open_writer = _by_suffix(target, {".csv": _CsvWriter, ".parquet": _ParquetWriter})
+    open_writer = _by_suffix(target, {".csv": CsvWriter, ".parquet": ParquetWriter})
     with contextlib.ExitStack() as stack:
-        reader = _by_suffix(source, {".csv": _CsvReader, ".parquet": _ParquetReader})(source, stack)
+        reader = _by_suffix(source, {".csv": CsvReader, ".parquet": ParquetReader})(source)
         names = _input_columns(reader, {ignore} if isinstance(ignore, str) else set(ignore), wanted, inputs)
         scenarios = Scenarios(names, wanted, inputs, "sweep")
         stream = stack.enter_context(whole_file(target, overwrite=overwrite))
-        as_numbers = names if reader.is_text and open_writer is _ParquetWriter else []
+        as_numbers = names if reader.is_text and open_writer is ParquetWriter else []
         fields = _fields(
             reader, as_numbers, {name: converted.get(name, (1.0, lookup(name).unit))[1] for name in wanted}
         )
@@ -126,14 +124,14 @@ def sweep(
         tell = stack.enter_context(Progress(progress, "row")).callback or (lambda *_: None)
         rows = bad = 0
         tell(0, reader.rows)
-        for batch in _filled(reader.batches()):
-            columns = {name: _column(name, batch.column(name), reader, rows) for name in names}
-            results, wrong = scenarios.compute(columns, len(batch), threads=count, progress=False)
+        for block in stack.enter_context(contextlib.closing(reader.blocks())):
+            columns = {name: _column(name, block.column(name), reader, rows) for name in names}
+            results, wrong = scenarios.compute(columns, len(block), threads=count, progress=False)
             for name, values in zip(wanted, results, strict=True):
                 if name in converted:
                     np.divide(values, converted[name][0], out=values)
-            writer.write([*_carried(batch, columns, as_numbers), *map(_result, wanted, results)])
-            rows, bad = rows + len(batch), bad + len(wrong)
+            writer.write([*_carried(block, columns, as_numbers), *map(_result, wanted, results)])
+            rows, bad = rows + len(block), bad + len(wrong)
             tell(rows, reader.rows)
     if bad:
         warnings.warn(
@@ -157,14 +155,16 @@ def _by_suffix(path: Path, known: Mapping[str, Any]) -> Any:
     return found
 
 
-def _input_columns(reader: _Reader, ignored: set[str], wanted: Sequence[str], inputs: Mapping[str, Any]) -> list[str]:
+def _input_columns(reader: Reader, ignored: set[str], wanted: Sequence[str], inputs: Mapping[str, Any]) -> list[str]:
     """The columns of a file that are inputs, checked by name."""
+    places = collections.Counter(reader.names)
     for name in reader.names:
-        if reader.names.count(name) > 1:
+        if places[name] > 1:
             raise AxisError(f"{reader.path}: two columns are called {name!r}")
         if name in wanted:
             raise InputTypeError(f"{reader.path}: {name!r} is a column already; ask for it without the column")
-    names = [name for name in reader.names if name not in ignored | reader.index]
+    ignored = ignored | reader.index
+    names = [name for name in reader.names if name not in ignored]
     try:
         for name in names:
             check_column(name, inputs)
@@ -175,21 +175,7 @@ def _input_columns(reader: _Reader, ignored: set[str], wanted: Sequence[str], in
     return names
 
 
-def _filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches of a good size, whatever the file is made of."""
-    import pyarrow as pa
-
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(map(len, waiting)) >= _CHUNK:
-            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
-            waiting = []
-    if waiting:
-        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
-
-
-def _column(name: str, array: pa.Array, reader: _Reader, start: int) -> Column | Names:
+def _column(name: str, array: pa.Array, reader: Reader, start: int) -> Column | Names:
     """A column as the engine takes it; an error names the place of the first value that can't be read."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -214,7 +200,7 @@ def _column(name: str, array: pa.Array, reader: _Reader, start: int) -> Column |
     array = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
     codes = pc.fill_null(pc.cast(array.indices, pa.int32()), -1).to_numpy()
     words = array.dictionary.to_pylist()
-    missing = [k for k, word in enumerate(words) if word is None or (reader.is_text and word.strip() in _MISSING)]
+    missing = [k for k, word in enumerate(words) if word is None or (reader.is_text and word.strip() in MISSING)]
     if missing:
         codes = np.where(np.isin(codes, missing), -1, codes)
         for k in missing:
@@ -229,7 +215,7 @@ def _numbers(array: pa.Array) -> Any:
     return pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
-def _column_of_words(name: str, codes: Any, words: list[Any], reader: _Reader, start: int) -> Column | Names:
+def _column_of_words(name: str, codes: Any, words: list[Any], reader: Reader, start: int) -> Column | Names:
     try:
         return column_of(name, codes, words)
     except RoofslateError:
@@ -248,7 +234,7 @@ def _fault_of(name: str, word: Any) -> RoofslateError | None:
     return None
 
 
-def _fields(reader: _Reader, as_numbers: Sequence[str], units: Mapping[str, str]) -> pa.Schema:
+def _fields(reader: Reader, as_numbers: Sequence[str], units: Mapping[str, str]) -> pa.Schema:
     """The columns of the target: those of the source, then the results, with their units."""
     import pyarrow as pa
 
@@ -257,26 +243,19 @@ def _fields(reader: _Reader, as_numbers: Sequence[str], units: Mapping[str, str]
     fields = [field.with_type(pa.float64()) if field.name in numeric else field for field in reader.schema]
     word = pa.dictionary(pa.int8(), pa.string())
     fields += [pa.field(name, pa.float64() if name in measured else word) for name in units]
-    for k, field in enumerate(fields):
-        if field.name in measured:
-            fields[k] = field.with_metadata({**(field.metadata or {}), "units": measured[field.name]})
-    metadata = dict(reader.schema.metadata or {})
-    attrs = _json(metadata, b"PANDAS_ATTRS")
-    known = attrs["units"] if isinstance(attrs.get("units"), dict) else {}
-    attrs["units"] = known | measured
-    return pa.schema(fields, metadata | {b"PANDAS_ATTRS": json.dumps(attrs).encode()})
+    return with_units(pa.schema(fields, reader.schema.metadata), measured)
 
 
-def _carried(batch: pa.RecordBatch, columns: Columns, as_numbers: Sequence[str]) -> Iterator[pa.Array]:
+def _carried(block: pa.RecordBatch, columns: Columns, as_numbers: Sequence[str]) -> Iterator[pa.Array]:
     """The columns of the source as they are written."""
     import pyarrow as pa
 
-    for name in batch.schema.names:
+    for name in block.schema.names:
         column = columns[name] if name in as_numbers else None
         if isinstance(column, Column) and not lookup(name).choices:
-            yield pa.array(column.part(slice(None), np.empty(len(batch))), from_pandas=True)
+            yield pa.array(column.part(slice(None), np.empty(len(block))), from_pandas=True)
         else:
-            yield batch.column(name)
+            yield block.column(name)
 
 
 def _result(name: str, values: Any) -> pa.Array:

@@ -13,19 +13,21 @@ from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Chunk, Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names, only_value, quantities_of, values_where
 from roofslate.grid.grid import spread
-from roofslate.grid.label import conversions, dataset, variable
+from roofslate.grid.label import conversions, dataset, labelled, variable
 from roofslate.grid.run import run
 from roofslate.registry.conditions import parse_conditions
 from roofslate.registry.registry import lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    import numpy.typing as npt
     import xarray as xr
 
     from roofslate._base.progress import ProgressWish
+    from roofslate.grid.grid import Positions
 
-__all__ = ["Best", "best"]
+__all__ = ["Best", "BestPoints", "best", "best_points"]
 
 
 _NOWHERE = -1
@@ -123,8 +125,6 @@ def best(
     >>> found.sizes["context_length"]
     2
     """
-    import xarray as xr
-
     name = only_value(objective)
     others = [n for n in quantities_of(also) if n != name]
     converted = conversions([name, *others], units)
@@ -132,32 +132,84 @@ def best(
     for dim in request.folded:
         if dim == name or dim in others:
             raise AxisError(f"{dim!r} is an axis that is searched: it is among the results anyway")
-    fold = Best(name, bool(maximize), request.conditions)
+    points = best_points(
+        request, name, others, maximize=bool(maximize), threads=threads, progress=progress, prune=prune
+    )
+    variables = {}
+    for output, (values, own) in points.results.items():
+        factor, unit = converted.get(output, (1.0, lookup(output).unit))
+        values = values / factor if factor != 1.0 else values
+        keep = output not in request.kept and not points.everywhere
+        variables[output] = variable(output, values, own, unit, keep=keep)
+    for dim in request.folded:
+        owner = request.grid.coords[dim][1] if dim in request.grid.coords else None
+        attrs = {} if owner is None else {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
+        variables[dim] = labelled(points.dims, points.coordinate(dim), attrs)
+    return dataset(variables, request.grid)
+
+
+@dataclass
+class BestPoints:
+    """The best points of a request, as arrays along the kept axes.
+
+    Attributes
+    ----------
+    request : FoldRequest
+    dims : list of str
+        Axes that the best points vary along.
+    found : numpy.ndarray of bool
+        Whether a point meets the conditions.
+    at : dict of numpy.ndarray
+        By folded axis: the positions.
+    results : dict of tuple
+        By output: values and their axes; NaN where there is no point.
+    """
+
+    request: FoldRequest
+    dims: list[str]
+    found: npt.NDArray[np.bool_]
+    at: dict[str, Positions]
+    results: dict[str, tuple[Any, Sequence[str]]]
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether each kept point has a best point."""
+        return bool(self.found.all())
+
+    def coordinate(self, dim: str) -> npt.NDArray[Any]:
+        """The value of a folded axis at the best points; NaN or an empty text where there is none."""
+        return self.request.coordinate(dim, self.at[dim], None if self.everywhere else self.found)
+
+
+def best_points(
+    request: FoldRequest,
+    name: str,
+    others: Sequence[str],
+    *,
+    maximize: bool,
+    threads: int | None,
+    progress: ProgressWish,
+    prune: bool = True,
+) -> BestPoints:
+    """Find the best points of a request, and evaluate other outputs there."""
+    fold = Best(name, maximize, request.conditions)
     optima, where_found, axes = reduce(request, fold, threads=threads, progress=progress, prune=prune)
     dims = request.dims(axes)
     where_found = where_found.reshape(request.shape(dims))
     found = where_found != _NOWHERE
-    everywhere = bool(found.all())
     at = request.places(where_found)
-    results = {name: (optima.reshape(where_found.shape), tuple(dims))}
+    values_of: dict[str, tuple[Any, Sequence[str]]] = {name: (optima.reshape(where_found.shape), dims)}
     if name in request.kept:  # a coordinate, which has no gaps
         others = [name, *others]
     if others:
         there, _ = run(request.at_places(at, dims), others, threads=threads, progress=False)
-        results |= dict(zip(others, there, strict=True))
-    variables = {}
-    for output, (values, own) in results.items():
-        factor, unit = converted.get(output, (1.0, lookup(output).unit))
-        values = values / factor if factor != 1.0 else values
-        if output in request.kept:
-            variables[output] = variable(output, values, own, unit)
-        else:
+        values_of |= dict(zip(others, there, strict=True))
+    results = {}
+    for output, (values, own) in values_of.items():
+        if output not in request.kept:
             full = [dim for dim in request.kept if dim in {*own, *dims}]
             if output != name:
                 values = values_where(spread(found, dims, full), spread(values, own, full))
-            variables[output] = variable(output, values, full, unit, keep=not everywhere)
-    for dim in request.folded:
-        owner = request.grid.coords[dim][1] if dim in request.grid.coords else None
-        attrs = {} if owner is None else {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
-        variables[dim] = xr.Variable(dims, request.coordinate(dim, at[dim], None if everywhere else found), attrs)
-    return dataset(variables, request.grid)
+            own = full
+        results[output] = values, own
+    return BestPoints(request, dims, found, at, results)

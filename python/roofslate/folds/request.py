@@ -40,6 +40,9 @@ Names = str | Sequence[str]
 class FoldRequest:
     """A grid, the axes of it that are folded, and positions in both."""
 
+    draws: Draws | None = None
+    grid: Grid
+
     def __init__(
         self,
         inputs: Mapping[str, Any],
@@ -48,16 +51,32 @@ class FoldRequest:
         over: Names | None,
         drawn: tuple[Any, Any, Any] = (None, None, None),
     ) -> None:
-        self.conditions = [(list(c.left.steps), c.relation, list(c.right.steps)) for c in conditions]
-        self.needed = list(
-            dict.fromkeys([*wanted, *(n for c in conditions for s in (c.left, c.right) for n in s.quantities)])
-        )
-        self.draws: Draws | None = None
+        self._ask(wanted, conditions)
         if any(x is not None for x in drawn):  # n, seed, correlation
             self.draws, others = read_draws(inputs, *drawn)
             self.grid = self.draws.grid(others, self.needed)
         else:
             self.grid = read_grid(inputs, self.needed, chunks=True)
+        self._fold(over)
+
+    @classmethod
+    def of_grid(
+        cls, grid: Grid, wanted: Sequence[str], conditions: Sequence[Condition], over: Names | None
+    ) -> FoldRequest:
+        """A request over a grid that has been read and checked."""
+        request = cls.__new__(cls)
+        request.grid = grid
+        request._ask(wanted, conditions)
+        request._fold(over)
+        return request
+
+    def _ask(self, wanted: Sequence[str], conditions: Sequence[Condition]) -> None:
+        self.conditions = [(list(c.left.steps), c.relation, list(c.right.steps)) for c in conditions]
+        self.needed = list(
+            dict.fromkeys([*wanted, *(n for c in conditions for s in (c.left, c.right) for n in s.quantities)])
+        )
+
+    def _fold(self, over: Names | None) -> None:
         self.axes = list(self.grid.sizes)
         self.folded = self.axes if over is None else self._named(over)
         self.kept = [dim for dim in self.axes if dim not in self.folded]

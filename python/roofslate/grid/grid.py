@@ -18,6 +18,7 @@ from roofslate.registry.values import Values, encoded_numbers
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from roofslate._core import Grid as CoreGrid
     from roofslate.presets.preset import Preset
     from roofslate.registry.registry import Quantity, Registry
 
@@ -110,7 +111,7 @@ class Grid:
             self.coords[dim] = before[0], coord[1]
 
     @property
-    def core(self) -> _core.Grid:
+    def core(self) -> CoreGrid:
         """The grid in the compiled engine: one graph for all calls. The inputs stay as they are from now on."""
         if self._core is None:
             at = {dim: k for k, dim in enumerate(self.sizes)}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from roofslate.grid.grid import Grid
 
-__all__ = ["conversions", "data_array", "dataset", "provenance", "variable"]
+__all__ = ["conversions", "data_array", "dataset", "labelled", "provenance", "variable"]
 
 
 def conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[str, tuple[float, str]]:
@@ -41,16 +41,22 @@ def conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[
 
 def variable(name: str, values: Any, dims: Sequence[str], unit: str, *, keep: bool = False) -> xr.Variable:
     """Values with the unit and meaning of their quantity; flags of a choice as small numbers unless they are kept."""
-    import xarray as xr
-
     q = lookup(name)
     attrs: dict[str, Any] = {"units": unit, "long_name": q.brief}
     if q.choices:
         attrs |= {"flag_values": np.arange(len(q.choices), dtype=np.int8), "flag_meanings": " ".join(q.choices)}
         if not keep:
             values = values.astype(np.int8)
-    plain = type(values) is np.ndarray  # any other is looked at, for which xarray imports dask
-    return xr.Variable(dims, values, attrs, fastpath=plain)
+    return labelled(dims, values, attrs)
+
+
+def labelled(dims: Sequence[str], values: Any, attrs: Mapping[str, Any]) -> xr.Variable:
+    """A variable; xarray looks into anything but a plain array or number, and imports dask for it."""
+    import xarray as xr
+
+    if isinstance(values, np.floating):
+        values = np.asarray(values)
+    return xr.Variable(dims, values, attrs, fastpath=type(values) is np.ndarray)
 
 
 def data_array(
@@ -82,6 +88,8 @@ Indexes = dict[Any, "xr.Index"]
 
 def _axes(dims: Sequence[str], variables: Mapping[str, xr.Variable], grid: Grid) -> tuple[Coords, Indexes]:
     """Coordinates and indexes of axes; those without a coordinate have neither."""
+    if not dims:
+        return {}, {}
     import pandas as pd
     import xarray as xr
     from xarray.indexes import PandasIndex
@@ -154,19 +162,34 @@ def _assembly() -> type[_Public | _Direct]:
 
     index = PandasIndex(pd.Index([1.0, 2.0], name="x"), "x")
     coords: Coords = dict(index.create_variables())
-    values = xr.Variable(("x",), np.array([3.0, 4.0]), {"units": "s"})
+    values = xr.Variable(("x",), np.array([3.0, 4.0]), {"units": "s"}, fastpath=True)
     try:
-        ways = [
-            (
-                way.data_array("y", values, dict(coords), {"x": index}),
-                way.dataset({"y": values}, coords, {"x": index}, {}),
-            )
+        public, direct = (
+            [
+                _content(way.data_array("y", values, dict(coords), {"x": index})),
+                _content(way.dataset({"y": values}, coords, {"x": index}, {})),
+            ]
             for way in (_Public, _Direct)
-        ]
+        )
     except (AttributeError, TypeError, AssertionError, ValueError):
         return _Public
-    (array, whole), (direct_array, direct_whole) = ways
-    return _Direct if array.identical(direct_array) and whole.identical(direct_whole) else _Public
+    return _Direct if public == direct else _Public
+
+
+def _content(result: xr.DataArray | xr.Dataset) -> dict[str, Any]:
+    """All that a small result holds, without xarray's own comparison, which imports dask."""
+    variables = getattr(result, "variables", None) or {"": result.variable, **result.coords.variables}
+    return {
+        **result.to_dict(data=False),
+        "kinds": [type(result), *map(type, variables.values())],
+        "values": {name: variable.values.tolist() for name, variable in variables.items()},
+        "indexes": {name: (type(index), index.to_pandas_index().tolist()) for name, index in result.xindexes.items()},
+    }
+
+
+@functools.lru_cache(maxsize=1024)
+def _written(number: float, unit: str) -> str:
+    return _units.format(number, unit, 12)
 
 
 def provenance(grid: Grid) -> dict[str, str]:
@@ -177,8 +200,6 @@ def provenance(grid: Grid) -> dict[str, str]:
     for name, i in grid.inputs.items():
         if not i.dims and i.origin is None:
             attrs[name] = (
-                i.quantity.choices[int(i.number)]
-                if i.quantity.choices
-                else _units.format(i.number, i.quantity.unit, 12)
+                i.quantity.choices[int(i.number)] if i.quantity.choices else _written(i.number, i.quantity.unit)
             )
     return attrs

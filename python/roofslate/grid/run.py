@@ -26,6 +26,9 @@ ROW = "row"  # the axis of a table
 _log = logging.getLogger(__name__)
 
 
+logging.getLogger("roofslate").addHandler(logging.NullHandler())  # silent unless asked for
+
+
 def given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str], stored: np.dtype[Any]) -> list[Any]:
     """Arrays that results are to be written into, checked but for their shape; none where none were given."""
     if out is None:

@@ -1,4 +1,4 @@
-"""`rs.answers`: numbers of the lecture beside those computed."""
+"""`rs.answers`: the lecture's numbers and the computed ones."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["answers"]
+
+# Counts of this package, by the quantity that an answer names.
+_COUNTS = {"cards.cards_that_hold": cards_that_hold, "register.inconsistencies_shown": inconsistencies_shown}
 
 
 def answers(chapter: int | None = None) -> pd.DataFrame:
@@ -38,10 +41,9 @@ def answers(chapter: int | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    counts = {"cards.cards_that_hold": cards_that_hold, "register.inconsistencies_shown": inconsistencies_shown}
     rows = []
     for row in entries_of("answers", chapter):
-        count = counts.get(row["quantity"])
+        count = _COUNTS.get(row["quantity"])
         ours = compute(row) if count is None else count()
         tolerance = row.get("tolerance", TOLERANCE)
         holds = math.isclose(ours, row["lecture"], rel_tol=tolerance)

@@ -1,6 +1,6 @@
-"""What the chapters of the lecture say, as the report shows it: prose, charts, formulas and tables.
+"""Chapters of the lecture as the report shows them: prose, charts, formulas and tables.
 
-The words stand in ``data/report``, with places for numbers; every number is evaluated while the report is made.
+The words come from ``data/report``, with placeholders for numbers. Each number is evaluated while the report is made.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from roofslate.evaluation.value import value
 from roofslate.lecture_report import charts
 from roofslate.measured.stored import compute
 from roofslate.plotting.plot import plot
-from roofslate.presets import catalog as catalogs
+from roofslate.presets.catalog import api_prices, storage
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries, lookup
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.axes import Axes
 
-__all__ = ["HANDED", "Album", "Section", "Teller"]
+__all__ = ["HANDED", "Album", "Section", "Writer"]
 
-# Catalogs that no keyword of a call takes: what a chapter names is handed over as it is written.
-HANDED = {"storage": catalogs.storage, "api_prices": catalogs.api_prices}
+# Catalogs that no keyword of a call takes: the numbers of a preset become inputs as they are written.
+HANDED = {"storage": storage, "api_prices": api_prices}
 _DPI = 200  # of the PNG files
 _NOTHING: Mapping[str, Any] = {}
 
@@ -91,18 +91,18 @@ class Section:
 
 
 class Album:
-    """The pictures of a report, each drawn once, as files in a folder and for the page."""
+    """Pictures of a report, each drawn once, as files in a folder and for the page."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._calls: dict[str, str] = {}  # of each file
 
-    def name(self, wanted: str, call: str) -> str:
-        """Name of the file with the picture of a call: the one wanted, or with a number where that is another's."""
-        name, count = wanted, 1
+    def name(self, stem: str, call: str) -> str:
+        """Name the file of a call's picture: as wanted, or with a number if another call has that name."""
+        name, count = stem, 1
         while self._calls.setdefault(name, call) != call:
             count += 1
-            name = f"{wanted}_{count}"
+            name = f"{stem}_{count}"
         return name
 
     def draw(
@@ -127,15 +127,15 @@ class Album:
         return Picture(embedded(vector.getvalue()), alt, *(round(96 * side) for side in size))
 
 
-class Teller:
-    """Makes of what a chapter's file says what the page shows.
+class Writer:
+    """Turns the content of a chapter's file into the blocks of the page.
 
     Attributes
     ----------
     symbols : list of str
-        Quantities of the formulas that it has shown.
+        Quantities of the formulas on the page.
     presets : dict
-        Presets that its numbers start from, as (keyword, name), in the order of their first use.
+        Presets behind its numbers, as (keyword, name), in the order of their first use.
     """
 
     def __init__(self, content: Mapping[str, Any], album: Album, advance: Callable[[], None]) -> None:
@@ -147,10 +147,10 @@ class Teller:
         self.presets: dict[tuple[str, str], None] = {}
         self._charts: dict[str, dict[Any, Any]] = {}
 
-    def section(self, said: Mapping[str, Any]) -> Section:
-        numbers = {**self.numbers, **said.get("numbers", {})}
+    def section(self, content: Mapping[str, Any]) -> Section:
+        numbers = {**self.numbers, **content.get("numbers", {})}
         blocks = []
-        for block in said["block"]:
+        for block in content["block"]:
             make = next(
                 getattr(self, f"make_{kind}")
                 for kind in ("chart", "map", "formulas", "columns", "text")
@@ -158,21 +158,21 @@ class Teller:
             )
             blocks.append(make(block, numbers))
             self.advance()
-        return Section(said["id"], said["title"], blocks)
+        return Section(content["id"], content["title"], blocks)
 
     def inputs(self, call: Mapping[str, Any]) -> dict[str, Any]:
         """Inputs of a call: those of its case, and its own."""
         case = self.cases[call["case"]]["inputs"] if "case" in call else {}
-        found = {**case, **call.get("inputs", {})}
+        inputs = {**case, **call.get("inputs", {})}
         for keyword in PRESETS:
-            names = found.get(keyword, [])
+            names = inputs.get(keyword, [])
             self.presets |= dict.fromkeys((keyword, name) for name in ([names] if isinstance(names, str) else names))
         for keyword, catalog in HANDED.items():
-            if keyword in found:
-                preset = catalog[found.pop(keyword)]
+            if keyword in inputs:
+                preset = catalog[inputs.pop(keyword)]
                 self.presets[keyword, preset.name] = None
-                found = {name: fact.written for name, fact in preset.facts.items()} | found
-        return found
+                inputs = {name: fact.written for name, fact in preset.facts.items()} | inputs
+        return inputs
 
     # ---------------------------------------------------------------------------------------------------- words
 
@@ -185,34 +185,34 @@ class Teller:
                 given = inputs[name]
                 return given if isinstance(given, str) else plain_number(given, int(match[2] or 4))
             call = {"quantity": name, "inputs": {name: inputs[name]}} if name in inputs else numbers[name]
-            return self.said({**call, "digits": int(match[2])} if match[2] else call)
+            return self.number_text({**call, "digits": int(match[2])} if match[2] else call)
 
         def paragraph(words: str) -> Markup:
             return marked(re.sub(r"\{(\w+)(?::(\d))?\}", number, " ".join(words.split())))
 
         return [paragraph(words) for words in re.split(r"\n\s*\n", text.strip())]
 
-    def said(self, call: Mapping[str, Any]) -> str:
-        """What a call gives, as words have it: scaled, or in the unit that the call asks for."""
+    def number_text(self, call: Mapping[str, Any]) -> str:
+        """Write the result of a call for a reader: scaled, or in the unit of the call."""
         digits = call.get("digits", 3)
         if "chart" in call:
-            told = self.told(call["chart"], self.inputs(call))
-            return scaled(told["marks"][call["mark"]], told["units"][call["mark"]], digits)
+            attrs, mark = self.chart_attrs(call["chart"], self.inputs(call)), call["mark"]
+            return scaled(attrs["marks"][mark], attrs["units"][mark], digits)
         quantity = call["quantity"]
         if "." in quantity:
             unit = call.get("unit", "1")
-            found: Any = compute({**call, "unit": unit, "inputs": self.inputs(call)})
-            return plain_number(found, digits) + ("" if unit == "1" else f"\N{NO-BREAK SPACE}{unit}")
-        found = value(quantity, **_handed(call, self.inputs(call)))
-        if isinstance(found, str):
-            return word(found)
-        if "unit" in call and math.isfinite(found):
-            number = found / units.convert_factor(call["unit"], lookup(quantity).unit)
+            number = compute({**call, "unit": unit, "inputs": self.inputs(call)})
+            return plain_number(number, digits) + ("" if unit == "1" else f"\N{NO-BREAK SPACE}{unit}")
+        result: Any = value(quantity, **_handed(call, self.inputs(call)))
+        if isinstance(result, str):
+            return word(result)
+        if "unit" in call and math.isfinite(result):
+            number = result / units.convert_factor(call["unit"], lookup(quantity).unit)
             return f"{plain_number(number, digits)}\N{NO-BREAK SPACE}{call['unit']}"
-        return scaled(found, lookup(quantity).unit, digits)
+        return scaled(result, lookup(quantity).unit, digits)
 
-    def told(self, name: str, inputs: dict[str, Any]) -> dict[Any, Any]:
-        """Marks and units of a chart, found once."""
+    def chart_attrs(self, name: str, inputs: dict[str, Any]) -> dict[Any, Any]:
+        """Marks and units of a chart, computed once."""
         key = _call(name, None, inputs)
         if key not in self._charts:
             self._charts[key] = dict(charts.find(name).data(**inputs).attrs)
@@ -229,14 +229,14 @@ class Teller:
         inputs = self.inputs(block)
         caption = self.prose(block.get("caption") or chart.paragraph, numbers)
         call = _call(f"rs.charts.{chart.name}", None, inputs)
-        wanted = "_".join([chart.number, chart.name, *([block["case"]] if "case" in block else [])])
-        name = self.album.name(wanted, call + block.get("title", ""))
+        stem = "_".join([chart.number, chart.name, *([block["case"]] if "case" in block else [])])
+        name = self.album.name(stem, call + block.get("title", ""))
         alt = f"{block.get('title', chart.title)}. {chart.brief}"
         picture = self.album.draw(lambda ax: chart(ax=ax, **inputs), chart.size, name, alt, block.get("title"))
         return Figure(picture, chart.number, caption, f"charts/{name}", call)
 
     def make_map(self, block: Mapping[str, Any], numbers: Mapping[str, Any]) -> Figure:
-        """Draw a quantity over two axes, with the regions of what binds."""
+        """Draw a quantity over two axes, with the regions of its bottlenecks."""
         axes: dict[str, Any] = {name: units.geomspace(*ends) for name, ends in block["axes"].items()}
         inputs = self.inputs(block)
         result = evaluate([block["map"], "binding_term"], **inputs, **axes)
@@ -244,8 +244,8 @@ class Teller:
             f"{axis}=rs.geomspace({ends[0]!r}, {ends[1]!r}, {ends[2]})" for axis, ends in block["axes"].items()
         )
         call = f"rs.plot({_call('rs.evaluate', [block['map'], 'binding_term'], inputs)[:-1]}, {ranges}))"
-        wanted = "_".join([block["map"], *([block["case"]] if "case" in block else [])])
-        name = self.album.name(wanted, call + block["title"])
+        stem = "_".join([block["map"], *([block["case"]] if "case" in block else [])])
+        name = self.album.name(stem, call + block["title"])
         alt = f"{block['title']}. {lookup(block['map']).brief}, with the regions of what takes longest."
         picture = self.album.draw(lambda ax: plot(result, ax=ax), (6.4, 4.0), name, alt, block["title"])
         return Figure(picture, "", self.prose(block["caption"], numbers), f"charts/{name}", call)
@@ -254,17 +254,17 @@ class Teller:
 
     def make_formulas(self, block: Mapping[str, Any], numbers: Mapping[str, Any]) -> Formulas:  # noqa: ARG002
         """Put the numbers of a case into formulas."""
-        wanted = block["formulas"]
+        names = block["formulas"]
         inputs = self.inputs(block)
         steps: dict[str, Step] = {}
-        for name in wanted:
+        for name in names:
             if name not in steps:
                 steps |= {step.quantity.name: step for step in explain(name, **inputs).steps}
-        for name in wanted:
+        for name in names:
             q = lookup(name)
             needs = q.needs if q.computed else lookup(str(q.fallback)).needs
             self.symbols += [name, *(need for need in needs if not lookup(need).choices)]
-        return Formulas([_stepped(steps[name], steps) for name in wanted], _call("rs.explain", wanted[0], inputs))
+        return Formulas([_stepped(steps[name], steps) for name in names], _call("rs.explain", names[0], inputs))
 
     # ---------------------------------------------------------------------------------------------------- tables
 
@@ -281,8 +281,8 @@ class Teller:
         for column in block["columns"]:
             given = column.get("inputs", {})
             head.append((self.words(column["label"], numbers, given), column["quantity"]))
-            for made, (_, own) in zip(cells, rows, strict=True):
-                made.append(self.cell(column, _handed(block, {**common, **own, **given})))
+            for row, (_, varied) in zip(cells, rows, strict=True):
+                row.append(self.cell(column, _handed(block, {**common, **varied, **given})))
         caption = self.words(block["caption"], numbers, common)
         labels = [label for label, _ in rows]
         return Table(caption, head, list(zip(labels, cells, strict=True)), block.get("corner", "system"))
@@ -294,7 +294,7 @@ class Teller:
     def cell(self, column: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
         if column.get("fits") and value("hbm_used", **inputs) > value("hbm_capacity", **inputs):  # type: ignore[operator]
             return "does not fit"
-        return self.said({**column, "inputs": inputs})
+        return self.number_text({**column, "inputs": inputs})
 
 
 def _handed(call: Mapping[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:

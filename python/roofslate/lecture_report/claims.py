@@ -1,30 +1,16 @@
-"""Registers: where the lecture, its retellings and fact differ, and what it claims; the numbers computed anew."""
+"""Registers of the lecture: inconsistencies between sources, and claims; their numbers computed."""
 
 from __future__ import annotations
 
-import functools
-import math
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import unknown
-from roofslate.lecture_report.entries import entries_of
-from roofslate.measured.stored import compute
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-from typing import TYPE_CHECKING
+from roofslate.lecture_report.entries import computed, entries_of, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
 
-__all__ = ["claims", "inconsistencies", "inconsistencies_shown", "text_of"]
+__all__ = ["claims", "inconsistencies", "inconsistencies_shown"]
 
 _KINDS = ("mental model", "prediction", "claim")
 
@@ -54,16 +40,14 @@ def inconsistencies(chapter: int | None = None) -> pd.DataFrame:
     entries = entries_of("inconsistencies", chapter)
     rows = []
     for entry in entries:
-        values = tuple(compute(call) for call in entry["computed"])
-        texts = tuple(text_of(call, value) for call, value in zip(entry["computed"], values, strict=True))
-        row = (entry["chapter"], entry["topic"], tuple(entry["claims"]), texts, values, entry["why"])
-        rows.append(row)
+        sides = tuple(entry["claims"])
+        rows.append((entry["chapter"], entry["topic"], sides, *computed(entry["computed"]), entry["why"]))
     index = pd.Index([entry["id"] for entry in entries], name="entry")
     return pd.DataFrame(rows, index=index, columns=["chapter", "topic", "claims", "computed", "values", "why"])
 
 
 def inconsistencies_shown() -> float:
-    """Entries of the register that show at least two sides, computed or quoted, a number.
+    """Count the entries that show at least two sides, computed or quoted.
 
     Returns
     -------
@@ -98,38 +82,14 @@ def claims(kind: str | None = None) -> pd.DataFrame:
 
     if kind is not None and kind not in _KINDS:
         raise unknown("kind of claim", kind, _KINDS)
-    rows = []
-    for entry in _claims():
-        if kind is not None and entry["kind"] != kind:
-            continue
-        values = tuple(compute(call) for call in entry["computed"])
-        texts = tuple(text_of(call, value) for call, value in zip(entry["computed"], values, strict=True))
-        rows.append((*(entry[name] for name in ("kind", "claim", "who", "date", "standing", "checked")), texts, values))
-    columns = ["kind", "claim", "who", "date", "standing", "checked", "computed", "values"]
-    return pd.DataFrame(rows, columns=columns)
+    said = ["kind", "claim", "who", "date", "standing", "checked"]
+    rows = [
+        (*(entry[name] for name in said), *computed(entry["computed"]))
+        for entry in _claims()
+        if kind in (None, entry["kind"])
+    ]
+    return pd.DataFrame(rows, columns=[*said, "computed", "values"])
 
 
-def text_of(call: Mapping[str, Any], value: float) -> str:
-    """Text of a stored call and what it gave, such as ``"a byte: 562.5 MAC/B"``.
-
-    Parameters
-    ----------
-    call : mapping
-        `label` and `unit`.
-    value : float
-        In that unit.
-
-    Returns
-    -------
-    str
-    """
-    number = f"{value:,.0f}" if math.isfinite(value) and 1e4 <= abs(value) < 1e9 else f"{value:,.5g}"
-    unit = "" if call["unit"] == "1" else " " + call["unit"]
-    return f"{call['label']}: {number}{unit}"
-
-
-@functools.cache
 def _claims() -> list[dict[str, Any]]:
-    path = Path(__file__).with_name("data") / "claims.toml"
-    found: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["claim"]
-    return found
+    return listed("claims.toml", "claim")

@@ -1,26 +1,16 @@
-"""The lecture's flashcards: 27 questions with their answers, the numbers computed when they are asked for."""
+"""The lecture's flashcards: 27 questions with their answers, the numbers computed."""
 
 from __future__ import annotations
 
-import functools
 import math
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roofslate import units
 from roofslate._base.messages import unknown
 from roofslate.errors import InputTypeError, ValueRangeError
-from roofslate.lecture_report.claims import text_of
-from roofslate.measured.stored import compute
+from roofslate.lecture_report.entries import computed, listed
+from roofslate.measured.stored import TOLERANCE, compute
 from roofslate.registry.registry import lookup
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,17 +37,13 @@ def flashcards() -> pd.DataFrame:
     """
     import pandas as pd
 
-    rows = []
-    for card in _cards():
-        values = tuple(compute(call) for call in card["computed"])
-        texts = tuple(text_of(call, value) for call, value in zip(card["computed"], values, strict=True))
-        rows.append((card["question"], card["answer"], texts, values, card["source"]))
+    rows = [(card["question"], card["answer"], *computed(card["computed"]), card["source"]) for card in _cards()]
     index = pd.Index([card["id"] for card in _cards()], name="card")
     return pd.DataFrame(rows, index=index, columns=["question", "answer", "computed", "values", "source"])
 
 
 def grade(guesses: Mapping[str, float | str], *, tolerance: float = 0.1) -> pd.DataFrame:
-    """Grades of guesses at the cards that have numbers: one row a guess.
+    """Grade guesses at the cards that have numbers: one row a guess.
 
     Parameters
     ----------
@@ -82,8 +68,8 @@ def grade(guesses: Mapping[str, float | str], *, tolerance: float = 0.1) -> pd.D
 
     Examples
     --------
-    >>> from roofslate import cards
-    >>> cards.grade({"F2": "0.3 ms", "F19": 200e12})["verdict"].tolist()
+    >>> from roofslate.lecture_report.flashcards import grade
+    >>> grade({"F2": "0.3 ms", "F19": 200e12})["verdict"].tolist()
     ['right', 'wrong']
     """
     import pandas as pd
@@ -98,8 +84,9 @@ def grade(guesses: Mapping[str, float | str], *, tolerance: float = 0.1) -> pd.D
         calls = cards[name]["computed"]
         if not calls:
             raise ValueRangeError(f"{name} has no number: {cards[name]['question']}")
-        found = [(_distance(guess, call), call) for call in calls]
-        (miss, given, answer), call = min(found, key=lambda one: one[0][0])
+        (miss, given, answer), call = min(
+            ((_distance(guess, call), call) for call in calls), key=lambda pair: pair[0][0]
+        )
         verdict = "right" if miss <= tolerance else "wrong"
         rows.append((given, answer, call["label"], call["unit"], verdict))
     columns = ["guess", "nearest", "label", "unit", "verdict"]
@@ -107,7 +94,7 @@ def grade(guesses: Mapping[str, float | str], *, tolerance: float = 0.1) -> pd.D
 
 
 def cards_that_hold() -> float:
-    """Cards whose computed answers are those that the deck was written with, a number.
+    """Count the cards whose computed answers equal those of the deck.
 
     Returns
     -------
@@ -115,14 +102,14 @@ def cards_that_hold() -> float:
     """
     return float(
         sum(
-            all(math.isclose(compute(call), call["expected"], rel_tol=5e-3) for call in card["computed"])
+            all(math.isclose(compute(call), call["expected"], rel_tol=TOLERANCE) for call in card["computed"])
             for card in _cards()
         )
     )
 
 
 def _distance(guess: float | str, call: Mapping[str, Any]) -> tuple[float, float, float]:
-    """How far a guess is from an answer, relative to it; both in the answer's unit."""
+    """Distance of a guess from an answer, relative to the answer; guess and answer in the answer's unit."""
     answer = compute(call)
     if isinstance(guess, str):
         unit = "1" if "." in call["quantity"] else lookup(call["quantity"]).unit
@@ -134,8 +121,5 @@ def _distance(guess: float | str, call: Mapping[str, Any]) -> tuple[float, float
     return abs(given - answer) / abs(answer), given, answer
 
 
-@functools.cache
 def _cards() -> list[dict[str, Any]]:
-    path = Path(__file__).with_name("data") / "flashcards.toml"
-    found: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["card"]
-    return found
+    return listed("flashcards.toml", "card")

@@ -1,38 +1,29 @@
-"""The lecture as a report: one page that works offline, the charts as files beside it, the answers as a table.
+"""The lecture as a report: one page that works offline, with its charts and answers as files.
 
-After the chapters stand registers of the whole lecture: every answer, where sources differ, the flashcards as a quiz,
-and what the lecture claims and predicts.
+Registers of the whole lecture follow the chapters: all answers, differences between sources, the flashcards as a quiz,
+claims and predictions.
 """
 
 from __future__ import annotations
 
 import calendar
-import functools
 import json
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roofslate._base.files import write
 from roofslate._base.progress import Progress
 from roofslate._base.version import __version__
 from roofslate.display.html import Picture, breakable, formula, marked, plain_number
-from roofslate.errors import ValueRangeError
-from roofslate.lecture_report import answers as checklist
-from roofslate.lecture_report import claims as register
-from roofslate.lecture_report import flashcards as cards
-from roofslate.lecture_report.chapters import HANDED, Album, Section, Teller
+from roofslate.lecture_report.answers import answers
+from roofslate.lecture_report.chapters import HANDED, Album, Section, Writer
+from roofslate.lecture_report.claims import claims, inconsistencies
+from roofslate.lecture_report.entries import chapters_of
+from roofslate.lecture_report.flashcards import flashcards
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import os
@@ -78,10 +69,10 @@ def lecture(
     >>> import roofslate as rs
     >>> page = rs.lecture("build/lecture")  # doctest: +SKIP
     """
-    told = _told(chapter)
+    contents = chapters_of("report", chapter)
     folder = Path(out)
     (folder / "charts").mkdir(parents=True, exist_ok=True)
-    total = 2 + sum(_steps(content) for content in told)
+    total = 2 + sum(_steps(content) for content in contents)
     with Progress(progress, "block") as bar:
         done = 0
 
@@ -92,12 +83,12 @@ def lecture(
                 bar.callback(done, total)
 
         album = Album(folder / "charts")
-        tellers = [Teller(content, album, advance) for content in told]
-        chapters = [_chapter(content, teller) for content, teller in zip(told, tellers, strict=True)]
+        writers = [Writer(content, album, advance) for content in contents]
+        chapters = [_chapter(content, writer) for content, writer in zip(contents, writers, strict=True)]
         registers = _Registers.of(chapter)
         advance()
-        symbols = sorted({name for teller in tellers for name in teller.symbols}, key=str.casefold)
-        presets = dict.fromkeys(preset for teller in tellers for preset in teller.presets)
+        symbols = sorted({name for writer in writers for name in writer.symbols}, key=str.casefold)
+        presets = dict.fromkeys(preset for writer in writers for preset in writer.presets)
         page = _rendered(
             chapters=chapters,
             registers=registers,
@@ -125,25 +116,6 @@ def _rendered(**content: Any) -> str:
     return re.sub(r'<a href="#([\w-]+)">(.*?)</a>', lambda link: link[0 if link[1] in ids else 2], page)
 
 
-@functools.cache
-def _chapter_files() -> dict[int, dict[str, Any]]:
-    found = {}
-    for path in sorted((Path(__file__).with_name("data") / "report").glob("chapter_*.toml")):
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        found[content["chapter"]] = content
-    return found
-
-
-def _told(chapter: int | None) -> list[dict[str, Any]]:
-    """What the chapters say, all or one."""
-    known = _chapter_files()
-    if chapter is None:
-        return list(known.values())
-    if chapter not in known:
-        raise ValueRangeError(f"chapter must be one of {', '.join(map(str, known))}, got {chapter!r}")
-    return [known[chapter]]
-
-
 def _steps(content: Mapping[str, Any]) -> int:
     return sum(len(section["block"]) for part in ("section", "left_out") for section in content.get(part, []))
 
@@ -158,9 +130,9 @@ class _Chapter:
     left_out: list[Section]
 
 
-def _chapter(content: Mapping[str, Any], teller: Teller) -> _Chapter:
-    lead = teller.prose(content["lead"], content.get("numbers", {}))
-    parts = ([teller.section(section) for section in content.get(part, [])] for part in ("section", "left_out"))
+def _chapter(content: Mapping[str, Any], writer: Writer) -> _Chapter:
+    lead = writer.prose(content["lead"], content.get("numbers", {}))
+    parts = ([writer.section(section) for section in content.get(part, [])] for part in ("section", "left_out"))
     return _Chapter(content["chapter"], content["title"], content["time"], lead, *parts)
 
 
@@ -178,11 +150,11 @@ def _symbol(name: str) -> _Symbol:
 
 
 def _facts(presets: Iterable[tuple[str, str]]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Presets, what a reader should know of them, and which of their numbers come from where."""
+    """List presets with their notes, and the sources of their numbers."""
     catalogs = PRESETS | HANDED
     order = list(catalogs)
     used = {(order.index(keyword), catalogs[keyword][name].name) for keyword, name in presets}  # aliases are one
-    found = []
+    facts = []
     for kind, name in sorted(used):
         preset = catalogs[order[kind]][name]
         sources: dict[str, list[str]] = {}
@@ -190,9 +162,9 @@ def _facts(presets: Iterable[tuple[str, str]]) -> list[tuple[str, str, list[tupl
             source = f"{fact.source}, {fact.date}{'' if fact.read else ' (recalled)'}"
             sources.setdefault(source, []).append(f"`{quantity}` {fact}")
         about = {"prices": ", rent", "api_prices": ", list prices"}.get(order[kind], "")
-        rows = [(source, ", ".join(told)) for source, told in sources.items()]
-        found.append((preset.name + about, preset.note, rows))
-    return found
+        rows = [(source, ", ".join(numbers)) for source, numbers in sources.items()]
+        facts.append((preset.name + about, preset.note, rows))
+    return facts
 
 
 @dataclass(frozen=True)
@@ -212,7 +184,7 @@ class _Answers:
 
     @property
     def farthest(self) -> str:
-        """Most that a number of ours is off the lecture's."""
+        """Largest relative difference between a computed number and the lecture's."""
         off = (self.table["ours"] / self.table["lecture"] - 1).abs().max()
         return plain_number(100 * off, 2) + "\N{NO-BREAK SPACE}%"
 
@@ -230,7 +202,7 @@ class _Answers:
 
 @dataclass(frozen=True)
 class _Registers:
-    """What the lecture comes to, beside its chapters."""
+    """Registers of the lecture: answers, differences, flashcards and claims."""
 
     answers: list[_Answers]
     differences: list[dict[Hashable, Any]]
@@ -239,37 +211,37 @@ class _Registers:
 
     @classmethod
     def of(cls, chapter: int | None) -> _Registers:
-        """Compute the registers: of one chapter its answers and differences alone."""
-        known = dict.fromkeys(entry["chapter"] for entry in checklist.entries_of("answers", chapter))
-        answers = [_Answers(number, checklist.answers(number)) for number in known]
-        differences = register.inconsistencies(chapter).reset_index(names="id").to_dict("records")
+        """Compute the registers, of one chapter only answers and differences."""
+        numbers = [content["chapter"] for content in chapters_of("answers", chapter)]
+        checked = [_Answers(number, answers(number)) for number in numbers]
+        differences = inconsistencies(chapter).reset_index(names="id").to_dict("records")
         differences.sort(key=lambda row: int(row["id"][1:]))
         if chapter is not None:
-            return cls(answers, differences, [], {})
-        claims: dict[str, list[dict[Hashable, Any]]] = {}
-        for row in register.claims().to_dict("records"):
-            claims.setdefault(row["kind"], []).append(row)
-        return cls(answers, differences, cards.flashcards().reset_index().to_dict("records"), claims)
+            return cls(checked, differences, [], {})
+        by_kind: dict[str, list[dict[Hashable, Any]]] = {}
+        for row in claims().to_dict("records"):
+            by_kind.setdefault(row["kind"], []).append(row)
+        return cls(checked, differences, flashcards().reset_index().to_dict("records"), by_kind)
 
     @property
     def numbers(self) -> int:
-        return sum(len(made.table) for made in self.answers)
+        return sum(len(chapter.table) for chapter in self.answers)
 
     @property
     def held(self) -> int:
-        return sum(made.held for made in self.answers)
+        return sum(chapter.held for chapter in self.answers)
 
     @property
     def systems(self) -> int:
-        return len({system for made in self.answers for system in made.table["system"]})
+        return len({system for chapter in self.answers for system in chapter.table["system"]})
 
     @property
     def quoted(self) -> list[str]:
-        """Differences of which nothing is computed."""
+        """Differences without a computed number."""
         return [str(row["id"]) for row in self.differences if not row["computed"]]
 
     def of_chapter(self, number: int) -> tuple[_Answers | None, list[dict[Hashable, Any]]]:
-        answers = next((made for made in self.answers if made.chapter == number), None)
+        answers = next((chapter for chapter in self.answers if chapter.chapter == number), None)
         return answers, [row for row in self.differences if row["chapter"] == number]
 
 
@@ -287,6 +259,6 @@ def _day(date: str) -> str:
 def _csv(answers: Sequence[_Answers]) -> bytes:
     import pandas as pd
 
-    table = pd.concat([made.table for made in answers], ignore_index=True)
+    table = pd.concat([chapter.table for chapter in answers], ignore_index=True)
     table["inputs"] = table["inputs"].map(json.dumps)
     return table.to_csv(index=False).encode()

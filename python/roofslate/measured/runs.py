@@ -6,30 +6,23 @@ import csv
 import functools
 import io
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from roofslate._base.files import read_text
 from roofslate._base.messages import shown, unknown
+from roofslate._base.toml import read_data
 from roofslate.errors import InputTypeError, MissingInput, PresetError, UnknownName
 from roofslate.evaluation.value import value
-from roofslate.measured.stored import compute
+from roofslate.measured.stored import TOLERANCE, compute
 from roofslate.presets.frameworks import framework_name
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import entries
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,9 +87,6 @@ _NOTES = ("id", "framework", "framework_version", "expert_parallel", "doubtful_l
 
 
 _SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint, whose shape is that of the model
-
-
-_TOLERANCE = 0.005
 
 
 _LARGEST = 64_000_000  # bytes of a file
@@ -390,6 +380,7 @@ class Table:
     bounds: tuple[Mapping[str, Any], ...]
 
 
+@functools.cache
 def shipped() -> tuple[Table, ...]:
     """The tables of measured runs that come with the package.
 
@@ -399,7 +390,7 @@ def shipped() -> tuple[Table, ...]:
     """
     import pandas as pd
 
-    content = tomllib.loads((_FOLDER / "tables.toml").read_text(encoding="utf-8"))
+    content = read_data(_FOLDER / "tables.toml")
     found = []
     for entry in content["table"]:
         rows = pd.read_csv(_FOLDER / entry["file"])
@@ -421,6 +412,11 @@ def shipped() -> tuple[Table, ...]:
     return tuple(found)
 
 
+@functools.cache
+def _published_entries() -> tuple[Mapping[str, Any], ...]:
+    return tuple(read_data(_FOLDER / "published.toml")["entry"])
+
+
 def published() -> pd.DataFrame:
     """Published numbers that follow from others in closed form, beside ours.
 
@@ -432,11 +428,10 @@ def published() -> pd.DataFrame:
     """
     import pandas as pd
 
-    content = tomllib.loads((_FOLDER / "published.toml").read_text(encoding="utf-8"))
     rows = []
-    for entry in content["entry"]:
+    for entry in _published_entries():
         ours = compute(entry)
-        tolerance = entry.get("tolerance", _TOLERANCE)
+        tolerance = entry.get("tolerance", TOLERANCE)
         error = ours / entry["published"] - 1
         rows.append(
             {
@@ -454,3 +449,13 @@ def published() -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+@functools.cache
+def _none_published() -> pd.DataFrame:
+    return published().iloc[:0]
+
+
+def none_published() -> pd.DataFrame:
+    """The columns of `published` without a row."""
+    return _none_published().copy()

@@ -1,4 +1,4 @@
-"""Stored calls: evaluates a call written as data."""
+"""Stored calls: calls written as data, and their results."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from roofslate.simulation import ciphers, schedules
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["compute"]
+__all__ = ["TOLERANCE", "compute"]
 
-
-TOLERANCE = 0.005
+TOLERANCE = 0.005  # relative, of numbers without one of their own
 _MODULES = {"ciphers": ciphers, "scaling": scaling, "schedules": schedules}
 
 
 def compute(call: Mapping[str, Any]) -> float:
-    """Result of a stored call, in its unit.
+    """Compute a stored call, in its unit.
 
     Parameters
     ----------
@@ -45,20 +44,20 @@ def compute(call: Mapping[str, Any]) -> float:
 
 def _from_function(name: str, statistic: str, inputs: Mapping[str, Any]) -> tuple[float, str]:
     module, function = name.split(".")
-    found = getattr(_MODULES[module], function)(**inputs)
+    result = getattr(_MODULES[module], function)(**inputs)
     if not statistic:
-        return float(found), "1"
+        return float(result), "1"
     how, column = statistic.split()
-    values = found[column]
-    result = values.iloc[0 if how == "first" else -1] if how in ("first", "last") else getattr(values, how)()
-    return float(result), found.attrs.get("units", {}).get(column, "1")
+    values = result[column]
+    number = values.iloc[0 if how == "first" else -1] if how in ("first", "last") else getattr(values, how)()
+    return float(number), result.attrs.get("units", {}).get(column, "1")
 
 
 def _train(statistic: str, inputs: Mapping[str, Any]) -> tuple[float, str]:
     table = schedules.train(**inputs)
     if statistic == "worst_time":
         return float(table["worst_time"].max()), "s"
-    if statistic == "worst_time_quantile":  # what 999 of 1,000 trains stay below
+    if statistic == "worst_time_quantile":  # not exceeded by 999 of 1,000 trains
         return float(table["worst_time"].quantile(0.999)), "s"
     return float((table[statistic] * table["boarded"]).sum() / table["boarded"].sum()), "s"
 

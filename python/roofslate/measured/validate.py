@@ -11,7 +11,7 @@ import numpy as np
 from roofslate._base.messages import shown, unknown
 from roofslate.analysis.explain import Explanation, explain
 from roofslate.display import style
-from roofslate.display.html import html_table
+from roofslate.display.result import Result, Table
 from roofslate.errors import AxisError, InputTypeError, UnknownName
 from roofslate.evaluation.frame import frame
 from roofslate.measured import runs as measurements
@@ -43,7 +43,7 @@ class _Scored:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Validation:
+class Validation(Result):
     """Predictions beside what was measured.
 
     Attributes
@@ -133,8 +133,7 @@ class Validation:
         rows = self.rows.dropna(subset=[column, f"predicted_{column}"])
         labels = rows["hardware"].map(str)
         kinds = list(dict.fromkeys(labels))
-        with style.house_style():
-            ax = style.axes(ax, (5.2, 5.0))
+        with style.drawing(ax, (5.2, 5.0)) as ax:
             for look, kind, marker in zip(style.styles(len(kinds)), kinds, _cycled(style.MARKERS), strict=False):
                 own = rows[labels == kind]
                 ax.plot(
@@ -184,16 +183,13 @@ class Validation:
         ]
         return "\n".join(lines)
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-
+    def _tables(self) -> list[Table]:
         header = ("table", "measured", "by", "", "rows", "mean", "median", "bias", "band holds")
         cells = []
         for key, row in zip(self.summary.index.tolist(), self.summary.to_dict("records"), strict=True):
             shares = (f"{100 * row[name]:.1f} %" for name in ("mape", "median", "bias", "coverage"))
             cells.append((*map(str, key), f"{row['rows']:,.0f}", *shares))
-        return html_table("Errors of predictions", header, cells)
+        return [("Errors of predictions", header, cells)]
 
 
 def _cycled(marks: Sequence[str]) -> Iterable[str]:
@@ -268,7 +264,7 @@ def validate(
             table, models=models, hardware=hardware, ignore=ignore, fixed={**chosen.settings, **inputs}
         )
         scored = (_Scored("", runs, chosen),)
-        published = measurements.published().iloc[:0]
+        published = measurements.none_published()
     parts, summaries = [], []
     for each in scored:
         part, errors = _score(each, level)

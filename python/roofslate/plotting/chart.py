@@ -97,8 +97,7 @@ class Chart:
     def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes:
         """Draw the chart into `ax`, or into a new figure in the house style."""
         table = self._data(**inputs)
-        with style.house_style():
-            ax = style.axes(ax, self.size)
+        with style.drawing(ax, self.size) as ax:
             style.title(ax, self.title)
             self._draw(ax, table)
         return ax

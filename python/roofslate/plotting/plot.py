@@ -80,8 +80,7 @@ def plot(
         raise AxisError(_too_many(surface, dims))
     if binding is not None:
         binding = binding.squeeze(lone)
-    with style.house_style():
-        ax = style.axes(ax, _SIZE)
+    with style.drawing(ax, _SIZE) as ax:
         if len(dims) == 1:
             _one_axis(ax, surface, dims[0], binding, [end.squeeze() for end in band])
         else:
@@ -106,13 +105,13 @@ def _chosen(result: Any) -> tuple[xr.DataArray, xr.DataArray | None, list[xr.Dat
     if names == [_BINDING]:
         return result[_BINDING], None, []
     ends = [f"{name}_{end}" for name in names for end in ("lower", "upper")]
-    others = [name for name in names if name != _BINDING and name not in ends]
-    if len(others) != 1:
+    variables = [name for name in names if name != _BINDING and name not in ends]
+    if len(variables) != 1:
         raise UnknownName(f"plot draws one variable, the dataset holds {', '.join(names) or 'none'}: take one of them")
-    band = [result[f"{others[0]}_{end}"] for end in ("lower", "upper") if f"{others[0]}_{end}" in names]
+    band = [result[f"{variables[0]}_{end}"] for end in ("lower", "upper") if f"{variables[0]}_{end}" in names]
     if _BINDING not in names:
-        return result[others[0]], None, band
-    surface, binding = xr.broadcast(result[others[0]], result[_BINDING])
+        return result[variables[0]], None, band
+    surface, binding = xr.broadcast(result[variables[0]], result[_BINDING])
     return surface, binding, band
 
 
@@ -155,8 +154,7 @@ def _of_draws(surface: xr.DataArray, dims: list[str], ax: Axes | None) -> Axes:
         raise InputTypeError(
             f"{surface.name} is a choice, which has no quantiles: rs.count tells how often each is taken"
         )
-    with style.house_style():
-        ax = style.axes(ax, _SIZE)
+    with style.drawing(ax, _SIZE) as ax:
         if dims:
             _fan(ax, surface, dims[0])
         else:

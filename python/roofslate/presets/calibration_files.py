@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from roofslate._base.messages import shown, unknown
-from roofslate._base.toml import TomlFile
+from roofslate._base.toml import TomlFile, toml_value
 from roofslate.errors import PresetError, RoofslateError
 from roofslate.presets.calibration import FittedConstants
 from roofslate.presets.fits import ERRORS, KNOWN, PERCENTILES, Constant, Fit
@@ -40,27 +39,27 @@ def shipped(name: str = "serving") -> FittedConstants:
 
 def written(calibration: FittedConstants) -> str:
     """A calibration as a file has it."""
-    lines = [f"data = {_written(calibration.data)}", f"date = {_written(calibration.date)}", "", "[settings]"]
-    lines += [f"{name} = {_written(x)}" for name, x in calibration.settings.items()]
+    lines = [f"data = {toml_value(calibration.data)}", f"date = {toml_value(calibration.date)}", "", "[settings]"]
+    lines += [f"{name} = {toml_value(x)}" for name, x in calibration.settings.items()]
     for c in calibration.constants:
         q = lookup(c.name)
-        lines += ["", f"# {q.brief}", f"[constant.{c.name}]", f"value = {_written(c.value)}", f'unit = "{q.unit}"']
-        lines += [f"{key} = {_written(getattr(c, key))}" for key in ("low", "high", "deviation", "output", "by")]
+        lines += ["", f"# {q.brief}", f"[constant.{c.name}]", f"value = {toml_value(c.value)}", f'unit = "{q.unit}"']
+        lines += [f"{key} = {toml_value(getattr(c, key))}" for key in ("low", "high", "deviation", "output", "by")]
         if c.values:
             lines += [
                 f"[constant.{c.name}.values]",
-                *(f"{_written(k)} = {_written(x)}" for k, x in c.values.items()),
+                *(f"{toml_value(k)} = {toml_value(x)}" for k, x in c.values.items()),
             ]
     for fit in calibration.fits.values():
         here = f"output.{fit.output}"
         lines += ["", f"[{here}]"]
-        lines += [f"{f.name} = {_written(getattr(fit, f.name))}" for f in _plain_fields(fit)]
+        lines += [f"{f.name} = {toml_value(getattr(fit, f.name))}" for f in _plain_fields(fit)]
         for name in ("kinds", "spread"):
             lines += ["", f"[{here}.{name}]"]
-            lines += [f"{_written(key)} = {_written(x)}" for key, x in getattr(fit, name).items()]
+            lines += [f"{toml_value(key)} = {toml_value(x)}" for key, x in getattr(fit, name).items()]
         for out, row in fit.errors.items():
-            lines += ["", f"[{here}.errors.{_written(out)}]"]
-            lines += [f"{key} = {_written(x)}" for key, x in row.items()]
+            lines += ["", f"[{here}.errors.{toml_value(out)}]"]
+            lines += [f"{key} = {toml_value(x)}" for key, x in row.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -70,16 +69,6 @@ def _plain_fields(fit: Fit) -> list[dataclasses.Field[Any]]:
         for f in dataclasses.fields(fit)
         if not isinstance(x := getattr(fit, f.name), Mapping) and x is not None and f.name != "output"
     ]
-
-
-def _written(x: Any) -> str:
-    """A value as TOML has it."""
-    if isinstance(x, str):
-        escaped = re.sub(r'[\x00-\x1f\x7f"\\]', lambda match: f"\\u{ord(match[0]):04x}", x)
-        return f'"{escaped}"'
-    if isinstance(x, (tuple, list)):
-        return f"[{', '.join(map(_written, x))}]"
-    return repr(float(x))
 
 
 def read(path: Path, made: type[Constants]) -> Constants:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 __all__ = ["framework_name"]
@@ -24,6 +25,7 @@ _OWN = {written: own for own, every in _WRITTEN.items() for written in every}
 _BESIDE = re.compile(r"^(nvidia|ai|dynamo)+|v?\d+(\.[\w.]*)?$")  # what routes to the engine, and its version
 
 
+@functools.lru_cache(maxsize=256)
 def framework_name(name: str) -> str:
     """Own name of a framework.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -115,13 +116,14 @@ class Preset:
         put(self, "facts", MappingProxyType(dict(self.facts)))
         put(self, "attributes", MappingProxyType(dict(self.attributes)))
         put(self, "values", MappingProxyType({name: fact.value for name, fact in self.facts.items()}))
+        put(self, "_hash", hash((self.kind, self.name)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         arguments = (dict(self.facts), self.aliases, dict(self.attributes), self.note, self.origin)
         return Preset, (self.name, self.kind, *arguments)
 
     def __hash__(self) -> int:
-        return hash((self.kind, self.name))
+        return self.__dict__["_hash"]  # type: ignore[no-any-return]
 
     def __getitem__(self, quantity: str) -> float | str:
         try:
@@ -139,7 +141,7 @@ class Preset:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.attributes, *self.values]
 
-    @property
+    @functools.cached_property
     def date(self) -> str:
         """Date of the newest source."""
         return max((fact.date for fact in self.facts.values()), default="")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from roofslate import units
 from roofslate._base.messages import unknown
 from roofslate.display import style
-from roofslate.display.html import LITERAL, html_table
+from roofslate.display.html import LITERAL
+from roofslate.display.result import Result, Table
 from roofslate.errors import MissingInput
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
@@ -97,7 +98,7 @@ class Tier(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Inference:
+class Inference(Result):
     """What a price list reveals, as intervals.
 
     `str()` gives text, `plot` draws what the relations tell of the cache, and Jupyter shows tables.
@@ -227,8 +228,8 @@ class Inference:
         rows = [*_shapes(), *_published()]
         table = pd.DataFrame(rows)
         table["ratio"] = table["kv_bytes_per_token"] / kv.nominal
-        told = kv.verdict == "interval"
-        table["fits"] = (table["kv_bytes_per_token"].between(kv.low, kv.high)) & told
+        determined = kv.verdict == "interval"
+        table["fits"] = (table["kv_bytes_per_token"].between(kv.low, kv.high)) & determined
         distance = table["ratio"].map(lambda x: abs(math.log(x)) if x > 0 else math.inf).round(9)
         order = table.assign(distance=distance).sort_values(["distance", "sharing", "layers"], kind="stable").index
         table = table.loc[order]
@@ -242,7 +243,7 @@ class Inference:
 
     # --- showing
 
-    def _lines(self) -> list[tuple[str, str, str, str]]:
+    def _lines(self) -> list[tuple[str, ...]]:
         return [
             (v.what, _interval_text(v), f"({_number(v.nominal, v.unit)})" if v.verdict == "interval" else "", v.why)
             for v in self._verdicts
@@ -271,19 +272,18 @@ class Inference:
         text += [f"  {a.name:<{width}}  {_assumed_text(a):<{column}}  {a.source}" for a in assumed]
         return "\n".join(text)
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        from markupsafe import Markup
-
+    def _tables(self) -> list[Table]:
         head = ("what", "interval", "nominal", "why")
-        parts = [html_table(f"{self.tariff.name}: what its prices reveal", head, self._lines())]
+        tables: list[Table] = [(f"{self.tariff.name}: what its prices reveal", head, self._lines())]
         if self._contradictions:
             rows = [(c.name, _times(c.factor), c.why) for c in self._contradictions]
-            parts.append(html_table("Contradictions", ("name", "apart", "why"), rows))
+            tables.append(("Contradictions", ("name", "apart", "why"), rows))
         given = [(a.name, _assumed_text(a), "given" if a.given else "assumed", a.source) for a in self._assumptions]
-        parts.append(html_table("Given and assumed", ("input", "value", "", "from"), given))
-        return Markup("<div {}>{}</div>").format(Markup(LITERAL), Markup("").join(map(Markup, parts)))
+        tables.append(("Given and assumed", ("input", "value", "", "from"), given))
+        return tables
+
+    def _repr_html_(self) -> str:
+        return f"<div {LITERAL}>{super()._repr_html_()}</div>"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw what each relation tells of the cache of a token, the verdict, and the caches of published models.
@@ -299,11 +299,10 @@ class Inference:
         """
         kv = self["kv_bytes_per_token"]
         rows = [(_READINGS.get(r.quantity, r.quantity), r) for r in self._relations if r.of == "kv_bytes_per_token"]
-        kept = [(f"price of keeping, {t.name}", t.kv_bytes) for t in self._tiers if t.kv_bytes]
-        drawn = [(name, Interval(r.low, r.nominal, r.high)) for name, r in rows] + kept
+        keeping = [(f"price of keeping, {t.name}", t.kv_bytes) for t in self._tiers if t.kv_bytes]
+        drawn = [(name, Interval(r.low, r.nominal, r.high)) for name, r in rows] + keeping
         published = {row["name"]: row["kv_bytes_per_token"] for row in _published()}
-        with style.house_style():
-            ax = style.axes(ax, (6.8, 1.7 + 0.28 * len(drawn)))
+        with style.drawing(ax, (6.8, 1.7 + 0.28 * len(drawn))) as ax:
             ax.set_xscale("log")
             low, high = 0.3 * min(published.values()), 2 * max(published.values())
             if drawn:
@@ -343,29 +342,29 @@ _READINGS = {
 
 def _shapes() -> list[dict[str, Any]]:
     """Caches of sensible shapes, computed at once."""
-    own = sorted({n // k for n in _LAYERS for k in _SHARING if n % k == 0})
+    depths = sorted({n // k for n in _LAYERS for k in _SHARING if n % k == 0})
     heads = evaluate(
         "kv_bytes_from_architecture",
-        layers=own,
+        layers=depths,
         kv_heads=list(_HEADS),
         head_size=list(_HEAD_SIZES),
         kv_format=list(_FORMATS),
     )
     latent = evaluate(
         "kv_bytes_from_architecture",
-        layers=own,
+        layers=depths,
         kv_heads=1,
         head_size=1,
         kv_latent_size=list(_LATENTS),
         kv_format=list(_FORMATS),
     )
-    whole, thin = (found.transpose("layers", ..., "kv_format").to_numpy() for found in (heads, latent))
+    whole, thin = (caches.transpose("layers", ..., "kv_format").to_numpy() for caches in (heads, latent))
     rows = []
     for layers in _LAYERS:
         for sharing in _SHARING:
             if layers % sharing:
                 continue
-            k = own.index(layers // sharing)
+            k = depths.index(layers // sharing)
             for f, form in enumerate(_FORMATS):
                 shape = {"kind": "shape", "name": "", "layers": layers, "sharing": sharing, "kv_format": form}
                 for i, n in enumerate(_HEADS):

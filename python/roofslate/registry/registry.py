@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = ["Definition", "Quantity", "Registry", "Scope", "Step", "entries", "lookup", "quantities", "quantity"]
+__all__ = [
+    "Definition",
+    "Quantity",
+    "Registry",
+    "Scope",
+    "Step",
+    "entries",
+    "lookup",
+    "matching",
+    "quantities",
+    "quantity",
+]
 
 
 Step = tuple[str, str] | tuple[str, float] | tuple[str, int] | tuple[str, int, int] | tuple[str, int, int, int]
@@ -29,7 +40,7 @@ Step = tuple[str, str] | tuple[str, float] | tuple[str, int] | tuple[str, int, i
 
 @dataclass(frozen=True)
 class Definition:
-    """A quantity that was made by `define`: what it is, and its formula as `roofslate.expressions.Formula` has it."""
+    """A quantity that was made by `define`, with the steps of its `roofslate.registry.recorder.Formula`."""
 
     name: str
     symbol: str
@@ -281,6 +292,14 @@ def quantity(name: str) -> Quantity:
     return lookup(name)
 
 
+def matching(search: str | None) -> list[Quantity]:
+    """Quantities whose name, meaning or symbol holds a text; all without one."""
+    if not isinstance(search, str | None):
+        raise InputTypeError(f"search: expected a text, got {shown(search)}")
+    text = (search or "").casefold()
+    return [q for q in entries().values() if text in f"{q.name} {q.brief} {q.symbol}".casefold()]
+
+
 def quantities(search: str | None = None) -> pd.DataFrame:
     """The registry as a table, one row a quantity.
 
@@ -296,10 +315,7 @@ def quantities(search: str | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    if not isinstance(search, str | None):
-        raise InputTypeError(f"search: expected a text, got {shown(search)}")
-    text = (search or "").casefold()
-    found = [q for q in entries().values() if text in f"{q.name} {q.brief} {q.symbol}".casefold()]
+    found = matching(search)
     columns = {
         "theme": [q.theme for q in found],
         "unit": [q.unit for q in found],

@@ -2,19 +2,21 @@
 
 import errno
 import io
+import os
 import random
 import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import roofslate as rs
 from roofslate import errors
-from roofslate.evaluation import sweep, table_files
+from roofslate.evaluation import table_files
 from support.processes import INTERRUPTIBLE
 from support.sweeps import doubles, files_of, read, scenarios, written
 
@@ -78,8 +80,7 @@ def test_a_target_that_appears_meanwhile_is_not_replaced(tmp_path):
 
 
 def test_progress_and_what_it_raises(tmp_path, monkeypatch):
-    for module in (sweep, table_files):
-        monkeypatch.setattr(module, "_CHUNK", 10)
+    monkeypatch.setattr(table_files, "_ROWS", 10)
     place = written(scenarios(25)[["batch_size"]], tmp_path / "in.parquet")
     told = []
     rs.sweep(place, "pass_tokens", tmp_path / "out.csv", progress=lambda *rows: told.append(rows))
@@ -108,7 +109,7 @@ class Full(io.BytesIO):
 def close(before):
     """Write a table onto a disk that is full when its last words are to be written."""
     stream = Full()
-    with table_files._ParquetWriter(stream, pa.schema([("x", pa.float64())])) as writer:
+    with table_files.ParquetWriter(stream, pa.schema([("x", pa.float64())])) as writer:
         writer.write([pa.array([1.0])])
         stream.full = True
         before()
@@ -121,15 +122,63 @@ def test_a_table_whose_last_words_find_no_room_is_an_error():
         close(lambda: 1 / 0)
 
 
+# --------------------------------------------------------------------------------------------------------- the source
+
+
+def is_open(path):
+    """Return True if this process holds a file open."""
+    return any(os.path.realpath(link) == str(path) for link in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are read from /proc")
+@pytest.mark.parametrize(
+    ("suffix", "ends"),
+    [
+        ("csv", "whole"),
+        ("csv", "wrong word"),
+        ("csv", "broken row"),
+        ("csv", "stopped"),
+        ("parquet", "whole"),
+        ("parquet", "wrong word"),
+        ("parquet", "stopped"),
+    ],
+)
+def test_the_source_is_closed_on_every_way_out(tmp_path, monkeypatch, suffix, ends):
+    monkeypatch.setattr(table_files, "_ROWS", 100)
+    monkeypatch.setattr(table_files, "_BYTES", 1000)  # far more blocks than are read ahead
+    table = pd.DataFrame({"batch_size": np.arange(1.0, 20_001), "overlap": "board"})
+    if ends == "wrong word":
+        table.loc[500, "overlap"] = "bord"
+    source = written(table, tmp_path / f"in.{suffix}")
+    if ends == "broken row":
+        lines = source.read_text().splitlines()
+        source.write_text("\n".join([*lines[:500], "1,2,3", *lines[500:]]))
+    seen = []
+
+    def progress(rows, _):
+        seen.append(is_open(source))
+        if ends == "stopped" and rows > 500:
+            raise KeyboardInterrupt
+
+    failure = None  # a traceback holds the frames of the sweep
+    try:
+        rs.sweep(source, "pass_tokens", tmp_path / "out.csv", progress=progress)
+    except (errors.RoofslateError, KeyboardInterrupt) as error:
+        failure = error
+    assert (failure is None) == (ends == "whole")
+    assert any(seen)
+    assert not is_open(source)
+
+
 # --------------------------------------------------------------------------------------------------- killed, stopped
 
 SLOWLY = f"""{INTERRUPTIBLE}
 import sys
 import roofslate as rs
-from roofslate.evaluation import sweep, table_files
+from roofslate.evaluation import table_files
 import pandas, pyarrow.parquet, pyarrow.csv
 from roofslate.cli import main
-sweep._CHUNK, table_files._CHUNK, table_files._BLOCK = 1000, 1000, 50_000
+table_files._ROWS, table_files._BYTES = 1000, 50_000
 print("ready", flush=True)
 main(["sweep", sys.argv[1], "--outputs", "pass_tokens", "-o", sys.argv[2], "--overwrite"])
 """

@@ -16,7 +16,9 @@ import roofslate as rs
 from roofslate import units
 from roofslate.display import html as typesetting
 from roofslate.lecture_report import chapters, report
+from roofslate.lecture_report.entries import chapter_files
 
+CHAPTERS = chapter_files("report")
 APART = {"br", "caption", "dd", "dt", "h1", "h2", "h3", "h4", "li", "p", "summary", "td", "th"}
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"}
 
@@ -73,7 +75,7 @@ def page(written):
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
     """A report of the last chapter alone."""
-    return rs.lecture(tmp_path_factory.mktemp("alone"), chapter=max(report._chapter_files()))
+    return rs.lecture(tmp_path_factory.mktemp("alone"), chapter=max(CHAPTERS))
 
 
 def as_printed(words):
@@ -102,7 +104,7 @@ def test_files(written):
 def test_every_chart_is_there(written, page):
     """Of the chapters that are told; the file of chapter 3 tells the fourth as well."""
     folder = written[0].parent
-    told = set(report._chapter_files())
+    told = set(CHAPTERS)
     told |= {4} if 3 in told else set()
     for chart in rs.charts.all():
         if chart.chapter not in told:
@@ -115,7 +117,7 @@ def test_every_chart_is_there(written, page):
 
 def test_contents_lead_to_every_chapter_and_register(page):
     links = {link["href"].removeprefix("#") for link in page.all("a")}
-    for number, content in report._chapter_files().items():
+    for number, content in CHAPTERS.items():
         assert {f"chapter-{number}", f"chapter-{number}-answers"} <= links
         assert {section["id"] for section in content["section"]} <= links
     assert {"differences", "flashcards", "claims", "answers", "symbols", "sources"} <= links
@@ -162,7 +164,7 @@ def test_tables_and_headings(page):
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h\d", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert len(page.all("h2")) == len(report._chapter_files()) + 6
+    assert len(page.all("h2")) == len(CHAPTERS) + 6
     assert all(below <= above + 1 for above, below in itertools.pairwise(levels))
     (html,) = page.all("html")
     assert html["lang"] == "en"
@@ -262,7 +264,7 @@ def test_numbers_are_those_of_value(page, quantity, inputs, digits):
 
 def test_prose_has_no_number_of_its_own():
     """Numbers in the words of a chapter are places that the report fills in."""
-    for content in report._chapter_files().values():
+    for content in CHAPTERS.values():
         said = [content["lead"]]
         for section in [*content["section"], *content["left_out"]]:
             for block in section["block"]:
@@ -294,13 +296,13 @@ def test_calls_beneath_pictures_and_formulas_run(page):
 
 def test_same_page_again(alone, tmp_path):
     """The report depends on nothing but the package: no date, no random name."""
-    again = rs.lecture(tmp_path / "again", chapter=max(report._chapter_files()))
+    again = rs.lecture(tmp_path / "again", chapter=max(CHAPTERS))
     assert again.read_bytes() == alone.read_bytes()
 
 
 def test_a_chapter_alone(written, alone):
     """It has its text, its answers and its differences, and links to nothing that is not there."""
-    number = max(report._chapter_files())
+    number = max(CHAPTERS)
     page, whole = Page(alone.read_text(encoding="utf-8")), written[0].read_text(encoding="utf-8")
     ids = {attrs["id"] for _, attrs in page.tags if "id" in attrs}
     assert {link["href"][1:] for link in page.all("a") if link["href"].startswith("#")} <= ids
@@ -423,7 +425,7 @@ def test_prints_on_paper(written, browser):
     pdf = page.pdf(prefer_css_page_size=True)
     page.close()
     assert pdf.startswith(b"%PDF")
-    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) > 6 + 2 * len(report._chapter_files())
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) > 6 + 2 * len(CHAPTERS)
 
 
 @pytest.mark.slow

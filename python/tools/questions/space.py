@@ -1,0 +1,152 @@
+"""Helpers that questions call: files, pictures, definitions, and calls in another interpreter."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import roofslate as rs
+import xarray as xr
+from scipy import stats
+
+from questions.answers import Answer
+
+__all__ = ["SPACE"]
+
+
+def swept(table: pd.DataFrame, outputs: Any, source: str, target: str, **inputs: Any) -> Any:
+    """Rows and content of the file that `sweep` writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        read, write = Path(folder, f"rows.{source}"), Path(folder, f"results.{target}")
+        table = table.astype(str) if table.map(lambda x: isinstance(x, str)).any(axis=None) else table
+        if source == "csv":
+            table.to_csv(read, index=False)
+        else:
+            table.to_parquet(read, index=False)
+        rows = rs.sweep(read, outputs, write, **inputs)
+        return rows, write.read_text(encoding="utf-8") if target == "csv" else pd.read_parquet(write)
+
+
+def defined(name: str, formula: Any, options: dict[str, Any], call: str, **inputs: Any) -> Any:
+    """A quantity defined in a scope, and the result of a call in that scope."""
+    with rs.definitions():
+        quantity = rs.define(name, options.pop("unit"), formula, **options)
+        if call == "quantity":
+            return quantity, rs.quantity(name)
+        if call == "quantities":
+            return rs.quantities(name)
+        if call == "best":
+            return rs.best(name, over=[n for n, x in inputs.items() if isinstance(x, (list, range))], **inputs)
+        answer = Answer()  # read in the scope
+        answer.add(call, getattr(rs, call)(name, **inputs))
+        return answer.lines
+
+
+def measured_runs(n: int, seed: int, noise: float) -> pd.DataFrame:
+    """Runs of a machine whose constants are known."""
+    chance = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "batch_size": chance.choice([1.0, 16.0, 256.0, 4096.0], n),
+            "context_length": chance.choice([1e3, 8e3], n),
+            "model": chance.choice(["Llama-3.1-8B", "Qwen3-32B", "DeepSeek-V3", "gpt-oss-120b"], n),
+            "hardware": chance.choice(["H100", "H200", "B200"], n),
+            "chips": chance.choice([4.0, 8.0], n),
+            "framework": chance.choice(["one", "other"], n),
+        }
+    )
+    constants: dict[str, Any] = {"bandwidth_efficiency": 0.62, "compute_efficiency": 0.48}
+    exact = rs.frame(table, "pass_time", ignore=["framework"], **constants)["pass_time"]
+    return table.assign(seconds=exact * np.exp(noise * chance.standard_normal(n)))
+
+
+def rewritten(calibration: Any) -> Any:
+    """A calibration as a file, and read from it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "calibration.toml")
+        calibration.to_toml(path)
+        return path.read_text(encoding="utf-8"), type(calibration).from_toml(path)
+
+
+def loaded_presets(text: str) -> Any:
+    """Presets of a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "presets.toml")
+        path.write_text(text, encoding="utf-8")
+        return rs.load_presets(path)
+
+
+def in_child(*codes: str) -> list[str]:
+    """Answers of another interpreter: what it defines is known in it alone."""
+    return run([Path(__file__).parents[1] / "same_bits.py", *(f"--ask={code}" for code in codes)]).splitlines()
+
+
+def command(arguments: list[str]) -> str:
+    """Output, errors and exit status of the command line."""
+    return run(["-m", "roofslate", *arguments])
+
+
+def run(arguments: list[Any]) -> str:
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, env=environment)
+    return f"{done.stdout}{done.stderr}exit status {done.returncode}"
+
+
+def picture(draw: Callable[[], Any]) -> Any:
+    """Lines and words of a picture, which is closed."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    try:
+        axes = draw()
+        answer = Answer()
+        answer.add("picture", axes)
+        return answer.lines
+    finally:
+        pyplot.close("all")
+
+
+def pages_of_lecture(chapter: int) -> Any:
+    """The report on a chapter, without its pictures."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = rs.lecture(folder, chapter=chapter, progress=False)
+        answers = page.with_name("answers.csv").read_text(encoding="utf-8")
+        return page.read_text(encoding="utf-8"), answers
+
+
+def every_quantity(part: int, parts: int) -> list[Any]:
+    """All that the registry says of a part of the quantities."""
+    return [rs.quantity(name) for name in rs.quantities().index[part::parts]]
+
+
+def frame_of(catalog: Any) -> Any:
+    """A catalog as a table."""
+    return catalog.to_frame()
+
+
+SPACE: dict[str, Any] = {
+    "rs": rs,
+    "np": np,
+    "pd": pd,
+    "xr": xr,
+    "stats": stats,
+    "inf": math.inf,
+    "nan": math.nan,
+    **{
+        helper.__name__: helper
+        for helper in (
+            swept, defined, measured_runs, rewritten, loaded_presets, in_child, command, picture, pages_of_lecture,
+            every_quantity, frame_of,
+        )
+    },
+}  # fmt: skip
