@@ -1,4 +1,5 @@
-# The sources that make the registry's entries, from the one list of themes in registry.hpp.
+# The sources that make the registry's entries, from the one list of themes in registry.hpp, and that check that each
+# theme lists all its quantities.
 include_guard(GLOBAL)
 
 # Sets `variable` to generated sources, each of several themes: most of what a source takes to compile is what all include.
@@ -16,7 +17,13 @@ function(roofslate_theme_sources variable themes_per_source)
       if(themes)
         list(POP_FRONT themes theme)
         string(REGEX REPLACE "THEME\\((.*)\\)" "\\1" theme "${theme}")
+        set(header "${CMAKE_CURRENT_SOURCE_DIR}/cpp/roofslate/quantities/${theme}.hpp")
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
         string(APPEND text "#include \"roofslate/quantities/${theme}.hpp\"\nROOFSLATE_DECLARE(${theme})\n")
+        file(STRINGS "${header}" structs REGEX "^    struct [a-z0-9_]+")
+        list(TRANSFORM structs REPLACE "^    struct ([a-z0-9_]+).*" "ROOFSLATE_LISTED(${theme}, \\1)\n")
+        list(JOIN structs "" structs)
+        string(APPEND text "${structs}")
       endif()
     endforeach()
     set(source "${CMAKE_CURRENT_BINARY_DIR}/themes/themes_${number}.cpp")

@@ -92,4 +92,22 @@ namespace roofslate
             text += "; needed by " + chain.substr(chain.find(" <- ") + 4);
         throw missing_input(text);
     }
+    std::vector<int> numbers_taken(
+        const Registry& registry,
+        const Closure& closure,
+        const std::vector<Supplied>& supplied)
+    {
+        std::vector<int> numbers;
+        const auto add = [&](int quantity) {
+            if (!registry[quantity].spec->is_choice())
+                numbers.push_back(quantity);
+        };
+        for (const Supplied& s : supplied)
+            if (closure.was_used(s.quantity))
+                add(s.quantity);
+        for (const int quantity : closure.visited())
+            if (!registry[quantity].computed() && registry[quantity].fallback < 0)
+                add(quantity);
+        return numbers;
+    }
 }

@@ -44,4 +44,10 @@ namespace roofslate
         std::vector<int> path_; // from the wanted quantity to the one in work
         std::vector<int> positions_; // nodes of the tapes in work, one after the other
     };
+
+    // The numbers that a closure took: those supplied, in their order, and those it has by default. Choices are none.
+    std::vector<int> numbers_taken(
+        const Registry& registry,
+        const Closure& closure,
+        const std::vector<Supplied>& supplied);
 }

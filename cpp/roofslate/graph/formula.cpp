@@ -2,6 +2,16 @@
 
 namespace roofslate
 {
+    std::string text_of(const Formula& formula, const Registry& registry)
+    {
+        Inscription inputs;
+        for (const std::string& need : formula.needs)
+        {
+            const Spec& spec = *registry[registry.at(need)].spec;
+            inputs.symbols.push_back(need), inputs.words.push_back(spec.is_choice() ? &spec.choices : nullptr);
+        }
+        return print(formula.tape, int(formula.tape.operations.size()) - 1, inputs, Notation::text);
+    }
     int node_of(const Formula& formula, const Registry& registry, Graph& graph, Closure& closure)
     {
         std::vector<int> nodes;

@@ -12,6 +12,7 @@ namespace roofslate
         Tape tape;
         std::vector<std::string> needs;
     };
+    std::string text_of(const Formula& formula, const Registry& registry);
     int node_of(const Formula& formula, const Registry& registry, Graph& graph, Closure& closure);
 
     // A comparison of two formulas.

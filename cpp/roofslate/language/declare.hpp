@@ -1,4 +1,4 @@
-// Makes registry entries of a theme's list. Included by src/registry/<theme>.cpp alone.
+// Makes registry entries of a theme's list. Included by the sources that CMake writes, see cpp/cmake/themes.cmake.
 #pragma once
 #include "roofslate/language/registry.hpp"
 
@@ -29,6 +29,15 @@ namespace roofslate
             return e;
         }
     };
+    template <class Struct, class = void> struct declares_quantity : std::false_type
+    {
+    };
+    template <class Struct> struct declares_quantity<Struct, std::void_t<decltype(Struct::spec)>> : std::true_type
+    {
+    };
+    template <class Struct, class... Q> constexpr bool is_listed(list<Q...>)
+    { return !declares_quantity<Struct>::value || (std::is_same_v<Struct, Q> || ...); }
+
     template <class... Q> void append_entries(
         std::vector<Entry>& to,
         [[maybe_unused]] std::string_view theme,
@@ -41,3 +50,9 @@ namespace roofslate
     {                                                                                                    \
         void append_##theme(std::vector<Entry>& to) { append_entries(to, #theme, quantities::theme{}); } \
     }
+
+// Of each struct in the header of a theme.
+#define ROOFSLATE_LISTED(theme, name)                                                               \
+    static_assert(                                                                                  \
+        roofslate::is_listed<roofslate::quantities::name>(roofslate::quantities::theme{}),          \
+        "the quantity " #name " is missing from the list at the end of quantities/" #theme ".hpp");

@@ -79,6 +79,7 @@ namespace roofslate
             return s;
         }
         constexpr bool is_choice() const { return choices[0] != nullptr; }
+        constexpr bool admits(double x) const { return x >= low && x <= high && !(above_low && x == low); }
     };
 
     template <class... Q> struct list

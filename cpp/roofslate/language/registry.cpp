@@ -91,6 +91,37 @@ namespace roofslate
         static const Registry r;
         return r;
     }
+    Registry changed(const Registry& base, std::string_view name, const Change& change)
+    {
+        struct Changed // an entry and what it points to
+        {
+            Spec spec;
+            Entry entry;
+        };
+        const Entry& original = base[base.at(name)];
+        const auto result = std::make_shared<Changed>(Changed{*original.spec, original});
+        Entry& entry = result->entry;
+        Spec& spec = result->spec;
+        entry.spec = &spec, entry.formula = nullptr;
+        if (!change.tape.operations.empty())
+        {
+            entry.tape = change.tape, entry.root = int(entry.tape.operations.size()) - 1;
+            entry.needs.clear(), entry.need_names.clear();
+            for (const std::string& need : change.needs)
+                entry.needs.push_back(base.at(need)), entry.need_names.push_back(base[entry.needs.back()].name);
+        }
+        spec.low = change.low.value_or(spec.low), spec.high = change.high.value_or(spec.high);
+        spec.above_low = change.above_low.value_or(spec.above_low);
+        if (change.default_value)
+            spec.has_default = change.default_value->has_value(),
+            spec.default_value = change.default_value->value_or(0);
+        const auto position = [&](const std::string& other) { return other.empty() ? -1 : base.at(other); };
+        if (change.fallback)
+            entry.fallback = position(*change.fallback);
+        if (change.bound)
+            entry.bound = position(*change.bound);
+        return {base, std::shared_ptr<const Entry>(result, &entry)};
+    }
     namespace
     {
         Inscription inscribed(const Registry& registry, const Entry& entry, const std::vector<std::string>& symbols)

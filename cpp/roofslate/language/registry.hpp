@@ -1,9 +1,10 @@
 // THE LIST of themes, and the registry at run time: one entry a quantity.
-// A theme is a header in quantities/ whose last line lists its quantities; a source file in src/registry/ takes it
-// over.
+// A theme is a header in quantities/ whose last lines list its quantities; CMake writes the sources that make its
+// entries and check that the list is complete.
 #pragma once
 #include "roofslate/language/quantity.hpp"
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -79,6 +80,18 @@ namespace roofslate
         std::unordered_map<std::string_view, const Routine*> routines_;
     };
     const Registry& registry(); // the built-in quantities
+
+    // What is changed of a built-in quantity, for tests of the tests.
+    struct Change
+    {
+        Tape tape; // empty: the formula remains
+        std::vector<std::string> needs;
+        std::optional<double> low, high;
+        std::optional<bool> above_low;
+        std::optional<std::optional<double>> default_value;
+        std::optional<std::string> fallback, bound; // empty names: none
+    };
+    Registry changed(const Registry& base, std::string_view name, const Change& change);
 
     // "t_\mathrm{mem} = t_w + t_{kv}"; empty for an input.
     std::string formula_of_entry(const Registry& registry, const Entry& entry, Notation notation);

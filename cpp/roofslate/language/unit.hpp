@@ -90,14 +90,16 @@ namespace roofslate
         }
     }
 
-    // Exponents times a ratio; mixed where they are no multiples of 1/2.
+    // Exponents times a ratio; mixed where they are no multiples of 1/2, or too large for an int.
     constexpr Dimension power(Dimension a, long long numerator, long long denominator)
     {
+        constexpr long long large = 1 << 30;
         for (int& h : a.halves)
         {
             const long long scaled = h * numerator;
-            a.mixed = a.mixed || scaled % denominator != 0;
-            h = int(scaled / denominator);
+            const bool is_exponent = scaled % denominator == 0 && -large < scaled && scaled < large;
+            a.mixed = a.mixed || !is_exponent;
+            h = is_exponent ? int(scaled / denominator) : 0;
         }
         return a;
     }

@@ -1,13 +1,13 @@
 // The binding of the benchmarks' yardsticks.
 #include "benchmarks/limits.hpp"
+#include "benchmarks/repeat.hpp"
 #include "roofslate/python/binding.hpp"
 
 namespace roofslate::binding
 {
     namespace
     {
-        // The engine's own call, over and over: what a C++ caller waits for, plan included.
-        void repeat_engine(
+        void repeated(
             const std::string& wanted,
             const std::vector<std::size_t>& shape,
             const std::vector<Input>& inputs,
@@ -15,20 +15,19 @@ namespace roofslate::binding
             int calls)
         {
             const Current current;
-            const Registry& registry = current.registry;
-            const std::vector<Supplied> supplied = supplied_by(registry, inputs);
-            for (int call = 0; call < calls; ++call)
-            {
-                Graph graph(shape);
-                Closure closure(registry, graph, supplied);
-                Output o{closure.node(registry.at(wanted)), out.mutable_data(), {}, true};
-                if (out.ndim() != py::ssize_t(shape.size()) || !std::equal(shape.begin(), shape.end(), out.shape())
-                    || graph.points(graph[o.node].axes) != std::size_t(out.size()))
-                    throw axis_error("out must have the shape of the grid, and the quantity must vary along all of it");
-                for (std::size_t d = 0; d < shape.size(); ++d)
-                    o.stride[d] = out.strides(py::ssize_t(d)) / py::ssize_t(sizeof(double));
-                store(graph, {o}, {});
-            }
+            if (out.ndim() != py::ssize_t(shape.size()) || !std::equal(shape.begin(), shape.end(), out.shape()))
+                throw axis_error("out must have the shape of the grid, and the quantity must vary along all of it");
+            std::array<std::ptrdiff_t, most_axes> stride{};
+            for (std::size_t d = 0; d < shape.size(); ++d)
+                stride[d] = out.strides(py::ssize_t(d)) / py::ssize_t(sizeof(double));
+            repeat_engine(
+                current.registry,
+                current.registry.at(wanted),
+                shape,
+                supplied_by(current.registry, inputs),
+                out.mutable_data(),
+                stride,
+                calls);
         }
     }
 
@@ -36,7 +35,7 @@ namespace roofslate::binding
     {
         m.def(
             "repeat_engine",
-            &repeat_engine,
+            &repeated,
             py::arg("quantity"),
             py::arg("shape"),
             py::arg("inputs"),

@@ -1,61 +1,20 @@
 // The binding of derivatives.
-#include "roofslate/derivatives/adjoint.hpp"
+#include "roofslate/derivatives/describe.hpp"
 #include "roofslate/python/grid.hpp"
 
 namespace roofslate::binding
 {
     namespace
     {
-        // The numbers that a formula takes: those supplied, in their order, and those it has by default. Choices are
-        // none.
-        std::vector<std::string> numbers_taken(Grid& grid, const Steps& formula)
+        std::vector<std::string> names_of_numbers(Grid& grid, const Steps& formula)
         {
-            const Registry& registry = grid.registry();
             grid.check_size();
             grid.node(formula);
             std::vector<std::string> names;
-            const auto add = [&](int quantity) {
-                if (!registry[quantity].spec->is_choice())
-                    names.emplace_back(registry[quantity].name);
-            };
-            for (const Supplied& s : grid.supplied())
-                if (grid.closure().was_used(s.quantity))
-                    add(s.quantity);
-            for (const int quantity : grid.closure().visited())
-                if (!registry[quantity].computed() && registry[quantity].fallback < 0)
-                    add(quantity);
+            for (const int quantity : numbers_taken(grid.registry(), grid.closure(), grid.supplied()))
+                names.emplace_back(grid.registry()[quantity].name);
             return names;
         }
-
-        std::string ordinal(int k) { return k == 0 ? "first" : k == 1 ? "second" : "third"; }
-        Error no_derivative(const NoPartial& refused, const std::vector<std::string>& to)
-        {
-            std::string names;
-            for (const std::size_t k : refused.inputs)
-                names += (names.empty() ? "'" : ", '") + to[k] + "'";
-            return Error(
-                "NoDerivative",
-                "no derivative by " + names + ": the function " + refused.routine->name + " has none in its "
-                    + ordinal(refused.argument) + " argument; choose other inputs with to=");
-        }
-        // What is equal at a kink, and in which quantity.
-        py::tuple described(const KinkPoints& kink, Grid& grid)
-        {
-            for (const Closure::Turn& turn : grid.closure().turns())
-                if (turn.node == kink.node)
-                {
-                    std::vector<std::string> symbols;
-                    for (const int need : turn.entry->needs)
-                        symbols.emplace_back(grid.registry()[need].name);
-                    const Operation& o = turn.entry->tape.operations[std::size_t(turn.position)];
-                    const auto side = [&](std::size_t k) {
-                        return print(turn.entry->tape, o.argument[k], symbols, Notation::text);
-                    };
-                    return py::make_tuple(std::string(turn.entry->name), side(0), side(1), kink.points);
-                }
-            return py::make_tuple("the formula", "one side", "the other", kink.points);
-        }
-
         py::tuple derivatives_of(
             Grid& grid,
             const Steps& formula,
@@ -137,7 +96,10 @@ namespace roofslate::binding
             }
             py::list kinks;
             for (const KinkPoints& kink : found.kinks)
-                kinks.append(described(kink, grid));
+            {
+                const KinkText text = describe(kink, grid.closure(), grid.registry());
+                kinks.append(py::make_tuple(text.quantity, text.left, text.right, kink.points));
+            }
             return py::make_tuple(array, own, kinks);
         }
     }
@@ -146,7 +108,7 @@ namespace roofslate::binding
     {
         grid.def(
                 "numbers_taken",
-                &numbers_taken,
+                &names_of_numbers,
                 py::arg("formula"),
                 "The numbers that a formula takes: those supplied, then those it has by default.")
             .def(

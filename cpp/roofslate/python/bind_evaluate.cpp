@@ -13,7 +13,6 @@ namespace roofslate::binding
                 return py::str(spec.choices[std::size_t(x)]);
             return py::float_(x);
         }
-        bool in_range(const Spec& s, double x) { return x >= s.low && x <= s.high && !(s.above_low && x == s.low); }
 
         // Plain numbers in range under known names, or nothing: whatever else there is to say, the Python side says.
         std::optional<std::vector<Supplied>> plain_numbers(
@@ -49,7 +48,7 @@ namespace roofslate::binding
                 }
                 else
                     return {};
-                if (quantity < 0 || registry[quantity].spec->is_choice() || !in_range(*registry[quantity].spec, x))
+                if (quantity < 0 || registry[quantity].spec->is_choice() || !registry[quantity].spec->admits(x))
                     return {};
                 supplied.push_back({quantity, {&x, 0, {}}});
             }

@@ -1,6 +1,6 @@
 // The binding of the grid: its inputs, and the values of quantities over it.
 #include "roofslate/python/grid.hpp"
-#include <atomic>
+#include "roofslate/run/inspector.hpp"
 
 namespace roofslate::binding
 {
@@ -14,30 +14,6 @@ namespace roofslate::binding
                     + " were given");
             return shape;
         }
-        // Counts what lies outside of the valid ranges in the columns of a table, stretch by stretch.
-        class Inspector
-        {
-        public:
-            void add(const Spec& spec, const View& view) { columns_.push_back({&spec, view.data}); }
-            void add_bound(const View& value, const View& limit) { bounds_.push_back({value.data, limit.data}); }
-            void operator()(std::size_t begin, std::size_t end)
-            {
-                const InstructionSet& set = instruction_set();
-                std::size_t found = 0;
-                for (const auto& [spec, data] : columns_)
-                    found += set.outside(data + begin, end - begin, spec->low, spec->high, spec->above_low);
-                for (const auto& [value, limit] : bounds_)
-                    found += set.above(value + begin, limit + begin, end - begin);
-                found_ += found;
-            }
-            std::size_t found() const { return found_; }
-
-        private:
-            std::vector<std::pair<const Spec*, const double*>> columns_;
-            std::vector<std::pair<const double*, const double*>> bounds_;
-            std::atomic<std::size_t> found_{0};
-        };
-
         // `columns`: inputs of a table whose values have not been checked; the results come with the number of values
         // outside of their range.
         py::tuple evaluated(
@@ -50,28 +26,9 @@ namespace roofslate::binding
             bool single)
         {
             const std::size_t size = single ? sizeof(float) : sizeof(double);
-            const Registry& registry = grid.registry();
             const std::vector<std::size_t>& shape = grid.shape();
-            const std::vector<Supplied>& supplied = grid.supplied();
             Graph& graph = grid.graph();
-            Inspector inspector;
-            const auto view_of_column = [&](int quantity) -> const View* {
-                for (const Supplied& s : supplied)
-                    if (s.quantity == quantity && s.view.axes
-                        && std::find(columns.begin(), columns.end(), registry[quantity].name) != columns.end())
-                        return &s.view;
-                return nullptr;
-            };
-            for (const std::string& column : columns)
-            {
-                const Entry& e = registry[registry.at(column)];
-                const View* const view = view_of_column(registry.at(column));
-                if (shape.size() != 1 || !view || (shape[0] > 1 && view->stride[0] != 1))
-                    throw axis_error("column '" + column + "' is not one contiguous axis");
-                inspector.add(*e.spec, *view);
-                if (const View* const limit = e.bound < 0 ? nullptr : view_of_column(e.bound))
-                    inspector.add_bound(*view, *limit);
-            }
+            Inspector inspector(grid.registry(), grid.supplied(), shape, columns);
             std::vector<Output> outputs;
             double bytes = 0; // of a grid beyond all memory they may not fit an integer
             for (const std::string& name : wanted)
@@ -135,7 +92,7 @@ namespace roofslate::binding
             {
                 reporter.rethrow();
             }
-            return py::make_tuple(results, inspector.found());
+            return py::make_tuple(results, inspector.outside());
         }
     }
 

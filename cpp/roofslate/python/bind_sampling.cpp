@@ -1,6 +1,5 @@
 // The binding of draws.
 #include "roofslate/python/grid.hpp"
-#include "roofslate/run/parallel.hpp"
 #include "roofslate/sampling/sampler.hpp"
 
 namespace roofslate::binding
@@ -47,9 +46,8 @@ namespace roofslate::binding
                 std::copy_n(directions.data(py::ssize_t(k), 0), bits_of_draw, all[k].begin());
             return {std::move(all), shifts, inverses, normal, correlation};
         }
-        py::list draw(const Sampler& sampler, std::size_t n, int threads, const py::object& progress)
+        py::list drawn(const Sampler& sampler, std::size_t n, int threads, const py::object& progress)
         {
-            constexpr std::size_t at_once = 1 << 16;
             promise_memory(
                 double(n) * double(sampler.inputs() * sizeof(double)),
                 "Ask rs.quantiles, rs.histogram or rs.count with n= and seed=: they keep no sample");
@@ -60,24 +58,7 @@ namespace roofslate::binding
                 columns.append(allocate<double>({py::ssize_t(n)}, {1}, n).array);
                 to.push_back(static_cast<double*>(py::cast<py::array>(columns[k]).mutable_data()));
             }
-            const std::size_t chunks = (n + at_once - 1) / at_once;
-            running(progress, threads, [&](const Options& options) {
-                Progress done(options, n);
-                in_parallel(
-                    int(std::min<std::size_t>(std::size_t(std::max(threads, 1)), chunks)),
-                    chunks,
-                    done,
-                    [&] { return std::vector<double*>(to.size()); },
-                    [&](std::vector<double*>& at, std::size_t c) {
-                        const std::size_t first = c * at_once, length = std::min(at_once, n - first);
-                        std::transform(to.begin(), to.end(), at.begin(), [&](double* column) {
-                            return column + first;
-                        });
-                        sampler.draw(first, length, at.data());
-                        return length;
-                    });
-                return 0;
-            });
+            running(progress, threads, [&](const Options& options) { draw(sampler, n, to, options); });
             return columns;
         }
     }
@@ -105,7 +86,7 @@ namespace roofslate::binding
                 py::arg("correlation"));
         m.def(
             "draw",
-            &draw,
+            &drawn,
             py::arg("sampler"),
             py::arg("n"),
             py::arg("threads"),

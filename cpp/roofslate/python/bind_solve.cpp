@@ -17,28 +17,13 @@ namespace roofslate::binding
             const Registry& registry = grid.registry();
             grid.check_size();
             const int quantity = registry.at(name);
-            const Spec& spec = *registry[quantity].spec;
-            const Condition condition = condition_of(registry, steps);
-            const Scope scope = grid.scope();
-            const int left = scope.node(condition.left), right = scope.node(condition.right);
-            const Relation relation = condition.kind == Condition::Kind::equal ? Relation::equal
-                : condition.kind == Condition::Kind::less
-                ? Relation::less
-                : Relation::less_equal;
-            Comparison comparison{grid.graph(), left, right, relation, {}};
-            Unknown& u = comparison.unknown;
-            u.leaf = grid.closure().node(quantity), u.low = spec.low, u.high = spec.high, u.above_low = spec.above_low;
-            for (const Supplied& s : grid.supplied())
-            {
-                const int q = s.quantity;
-                if (registry[q].bound == quantity)
-                    u.above.push_back(grid.closure().node(q));
-                if (q == registry[quantity].bound)
-                    u.below.push_back(grid.closure().node(q));
-            }
-            if (!((grid.graph()[comparison.left].axes | grid.graph()[comparison.right].axes)
-                  & grid.graph()[u.leaf].axes))
-                throw Error("IneffectiveInput", "the condition does not depend on '" + name + "'");
+            const Comparison comparison = comparison_of(
+                condition_of(registry, steps),
+                quantity,
+                grid.supplied(),
+                registry,
+                grid.graph(),
+                grid.closure());
             const Which which = at == "smallest" ? Which::smallest : at == "largest" ? Which::largest : Which::all;
             const double bytes_of_point =
                 which == Which::all ? sizeof(std::vector<double>) + 2 * sizeof(double) : sizeof(double);

@@ -104,8 +104,10 @@ namespace roofslate::binding
 
     void bind_evaluate(py::module_& m);
     void bind_grid(py::module_& m);
+    void bind_current_registry(py::module_& m);
     void bind_definitions(py::module_& m);
     void bind_sampling(py::module_& m);
     void bind_machine(py::module_& m);
     void bind_benchmarks(py::module_& m);
+    void bind_units(py::module_& m);
 }

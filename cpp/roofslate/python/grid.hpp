@@ -10,6 +10,7 @@ namespace roofslate::binding
     // steps; an operation may be the name of a routine. The last step is the value.
     using Steps = std::vector<py::tuple>;
     using ConditionSteps = std::tuple<Steps, std::string, Steps>; // relation: < <= == !=
+    Operation operation_of(const Registry& registry, const std::string& name); // that steps call so
     Formula formula_of(const Registry& registry, const Steps& steps);
     Condition condition_of(const Registry& registry, const ConditionSteps& condition);
     // The other way round, without operations that the root does not take.

@@ -31,7 +31,9 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
 {
     m.doc() = "The compiled core: the registry of quantities and the grid engine.";
     py::register_local_exception_translator(&translate);
+    bind_units(m);
     bind_evaluate(m);
+    bind_current_registry(m);
     bind_definitions(m);
     bind_sampling(m);
     bind_grid(m);

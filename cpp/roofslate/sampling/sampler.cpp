@@ -1,4 +1,5 @@
 #include "roofslate/sampling/sampler.hpp"
+#include "roofslate/run/parallel.hpp"
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -101,5 +102,25 @@ namespace roofslate
                     inverses_[k].map(0, x, length, to[k]);
                 }
         }
+    }
+
+    void draw(const Sampler& sampler, std::size_t n, const std::vector<double*>& columns, const Options& options)
+    {
+        constexpr std::size_t at_once = 1 << 16;
+        const std::size_t chunks = (n + at_once - 1) / at_once;
+        Progress progress(options, n);
+        in_parallel(
+            int(std::min<std::size_t>(std::size_t(std::max(options.threads, 1)), chunks)),
+            chunks,
+            progress,
+            [&] { return std::vector<double*>(columns.size()); },
+            [&](std::vector<double*>& at, std::size_t c) {
+                const std::size_t first = c * at_once, length = std::min(at_once, n - first);
+                std::transform(columns.begin(), columns.end(), at.begin(), [&](double* column) {
+                    return column + first;
+                });
+                sampler.draw(first, length, at.data());
+                return length;
+            });
     }
 }

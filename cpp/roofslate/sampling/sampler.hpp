@@ -1,6 +1,7 @@
 // Draws from distributions: points of a scrambled Sobol sequence, each coordinate mapped by the inverse of a
 // distribution function.
 #pragma once
+#include "roofslate/run/options.hpp"
 #include "roofslate/simd/instructions.hpp"
 #include <array>
 #include <cstddef>
@@ -66,4 +67,7 @@ namespace roofslate
         InverseDistribution normal_;
         std::vector<std::vector<double>> correlation_;
     };
+
+    // The first draws, by several threads, into a column for each input.
+    void draw(const Sampler& sampler, std::size_t n, const std::vector<double*>& columns, const Options& options);
 }

@@ -1,6 +1,7 @@
 // Where one input makes a comparison of two nodes true, for each point of the grid of the others.
 #pragma once
 #include "roofslate/bounds/interval.hpp"
+#include "roofslate/graph/formula.hpp"
 #include "roofslate/run/options.hpp"
 
 namespace roofslate
@@ -43,6 +44,16 @@ namespace roofslate
 
         AxisSet axes() const; // that its solution varies along
     };
+
+    // The comparison of two formulas by a quantity that is supplied on an axis of its own, within what bounds it;
+    // throws where it does not depend on that.
+    Comparison comparison_of(
+        const Condition& condition,
+        int unknown,
+        const std::vector<Supplied>& supplied,
+        const Registry& registry,
+        Graph& graph,
+        Closure& closure);
 
     // Of an equality the roots: values at which both sides agree within rounding; of a stretch where they do, its ends.
     // Of an inequality the ends of where it holds: of the values next to such an end the one at which it still does. In

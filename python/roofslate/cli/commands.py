@@ -177,7 +177,7 @@ def evaluate(**given: Any) -> None:
       a range makes an axis                    batch_size=1:8192:50:log  context_length=0:128k:65
       presets                                  model=  hardware=  prices=  loss_law=
     Commas part the items of a list: 1667 or 1_667 is one number, 1,667 two. A range has its ends as points.
-    Base units are FLOP, byte, token, sequence, parameter, chip, s, USD and J.
+    Base units are FLOP, byte, token, chip, s, USD and the like: `roofslate quantities` shows which a quantity has.
 
     \b
     Results: one row for each point of the grid

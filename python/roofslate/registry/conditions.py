@@ -168,7 +168,7 @@ class _Wording(Recorder):
 
     def hint(self, a: Term, b: Term) -> str:
         one, other = cast("_Value", a), cast("_Value", b)
-        return "" if one.literal and other.literal else _unit_hint(one, b.unit) + _unit_hint(other, a.unit)
+        return "" if one.literal and other.literal else _unit_hint(one, str(b.unit)) + _unit_hint(other, str(a.unit))
 
 
 def _unit_hint(value: _Value, unit: str) -> str:
@@ -199,7 +199,7 @@ class _Parser(TokenReader):
         except UnitError as error:
             self.fail(error, token, UnitError)
         start, end = values[0].start, values[-1].end
-        return _Value(term.position, term.unit, term.written, term.everywhere, start=start, end=end)
+        return _Value(term.position, term.unit, start=start, end=end)
 
     # ------------------------------------------------------------------------------------------------------ wholes
 
@@ -219,11 +219,11 @@ class _Parser(TokenReader):
         self.finish()
         if unit is None:
             return formula
-        wanted = units.spell(unit)
-        if not (value.plain or value.unit == wanted or (value.written and units.fits(value.unit, wanted))):
+        expected = units.dimension_of(unit)
+        if not (value.plain or value.unit == expected or (value.unit.written and value.unit.fits(expected))):
             problem = f"{self.steps.told(value)} is in {value.unit}, but {unit} was expected{_unit_hint(value, unit)}"
             self.fail(problem, self.tokens[0], UnitError)
-        return replace(formula, unit=wanted)
+        return replace(formula, unit=str(expected))
 
     def finish(self) -> None:
         """Refuse what follows a whole expression."""
@@ -279,9 +279,9 @@ class _Parser(TokenReader):
         if token.text in ("==", "!=") and not allow_equality:
             self.fail(f"{token.text!r} compares choices; numbers compare by < <= > >=", token)
         if a.plain or b.plain:
-            return self.steps.shared(a, b) or (a.unit if b.plain else b.unit)
+            return str(a.unit.shared(b.unit) or (a.unit if b.plain else b.unit))
         try:
-            return self.steps.common(a, b)
+            return str(self.steps.common(a, b))
         except UnitError as error:
             self.fail(error, token, UnitError)
 
@@ -468,7 +468,4 @@ class _Parser(TokenReader):
         plain = self.at == unit_begins and start.text != "$"
         everywhere = plain and (value == 0 or math.isinf(value))
         term = self.steps.constant(value, unit, written=not text.endswith("%"), everywhere=everywhere)
-        return _Value(
-            term.position, unit, term.written, everywhere,
-            start=start.start, end=self.peek(-1).end, literal=text, plain=plain,
-        )  # fmt: skip
+        return _Value(term.position, term.unit, start=start.start, end=self.peek(-1).end, literal=text, plain=plain)

@@ -1,7 +1,7 @@
 """Formulas over quantities, step by step: what each operation takes, and the unit of what it gives.
 
-Conditions and definitions are written in different ways; their arithmetic is this one: the rules of `unit.hpp`, at run
-time.
+Conditions and definitions are written in different ways; their operations are the same. The rules of units are those of
+the core, in whose units built-in formulas are proved.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from roofslate import units
+from roofslate import _core
 from roofslate._base.messages import unknown
 from roofslate.errors import UnitError
+from roofslate.units import COUNTED_UNITS, NUMBER, dimension_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roofslate.registry.registry import Quantity, Step
+    from roofslate.units import Dimension
 
 __all__ = ["Formula", "Recorder", "Steps", "Term", "depth", "written_out"]
-
-
-_COUNTED = ("token", "sequence", "parameter", "chip")
 
 
 @dataclass(frozen=True)
@@ -56,12 +55,9 @@ class Term:
     ----------
     position : int
         Of the step.
-    unit : str
-        As `roofslate.units.spell` writes it.
-    written : bool
-        Numbers alone: what they count may be left out of the unit.
-    everywhere : bool
-        Zero and infinity, which fit every unit.
+    unit : roofslate.units.Dimension
+        Its text is that of `roofslate.units.spell`. It is `written` for numbers alone: what they count may be left out
+        of the unit; `everywhere` for zero and infinity, which fit every unit.
     choices : tuple of str
         Of a choice: its words.
     holds : bool
@@ -69,9 +65,7 @@ class Term:
     """
 
     position: int
-    unit: str = "1"
-    written: bool = False
-    everywhere: bool = False
+    unit: Dimension = NUMBER
     choices: tuple[str, ...] = ()
     holds: bool = False
 
@@ -124,7 +118,7 @@ class Steps:
                 place[k] = len(kept)
                 taken = _operands(steps[k])
                 kept.append(cast("Step", (steps[k][0], *(place[n] for n in taken))) if taken else steps[k])
-        return Formula(tuple(kept), term.unit, tuple(str(step[1]) for step in kept if step[0] == "quantity"))
+        return Formula(tuple(kept), str(term.unit), tuple(str(step[1]) for step in kept if step[0] == "quantity"))
 
 
 class Recorder(Steps, ABC):
@@ -132,6 +126,8 @@ class Recorder(Steps, ABC):
 
     Who reads or runs what somebody has written derives from it, to tell terms in the writer's words.
     """
+
+    hint_of_number = ""  # what may help where an operation takes numbers alone
 
     @abstractmethod
     def told(self, term: Term) -> str:
@@ -144,10 +140,10 @@ class Recorder(Steps, ABC):
     # ------------------------------------------------------------------------------------------------------- terms
 
     def quantity(self, q: Quantity) -> Term:
-        return Term(self.add(("quantity", q.name)), units.spell(q.unit), choices=q.choices)
+        return Term(self.add(("quantity", q.name)), dimension_of(q.unit), choices=q.choices)
 
     def constant(self, value: float, unit: str = "1", *, written: bool = True, everywhere: bool = False) -> Term:
-        return Term(self.add(("constant", value)), unit, written, everywhere)
+        return Term(self.add(("constant", value)), dimension_of(unit).literal(everywhere, written))
 
     def word(self, name: str, word: str, choices: tuple[str, ...]) -> Term:
         """The number of a word of the choice that is called so."""
@@ -163,61 +159,35 @@ class Recorder(Steps, ABC):
         UnitError
             Where the units do not fit.
         """
-        unit, everywhere = self._unit_of(name, terms)
+        unit, misfits = _core.unit_of(name, [term.unit for term in terms])
+        if misfits:
+            raise self._misfit(name, *(terms[k] for k in misfits))
         position = self.add((name, *(term.position for term in terms)))  # type: ignore[arg-type]
         holds = name in ("less", "less_equal", "equal", "both", "either")
-        return Term(position, unit, all(term.written for term in terms), everywhere, holds=holds)
+        return Term(position, unit, holds=holds)
 
     def counted(self, term: Term) -> Term:
         """How many tokens, sequences, parameters or chips: a number."""
-        names = [part.partition("^")[0] for part in term.unit.replace("*", "/").split("/")]
-        if term.everywhere or all(name in (*_COUNTED, "1") for name in names):
-            return Term(term.position, "1", term.written, term.everywhere)
-        listed = f"{', '.join(_COUNTED[:-1])} or {_COUNTED[-1]}"
+        unit = term.unit.count()
+        if unit is not None:
+            return Term(term.position, unit)
+        listed = f"{', '.join(COUNTED_UNITS[:-1])} or {COUNTED_UNITS[-1]}"
         raise UnitError(f"count takes what is counted, in {listed}, but {self._in_unit(term)}")
 
     # ------------------------------------------------------------------------------------------------------- units
 
-    def _unit_of(self, name: str, terms: tuple[Term, ...]) -> tuple[str, bool]:
-        """The unit of what an operation gives, and whether it fits every unit."""
-        if name in ("mul", "div"):
-            a, b = terms
-            unit_of = units.multiply if name == "mul" else units.divide
-            return unit_of(a.unit, b.unit), a.everywhere or b.everywhere
-        if name in ("neg", "ceil", "floor"):
-            return terms[0].unit, terms[0].everywhere
-        if name == "sqrt":
-            return units.root(terms[0].unit), terms[0].everywhere
-        if name in ("add", "sub", "min", "max"):
-            return self.common(*terms), all(term.everywhere for term in terms)
-        if name == "select":
-            return self.common(*terms[1:]), all(term.everywhere for term in terms[1:])
-        if name in ("less", "less_equal", "equal"):
-            self.common(*terms)
-        elif name not in ("both", "either"):  # exp, log, pow and routines
-            for term in terms:
-                self.number(name, term)
-        return "1", False
-
-    def shared(self, a: Term, b: Term) -> str | None:
-        """The unit that two terms share; None where they share none."""
-        if a.unit == b.unit or b.everywhere or (b.written and units.fits(b.unit, a.unit)):
-            return a.unit
-        if a.everywhere or (a.written and units.fits(a.unit, b.unit)):
-            return b.unit
-        return None
-
-    def common(self, a: Term, b: Term) -> str:
-        """The unit that two terms share, or an error that tells both."""
-        unit = self.shared(a, b)
+    def common(self, a: Term, b: Term) -> Dimension:
+        """The unit that two terms share, or an error that names both."""
+        unit = a.unit.shared(b.unit)
         if unit is None:
-            raise UnitError(f"{self._in_unit(a)}, but {self._in_unit(b)}{self.hint(a, b)}")
+            raise self._misfit("", a, b)
         return unit
 
-    def number(self, name: str, term: Term) -> None:
-        """Refuse what is no number where an operation takes nothing else."""
-        if term.unit != "1" and not term.everywhere:
-            raise UnitError(f"{name} takes a number (unit 1), but {self._in_unit(term)}")
+    def _misfit(self, name: str, *terms: Term) -> UnitError:
+        """The error of an operation that takes numbers alone, or of two terms of unlike units."""
+        if len(terms) == 2:
+            return UnitError(f"{self._in_unit(terms[0])}, but {self._in_unit(terms[1])}{self.hint(*terms)}")
+        return UnitError(f"{name} takes a number (unit 1), but {self._in_unit(terms[0])}{self.hint_of_number}")
 
     def _in_unit(self, term: Term) -> str:
-        return f"{self.told(term)} is {'a number (unit 1)' if term.unit == '1' else f'in {term.unit}'}"
+        return f"{self.told(term)} is {'a number (unit 1)' if term.unit == NUMBER else f'in {term.unit}'}"

@@ -66,7 +66,7 @@ class Quantity:
     symbol : str
         LaTeX.
     unit : str
-        Base units: FLOP, byte, token, sequence, parameter, chip, s, USD, J; ``"1"`` for a number.
+        Made of base units, which `roofslate.units.BASE_UNITS` lists; ``"1"`` for a number.
     brief : str
         What it is, in a line.
     source : str

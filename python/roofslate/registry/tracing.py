@@ -36,6 +36,8 @@ def refuse(name: str, problem: object, error: type[RoofslateError] = DefinitionE
 class Tracer(Recorder):
     """Takes down one formula while its function runs."""
 
+    hint_of_number = "; rs.math.count(x) is the number of tokens, sequences, ... in x"
+
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
@@ -53,14 +55,8 @@ class Tracer(Recorder):
         return repr(_core.formula_text(steps)) if written_out(steps) <= _LONGEST_TOLD else "a part of the formula"
 
     def hint(self, a: Term, b: Term) -> str:
-        plain = any(term.written and term.unit == "1" for term in (a, b))
+        plain = any(term.unit.written and term.unit == units.NUMBER for term in (a, b))
         return "; a number with a unit is rs.math.constant('50 ms')" if plain else ""
-
-    def number(self, name: str, term: Term) -> None:
-        try:
-            super().number(name, term)
-        except UnitError as error:
-            raise UnitError(f"{error}; rs.math.count(x) is the number of tokens, sequences, ... in x") from None
 
     # ------------------------------------------------------------------------------------------------------- terms
 
@@ -385,7 +381,7 @@ def record(name: str, unit: str, function: Callable[..., Any]) -> Formula:
         result.close()
     if isinstance(result, Traced):
         term = tracer.measured(result)
-        if not (term.unit == unit or term.everywhere or (term.written and units.fits(term.unit, unit))):
+        if term.unit.shared(units.dimension_of(unit)) is None:
             tracer.fail(f"it is declared in {unit}, but {tracer.told(term)} is in {term.unit}", UnitError)
     elif isinstance(result, numbers.Real) and not is_bool(result):
         term = tracer.plain(result)

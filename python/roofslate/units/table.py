@@ -5,20 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-BASE_UNITS = ("FLOP", "byte", "token", "sequence", "parameter", "chip", "s", "USD", "J")
+from roofslate._core import BASE_UNITS, Dimension
 
-
-COUNTS = ("token", "sequence", "parameter", "chip")
-
-
-COUNT_POSITIONS = tuple(BASE_UNITS.index(name) for name in COUNTS)
-
-
-# Exponents times two, in the order of BASE_UNITS, so that a square root has a unit.
-Dimension = tuple[int, ...]
-
-
-NUMBER: Dimension = (0,) * len(BASE_UNITS)
+NUMBER = Dimension({})
 
 
 class Unit(NamedTuple):
@@ -30,7 +19,7 @@ class Unit(NamedTuple):
 
 def base_unit(factor: int | Fraction = 1, **exponents: int) -> Unit:
     """Make a unit of powers of base units."""
-    return Unit(Fraction(factor), tuple(2 * exponents.get(name, 0) for name in BASE_UNITS))
+    return Unit(Fraction(factor), Dimension(exponents))
 
 
 LARGE = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
@@ -99,6 +88,12 @@ def _unit_table() -> dict[str, Unit]:
 
 
 TABLE = _unit_table()
+
+
+# How a base unit is written for a person: by the first of its names.
+SYMBOLS = {
+    base: next(names.split()[0] for names, unit, _ in _NAMED if unit == base_unit(**{base: 1})) for base in BASE_UNITS
+}
 
 
 PERCENT = TABLE["%"]
