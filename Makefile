@@ -40,6 +40,7 @@ lint:                                ## Checks format, style and types
 	$(run) ruff check .
 	$(run) ruff format --check .
 	$(run) mypy
+	$(run) mypy --config-file tests/mypy.ini
 	@find cpp tests -name '*.[ch]pp' | xargs -r .venv/bin/clang-format --dry-run -Werror
 
 format:                              ## Formats Python and C++

@@ -153,7 +153,7 @@ def _told(steps: Sequence[Step], change: Change, step: Step) -> str:
         return f"{change:g}"
     position = step[change + 1]
     name, *rest = steps[int(position)]
-    return rest[0] if name == "quantity" else f"{rest[0]:g}" if name == "constant" else f"#{position}"
+    return str(rest[0]) if name == "quantity" else f"{rest[0]:g}" if name == "constant" else f"#{position}"
 
 
 def _changes(q: Quantity, steps: Sequence[Step], k: int) -> Iterator[tuple[str, Change]]:
@@ -165,7 +165,7 @@ def _changes(q: Quantity, steps: Sequence[Step], k: int) -> Iterator[tuple[str, 
         yield from _CHANGES[str(name)]
     else:  # a routine
         yield from (("function", (name, *(("mul", n, _FACTOR) if n == m else n for n in taken))) for m in taken)
-    for m, position in enumerate(operands):
+    for m, position in enumerate(map(int, steps[k][1:])):
         if steps[position][0] == "constant":
             constant = _other_constant(q, steps, k, m)
             yield "constant", (name, *(constant if n == m else n for n in taken))
@@ -185,11 +185,11 @@ def _mistaken(q: Quantity, step: Step) -> Iterator[str]:
 def _other_constant(q: Quantity, steps: Sequence[Step], k: int, argument: int) -> float:
     """What a constant becomes: of a choice, the next word; of a count that is compared, the next count."""
     name, *operands = steps[k]
-    number = float(steps[operands[argument]][1])
+    number = float(steps[int(operands[argument])][1])
     words: tuple[str, ...] = ()
     if name == "equal":
-        kind, other = steps[operands[1 - argument]][:2]
-        words = BUILT_IN.entries[other].choices if kind == "quantity" else ()
+        kind, other = steps[int(operands[1 - argument])][:2]
+        words = BUILT_IN.entries[str(other)].choices if kind == "quantity" else ()
     elif name == "select":
         words = q.choices
     if words:
@@ -219,7 +219,7 @@ def _changed(steps: Sequence[Step], at: int, change: Change) -> tuple[Step, ...]
         if name in ("quantity", "constant"):
             place.append(kept.add(steps[k]))
         else:
-            taken = [place[n] for n in operands]
+            taken = [place[int(n)] for n in operands]
             place.append(added(change if k == at else _original(steps[k]), taken))
     return kept.formula(Term(place[-1])).steps
 
@@ -325,11 +325,11 @@ def _at_limits(name: str, limits: str) -> Iterator[Question]:
             yield _refused(name, {name: math.nextafter(x, outwards)})
 
 
-def _taken(name: str, inputs: Mapping[str, float]) -> Question:
+def _taken(name: str, inputs: Mapping[str, Any]) -> Question:
     return Question(lambda: rs.value(name, **inputs), lambda x: x == inputs[name], frozenset())
 
 
-def _refused(name: str, inputs: Mapping[str, float]) -> Question:
+def _refused(name: str, inputs: Mapping[str, Any]) -> Question:
     def ask() -> bool:
         with contextlib.suppress(rs.errors.ValueRangeError):
             rs.value(name, **inputs)

@@ -390,6 +390,7 @@ def test_a_bar_appears_after_a_second_with_what_is_done(monkeypatch, capsys):
     now = [0.0]
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
     with progress.Progress(True, "row") as bar:
+        assert bar.callback is not None
         bar.callback(10, 100)
         assert capsys.readouterr().err == ""
         now[0] = 1.1

@@ -62,6 +62,7 @@ def imports(module: str, source: str, modules: Iterable[str]) -> Iterator[Import
     inner = {id(child) for function in functions for child in ast.walk(function)}
     for node in ast.walk(tree):
         names: list[str] = []
+        line = getattr(node, "lineno", 0)
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -74,7 +75,7 @@ def imports(module: str, source: str, modules: Iterable[str]) -> Iterator[Import
         for name in dict.fromkeys(names):
             if name == "roofslate" or name.startswith("roofslate."):
                 imported = name.removeprefix("roofslate").removeprefix(".")
-                yield Import(module, imported, node.lineno, id(node) in inner)
+                yield Import(module, imported, line, id(node) in inner)
 
 
 def all_imports(modules: Mapping[str, str]) -> list[Import]:
