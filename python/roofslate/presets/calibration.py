@@ -15,7 +15,7 @@ from roofslate._base.messages import shown, unknown
 from roofslate.display.html import columns
 from roofslate.display.result import Result, Table
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
-from roofslate.presets.fits import ERRORS, Bands, Constant, Fit, Values, check_level, errors_text
+from roofslate.presets.fits import ERRORS, Constant, Fit, Values, check_level, errors_text
 from roofslate.presets.frameworks import framework_name
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import Self
 
-__all__ = ["FittedConstants"]
+__all__ = ["Bands", "FittedConstants"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -279,3 +279,14 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
             (self.data or "constants", ("constant", "value", "meaning", ""), constants),
             ("errors", ("output", "left out", "mean / median"), errors),
         ]
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The bands of a calibration at a level, for ``bands=``."""
+
+    calibration: FittedConstants
+    level: float
+
+    def __post_init__(self) -> None:
+        check_level(self.level)
