@@ -30,16 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["gradient", "sensitivity"]
 
-
 INPUT = "input"  # the axis of what is differentiated by
-
-
 UNIT = "unit"  # its coordinate with the units of derivatives
-
-
 _SIDES = ("above", "below")
-
-
 _LONGEST_EQUATION = 120  # characters
 
 

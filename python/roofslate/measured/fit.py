@@ -28,13 +28,8 @@ __all__ = [
     "percentiles",
 ]
 
-
 _LEVEL = 0.8  # of the bands whose coverage is told
-
-
 _STEP = 1e-5  # of a logarithm, in derivatives: far above rounding, far below any scale of the formulas
-
-
 _DIGITS = 6  # of a constant: fewer than differ from machine to machine, more than a fit can tell
 
 
