@@ -2,18 +2,13 @@
 
 import html
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import roofslate as rs
 from roofslate import units
+from roofslate._base.toml import read_data
 from roofslate.registry.registry import entries
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 CASES = Path(__file__).parents[1] / "tests" / "reference"
 LINES = 4  # as many inputs as can be told apart
@@ -23,7 +18,7 @@ WIDTH, HEIGHT, LEFT, TOP = 420, 180, 76, 12
 
 def add_examples(theme, page):
     """Append to each entry of a page of the reference what it gives for one case, and what moves that."""
-    cases = tomllib.loads((CASES / f"{theme}.toml").read_text(encoding="utf-8"))
+    cases = read_data(CASES / f"{theme}.toml")
     parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
     for k, part in enumerate(parts):
         name = part.partition("\n")[0].removeprefix("## ")
