@@ -2,7 +2,6 @@
 
 import html
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import roofslate as rs
 from roofslate import units
+from roofslate._base.toml import read_data
 from roofslate.registry.registry import entries
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Values = npt.NDArray[np.float64]
 CASES = Path(__file__).parents[1] / "tests" / "reference"
@@ -26,7 +21,7 @@ WIDTH, HEIGHT, LEFT, TOP = 420, 180, 76, 12
 
 def add_examples(theme: str, page: str) -> str:
     """Append to each entry of a page of the reference what it gives for one case, and what moves that."""
-    cases = tomllib.loads((CASES / f"{theme}.toml").read_text(encoding="utf-8"))
+    cases = read_data(CASES / f"{theme}.toml")
     parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
     for k, part in enumerate(parts):
         name = part.partition("\n")[0].removeprefix("## ")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import roofslate as rs
 from roofslate import _core
+from roofslate._base.toml import read_data
 from roofslate.grid.read import read_grid
 from roofslate.lecture_report.entries import entries_of
 from roofslate.measured.stored import compute
@@ -29,11 +30,6 @@ from roofslate.registry.registry import BUILT_IN, Quantity, Registry, Step, look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 REFERENCE = Path(__file__).parents[2] / "tests" / "reference"
 RANGES = REFERENCE / "ranges.toml"
@@ -280,7 +276,7 @@ def read_questions() -> dict[str, list[Question]]:
     own: defaultdict[str, list[Question]] = defaultdict(list)
     others: defaultdict[str, list[Question]] = defaultdict(list)
     for path in sorted(set(REFERENCE.glob("*.toml")) - {RANGES}):
-        for quantity, cases in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        for quantity, cases in read_data(path).items():
             for case in cases:
                 right = _close(case["expected"], case.get("rtol", 1e-12))
                 question = _value(quantity, case["inputs"], right)
@@ -301,7 +297,7 @@ def read_questions() -> dict[str, list[Question]]:
 def read_limits() -> dict[str, list[Question]]:
     """By input, accepted and refused values: the ends of its range in ``ranges.toml``, and their neighbors."""
     found: dict[str, list[Question]] = {}
-    tables = tomllib.loads(RANGES.read_text(encoding="utf-8"))
+    tables = read_data(RANGES)
     for name, bound in tables.pop("at most").items():
         found[name] = [_refused(name, {name: 5, bound: 4}), _taken(name, {name: 4, bound: 4})]
     for limits, themes in tables.items():
@@ -344,7 +340,7 @@ def _refused(name: str, inputs: Mapping[str, Any]) -> Question:
 
 def read_equivalent() -> dict[tuple[str, str], str]:
     """By quantity and change, the mutants that no test can tell from the original, and why."""
-    found = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))
+    found = read_data(EQUIVALENT)
     return {(name, change): row["why"] for name, rows in found.items() for row in rows for change in row["changes"]}
 
 
