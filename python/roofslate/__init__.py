@@ -47,7 +47,7 @@ _HOMES = {
     "plotting.explorer": ("Explorer",),
     "plotting.plot": ("plot",),
     "presets.catalog": ("api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"),
-    "presets.fits": ("Bands",),
+    "presets.calibration": ("Bands",),
     "presets.model": ("Model",),
     "presets.preset": ("Preset",),
     "price_lists.infer": ("infer",),

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from roofslate.grid.grid import Grid
-    from roofslate.presets.calibration import FittedConstants
-    from roofslate.presets.fits import Bands
+    from roofslate.presets.calibration import Bands, FittedConstants
 
 __all__ = ["Explanation", "Given", "Step", "explain"]
 

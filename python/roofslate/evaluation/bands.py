@@ -8,9 +8,9 @@ import numpy as np
 
 from roofslate import units
 from roofslate.errors import MissingInput, UnknownName
-from roofslate.presets.calibration import FittedConstants
+from roofslate.presets.calibration import Bands, FittedConstants
 from roofslate.presets.calibration_files import shipped
-from roofslate.presets.fits import Bands, check_level
+from roofslate.presets.fits import check_level
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from roofslate._base.progress import ProgressWish
-    from roofslate.presets.calibration import FittedConstants
-    from roofslate.presets.fits import Bands
+    from roofslate.presets.calibration import Bands, FittedConstants
 
 __all__ = ["evaluate"]
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from roofslate._base.progress import ProgressWish
-    from roofslate.presets.calibration import FittedConstants
-    from roofslate.presets.fits import Bands
+    from roofslate.presets.calibration import Bands, FittedConstants
 
 __all__ = ["frame"]
 

@@ -15,7 +15,7 @@ from roofslate._base.messages import shown, unknown
 from roofslate.display.html import columns
 from roofslate.display.result import Result, Table
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
-from roofslate.presets.fits import ERRORS, Bands, Constant, Fit, Values, check_level, errors_text
+from roofslate.presets.fits import ERRORS, Constant, Fit, Values, check_level, errors_text
 from roofslate.presets.frameworks import framework_name
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
@@ -24,29 +24,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import Self
 
-__all__ = ["FittedConstants"]
+__all__ = ["Bands", "FittedConstants"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FittedConstants(Result, Mapping[str, "float | str"]):
-    """Fitted constants: a mapping from inputs to values, so that ``**calibration`` passes them to any call.
-
-    The settings that they were fitted with go with them.
-
-    ``a | b`` joins the calibrations of different outputs.
-
-    Attributes
-    ----------
-    constants : tuple of Constant
-    fits : dict of Fit
-        By output.
-    settings : dict
-        Inputs that were the same in all measured rows and are part of the estimate.
-    data : str
-        The measurements that it was fitted to.
-    date : str
-        When.
-    """
+    """Constants, errors and bands of a `Calibration`, as far as calls read them: without measured rows."""
 
     constants: tuple[Constant, ...]
     fits: Mapping[str, Fit]
@@ -296,3 +279,14 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
             (self.data or "constants", ("constant", "value", "meaning", ""), constants),
             ("errors", ("output", "left out", "mean / median"), errors),
         ]
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The bands of a calibration at a level, for ``bands=``."""
+
+    calibration: FittedConstants
+    level: float
+
+    def __post_init__(self) -> None:
+        check_level(self.level)

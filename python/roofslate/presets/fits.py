@@ -17,9 +17,8 @@ from roofslate.registry.registry import lookup
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from roofslate.presets.calibration import FittedConstants
 
-__all__ = ["ERRORS", "KNOWN", "PERCENTILES", "Bands", "Constant", "Fit", "check_level", "error_measures"]
+__all__ = ["ERRORS", "KNOWN", "PERCENTILES", "Constant", "Fit", "check_level", "error_measures"]
 
 
 Values = npt.NDArray[np.float64]
@@ -160,17 +159,6 @@ class Fit:
                 wide = np.interp(ends, PERCENTILES, self.spread[column])
                 low, high = min(low, wide[0]), max(high, wide[1])
         return math.exp(low), math.exp(high)
-
-
-@dataclass(frozen=True)
-class Bands:
-    """The bands of a calibration at a level, for ``bands=``."""
-
-    calibration: FittedConstants
-    level: float
-
-    def __post_init__(self) -> None:
-        check_level(self.level)
 
 
 def check_level(level: Any) -> float:

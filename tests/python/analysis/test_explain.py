@@ -17,6 +17,7 @@ from roofslate import units
 from roofslate.analysis.explain import Explanation, Given
 from roofslate.display.mathml import mathml
 from roofslate.registry.registry import entries, lookup
+from support.checks import cases
 from support.explanations import BOARD, CELL
 from support.reference import rows
 
@@ -36,26 +37,20 @@ def determined(name: str, inputs: dict[str, Any]) -> bool:
     return True
 
 
-def questions() -> Iterator[Any]:
-    """Each computed quantity under the lecture's presets, and under every scenario of the values worked out by hand."""
-    asked: dict[str, list[dict[str, Any]]] = {name: [] for name, q in entries().items() if q.computed}
-    for name, cases in asked.items():
-        if determined(name, BOARD):
-            cases.append(BOARD)
-    for row in rows():
-        if row.quantity in asked:
-            asked[row.quantity].append(row.case["inputs"])
-    for name, cases in asked.items():
-        for k, inputs in enumerate(cases):
-            yield pytest.param(name, inputs, id=f"{name}-{'board' if inputs is BOARD else k}")
-
-
-QUESTIONS = list(questions())
+COMPUTED = [name for name, q in entries().items() if q.computed]
 
 
 @functools.cache
-def explained(name: str, inputs: tuple[tuple[str, Any], ...]) -> Explanation:
-    return rs.explain(name, **dict(inputs))
+def scenarios() -> dict[str, dict[str, dict[str, Any]]]:
+    """By quantity and name, all scenarios of the values worked out by hand, and the lecture's presets."""
+    named: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in COMPUTED}
+    for row in rows():
+        if row.quantity in named:
+            named[row.quantity][f"row {len(named[row.quantity])}"] = row.case["inputs"]
+    for name, of_quantity in named.items():
+        if determined(name, BOARD):
+            of_quantity["board"] = BOARD
+    return named
 
 
 def near(shown: str, value: float, unit: str) -> bool:
@@ -70,13 +65,26 @@ def block_of(text: str, name: str) -> list[str]:
 
 
 def test_every_quantity_is_asked_for() -> None:
-    assert {param.values[0] for param in QUESTIONS} == {name for name, q in entries().items() if q.computed}
-    assert sum(param.values[1] is BOARD for param in QUESTIONS) > 80
+    assert all(scenarios().values())
+    assert sum("board" in of_quantity for of_quantity in scenarios().values()) > 80
 
 
-@pytest.mark.parametrize(("name", "inputs"), QUESTIONS)
-def test_every_number_is_that_of_value(name: str, inputs: dict[str, Any], bits: Any) -> None:
-    explanation = explained(name, tuple(inputs.items()))
+@pytest.mark.parametrize("name", COMPUTED)
+def test_explanation(name: str, bits: Any) -> None:
+    """In every scenario: its numbers, its LaTeX, and its page."""
+    with cases() as case:
+        for scenario, inputs in scenarios()[name].items():
+            explanation = rs.explain(name, **inputs)
+            with case(scenario):
+                check_numbers(explanation, name, inputs, bits)
+            with case(scenario):
+                check_latex(explanation)
+            with case(scenario):
+                check_html(explanation)
+
+
+def check_numbers(explanation: Explanation, name: str, inputs: dict[str, Any], bits: Any) -> None:
+    """Every number is that of `value`."""
     text = str(explanation)
     values = {part.quantity.name: rs.value(part.quantity.name, **inputs) for part in explanation._parts}
     assert explanation.steps[0].quantity.name == name
@@ -112,11 +120,11 @@ def test_every_number_is_that_of_value(name: str, inputs: dict[str, Any], bits: 
                 if math.isfinite(factor):
                     side = "smaller" if binding.maximum else "larger"
                     assert f"{binding.loser} is {factor:.3g} times {side}" in step.remark
-    rows = re.findall(
+    table = re.findall(
         r"^  (\w+) +(\S.*?)(?:  +|$)(.*)$", text.partition("\nInputs\n")[2].split("\n\n")[0], re.MULTILINE
     )
-    assert [row[0] for row in rows] == [given.quantity.name for given in explanation.inputs]
-    for given_name, shown, origin in rows:
+    assert [row[0] for row in table] == [given.quantity.name for given in explanation.inputs]
+    for given_name, shown, origin in table:
         assert is_shown(shown, given_name)
         assert origin
 
@@ -151,9 +159,8 @@ KATEX = {
 }
 
 
-@pytest.mark.parametrize(("name", "inputs"), QUESTIONS)
-def test_latex_renders(name: str, inputs: dict[str, Any]) -> None:
-    explanation = explained(name, tuple(inputs.items()))
+def check_latex(explanation: Explanation) -> None:
+    """All formulas can be typeset."""
     for part in explanation._parts:
         typeset(re.sub(r"\\math(\w+) (\w)", r"\\math\1{\2}", part.quantity.symbol))
     for formula in lines_of(explanation.latex):
@@ -195,9 +202,8 @@ def checked(page: str) -> ElementTree.Element:
     return ElementTree.fromstring(page)
 
 
-@pytest.mark.parametrize(("name", "inputs"), QUESTIONS)
-def test_html_is_well_formed_and_has_every_formula(name: str, inputs: dict[str, Any]) -> None:
-    explanation = explained(name, tuple(inputs.items()))
+def check_html(explanation: Explanation) -> None:
+    """The page is well-formed and has every formula."""
     page = checked(explanation.html)
     formulas = page.findall("p/math")
     assert len(formulas) == len(explanation.steps)

@@ -8,19 +8,18 @@ import pytest
 import roofslate as rs
 from roofslate.lecture_report.entries import entries_of
 from roofslate.measured.stored import compute
+from support.checks import cases
 
 ENTRIES: list[dict[str, Any]] = entries_of("inconsistencies", None)
-CALLS = [
-    pytest.param(call, id=f"{entry['id']}-{number}")
-    for entry in ENTRIES
-    for number, call in enumerate(entry["computed"])
-]
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_numbers_are_as_written(call: dict[str, Any]) -> None:
-    assert set(call) <= {"label", "quantity", "statistic", "inputs", "unit", "expected"}
-    assert compute(call) == pytest.approx(call["expected"], rel=5e-3)
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["id"])
+def test_numbers_are_as_written(entry: dict[str, Any]) -> None:
+    with cases() as case:
+        for number, call in enumerate(entry["computed"]):
+            with case(f"{number}"):
+                assert set(call) <= {"label", "quantity", "statistic", "inputs", "unit", "expected"}
+                assert compute(call) == pytest.approx(call["expected"], rel=5e-3)
 
 
 def test_register_names_both_sides() -> None:

@@ -2,51 +2,54 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections import Counter
-from typing import Any
 
 import pytest
 import roofslate as rs
-from roofslate.registry.registry import entries
-from support.reference import rows
+from roofslate.registry.registry import Quantity, entries
+from support.checks import cases
+from support.reference import Row, rows
+
+BY_QUANTITY = {quantity: list(group) for quantity, group in itertools.groupby(rows(), lambda row: row.quantity)}
 
 
-def read_rows() -> list[Any]:
-    number: Counter[str] = Counter()
-    params = []
-    for row in rows():
-        params.append(pytest.param(*row, id=f"{row.quantity}-{number[row.quantity]}"))
-        number[row.quantity] += 1
-    return params
+@pytest.mark.parametrize("quantity", BY_QUANTITY)
+def test_values_by_hand(quantity: str) -> None:
+    with cases() as case:
+        for number, row in enumerate(BY_QUANTITY[quantity]):
+            with case(f"row {number}"):
+                check_row(row)
 
 
-ROWS = read_rows()
-
-
-@pytest.mark.parametrize(("theme", "quantity", "case"), ROWS)
-def test_value_by_hand(theme: str, quantity: str, case: dict[str, Any]) -> None:
-    assert set(case) <= {"inputs", "expected", "how", "note", "rtol"}
-    assert case["how"]
-    assert entries()[quantity].theme == theme
-    computed = rs.value(quantity, **case["inputs"])
-    expected = case["expected"]
+def check_row(row: Row) -> None:
+    assert set(row.case) <= {"inputs", "expected", "how", "note", "rtol"}
+    assert row.case["how"]
+    assert entries()[row.quantity].theme == row.theme
+    computed = rs.value(row.quantity, **row.case["inputs"])
+    expected = row.case["expected"]
     if isinstance(expected, str) or not math.isfinite(expected):
         assert computed == expected
     else:
-        assert computed == pytest.approx(expected, rel=case.get("rtol", 1e-12), abs=0)
+        assert computed == pytest.approx(expected, rel=row.case.get("rtol", 1e-12), abs=0)
 
 
 def test_every_formula_has_a_value_by_hand() -> None:
-    known = {row.values[1] for row in ROWS}
+    assert sum(map(len, BY_QUANTITY.values())) == len(rows())
+    known = set(BY_QUANTITY)
     computed = {name for name, entry in entries().items() if entry.computed}
     assert known - set(entries()) == set()
     assert sorted(computed - known) == [], "add a row to tests/reference/<theme>.toml"
 
 
-@pytest.mark.parametrize("name", list(entries()))
-def test_spec_is_complete(name: str) -> None:
-    entry = entries()[name]
+def test_specs_are_complete() -> None:
+    with cases() as case:
+        for name, entry in entries().items():
+            with case(name):
+                check_spec(entry)
+
+
+def check_spec(entry: Quantity) -> None:
     for text in (entry.symbol, entry.unit, entry.brief, entry.source):
         assert text
         assert text == text.strip()
