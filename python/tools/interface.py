@@ -185,7 +185,8 @@ class Package:
 
 
 def _signature(function: ast.FunctionDef) -> str:
-    marks = "".join(f"@{ast.unparse(mark)} " for mark in function.decorator_list)
+    plain = [mark for mark in function.decorator_list if not isinstance(mark, ast.Call)]  # without the words of a chart
+    marks = "".join(f"@{ast.unparse(mark)} " for mark in plain)
     returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
     return f"{marks}{function.name}({ast.unparse(function.args)}){returns}"
 

@@ -219,8 +219,8 @@ class _Signatures(ast.NodeTransformer):
         ]
         lines = (ast.get_docstring(function) or "").replace("\\", r"\\").replace('"""', r"\"\"\"").splitlines()
         docstring = "".join(f"    {line}\n" if line else "\n" for line in lines)
-        # An editor that reads the stub shows the first docstring.
-        declared[0] = declared[0].removesuffix(" ...\n") + f'\n    """{docstring.strip()}\n    """\n'
+        # Jedi shows the docstring of the last overload, other editors of any.
+        declared[-1] = declared[-1].removesuffix(" ...\n") + f'\n    """{docstring.strip()}\n    """\n'
         if len(declared) == 1:
             return declared
         self._text("overload")

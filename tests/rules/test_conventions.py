@@ -59,10 +59,10 @@ def test_an_error_can_be_pickled():
 
 
 def test_logs_tell_what_is_computed_and_are_silent_unless_asked(caplog, capfd):
-    logger = logging.getLogger("roofslate")
-    assert any(isinstance(h, logging.NullHandler) for h in logger.handlers)
     rs.evaluate("pass_time", batch_size=[1, 2], **CELL)
     assert capfd.readouterr() == ("", "")
+    logger = logging.getLogger("roofslate")
+    assert any(isinstance(h, logging.NullHandler) for h in logger.handlers)
     with caplog.at_level(logging.DEBUG, "roofslate"):
         rs.evaluate("pass_time", batch_size=[1, 2], threads=1, **CELL)
     assert caplog.messages == ["pass_time over {'batch_size': 2}, 1 threads"]

@@ -5,58 +5,48 @@ namespace roofslate
 {
     namespace
     {
-        int same_way(int a, int b) { return a == 0 ? b : b == 0 || a == b ? a : Ways::neither; }
-        int other_way(int a) { return a == Ways::neither ? a : -a; }
-        int way_of(const View& view, int axis, std::size_t n)
+        Direction direction_of_leaf(const Graph& graph, int leaf, int axis)
         {
-            if (view.axes != AxisSet(1) << axis)
-                return Ways::neither;
-            const std::ptrdiff_t step = view.stride[std::size_t(axis)];
-            bool rises = true, falls = true;
-            for (std::size_t k = 1; k < n; ++k)
-            {
-                const double before = view.data[std::ptrdiff_t(k - 1) * step], at = view.data[std::ptrdiff_t(k) * step];
-                rises = rises && before <= at, falls = falls && before >= at;
-            }
-            return rises && falls ? 0 : rises ? 1 : falls ? -1 : Ways::neither;
+            const View& view = graph.view(graph[leaf]);
+            return view.axes == AxisSet(1) << axis ? direction_along(view, graph.shape(), axis) : Direction::unknown;
         }
     }
 
-    int Ways::operator()(int node)
+    Direction Directions::operator()(int node)
     {
-        int& known = known_[std::size_t(node)];
-        return known != unknown ? known : known = find(node);
+        std::optional<Direction>& known = known_[std::size_t(node)];
+        return known ? *known : known.emplace(prove(node));
     }
-    int Ways::of_difference(int left, int right)
+    Direction Directions::of_difference(int left, int right)
     {
         return ranges_[std::size_t(left)].known() && ranges_[std::size_t(right)].known()
-            ? same_way((*this)(left), other_way((*this)(right)))
-            : neither;
+            ? combined((*this)(left), reversed((*this)(right)))
+            : Direction::unknown;
     }
-    int Ways::find(int i)
+    Direction Directions::prove(int i)
     {
         const Node& n = graph_[i];
         if (!(n.axes >> axis_ & 1))
-            return 0;
+            return Direction::constant;
         if (!ranges_[std::size_t(i)].known())
-            return neither;
+            return Direction::unknown;
         if (n.is_leaf())
-            return way_of(graph_.view(n), axis_, graph_.shape()[std::size_t(axis_)]);
-        const int a = (*this)(n.argument[0]), b = n.arity() > 1 ? (*this)(n.argument[1]) : 0;
+            return direction_of_leaf(graph_, i, axis_);
+        const Direction a = (*this)(n.argument[0]), b = n.arity() > 1 ? (*this)(n.argument[1]) : Direction::constant;
         const auto least = [&](int k) { return ranges_[std::size_t(n.argument[std::size_t(k)])].low; };
         switch (n.op)
         {
         case Op::add:
         case Op::min:
-        case Op::max: return same_way(a, b);
-        case Op::sub: return same_way(a, other_way(b));
-        case Op::neg: return other_way(a);
+        case Op::max: return combined(a, b);
+        case Op::sub: return combined(a, reversed(b));
+        case Op::neg: return reversed(a);
         case Op::sqrt:
         case Op::ceil:
         case Op::floor: return a;
-        case Op::mul: return least(0) >= 0 && least(1) >= 0 ? same_way(a, b) : neither;
-        case Op::div: return least(0) >= 0 && least(1) > 0 ? same_way(a, other_way(b)) : neither;
-        default: return neither;
+        case Op::mul: return least(0) >= 0 && least(1) >= 0 ? combined(a, b) : Direction::unknown;
+        case Op::div: return least(0) >= 0 && least(1) > 0 ? combined(a, reversed(b)) : Direction::unknown;
+        default: return Direction::unknown;
         }
     }
 
@@ -66,7 +56,8 @@ namespace roofslate
         constexpr double least_magnitude = 1e-280, most_magnitude = 1e280;
         constexpr double most_exponent = 8;
 
-        // If what stands on the axis becomes x >= 1 times as large, a value becomes x^low to x^high times as large.
+        // Elasticities with respect to the one leaf on the axis: if it becomes x >= 1 times as large, a value becomes
+        // x^low to x^high times as large.
         class Growth
         {
         public:
@@ -85,7 +76,7 @@ namespace roofslate
                     r = is_tame(i) ? of(graph_[i], i) : Range{};
                 return r;
             }
-            int leaf() const { return leaf_; } // what stands on the axis
+            int leaf() const { return leaf_; } // on the axis; -1: none was met
 
         private:
             bool is_tame(int i) const
@@ -147,18 +138,18 @@ namespace roofslate
         };
     }
 
-    int direction(const Graph& graph, const std::pmr::vector<Range>& ranges, int node, int axis)
+    Direction direction(const Graph& graph, const std::pmr::vector<Range>& ranges, int node, int axis)
     {
         const bool negated = graph[node].op == Op::neg;
         Growth growth(graph, ranges, axis);
         const Range r = growth(negated ? graph[node].argument[0] : node);
         if (!r.known() || growth.leaf() < 0 || !(r.low >= 0 || r.high <= 0))
-            return 0;
-        const int way = way_of(graph.view(graph[growth.leaf()]), axis, graph.shape()[std::size_t(axis)]);
-        if (way == Ways::neither)
-            return 0;
-        const bool rises = (way >= 0) == (r.low >= 0);
-        return rises != negated ? 1 : -1;
+            return Direction::unknown;
+        const Direction of_leaf = direction_of_leaf(graph, growth.leaf(), axis);
+        if (of_leaf == Direction::unknown)
+            return Direction::unknown;
+        const bool rises = (of_leaf != Direction::nonincreasing) == (r.low >= 0);
+        return rises != negated ? Direction::nondecreasing : Direction::nonincreasing;
     }
 
     // All that a node is computed from, after it is known what of that depends on the input.

@@ -1,38 +1,41 @@
-// Which way values go: along an axis of a grid, and while an input runs over a stretch of positive numbers. Proved, not
-// tried.
+// Proofs of monotonicity: along an axis of a grid, and while an input runs over a stretch of positive numbers.
 #pragma once
+#include "roofslate/bounds/direction.hpp"
 #include "roofslate/bounds/transform.hpp"
 #include <functional>
+#include <optional>
 
 namespace roofslate
 {
-    // Along an axis: rounding goes with the arguments of an operation, so what is computed goes as its formula does.
-    class Ways
+    // Directions of nodes along an axis. Rounding is monotone, so a computed value goes as its formula does.
+    class Directions
     {
     public:
-        static constexpr int neither = 2;
-        Ways(const Graph& graph, const std::pmr::vector<Range>& ranges, int axis, std::pmr::memory_resource* memory)
-            : graph_(graph), ranges_(ranges), axis_(axis), known_(std::size_t(graph.size()), unknown, memory)
+        Directions(
+            const Graph& graph,
+            const std::pmr::vector<Range>& ranges,
+            int axis,
+            std::pmr::memory_resource* memory)
+            : graph_(graph), ranges_(ranges), axis_(axis), known_(std::size_t(graph.size()), std::nullopt, memory)
         {
         }
 
-        int operator()(int node); // 1: rises or stays, -1: falls or stays, 0: stays
-        int of_difference(int left, int right);
+        Direction operator()(int node);
+        Direction of_difference(int left, int right);
 
     private:
-        static constexpr int unknown = 3;
-        int find(int node);
+        Direction prove(int node);
 
         const Graph& graph_;
         const std::pmr::vector<Range>& ranges_;
         int axis_;
-        std::pmr::vector<int> known_;
+        std::pmr::vector<std::optional<Direction>> known_;
     };
 
-    // 1: the value does not fall from one position of the axis to a later one, -1: it does not rise; 0: neither is
-    // proved. Bounds of the elasticity tell, where one input alone varies along the axis; computed values follow it up
-    // to a share of themselves, since each operation rounds.
-    int direction(const Graph& graph, const std::pmr::vector<Range>& ranges, int node, int axis);
+    // Direction of a value along an axis by bounds of its elasticity, where one input alone varies along the axis.
+    // Computed values follow it up to `direction_slack` of themselves, since each operation rounds. A constant value
+    // counts as nondecreasing.
+    Direction direction(const Graph& graph, const std::pmr::vector<Range>& ranges, int node, int axis);
     inline constexpr double direction_slack = 1e-12;
 
     // While an input runs over a stretch: bounds of the elasticity d ln y / d ln x, as operations.

@@ -12,7 +12,7 @@ namespace roofslate
         BlockWorker(const Pass& pass, const Graph& graph, const InstructionSet& set, int block_axis, std::size_t lanes)
             : Worker(pass, graph, set, false, 0),
               axis_(std::size_t(std::max(block_axis, 0))),
-              length_(graph.shape()[axis_]),
+              shape_(graph.shape()),
               bounding_(program_),
               ranges_(values_.size()),
               moves_(values_.size(), 0),
@@ -37,7 +37,7 @@ namespace roofslate
             }
             const std::size_t fold = std::size_t(pass.fold);
             Instruction last{};
-            if (pass.direction != 0) // its values only follow their direction up to rounding
+            if (pass.direction != Direction::unknown) // its values only follow their direction up to rounding
             {
                 last.code = Code::multiply;
                 last.operand.scalar = pass.bound_share;
@@ -63,8 +63,8 @@ namespace roofslate
             auto [from, to] = possible_stretch(begin, end);
             if (from >= to || uneven_) // what is gathered is gathered for points, not for bounds
                 return {from, to};
-            if (pass_.direction != 0)
-                aim_at_row(pass_.direction > 0 ? row : row + n - 1);
+            if (pass_.direction != Direction::unknown)
+                aim_at_row(pass_.direction == Direction::nonincreasing ? row + n - 1 : row);
             else if (!aim_at_ranges())
                 return {from, to};
             bounding_[bounding_.size() - 2].result = bounds_.get() - from;
@@ -97,10 +97,10 @@ namespace roofslate
             {
                 Instruction& i = bounding_[std::size_t(r.instruction)];
                 Operand& o = r.field == Field::second ? i.second : i.operand;
-                const double end_of_range = r.toward == 0 ? 0
-                    : r.toward > 0
-                    ? range(r.number).low
-                    : range(r.number).high;
+                const double end_of_range = r.objective == Direction::unknown ? 0
+                    : r.objective == Direction::nonincreasing
+                    ? range(r.number).high
+                    : range(r.number).low;
                 if (std::isnan(end_of_range))
                     return false;
                 if (r.source == Source::scalar)
@@ -119,18 +119,7 @@ namespace roofslate
                 : Range{values_[std::size_t(value)], values_[std::size_t(value)]};
         }
         bool is_sorted(const View& view) const
-        {
-            if (view.axes != AxisSet(1) << axis_)
-                return false;
-            bool rises = true, falls = true;
-            for (std::size_t k = 1; k < length_; ++k)
-            {
-                const double before = view.data[std::ptrdiff_t(k - 1) * view.stride[axis_]],
-                             at = view.data[std::ptrdiff_t(k) * view.stride[axis_]];
-                rises = rises && before <= at, falls = falls && before >= at;
-            }
-            return rises || falls;
-        }
+        { return view.axes == AxisSet(1) << axis_ && direction_along(view, shape_, int(axis_)) != Direction::unknown; }
         void find_ranges(std::size_t n)
         {
             for (std::size_t k = 0; k < pass_.steps.size(); ++k)
@@ -176,16 +165,19 @@ namespace roofslate
         // decide.
         bool possible(const Stretch& s, std::size_t point)
         {
-            return met(s, point, [&](int value, int toward) { return end_of(value, toward); });
+            return met(s, point, [&](int value, Direction difference) { return end_of(value, difference); });
         }
-        double end_of(int value, int toward) const
+        double end_of(int value, Direction difference) const
         {
             if (!moves_[std::size_t(value)])
                 return values_[std::size_t(value)];
-            return toward > 0 ? ranges_[std::size_t(value)].low : ranges_[std::size_t(value)].high;
+            return difference == Direction::nonincreasing
+                ? ranges_[std::size_t(value)].high
+                : ranges_[std::size_t(value)].low;
         }
 
-        std::size_t axis_, length_;
+        std::size_t axis_;
+        const std::vector<std::size_t>& shape_;
         List<Instruction> bounding_;
         std::vector<Range> ranges_; // of values, where they move along the block
         std::vector<char> moves_, sorted_;

@@ -57,30 +57,6 @@ namespace roofslate
         bounds_.compile(bound_lanes_, bounds, set);
         points_.compile(point_lanes_, values, set);
     }
-    namespace
-    {
-        // Which way values go along an axis, on every line of them.
-        signed char direction_of(const View& view, const std::vector<std::size_t>& shape, int axis)
-        {
-            std::array<std::size_t, most_axes> at{};
-            const std::ptrdiff_t step = view.stride[std::size_t(axis)];
-            bool rises = true, falls = true;
-            for (bool more = true; more && (rises || falls);)
-            {
-                std::ptrdiff_t offset = 0;
-                for (std::size_t k = 0; k < shape.size(); ++k)
-                    offset += (view.axes >> k & 1) ? std::ptrdiff_t(at[k]) * view.stride[k] : 0;
-                for (std::size_t i = 1; i < shape[std::size_t(axis)]; ++i, offset += step)
-                    rises = rises && view.data[offset] <= view.data[offset + step],
-                    falls = falls && view.data[offset] >= view.data[offset + step];
-                more = false;
-                for (std::size_t k = shape.size(); k-- > 0 && !more;)
-                    if (int(k) != axis && (view.axes >> k & 1))
-                        more = ++at[k] < shape[k], at[k] = more ? at[k] : 0;
-            }
-            return rises ? 1 : falls ? -1 : 0;
-        }
-    }
     constexpr std::size_t most_table_entries = 65536; // of the ranges along an axis that is not sorted
     void Boxes::read_leaf(const Graph& graph, const Node& node, Leaf& leaf) const
     {
@@ -91,17 +67,14 @@ namespace roofslate
         leaf.all = range_of_view(leaf.view, shape_);
         if (leaf.axes.size() > 1 && leaf.all.known())
             for (const int k : leaf.axes)
-                leaf.direction[std::size_t(k)] = direction_of(leaf.view, shape_, k);
+                leaf.direction[std::size_t(k)] = direction_along(leaf.view, shape_, k);
         if (leaf.axes.size() != 1)
             return;
         const int axis = leaf.axes.front();
         const std::ptrdiff_t step = leaf.view.stride[std::size_t(axis)];
         leaf.length = shape_[std::size_t(axis)];
         const auto at = [&](std::size_t i) { return leaf.view.data[std::ptrdiff_t(i) * step]; };
-        bool rises = true, falls = true;
-        for (std::size_t i = 1; i < leaf.length; ++i)
-            rises = rises && at(i - 1) <= at(i), falls = falls && at(i - 1) >= at(i);
-        if (rises || falls || !leaf.all.known())
+        if (direction_along(leaf.view, shape_, axis) != Direction::unknown || !leaf.all.known())
             return;
         leaf.grain = (leaf.length + most_table_entries - 1) / most_table_entries;
         std::vector<Range> level;
@@ -146,9 +119,10 @@ namespace roofslate
             const std::size_t k = std::size_t(axis);
             const std::ptrdiff_t first = std::ptrdiff_t(box.low[k]) * view.stride[k],
                                  last = std::ptrdiff_t(box.high[k] - 1) * view.stride[k];
-            if (first != last && !direction[k])
+            if (first != last && direction[k] == Direction::unknown)
                 return all;
-            least += direction[k] < 0 ? last : first, most += direction[k] < 0 ? first : last;
+            const bool falls = direction[k] == Direction::nonincreasing;
+            least += falls ? last : first, most += falls ? first : last;
         }
         return {view.data[least], view.data[most]};
     }

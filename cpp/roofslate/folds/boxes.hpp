@@ -1,6 +1,7 @@
 // Many boxes of a grid at once: bounds of the values in them, and the values at their points, both by the ordinary
 // operations.
 #pragma once
+#include "roofslate/bounds/direction.hpp"
 #include "roofslate/run/lane_program.hpp"
 
 namespace roofslate
@@ -41,8 +42,7 @@ namespace roofslate
             // of stretches of 2^k entries, where the values neither rise nor fall throughout
             std::vector<std::vector<Range>> table;
             Range all;
-            // of several axes: 1 along one that the values never fall along, -1 along one that they never rise along
-            std::array<signed char, most_axes> direction{};
+            std::array<Direction, most_axes> direction{}; // by axis, of several axes
             double *low = nullptr, *high = nullptr, *points = nullptr;
 
             Range within(std::size_t first, std::size_t last) const; // along its one axis

@@ -80,7 +80,7 @@ namespace roofslate
         const InstructionSet& set,
         Arena* arena,
         const FoldPass& fold,
-        Ways& ways)
+        Directions& directions)
         : PassLayout(graph, ranges, set, arena, List<Output>(arena))
     {
         pass_.outer.assign(fold.outer.begin(), fold.outer.end());
@@ -91,7 +91,7 @@ namespace roofslate
         for (const int k : fold.outer)
             pass_.rows *= graph.shape()[std::size_t(k)], pass_.axes |= AxisSet(1) << k;
         for (const Requirement& r : fold.requirements)
-            if (ways.of_difference(r.left, r.right) == Ways::neither)
+            if (directions.of_difference(r.left, r.right) == Direction::unknown)
                 roots_.push_back(r.left), roots_.push_back(r.right);
         roots_.push_back(fold.objective);
         find_kept();

@@ -50,7 +50,7 @@ namespace roofslate
             const InstructionSet& set,
             Arena* arena,
             const FoldPass& fold,
-            Ways& ways);
+            Directions& directions);
 
         const List<int>& kept() const { return kept_; }           // to be computed in passes of their own
         const List<int>& kept_rows() const { return kept_rows_; } // to be computed by the pass before this one

@@ -31,13 +31,13 @@ namespace roofslate
                 order_steps();
                 return std::move(pass_);
             }
-            Pass write(const FoldPass& fold, Ways& ways)
+            Pass write(const FoldPass& fold, Directions& directions)
             {
                 count_uses();
                 int met = -1;
                 for (const auto& [left, right, strict] : fold.requirements)
                 {
-                    if (ways.of_difference(left, right) != Ways::neither)
+                    if (directions.of_difference(left, right) != Direction::unknown)
                         continue;
                     const bool first = met < 0;
                     if (first)
@@ -56,16 +56,15 @@ namespace roofslate
                         used(ran);
                 }
                 for (const Requirement& r : fold.requirements)
-                    if (const int way = ways.of_difference(r.left, r.right); way != Ways::neither)
-                        add_stretch(r, way);
+                    if (const Direction d = directions.of_difference(r.left, r.right); d != Direction::unknown)
+                        add_stretch(r, d);
                 if (met < 0 && fold.block_axis >= 0)
                 {
                     pass_.direction = direction(layout_.graph(), layout_.ranges(), fold.objective, fold.block_axis);
-                    pass_.bound_share = pass_.direction == 0 ? 1
-                        : range(fold.objective).low > 0
-                        ? 1 - direction_slack
-                        : 1 + direction_slack;
-                    pass_.has_bounds = pass_.direction != 0 || aim(fold.objective, 1, fold.block_axis);
+                    const bool monotone = pass_.direction != Direction::unknown;
+                    if (monotone)
+                        pass_.bound_share = range(fold.objective).low > 0 ? 1 - direction_slack : 1 + direction_slack;
+                    pass_.has_bounds = monotone || aim(fold.objective, Direction::nondecreasing, fold.block_axis);
                 }
                 bring(fold.objective);
                 pass_.fold = int(pass_.program.size());
@@ -105,62 +104,64 @@ namespace roofslate
 
             // --- requirements that hold on a stretch of the row ---
 
-            int stretch_step(Stretch& s, int i, int toward)
+            int stretch_step(Stretch& s, int i, Direction difference)
             {
                 if (!on_row(i))
                     return -2 - value_of(i);
                 Stretch::Step step;
                 step.op = node(i).op;
-                step.toward = {toward, step.op == Op::sub || step.op == Op::div ? -toward : toward};
-                if (step.op == Op::neg)
-                    step.toward[0] = -toward;
+                const bool second_reverses = step.op == Op::sub || step.op == Op::div;
+                step.difference = {
+                    step.op == Op::neg ? reversed(difference) : difference,
+                    second_reverses ? reversed(difference) : difference};
                 if (node(i).is_leaf())
                     step.array = array_of(i);
                 for (std::size_t k = 0; k < 2 && node(i).argument[k] >= 0; ++k)
-                    step.argument[k] = stretch_step(s, node(i).argument[k], step.toward[k]);
+                    step.argument[k] = stretch_step(s, node(i).argument[k], step.difference[k]);
                 s.steps.push_back(step);
                 return int(s.steps.size()) - 1;
             }
-            void add_stretch(const Requirement& r, int way)
+            void add_stretch(const Requirement& r, Direction difference)
             {
                 Stretch s(layout_.arena());
-                s.left = stretch_step(s, r.left, 1), s.right = stretch_step(s, r.right, -1);
+                s.left = stretch_step(s, r.left, Direction::nondecreasing);
+                s.right = stretch_step(s, r.right, Direction::nonincreasing);
                 s.strict = r.strict;
-                s.from_begin = way >= 0;
+                s.from_begin = difference != Direction::nonincreasing;
                 pass_.stretches.push_back(std::move(s));
             }
 
-            // Notes which way the objective goes with a value and with all that it is computed from; false where it
-            // goes neither way.
-            bool aim(int i, int toward, int block_axis)
+            // Notes the direction of the objective with a value and with all that it is computed from; false where it
+            // is not monotone in one of them.
+            bool aim(int i, Direction objective, int block_axis)
             {
                 const Node& n = node(i);
                 if (n.is_constant())
                     return true;
-                int& known = of(i).toward;
-                if (known || !range(i).known())
-                    return known == toward;
-                known = toward;
+                Direction& known = of(i).objective;
+                if (known != Direction::unknown || !range(i).known())
+                    return known == objective;
+                known = objective;
                 if (!on_row(i))
                     return true;
                 if (is_array(i))
                     return !(n.axes >> block_axis & 1);
                 const auto least = [&](int k) { return range(n.argument[std::size_t(k)]).low; };
-                const auto both = [&](int second) {
-                    return aim(n.argument[0], toward, block_axis) && aim(n.argument[1], second, block_axis);
+                const auto both = [&](Direction second) {
+                    return aim(n.argument[0], objective, block_axis) && aim(n.argument[1], second, block_axis);
                 };
                 switch (n.op)
                 {
                 case Op::add:
                 case Op::min:
-                case Op::max: return both(toward);
-                case Op::sub: return both(-toward);
-                case Op::mul: return least(0) >= 0 && least(1) >= 0 && both(toward);
-                case Op::div: return least(0) >= 0 && least(1) > 0 && both(-toward);
-                case Op::neg: return aim(n.argument[0], -toward, block_axis);
+                case Op::max: return both(objective);
+                case Op::sub: return both(reversed(objective));
+                case Op::mul: return least(0) >= 0 && least(1) >= 0 && both(objective);
+                case Op::div: return least(0) >= 0 && least(1) > 0 && both(reversed(objective));
+                case Op::neg: return aim(n.argument[0], reversed(objective), block_axis);
                 case Op::sqrt:
                 case Op::ceil:
-                case Op::floor: return aim(n.argument[0], toward, block_axis);
+                case Op::floor: return aim(n.argument[0], objective, block_axis);
                 default: return false;
                 }
             }
@@ -221,8 +222,8 @@ namespace roofslate
                 pass_.program.back().code = code;
                 return pass_.program.back();
             }
-            void refer(Field field, Source source, int number, int toward = 0)
-            { pass_.references.push_back({int(pass_.program.size()) - 1, field, source, number, toward}); }
+            void refer(Field field, Source source, int number, Direction objective = Direction::unknown)
+            { pass_.references.push_back({int(pass_.program.size()) - 1, field, source, number, objective}); }
             int array_of(int i)
             {
                 int& number = of(i).array;
@@ -274,7 +275,7 @@ namespace roofslate
                     if (node(i).is_constant())
                         o.scalar = node(i).value;
                     else
-                        refer(field, Source::scalar, value_of(i), of(i).toward);
+                        refer(field, Source::scalar, value_of(i), of(i).objective);
                 }
                 else if (is_array(i))
                     refer(field, Source::row, array_of(i));
@@ -403,7 +404,7 @@ namespace roofslate
                     if (node(other).is_constant())
                         pass_.program.back().second.scalar = reciprocal(node(other).value);
                     else
-                        refer(Field::second, Source::reciprocal, value_of(other), of(other).toward);
+                        refer(Field::second, Source::reciprocal, value_of(other), of(other).objective);
                     return;
                 case Op::less: return binary(place == 0 ? Code::less : Code::more);
                 case Op::less_equal: return binary(place == 0 ? Code::at_most : Code::at_least);
@@ -435,8 +436,7 @@ namespace roofslate
                 // its number among the values, arrays and saved strips of the pass
                 int value = -1, array = -1, reciprocals = -1, strip = -1;
                 int uses = 0;                                             // still to come
-                // the objective goes with it (1) or against it (-1)
-                int toward = 0;
+                Direction objective = Direction::unknown; // of the fold's objective with the node
             };
             Record& of(int i) { return records_[std::size_t(i)]; }
             const Record& of(int i) const { return records_[std::size_t(i)]; }
@@ -463,6 +463,6 @@ namespace roofslate
     }
     Pass write_program(PassLayout& layout, const List<const View*>& kept)
     { return ProgramWriter(layout, kept).write(); }
-    Pass write_program(PassLayout& layout, const List<const View*>& kept, const FoldPass& fold, Ways& ways)
-    { return ProgramWriter(layout, kept).write(fold, ways); }
+    Pass write_program(PassLayout& layout, const List<const View*>& kept, const FoldPass& fold, Directions& directions)
+    { return ProgramWriter(layout, kept).write(fold, directions); }
 }

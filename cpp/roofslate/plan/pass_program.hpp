@@ -6,5 +6,5 @@ namespace roofslate
 {
     // By node: where an earlier pass puts it.
     Pass write_program(PassLayout& layout, const List<const View*>& kept);
-    Pass write_program(PassLayout& layout, const List<const View*>& kept, const FoldPass& fold, Ways& ways);
+    Pass write_program(PassLayout& layout, const List<const View*>& kept, const FoldPass& fold, Directions& directions);
 }

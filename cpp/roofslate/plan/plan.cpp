@@ -60,9 +60,9 @@ namespace roofslate
             void want(const Output& o) { open_.push_back(o); }
             void want(const FoldPass& fold)
             {
-                Ways ways(graph_, bounds_, fold.inner, arena_);
-                PassLayout layout(graph_, bounds_, set_, arena_, fold, ways);
-                add(layout, [&] { return write_program(layout, kept_views_, fold, ways); });
+                Directions directions(graph_, bounds_, fold.inner, arena_);
+                PassLayout layout(graph_, bounds_, set_, arena_, fold, directions);
+                add(layout, [&] { return write_program(layout, kept_views_, fold, directions); });
             }
             Plan finish()
             {

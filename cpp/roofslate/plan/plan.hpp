@@ -1,7 +1,7 @@
 // How a graph is run: passes over grids of different axes, each a loop of scalars around a program of the accumulator
 // machine.
 #pragma once
-#include "roofslate/graph/graph.hpp"
+#include "roofslate/bounds/direction.hpp"
 #include "roofslate/memory/pool.hpp"
 #include "roofslate/simd/instructions.hpp"
 #include <memory_resource>
@@ -57,7 +57,7 @@ namespace roofslate
         Field field;
         Source source;
         int number;
-        int toward = 0; // of a scalar: 1 where the fold's objective rises with it or stays, -1 where it falls or stays
+        Direction objective = Direction::unknown; // of the fold's objective with the scalar
     };
     struct Row // an array that is read along the row
     {
@@ -67,8 +67,8 @@ namespace roofslate
         int reciprocal_of = -1; // filled before the pass from the array of this number
         Doubles copy{};
     };
-    // A requirement that holds on one stretch of a row: both sides go one way along it. Their values at a point, step
-    // by step.
+    // A requirement that holds on one stretch of a row, since the difference of its sides is monotone along it. The
+    // steps give their values at a point.
     struct Stretch
     {
         explicit Stretch(Arena* arena) : steps(arena) {}
@@ -76,8 +76,8 @@ namespace roofslate
         {
             Op op = Op::input; // of an array
             std::array<int, 2> argument{-1, -1}; // from 0 on: earlier steps; below -1: of value -2 - argument
-            // 1: the left side rises with it, or the right side falls; -1: the other way round
-            std::array<int, 2> toward{};
+            // of the left side with each argument; for steps of the right side, the reverse
+            std::array<Direction, 2> difference{};
             int array = -1;
         };
         List<Step> steps;
@@ -118,11 +118,11 @@ namespace roofslate
         int strips = 0;
         int fold = -1; // the instruction that folds
         List<Stretch> stretches; // where it needs to run
-        // of the objective from below, for a block of rows: see `direction` and `Reference::toward`
+        // of the objective from below, for a block of rows: see `direction` and `Reference::objective`
         bool has_bounds = false;
         double bound_share = 1; // of a computed bound that is left after rounding had its share
-        // of the objective along the fold's block axis: where it goes one way, the block's best end bounds it
-        int direction = 0;
+        // of the objective along the fold's block axis: the block's best end bounds a monotone one
+        Direction direction = Direction::unknown;
         bool has_routine = false; // a call may take long
     };
 

@@ -231,13 +231,13 @@ namespace roofslate
         }
         bool met(const Stretch& s, std::size_t point)
         {
-            return met(s, point, [&](int value, int) { return values_[std::size_t(value)]; });
+            return met(s, point, [&](int value, Direction) { return values_[std::size_t(value)]; });
         }
-        // Whether a requirement holds at a point, with the values of the row as `value(number, toward)` gives them.
+        // Whether a requirement holds at a point, with the values of the row as `value(number, difference)` gives them.
         template <class Value> bool met(const Stretch& s, std::size_t point, const Value& value)
         {
-            const auto at = [&](int argument, int toward) {
-                return argument >= 0 ? points_[std::size_t(argument)] : value(-2 - argument, toward);
+            const auto at = [&](int argument, Direction difference) {
+                return argument >= 0 ? points_[std::size_t(argument)] : value(-2 - argument, difference);
             };
             for (std::size_t k = 0; k < s.steps.size(); ++k)
             {
@@ -249,8 +249,8 @@ namespace roofslate
                     continue;
                 }
                 const double x[2] = {
-                    at(step.argument[0], step.toward[0]),
-                    step.argument[1] == -1 ? 0.0 : at(step.argument[1], step.toward[1])};
+                    at(step.argument[0], step.difference[0]),
+                    step.argument[1] == -1 ? 0.0 : at(step.argument[1], step.difference[1])};
                 switch (step.op) // the common ones here
                 {
                 case Op::add: points_[k] = x[0] + x[1]; break;
@@ -260,7 +260,7 @@ namespace roofslate
                 default: points_[k] = evaluate(step.op, nullptr, x);
                 }
             }
-            const double left = at(s.left, 1), right = at(s.right, -1);
+            const double left = at(s.left, Direction::nondecreasing), right = at(s.right, Direction::nonincreasing);
             return s.strict ? left < right : left <= right;
         }
         std::ptrdiff_t step_of(const Output& o) const

@@ -18,7 +18,7 @@ from roofslate import units
 from roofslate._base.messages import shown
 from roofslate.display import style
 from roofslate.display.html import columns
-from roofslate.display.result import Result, Table
+from roofslate.display.result import DrawnResult, Table
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, ValueRangeError
 from roofslate.evaluation.value import value
 from roofslate.grid.read import read_grid
@@ -75,10 +75,10 @@ class Factor:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Result):
+class Comparison(DrawnResult):
     """The ratio of a value in two scenarios, and the factors that make it up.
 
-    `str()` gives a waterfall as text, `plot` draws it, and Jupyter shows it as a table.
+    `str()` gives a waterfall as text, `plot` draws it on a logarithmic axis, and Jupyter shows it as a table.
 
     Attributes
     ----------
@@ -144,42 +144,34 @@ class Comparison(Result):
         caption = f"{self.quantity.name}: {self.quantity.brief}"
         return [(caption, ("input", "change", "factor", self.quantity.name), self._lines())]
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the waterfall on a logarithmic axis.
+    @property
+    def _labels(self) -> list[str]:
+        return ["a", *map(_label, self.rows), "b"]
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a figure of its own otherwise.
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 0.9 + len(self._labels) * (0.3 + 0.16 * max(label.count("\n") for label in self._labels))
 
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
-        name, unit, levels = self.quantity.name, self.quantity.unit, self._levels
-        labels = ["a", *map(_label, self.rows), "b"]
-        height = 0.9 + len(labels) * (0.3 + 0.16 * max(label.count("\n") for label in labels))
-        with style.drawing(ax, (6.4, height)) as ax:
-            ax.set_xscale("log")
-            low, high = min(levels), max(levels)
-            room = max(high / low, 1.2)
-            ax.set(xlim=(low / room**0.08, high * room**0.4), ylim=(len(labels) - 0.4, -0.6))
-            for y, level in enumerate(levels):
-                ax.plot([level, level], [y, y + 1], color=style.NOTE, linestyle="-", linewidth=0.8, zorder=1)
-            for y, (row, start, end) in enumerate(zip(self.rows, levels, levels[1:], strict=False), start=1):
-                look = {"color": "#F0B27A", "hatch": "///"} if end > start else {"color": style.COMPUTE["color"]}
-                left, right = sorted((start, end))
-                ax.barh(y, right - left, left=left, height=0.6, edgecolor=style.INK, label=row.name, **look)
-                _beside(ax, right, y, f"{style.TIMES} {row.factor:.3g}")
-            for y, end in ((0, self.before), (len(labels) - 1, self.after)):
-                ax.plot([end], [y], marker="o", color=style.INK, linestyle="none")
-                _beside(ax, end, y, units.format(end, unit))
-            ax.set_yticks(range(len(labels)), [label.replace("$", r"\$") for label in labels])
-            ax.tick_params(axis="y", length=0)
-            ax.set_xlabel(style.words(name, unit))
-            style.scale_ticks(ax.xaxis, unit)
-            style.title(ax, f"b is {self.ratio:.3g} times a")
-        return ax
+    def _draw(self, ax: Axes) -> None:
+        name, unit, levels, labels = self.quantity.name, self.quantity.unit, self._levels, self._labels
+        ax.set_xscale("log")
+        low, high = min(levels), max(levels)
+        room = max(high / low, 1.2)
+        ax.set(xlim=(low / room**0.08, high * room**0.4), ylim=(len(labels) - 0.4, -0.6))
+        for y, level in enumerate(levels):
+            ax.plot([level, level], [y, y + 1], color=style.NOTE, linestyle="-", linewidth=0.8, zorder=1)
+        for y, (row, start, end) in enumerate(zip(self.rows, levels, levels[1:], strict=False), start=1):
+            look = {"color": "#F0B27A", "hatch": "///"} if end > start else {"color": style.COMPUTE["color"]}
+            left, right = sorted((start, end))
+            ax.barh(y, right - left, left=left, height=0.6, edgecolor=style.INK, label=row.name, **look)
+            _beside(ax, right, y, f"{style.TIMES} {row.factor:.3g}")
+        for y, end in ((0, self.before), (len(labels) - 1, self.after)):
+            ax.plot([end], [y], marker="o", color=style.INK, linestyle="none")
+            _beside(ax, end, y, units.format(end, unit))
+        ax.set_yticks(range(len(labels)), [label.replace("$", r"\$") for label in labels])
+        ax.tick_params(axis="y", length=0)
+        ax.set_xlabel(style.words(name, unit))
+        style.scale_ticks(ax.xaxis, unit)
+        style.title(ax, f"b is {self.ratio:.3g} times a")
 
 
 def _label(row: Factor) -> str:

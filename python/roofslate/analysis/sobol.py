@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roofslate.analysis.by_input import ByInput, number_output
+from roofslate.analysis.ranking import InputRanking, number_output
 from roofslate.display import style
 from roofslate.errors import AxisError, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
@@ -33,10 +33,11 @@ _RESAMPLES = 199
 
 
 @dataclass(frozen=True, repr=False)
-class VarianceShares(ByInput):
+class VarianceShares(InputRanking):
     """Sobol's indices: the shares of an output's variance that its inputs account for.
 
-    `plot` draws them, `str()` and Jupyter show them as a table.
+    `plot` draws two bars for each input, alone and in total, with their intervals of confidence. `str()` and Jupyter
+    show them as a table.
 
     Attributes
     ----------
@@ -56,7 +57,7 @@ class VarianceShares(ByInput):
     table: pd.DataFrame
     _head = ("input", "first order", "total")
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         return "shares of its variance"
 
     def _lines(self) -> list[tuple[str, ...]]:
@@ -68,36 +69,26 @@ class VarianceShares(ByInput):
             for name, row in self.table.iterrows()
         ]
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw two bars for each input, alone and in total, with their intervals of confidence.
+    def _size(self) -> tuple[float, float]:
+        return 6.4, 1.2 + 0.5 * len(self.table)
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a figure of its own otherwise.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
-        with style.drawing(ax, (6.4, 1.2 + 0.5 * len(self.table))) as ax:
-            at = np.arange(len(self.table))
-            looks = (
-                ("first_order", "alone", -0.2, {"color": style.COMPUTE["color"]}),
-                ("total", "with others", 0.2, {"facecolor": "white", "edgecolor": "#E69F00", "hatch": "////"}),
-            )
-            for column, label, shift, look in looks:
-                values = self.table[column].to_numpy()
-                ends = self.table[[f"{column}_low", f"{column}_high"]].to_numpy().T
-                off = np.clip([values - ends[0], ends[1] - values], 0, None)
-                ax.barh(at + shift, values, 0.36, xerr=off, label=label, ecolor=style.INK, capsize=2, **look)
-            ax.set_yticks(at, [style.words(str(name)) for name in self.table.index])
-            ax.set_ylim(len(self.table) - 0.4, -0.6)
-            ax.set_xlim(left=0)
-            ax.tick_params(axis="y", length=0)
-            ax.set_xlabel(f"share of the variance of {style.words(self.quantity.name)}")
-            ax.legend(loc="lower right", frameon=False)
-        return ax
+    def _draw(self, ax: Axes) -> None:
+        at = np.arange(len(self.table))
+        looks = (
+            ("first_order", "alone", -0.2, {"color": style.COMPUTE["color"]}),
+            ("total", "with others", 0.2, {"facecolor": "white", "edgecolor": "#E69F00", "hatch": "////"}),
+        )
+        for column, label, shift, look in looks:
+            values = self.table[column].to_numpy()
+            ends = self.table[[f"{column}_low", f"{column}_high"]].to_numpy().T
+            off = np.clip([values - ends[0], ends[1] - values], 0, None)
+            ax.barh(at + shift, values, 0.36, xerr=off, label=label, ecolor=style.INK, capsize=2, **look)
+        ax.set_yticks(at, [style.words(str(name)) for name in self.table.index])
+        ax.set_ylim(len(self.table) - 0.4, -0.6)
+        ax.set_xlim(left=0)
+        ax.tick_params(axis="y", length=0)
+        ax.set_xlabel(f"share of the variance of {style.words(self.quantity.name)}")
+        ax.legend(loc="lower right", frameon=False)
 
 
 def sobol(output: str, /, n: int, seed: int, *, threads: int | None = None, **inputs: Any) -> VarianceShares:

@@ -10,7 +10,7 @@ import numpy as np
 
 from roofslate import units
 from roofslate._base.messages import shown, unknown
-from roofslate.analysis.by_input import ByInput, number_output
+from roofslate.analysis.ranking import InputRanking, number_output
 from roofslate.display import style
 from roofslate.display.tornado import draw_bars
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError
@@ -33,10 +33,10 @@ _CASE = "case"  # the axis of the points that a tornado takes
 
 
 @dataclass(frozen=True, repr=False)
-class Tornado(ByInput):
+class Tornado(InputRanking):
     """An output as one input at a time goes through its range.
 
-    `plot` draws it, `str()` and Jupyter show it as a table.
+    `plot` draws a bar for each input, the widest on top. `str()` and Jupyter show it as a table.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Tornado(ByInput):
     table: pd.DataFrame
     _head = ("input", "low", "high", "at low", "at high", "swing")
 
-    def _told(self) -> str:
+    def _summary(self) -> str:
         return units.format(self.base, self.quantity.unit)
 
     def _lines(self) -> list[tuple[str, ...]]:
@@ -66,24 +66,14 @@ class Tornado(ByInput):
             lines.append((str(name), *ends, *outputs, f"{row['swing']:.4g}"))
         return lines
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw a bar for each input, the widest on top.
+    def _size(self) -> tuple[float, float]:
+        return 7.2, 1.2 + 0.45 * len(self.table)
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a figure of its own otherwise.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
-        with style.drawing(ax, (7.2, 1.2 + 0.45 * len(self.table))) as ax:
-            unit = self.quantity.unit
-            draw_bars(
-                ax, self.table, self.base, unit, style.words(self.quantity.name, unit), lambda x: style.text_of(x, unit)
-            )
-        return ax
+    def _draw(self, ax: Axes) -> None:
+        unit = self.quantity.unit
+        draw_bars(
+            ax, self.table, self.base, unit, style.words(self.quantity.name, unit), lambda x: style.text_of(x, unit)
+        )
 
 
 def tornado(output: str, /, *, base: Mapping[str, Any] | None = None, **inputs: Any) -> Tornado:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 
-# The module of each command, with a function of its name: help and completion load none of them.
+# The module of each command, with a function run_<command>: help and completion load none of them.
 _HOMES = {
     "evaluate": "evaluate",
     "sweep": "sweep",
@@ -86,7 +86,7 @@ def _completed(what: str) -> Callable[[click.Context, click.Parameter, str], lis
 
 def _do(command: str, given: dict[str, Any]) -> None:
     """Do what a command is for."""
-    getattr(import_module(f"roofslate.cli.{_HOMES[command]}"), command)(**given)
+    getattr(import_module(f"roofslate.cli.{_HOMES[command]}"), f"run_{command}")(**given)
 
 
 def _fail(message: str) -> NoReturn:

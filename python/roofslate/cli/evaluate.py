@@ -18,10 +18,10 @@ from roofslate.grid.run import compute
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["evaluate"]
+__all__ = ["run_evaluate"]
 
 
-def evaluate(
+def run_evaluate(
     words: Sequence[str],
     scenario: Path | None,
     units: Sequence[str],

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-import roofslate as rs
+from roofslate.analysis.compare import compare
+from roofslate.analysis.explain import explain
 from roofslate.cli.words import check_outputs, read_inputs, scenario_inputs, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["compare", "explain"]
+__all__ = ["run_compare", "run_explain"]
 
 
-def explain(words: Sequence[str], scenario: Path | None, form: str, depth: int | None) -> None:
+def run_explain(words: Sequence[str], scenario: Path | None, form: str, depth: int | None) -> None:
     """Print the derivation of one value."""
     outputs, texts = texts_of(words)
     if len(outputs) != 1:
@@ -24,7 +25,7 @@ def explain(words: Sequence[str], scenario: Path | None, form: str, depth: int |
     check_outputs(outputs)
     inputs = read_inputs(texts, scenario)
 
-    derivation = rs.explain(outputs[0], depth=depth, **inputs)
+    derivation = explain(outputs[0], depth=depth, **inputs)
     if form == "html":
         click.echo(f'<!doctype html><meta charset="utf-8"><title>{outputs[0]}</title>\n{derivation.html}')
     elif form in ("text", "dot"):
@@ -33,7 +34,7 @@ def explain(words: Sequence[str], scenario: Path | None, form: str, depth: int |
         click.echo(getattr(derivation, form))
 
 
-def compare(words: Sequence[str]) -> None:
+def run_compare(words: Sequence[str]) -> None:
     """Print the factors between two scenarios."""
     given, texts = texts_of(words)
     if len(given) != 3:
@@ -42,4 +43,4 @@ def compare(words: Sequence[str]) -> None:
     check_outputs([output])
     a, b = (scenario_inputs(Path(file), texts) for file in files)
 
-    click.echo(str(rs.compare(a, b, output, **read_inputs(texts, None))))
+    click.echo(str(compare(a, b, output, **read_inputs(texts, None))))

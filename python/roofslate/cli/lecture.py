@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-import roofslate as rs
+from roofslate.lecture_report.report import lecture
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["lecture"]
+__all__ = ["run_lecture"]
 
 
-def lecture(out: Path, chapter: int | None) -> None:
+def run_lecture(out: Path, chapter: int | None) -> None:
     """Write the report and print where it is."""
-    click.echo(rs.lecture(out, chapter=chapter))
+    click.echo(lecture(out, chapter=chapter))

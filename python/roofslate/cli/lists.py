@@ -6,27 +6,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-import roofslate as rs
 from roofslate._base.messages import unknown
 from roofslate.display.html import columns
 from roofslate.presets.lookup import PRESETS
-from roofslate.registry.registry import entries, matching
+from roofslate.registry.registry import entries, matching, quantities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["presets", "quantities"]
+__all__ = ["run_presets", "run_quantities"]
 
 
-def quantities(search: str | None, form: str) -> None:
+def run_quantities(search: str | None, form: str) -> None:
     """Print the quantities that hold a text."""
     found = matching(search)
     if not found:
         raise unknown("quantity", search, entries())
     if form == "csv":
-        click.echo(rs.quantities(search).to_csv(), nl=False)
+        click.echo(quantities(search).to_csv(), nl=False)
     elif form == "json":
-        click.echo(rs.quantities(search).reset_index().to_json(orient="records", indent=2, force_ascii=False))
+        click.echo(quantities(search).reset_index().to_json(orient="records", indent=2, force_ascii=False))
     else:
         exact = [str(q) for q in found if q.name == search]
         rows = [(q.name, q.unit, q.brief) for q in found if q.name != search]
@@ -34,7 +33,7 @@ def quantities(search: str | None, form: str) -> None:
         click.echo("\n\n".join([*exact, *listed]))
 
 
-def presets(name: str | None) -> None:
+def run_presets(name: str | None) -> None:
     """Print the presets, or those of a name in full."""
     if name is None or name in PRESETS:
         rows = [

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-import roofslate as rs
 from roofslate.cli.words import check_outputs, read_inputs, texts_of, units_of
+from roofslate.evaluation.sweep import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["sweep"]
+__all__ = ["run_sweep"]
 
 
-def sweep(
+def run_sweep(
     source: Path,
     words: Sequence[str],
     outputs: str,
@@ -40,6 +40,6 @@ def sweep(
     in_units = units_of(units)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        rs.sweep(source, wanted, target, ignore=ignored, units=in_units, overwrite=overwrite, threads=threads, **inputs)
+        sweep(source, wanted, target, ignore=ignored, units=in_units, overwrite=overwrite, threads=threads, **inputs)
     for warning in told:
         click.echo(f"roofslate: {warning.message}", err=True)

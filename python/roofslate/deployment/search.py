@@ -280,7 +280,7 @@ class _Search:
             values = np.broadcast_to(there, at.shape)
             choices = lookup(name).choices if name in self.told else ()
             words = [choices[int(x)] if x == x else "" for x in values] if choices else None
-            columns[name] = values if words is None else np.array(words, dtype=object)
+            columns[name] = values if words is None else np.array(words, dtype=np.str_)
         return columns
 
     def _rejected(self, at: Places) -> pd.DataFrame:
@@ -322,7 +322,8 @@ class _Search:
         parts = [part for part in parts if len(part)]
         if not parts:
             return pd.DataFrame({CONDITION: [], MARGIN: []})
-        return pd.concat(parts, ignore_index=True)
+        rejected: pd.DataFrame = pd.concat(parts, ignore_index=True)
+        return rejected
 
 
 def _made(name: str, unit: str, steps: tuple[Step, ...]) -> Definition:

@@ -40,6 +40,9 @@ Names = str | Sequence[str]
 class FoldRequest:
     """A grid, the axes of it that are folded, and positions in both."""
 
+    draws: Draws | None = None
+    grid: Grid
+
     def __init__(
         self,
         inputs: Mapping[str, Any],
@@ -72,7 +75,6 @@ class FoldRequest:
         self.needed = list(
             dict.fromkeys([*wanted, *(n for c in conditions for s in (c.left, c.right) for n in s.quantities)])
         )
-        self.draws: Draws | None = None
 
     def _fold(self, over: Names | None) -> None:
         self.axes = list(self.grid.sizes)

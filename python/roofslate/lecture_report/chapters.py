@@ -97,12 +97,12 @@ class Album:
         self.folder = folder
         self._calls: dict[str, str] = {}  # of each file
 
-    def name(self, wanted: str, call: str) -> str:
+    def name(self, stem: str, call: str) -> str:
         """Name the file of a call's picture: as wanted, or with a number if another call has that name."""
-        name, count = wanted, 1
+        name, count = stem, 1
         while self._calls.setdefault(name, call) != call:
             count += 1
-            name = f"{wanted}_{count}"
+            name = f"{stem}_{count}"
         return name
 
     def draw(
@@ -229,8 +229,8 @@ class Writer:
         inputs = self.inputs(block)
         caption = self.prose(block.get("caption") or chart.paragraph, numbers)
         call = _call(f"rs.charts.{chart.name}", None, inputs)
-        wanted = "_".join([chart.number, chart.name, *([block["case"]] if "case" in block else [])])
-        name = self.album.name(wanted, call + block.get("title", ""))
+        stem = "_".join([chart.number, chart.name, *([block["case"]] if "case" in block else [])])
+        name = self.album.name(stem, call + block.get("title", ""))
         alt = f"{block.get('title', chart.title)}. {chart.brief}"
         picture = self.album.draw(lambda ax: chart(ax=ax, **inputs), chart.size, name, alt, block.get("title"))
         return Figure(picture, chart.number, caption, f"charts/{name}", call)
@@ -244,8 +244,8 @@ class Writer:
             f"{axis}=rs.geomspace({ends[0]!r}, {ends[1]!r}, {ends[2]})" for axis, ends in block["axes"].items()
         )
         call = f"rs.plot({_call('rs.evaluate', [block['map'], 'binding_term'], inputs)[:-1]}, {ranges}))"
-        wanted = "_".join([block["map"], *([block["case"]] if "case" in block else [])])
-        name = self.album.name(wanted, call + block["title"])
+        stem = "_".join([block["map"], *([block["case"]] if "case" in block else [])])
+        name = self.album.name(stem, call + block["title"])
         alt = f"{block['title']}. {lookup(block['map']).brief}, with the regions of what takes longest."
         picture = self.album.draw(lambda ax: plot(result, ax=ax), (6.4, 4.0), name, alt, block["title"])
         return Figure(picture, "", self.prose(block["caption"], numbers), f"charts/{name}", call)
@@ -254,17 +254,17 @@ class Writer:
 
     def make_formulas(self, block: Mapping[str, Any], numbers: Mapping[str, Any]) -> Formulas:  # noqa: ARG002
         """Put the numbers of a case into formulas."""
-        wanted = block["formulas"]
+        names = block["formulas"]
         inputs = self.inputs(block)
         steps: dict[str, Step] = {}
-        for name in wanted:
+        for name in names:
             if name not in steps:
                 steps |= {step.quantity.name: step for step in explain(name, **inputs).steps}
-        for name in wanted:
+        for name in names:
             q = lookup(name)
             needs = q.needs if q.computed else lookup(str(q.fallback)).needs
             self.symbols += [name, *(need for need in needs if not lookup(need).choices)]
-        return Formulas([_stepped(steps[name], steps) for name in wanted], _call("rs.explain", wanted[0], inputs))
+        return Formulas([_stepped(steps[name], steps) for name in names], _call("rs.explain", names[0], inputs))
 
     # ---------------------------------------------------------------------------------------------------- tables
 

@@ -54,7 +54,7 @@ def explore(what: Chart | str | Sequence[str], /, **inputs: Any) -> Explorer:
     >>> print(explorer.to_code())
     rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     """
-    picture = _picture(what)
+    picture = _picture_of(what)
     try:
         import ipywidgets  # noqa: F401
         import matplotlib  # noqa: F401
@@ -65,13 +65,13 @@ def explore(what: Chart | str | Sequence[str], /, **inputs: Any) -> Explorer:
     return Explorer(picture, inputs or picture.inputs)
 
 
-def _picture(what: Any) -> Picture:
+def _picture_of(what: Any) -> Picture:
     if isinstance(what, Chart):
         return ChartPicture(what)
     if isinstance(what, str):
-        known = {chart.name: chart for chart in charts.all()}
-        if what in known:
-            return ChartPicture(known[what])
+        by_name = {chart.name: chart for chart in charts.all()}
+        if what in by_name:
+            return ChartPicture(by_name[what])
         if what not in entries():
-            raise unknown("chart or quantity", what, [*known, *entries()])
+            raise unknown("chart or quantity", what, [*by_name, *entries()])
     return Surface(what if isinstance(what, str) else wanted_names(what))

@@ -225,15 +225,15 @@ class _Registers:
 
     @property
     def numbers(self) -> int:
-        return sum(len(made.table) for made in self.answers)
+        return sum(len(chapter.table) for chapter in self.answers)
 
     @property
     def held(self) -> int:
-        return sum(made.held for made in self.answers)
+        return sum(chapter.held for chapter in self.answers)
 
     @property
     def systems(self) -> int:
-        return len({system for made in self.answers for system in made.table["system"]})
+        return len({system for chapter in self.answers for system in chapter.table["system"]})
 
     @property
     def quoted(self) -> list[str]:
@@ -241,7 +241,7 @@ class _Registers:
         return [str(row["id"]) for row in self.differences if not row["computed"]]
 
     def of_chapter(self, number: int) -> tuple[_Answers | None, list[dict[Hashable, Any]]]:
-        answers = next((made for made in self.answers if made.chapter == number), None)
+        answers = next((chapter for chapter in self.answers if chapter.chapter == number), None)
         return answers, [row for row in self.differences if row["chapter"] == number]
 
 
@@ -259,6 +259,6 @@ def _day(date: str) -> str:
 def _csv(answers: Sequence[_Answers]) -> bytes:
     import pandas as pd
 
-    table = pd.concat([made.table for made in answers], ignore_index=True)
+    table = pd.concat([chapter.table for chapter in answers], ignore_index=True)
     table["inputs"] = table["inputs"].map(json.dumps)
     return table.to_csv(index=False).encode()

@@ -1,4 +1,4 @@
-"""Controls of an explorer: an input as something to drag, to choose or to type, under its name and unit."""
+"""Controls of an explorer: sliders, menus and fields of inputs, under their names and units."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from roofslate.registry.values import number
 
 __all__ = ["Choice", "Control", "Number", "Switch", "control", "exact_text"]
 
-Tell = Callable[[RoofslateError | None], None]  # that an input was moved, or what is wrong with what was typed
+Notify = Callable[[RoofslateError | None], None]  # of a moved input (None), or of a mistake that was typed
 _AROUND = 30.0  # a slider without a range goes from this part of its start to so many times it
 _STEPS = 240  # of a slider that is not of whole numbers
 _MOST_WHOLE = 128  # whole numbers side by side on a slider; more are on a logarithmic one
@@ -32,7 +32,7 @@ _DIGITS = 6  # that a text has at most to be called exact
 
 
 def exact_text(x: float, unit: str) -> str | None:
-    """The shortest text with a unit that is read as just this number; None where that takes more than six digits."""
+    """Write a number as the shortest text with a unit that is read as the same bits; None beyond six digits."""
     for digits in range(1, _DIGITS + 1):
         text = units.format(x, unit, digits)
         if units.parse(text, unit) == x:
@@ -40,7 +40,7 @@ def exact_text(x: float, unit: str) -> str | None:
     return None
 
 
-def control(name: str, given: Any, tell: Tell) -> Control | None:
+def control(name: str, given: Any, notify: Notify) -> Control | None:
     """Make the control of an input; None for what can't be moved, such as an axis.
 
     Parameters
@@ -49,7 +49,7 @@ def control(name: str, given: Any, tell: Tell) -> Control | None:
         A quantity, ``model``, ``hardware``, ``prices``, or a chart's own parameter.
     given : object
         Where it starts; a tuple is the range of a slider, which starts in its middle.
-    tell : callable
+    notify : callable
         Called when a person has moved it, with None, or with the error of what was typed.
 
     Raises
@@ -58,11 +58,11 @@ def control(name: str, given: Any, tell: Tell) -> Control | None:
         If what is given is not a value or a range of the input.
     """
     if name in PRESETS:
-        return _preset_menu(name, given, tell)
+        return _preset_menu(name, given, notify)
     q = entries().get(name)
     if q is None:
         if isinstance(given, bool):
-            return Switch(name, given, tell)
+            return Switch(name, given, notify)
         ends = given if isinstance(given, tuple) else (given, given)
         if len(ends) != 2 or not all(isinstance(x, (int, float)) and abs(x) <= _LARGEST_INTEGER for x in ends):
             return None
@@ -70,19 +70,19 @@ def control(name: str, given: Any, tell: Tell) -> Control | None:
     if q.choices:
         if isinstance(given, tuple):
             raise InputTypeError(f"{name} is one of {q.range_text}: it has no range, got {shown(given)}")
-        return Choice(name, label_of(q), q.choices, given, tell) if isinstance(given, str) else None
+        return Choice(name, label_of(q), q.choices, given, notify) if isinstance(given, str) else None
     if isinstance(given, (int, float, np.number, str, tuple)) or hasattr(given, "to_base_units"):
-        return Number(q, given, tell)
+        return Number(q, given, notify)
     return None
 
 
-def _preset_menu(name: str, given: Any, tell: Tell) -> Choice | None:
+def _preset_menu(name: str, given: Any, notify: Notify) -> Choice | None:
     if isinstance(given, list) or hasattr(given, "__array__"):
         return None
     start = find_preset(name, given)
     if start != PRESETS[name][start.name]:
         raise PresetError(f"{name}: the catalog has another {start.name!r} than the one that was given")
-    return Choice(name, style.words(name), list(PRESETS[name]), start.name, tell)
+    return Choice(name, style.words(name), list(PRESETS[name]), start.name, notify)
 
 
 def label_of(q: Quantity) -> str:
@@ -94,7 +94,7 @@ def label_of(q: Quantity) -> str:
 
 
 def _parameter(name: str) -> Quantity:
-    """A chart's own parameter, as a quantity that may be any number."""
+    """Describe a parameter of a chart as a quantity without bounds."""
     return Quantity(
         name=name,
         theme="",
@@ -117,22 +117,22 @@ def _parameter(name: str) -> Quantity:
 
 
 class Control(ABC):
-    """What all controls have: a name, a present value, and a box to be shown."""
+    """Control of an input: its name, its present value, and the box to show."""
 
     name: str
     value: Any
     box: Any
 
-    def __init__(self, name: str, tell: Tell) -> None:
-        self.name, self._tell = name, tell
+    def __init__(self, name: str, notify: Notify) -> None:
+        self.name, self._notify = name, notify
         self._quiet = False
 
     @abstractmethod
     def read(self, given: Any) -> Any:
-        """A value as the control has it, or the error that says what is wrong with it."""
+        """Read a value as the control holds it, or raise the error that names the mistake."""
 
     def put(self, value: Any) -> None:
-        """Take and show a value that was read, without telling."""
+        """Take and show a value that was read, without a notice."""
         self._quiet = True
         try:
             self.value = value
@@ -142,21 +142,21 @@ class Control(ABC):
 
     @abstractmethod
     def _show(self) -> None:
-        """Move what is seen to the present value."""
+        """Move the widgets to the present value."""
 
     def _moved(self, value: Any) -> None:
         if not self._quiet and value != self.value:
             self.put(value)
-            self._tell(None)
+            self._notify(None)
 
 
 class Choice(Control):
     """A drop-down of words: of presets, or of a choice."""
 
-    def __init__(self, name: str, label: str, words: Sequence[str], start: str, tell: Tell) -> None:
+    def __init__(self, name: str, label: str, words: Sequence[str], start: str, notify: Notify) -> None:
         import ipywidgets
 
-        super().__init__(name, tell)
+        super().__init__(name, notify)
         self._words = tuple(words)
         self.value = self.read(start)
         layout = ipywidgets.Layout(width="100%", margin="0")
@@ -178,10 +178,10 @@ class Choice(Control):
 class Switch(Control):
     """A box to be checked."""
 
-    def __init__(self, name: str, start: bool, tell: Tell) -> None:
+    def __init__(self, name: str, start: bool, notify: Notify) -> None:
         import ipywidgets
 
-        super().__init__(name, tell)
+        super().__init__(name, notify)
         self.value = start
         layout = ipywidgets.Layout(width="100%", margin="0")
         self.check = ipywidgets.Checkbox(start, description=style.words(name), indent=False, layout=layout)
@@ -199,7 +199,7 @@ class Switch(Control):
 
 @dataclass(frozen=True)
 class _Track:
-    """What a slider goes along, in base units."""
+    """Range of a slider and its spacing, in base units."""
 
     low: float
     high: float
@@ -208,40 +208,40 @@ class _Track:
 
     @property
     def step(self) -> float:
-        """From one place of the slider to the next: decades where the spacing is logarithmic."""
+        """Distance between neighboring places of the slider, in decades if the spacing is logarithmic."""
         if self.spacing == "log":
             return math.log10(self.high / self.low) / _STEPS
         return 1.0 if self.spacing == "whole" else (self.high - self.low) / _STEPS
 
     @property
     def middle(self) -> float:
-        """Where a range starts."""
+        """Start of a slider that is given as a range."""
         if self.spacing == "log":
             return math.sqrt(self.low) * math.sqrt(self.high)
         return (self.low + self.high) / 2
 
     def clipped(self, x: float) -> float:
-        """The point of the track that is nearest to a number."""
+        """Clip a number to the range."""
         return min(max(x, self.low), self.high)
 
     def place(self, x: float) -> int:
-        """Steps up to a number."""
+        """Count the steps up to a number."""
         x = self.clipped(x)
         return round((math.log10(x / self.low) if self.spacing == "log" else x - self.low) / self.step)
 
     def rounded(self, x: float, unit: str) -> float:
-        """A number on the track with no more digits than its steps tell apart, so that its text is exact."""
+        """Round a number to the digits that steps tell apart, so that its text is exact."""
         finest = 10**self.step - 1 if self.spacing == "log" else self.step / max(abs(self.low), abs(self.high))
         digits = max(3, 1 + math.ceil(-math.log10(finest)))
         x = units.parse(units.format(float(round(x)) if self.whole else x, unit, digits), unit)
         return self.clipped(float(round(x)) if self.whole else x)
 
-    def slider(self, x: float, told: str) -> Any:
-        """The widget, at a number."""
+    def slider(self, x: float, tooltip: str) -> Any:
+        """Make the widget, at a number."""
         import ipywidgets
 
         at = self.clipped(x)
-        look = {"readout": False, "layout": ipywidgets.Layout(width="100%", margin="0"), "tooltip": told}
+        look = {"readout": False, "layout": ipywidgets.Layout(width="100%", margin="0"), "tooltip": tooltip}
         if self.spacing == "log":
             low, high = math.log10(self.low), math.log10(self.high)
             return ipywidgets.FloatLogSlider(at, min=low, max=high, step=self.step, **look)
@@ -251,7 +251,7 @@ class _Track:
 
 
 def _track(q: Quantity, low: float, high: float, *, whole: bool) -> _Track:
-    """The track between two ends that suits a quantity."""
+    """Choose the spacing between two ends that suits a quantity."""
     if _is_share(q):
         track = _Track(low, high, "linear", whole)
         return replace(track, low=low + track.step) if q.above_low and low == q.low else track
@@ -261,12 +261,12 @@ def _track(q: Quantity, low: float, high: float, *, whole: bool) -> _Track:
 
 
 def _is_share(q: Quantity) -> bool:
-    """Whether a quantity has two ends; the core writes its largest number where it has none."""
+    """Return True if a quantity is bounded on both sides; the core writes its largest number for no bound."""
     return q.low > -_NO_END and q.high < _NO_END
 
 
 def _around(q: Quantity, x: float, *, whole: bool) -> tuple[float, float] | None:
-    """Ends of a slider that starts at a number: all that is valid, or some decades; None at zero and at infinity."""
+    """Find the ends of a slider that starts at a number: all valid values, or some decades; None at 0 and infinity."""
     if _is_share(q):
         return q.low, q.high
     if x == 0 or not math.isfinite(x):
@@ -287,27 +287,27 @@ def _range(q: Quantity, given: tuple[Any, ...]) -> tuple[float, float]:
 
 
 class Number(Control):
-    """A slider, and beside its name a field that has the number with its unit and takes another one.
+    """Slider, with a field for the number and its unit next to its name.
 
     Parameters
     ----------
     q : Quantity
     given : float, str or tuple
         Where it starts, or the two ends of the slider.
-    tell : callable
+    notify : callable
         As for `control`.
 
     Attributes
     ----------
     slider : ipywidgets.Widget or None
-        None where nothing says how far it should go: at zero and at infinity.
+        None at zero and at infinity, which give no range.
     field : ipywidgets.Text
     """
 
-    def __init__(self, q: Quantity, given: Any, tell: Tell) -> None:
+    def __init__(self, q: Quantity, given: Any, notify: Notify) -> None:
         import ipywidgets
 
-        super().__init__(q.name, tell)
+        super().__init__(q.name, notify)
         self._q = q
         ranged = isinstance(given, tuple)
         known = _range(q, given) if ranged else (number(given, q),)
@@ -319,8 +319,8 @@ class Number(Control):
         self._track = _track(q, *ends, whole=whole) if ends else None
         start = self._track.rounded(self._track.middle, q.unit) if ranged and self._track else known[0]
         self.value = self._typed_as_given(start)
-        told, narrow = f"{label_of(q)}: {q.range_text}", ipywidgets.Layout(flex="0 0 9.5em", width="9.5em", margin="0")
-        self.field = ipywidgets.Text(self.text, continuous_update=False, tooltip=told, layout=narrow)
+        valid, narrow = f"{label_of(q)}: {q.range_text}", ipywidgets.Layout(flex="0 0 9.5em", width="9.5em", margin="0")
+        self.field = ipywidgets.Text(self.text, continuous_update=False, tooltip=valid, layout=narrow)
         self.slider = self._track.slider(self.value, label_of(q)) if self._track else None
         line = ipywidgets.Layout(justify_content="space-between", align_items="center", width="100%")
         head = ipywidgets.HBox([_label(label_of(q), q.brief), self.field], layout=line)
@@ -343,10 +343,10 @@ class Number(Control):
         try:
             value = self.read(text.removeprefix("≈").strip())
         except RoofslateError as error:
-            self._tell(error)
+            self._notify(error)
         else:
             self.put(value)  # also where the same number was typed in other words
-            self._tell(None)
+            self._notify(None)
 
     def read(self, given: Any) -> float:
         x = number(given, self._q)
@@ -356,7 +356,7 @@ class Number(Control):
 
     @property
     def text(self) -> str:
-        """The present value as a person reads it."""
+        """Present value as a text."""
         return exact_text(self.value, self._q.unit) or f"≈ {units.format(self.value, self._q.unit)}"
 
     def _show(self) -> None:
@@ -366,10 +366,10 @@ class Number(Control):
             self.slider.value = round(at) if self._track.spacing == "whole" else at
 
 
-def _label(text: str, told: str = "") -> Any:
+def _label(text: str, tooltip: str = "") -> Any:
     import ipywidgets
 
-    words = f'<div title="{html.escape(told)}" style="line-height:1.3;padding:5px 0">{html.escape(text)}</div>'
+    words = f'<div title="{html.escape(tooltip)}" style="line-height:1.3;padding:5px 0">{html.escape(text)}</div>'
     return ipywidgets.HTML(words, layout=ipywidgets.Layout(margin="0 8px 0 0", flex="1 1 0", min_width="0"))
 
 

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from typing_extensions import Unpack
 
-    from roofslate.plotting import chart as charts
+    from roofslate.plotting.chart import Chart
     from roofslate.typing import Keywords
 
 __all__ = ["ChartPicture", "Explorer", "Picture", "Surface"]
 
-_DOTS_PER_INCH = 144  # of a picture, which a browser shows at 96: sharp on fine screens too
+_DOTS_PER_INCH = 144  # of a picture that a browser shows at 96: sharp on fine screens too
 _SHOWN_AT = 96
 _BINDING = "binding_term"
 _SIZE = (6.4, 4.0)  # of a surface, in inches
@@ -47,7 +47,7 @@ _LONGEST = 88  # characters of a line of code
 
 @dataclass(frozen=True)
 class _Drawn:
-    """A picture that is drawn."""
+    """Picture as shown: the figure, its markup and its code."""
 
     figure: Figure | None
     markup: str
@@ -55,75 +55,80 @@ class _Drawn:
 
 
 class Picture(Protocol):
+    """Picture of an explorer, drawn anew for each move."""
+
     @property
-    def inputs(self) -> dict[str, Any]: ...  # where it starts when nothing is given
+    def inputs(self) -> dict[str, Any]: ...  # start values when a call gives none
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn: ...
 
 
 class ChartPicture:
-    def __init__(self, chart: charts.Chart) -> None:
+    """Picture of a chart of the lecture."""
+
+    def __init__(self, chart: Chart) -> None:
         self._chart = chart
         self._easel = _Easel()
 
     @property
     def inputs(self) -> dict[str, Any]:
-        found = self._chart.inputs
-        if not found:
+        inputs = self._chart.inputs
+        if not inputs:
             raise MissingInput(
                 f"the chart {self._chart.name} has no single number to start from: give explore an input"
             )
-        return found
+        return inputs
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn:
         figure, (ax,) = self._easel.figure(self._chart.size)
         self._chart(ax, **inputs)
-        said = f"{self._chart.title}. {self._chart.brief}"
-        return _Drawn(figure, self._easel.image(figure, said), _call(f"rs.charts.{self._chart.name}(", inputs))
+        alt = f"{self._chart.title}. {self._chart.brief}"
+        return _Drawn(figure, self._easel.image(figure, alt), _call(f"rs.charts.{self._chart.name}(", inputs))
 
 
 class Surface:
+    """Picture of one or several quantities: plots of those with axes, large words for the others."""
+
     def __init__(self, outputs: str | list[str]) -> None:
         self._outputs = outputs
         self._easel = _Easel()
         self.inputs: dict[str, Any] = {}
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn:
-
-        found: Any = evaluate(self._outputs, **inputs)
-        alone = isinstance(self._outputs, str)
-        results = {self._outputs: found} if isinstance(self._outputs, str) else dict(found.data_vars)
-        drawn = [name for name in results if results[name].dims]
-        if _BINDING in drawn and len(drawn) > 1:
-            drawn.remove(_BINDING)
-        beside = _BINDING in results and results[_BINDING].dims and _BINDING not in drawn
-        numbers = [(str(name), results[name].item()) for name in results if not results[name].dims]
-        asked = json.dumps(self._outputs)
-        if not drawn:
-            head = f"rs.value({asked}, " if alone else f"rs.evaluate({asked}, "
+        result: Any = evaluate(self._outputs, **inputs)
+        single = isinstance(self._outputs, str)
+        arrays = {self._outputs: result} if isinstance(self._outputs, str) else dict(result.data_vars)
+        plotted = [name for name in arrays if arrays[name].dims]
+        if _BINDING in plotted and len(plotted) > 1:
+            plotted.remove(_BINDING)
+        with_regions = _BINDING in arrays and arrays[_BINDING].dims and _BINDING not in plotted
+        numbers = [(str(name), arrays[name].item()) for name in arrays if not arrays[name].dims]
+        outputs = json.dumps(self._outputs)
+        if not plotted:
+            head = f"rs.value({outputs}, " if single else f"rs.evaluate({outputs}, "
             return _Drawn(None, _large(numbers), _call(head, inputs))
-        figure, axes = self._easel.figure(_SIZE, len(drawn))
-        for name, ax in zip(drawn, axes, strict=True):
-            plot(found[[name, _BINDING]] if beside else results[name], ax=ax)
-        said = f"{' and '.join(drawn)} against {' and '.join(map(str, found.dims))}"
-        markup = self._easel.image(figure, said) + _large(numbers)
-        if alone:
-            return _Drawn(figure, markup, _call(f"rs.plot(rs.evaluate({asked}, ", inputs, "))"))
-        taken = [json.dumps([name, _BINDING] if beside else name) for name in drawn]
-        lines = [_call(f"surface = rs.evaluate({asked}, ", inputs), *(f"rs.plot(surface[{names}])" for names in taken)]
+        figure, axes = self._easel.figure(_SIZE, len(plotted))
+        for name, ax in zip(plotted, axes, strict=True):
+            plot(result[[name, _BINDING]] if with_regions else arrays[name], ax=ax)
+        alt = f"{' and '.join(plotted)} against {' and '.join(map(str, result.dims))}"
+        markup = self._easel.image(figure, alt) + _large(numbers)
+        if single:
+            return _Drawn(figure, markup, _call(f"rs.plot(rs.evaluate({outputs}, ", inputs, "))"))
+        subsets = [json.dumps([name, _BINDING] if with_regions else name) for name in plotted]
+        lines = [_call(f"surface = rs.evaluate({outputs}, ", inputs), *(f"rs.plot(surface[{s}])" for s in subsets)]
         return _Drawn(figure, markup, "\n".join(lines))
 
 
 class _Easel:
-    """What stays from picture to picture, since words take most of the time: their widths, and the room for them."""
+    """Canvas and layout kept from picture to picture: measuring and placing words takes most of the time."""
 
     def __init__(self) -> None:
-        self._canvas: Any = None  # whose renderer has measured the words
-        self._places: list[Any] = []
+        self._canvas: Any = None  # its renderer has measured the words
+        self._positions: list[Any] = []
         self._words: Any = None
 
     def figure(self, size: tuple[float, float], rows: int = 1) -> tuple[Figure, list[Axes]]:
-        """Make a figure in the house style that pyplot knows nothing of: it goes when the next one comes."""
+        """Make a figure in the house style, unknown to pyplot: the next one replaces it."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
@@ -134,64 +139,64 @@ class _Easel:
             figure.set_canvas(self._canvas)
             return figure, [figure.add_subplot(rows, 1, k + 1) for k in range(rows)]
 
-    def image(self, figure: Figure, said: str) -> str:
-        """Draw the last figure that was made; it has a canvas of its own then."""
+    def image(self, figure: Figure, alt: str) -> str:
+        """Draw the last figure as an image, and give it a new canvas."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         file = io.BytesIO()
-        with self._layout_held(figure):
+        with self._layout_kept(figure):
             self._canvas.print_png(file, pil_kwargs={"compress_level": 1})
         FigureCanvasAgg(figure)
         width, height = (round(inches * _SHOWN_AT) for inches in figure.get_size_inches())
         source = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
         return (
-            f'<img src="{source}" alt="{html.escape(said)}" width="{width}" height="{height}" decoding="sync" '
+            f'<img src="{source}" alt="{html.escape(alt)}" width="{width}" height="{height}" decoding="sync" '
             f'style="display:block;max-width:100%;height:auto">'
         )
 
     @contextlib.contextmanager
-    def _layout_held(self, figure: Figure) -> Iterator[None]:
-        """Draw inside of the block, with the axes where they were if the words around them are as long as they were."""
+    def _layout_kept(self, figure: Figure) -> Iterator[None]:
+        """Draw inside of the block; the axes keep their positions if the words around them keep their lengths."""
         engine = figure.get_layout_engine()
-        if len(figure.axes) == len(self._places):
+        if len(figure.axes) == len(self._positions):
             figure.set_layout_engine("none")
-            for ax, place in zip(figure.axes, self._places, strict=True):
-                ax.set_position(place)
+            for ax, position in zip(figure.axes, self._positions, strict=True):
+                ax.set_position(position)
             if _words_around(figure) != self._words:
                 figure.set_layout_engine(engine)
         yield
         if figure.get_layout_engine() is engine:
-            self._places = [ax.get_position() for ax in figure.axes]
+            self._positions = [ax.get_position() for ax in figure.axes]
             self._words = _words_around(figure)
         figure.set_layout_engine(engine)
 
 
 def _words_around(figure: Figure) -> Any:
-    """How long the words around axes are."""
-    told: list[Any] = []
+    """Lengths of the words around axes."""
+    lengths: list[Any] = []
     for ax in figure.axes:
         for axis in (ax.xaxis, ax.yaxis) if ax.axison else ():
             ticks = [len(tick.get_text()) for tick in axis.get_ticklabels()] if axis.get_visible() else []
-            told.append((max(ticks, default=0), ticks[-1:], axis.label.get_text()))
-        told.append(([len(text.get_text()) for text in ax.texts], ax.get_title(loc="left")))
-    return told
+            lengths.append((max(ticks, default=0), ticks[-1:], axis.label.get_text()))
+        lengths.append(([len(text.get_text()) for text in ax.texts], ax.get_title(loc="left")))
+    return lengths
 
 
 def _large(numbers: Sequence[tuple[str, Any]]) -> str:
-    """Numbers as large words, each above what it is."""
-    told = []
+    """Numbers as large words, each above its name."""
+    blocks = []
     for name, x in numbers:
         q = lookup(name)
         text = style.words(q.choices[int(x)]) if q.choices else units.format(x, q.unit)
-        told.append(
+        blocks.append(
             f'<div style="font-size:32px;line-height:1.3;font-weight:600">{html.escape(text)}</div>'
             f'<div style="line-height:1.4;margin-bottom:12px">{style.words(name)}: {html.escape(q.brief)}</div>'
         )
-    return f'<div role="status">{"".join(told)}</div>' if told else ""
+    return f'<div role="status">{"".join(blocks)}</div>' if blocks else ""
 
 
 def _call(head: str, inputs: Mapping[str, Any], tail: str = ")") -> str:
-    """A call in Python, on one line or an argument a line."""
+    """Write a call in Python, on one line or with an argument a line."""
     arguments = [f"{name}={_written(name, x)}" for name, x in inputs.items()]
     line = f"{head}{', '.join(arguments)}{tail}"
     if len(line) <= _LONGEST:
@@ -202,7 +207,7 @@ def _call(head: str, inputs: Mapping[str, Any], tail: str = ")") -> str:
 
 
 def _written(name: str, x: Any) -> str:
-    """An input as Python reads it back: the same bits, in words where these are exact."""
+    """Write an input as Python code with the same bits, as a text with a unit if that is exact."""
     if isinstance(x, Preset):
         if all(x != catalog.get(x.name) for catalog in (*PRESETS.values(), storage, api_prices)):
             raise PresetError(f"{name}: no catalog has the preset {x.name!r} that was given, so no code can name it")
@@ -227,7 +232,6 @@ def _written(name: str, x: Any) -> str:
 
 
 def _written_number(name: str, x: Any) -> str:
-
     q = entries().get(name)
     if isinstance(x, (int, np.integer)) or q is None:
         return repr(x.item() if isinstance(x, np.generic) else x)
@@ -244,7 +248,7 @@ def _written_array(x: np.ndarray[Any, Any]) -> str:
 
 
 class Explorer:
-    """A picture and the controls of its inputs; made by `explore`.
+    """Picture with controls of its inputs; made by `explore`.
 
     Attributes
     ----------
@@ -260,8 +264,8 @@ class Explorer:
         self._picture = picture
         self._lock = threading.RLock()  # a front end moves controls in a thread of its own
         self._context = contextvars.copy_context()  # definitions that were local to the call stay known
-        made = {name: control(name, given, self._changed) for name, given in inputs.items()}
-        self.controls = {name: one for name, one in made.items() if one is not None}
+        controls = {name: control(name, start, self._changed) for name, start in inputs.items()}
+        self.controls = {name: one for name, one in controls.items() if one is not None}
         self._inputs = {name: self.controls[name].value if name in self.controls else x for name, x in inputs.items()}
         self._start = dict(self._inputs)
         self._shown = self._inputs
@@ -316,9 +320,9 @@ class Explorer:
                 if name not in self.controls:
                     raise unknown("control", name, self.controls)
                 read[name] = self.controls[name].read(given)
-            wanted = {**self._inputs, **read}
-            self._drawn = self._draw(wanted)
-            self._inputs = wanted
+            moved = {**self._inputs, **read}
+            self._drawn = self._draw(moved)
+            self._inputs = moved
             for name, value in read.items():
                 self.controls[name].put(value)
 
@@ -343,7 +347,7 @@ class Explorer:
         return {**self.widget._repr_mimebundle_(**options), "text/plain": repr(self)}
 
     def _changed(self, mistake: RoofslateError | None) -> None:
-        """Follow a control that was moved. While this draws, a front end keeps the last of later moves alone."""
+        """Follow a moved control. While this draws, a front end keeps only the last of later moves."""
         with self._lock:
             if mistake is None:
                 self._inputs = {**self._inputs, **{name: one.value for name, one in self.controls.items()}}

@@ -105,13 +105,13 @@ def _chosen(result: Any) -> tuple[xr.DataArray, xr.DataArray | None, list[xr.Dat
     if names == [_BINDING]:
         return result[_BINDING], None, []
     ends = [f"{name}_{end}" for name in names for end in ("lower", "upper")]
-    others = [name for name in names if name != _BINDING and name not in ends]
-    if len(others) != 1:
+    variables = [name for name in names if name != _BINDING and name not in ends]
+    if len(variables) != 1:
         raise UnknownName(f"plot draws one variable, the dataset holds {', '.join(names) or 'none'}: take one of them")
-    band = [result[f"{others[0]}_{end}"] for end in ("lower", "upper") if f"{others[0]}_{end}" in names]
+    band = [result[f"{variables[0]}_{end}"] for end in ("lower", "upper") if f"{variables[0]}_{end}" in names]
     if _BINDING not in names:
-        return result[others[0]], None, band
-    surface, binding = xr.broadcast(result[others[0]], result[_BINDING])
+        return result[variables[0]], None, band
+    surface, binding = xr.broadcast(result[variables[0]], result[_BINDING])
     return surface, binding, band
 
 

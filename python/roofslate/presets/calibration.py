@@ -29,24 +29,7 @@ __all__ = ["Bands", "FittedConstants"]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class FittedConstants(Result, Mapping[str, "float | str"]):
-    """Fitted constants: a mapping from inputs to values, so that ``**calibration`` passes them to any call.
-
-    The settings that they were fitted with go with them.
-
-    ``a | b`` joins the calibrations of different outputs.
-
-    Attributes
-    ----------
-    constants : tuple of Constant
-    fits : dict of Fit
-        By output.
-    settings : dict
-        Inputs that were the same in all measured rows and are part of the estimate.
-    data : str
-        The measurements that it was fitted to.
-    date : str
-        When.
-    """
+    """Constants, errors and bands of a `Calibration`, as far as calls read them: without measured rows."""
 
     constants: tuple[Constant, ...]
     fits: Mapping[str, Fit]

@@ -110,7 +110,6 @@ class Preset:
     note: str = ""
     origin: str = "define"
     values: Mapping[str, float | str] = field(init=False, compare=False)
-    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -124,7 +123,7 @@ class Preset:
         return Preset, (self.name, self.kind, *arguments)
 
     def __hash__(self) -> int:
-        return self._hash
+        return self.__dict__["_hash"]  # type: ignore[no-any-return]
 
     def __getitem__(self, quantity: str) -> float | str:
         try:

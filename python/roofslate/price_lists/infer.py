@@ -140,31 +140,31 @@ def _devices(tiers: Any) -> dict[str, Preset]:
     listed = [tiers] if isinstance(tiers, (str, Preset)) else list(tiers)
     if not listed:
         raise AxisError("tiers: an empty list; give one or more names of rs.storage, such as 'HBM'")
-    found = {}
+    devices = {}
     for one in listed:
         if not isinstance(one, (str, Preset)) or (isinstance(one, Preset) and one.kind != "storage"):
             raise InputTypeError(f"tiers: expected names of rs.storage, got {shown(one)}")
         preset = storage[one] if isinstance(one, str) else one
         if lacking := sorted(_DEVICE - preset.values.keys()):
             raise PresetError(f"tiers: {preset.name!r} has no {lacking[0]}; a tier needs {', '.join(sorted(_DEVICE))}")
-        found[preset.name] = preset
-    return found
+        devices[preset.name] = preset
+    return devices
 
 
 def _read_scenario(tariff: Tariff, inputs: Mapping[str, Any]) -> tuple[dict[str, Interval], list[Assumption]]:
     """What is given and what is assumed beside it, as intervals; and all of it in words."""
     for name in inputs:
         if name in _SOUGHT or name in tariff.values:
-            told = "a price of the list" if name in tariff.values else "asked of the prices"
-            raise InputTypeError(f"{name} is {told}, so it can't be given: got {shown(inputs[name])}")
+            role = "a price of the list" if name in tariff.values else "asked of the prices"
+            raise InputTypeError(f"{name} is {role}, so it can't be given: got {shown(inputs[name])}")
     grid = read_grid({name: list(_two(name, x)) if isinstance(x, tuple) else x for name, x in inputs.items()})
     for name, i in grid.inputs.items():
         if i.dims and not isinstance(inputs.get(name), tuple):
             raise AxisError(f"rs.infer reads one list in one scenario, but {i.origin or name} is an axis: ask for each")
     if "overlap" in grid.inputs and float(grid.inputs["overlap"].values) != 0:
         raise ValueRangeError("overlap: prices are read with memory beside compute, overlap='board'")
-    asked, assumptions = _completed(grid, inputs)
-    scenario = {name: x for name in (*_MACHINE, *_ASSUMED[""]) if (x := _resolved(name, asked)) is not None}
+    completed, assumptions = _completed(grid, inputs)
+    scenario = {name: x for name in (*_MACHINE, *_ASSUMED[""]) if (x := _resolved(name, completed)) is not None}
     if "long_context_threshold" in tariff.values:
         threshold, longest = tariff.values["long_context_threshold"], scenario["longest_context"]
         if threshold >= longest.high:
@@ -190,7 +190,7 @@ def _two(name: str, given: tuple[Any, ...]) -> tuple[Any, Any]:
 
 def _completed(grid: Grid, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[Assumption]]:
     """Inputs without the results that a model states, completed by what is assumed; and in words where all is from."""
-    asked: dict[str, Any] = {}
+    completed: dict[str, Any] = {}
     assumptions = []
     for name, i in grid.inputs.items():
         if i.origin == "model" and name in (*_STATED, *_SOUGHT):
@@ -200,20 +200,20 @@ def _completed(grid: Grid, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], l
             raise ValueRangeError(f"{name}: the range is reversed, {shown(inputs[name])}")
         origin = f"{(preset := grid.presets[i.origin][0]).name}: {preset.facts[name].origin}" if i.origin else "given"
         if i.quantity.choices:
-            asked[name] = i.quantity.choices[int(ends[0])]
+            completed[name] = i.quantity.choices[int(ends[0])]
         else:
-            asked[name] = ends if ends[0] < ends[1] else ends[0]
+            completed[name] = ends if ends[0] < ends[1] else ends[0]
         if i.origin is None or name in _TOLD:
-            assumptions.append(_assumption(name, asked[name], origin, given=True))
+            assumptions.append(_assumption(name, completed[name], origin, given=True))
     for keyword, group in _ASSUMED.items():
         for name, (written, source) in group.items():
-            told = name in asked or keyword in inputs or _TELLS.get(name) in asked
-            if told or (name == "total_parameters" and "active_parameters" in inputs):
+            known = name in completed or keyword in inputs or _TELLS.get(name) in completed
+            if known or (name == "total_parameters" and "active_parameters" in inputs):
                 continue
             number = isinstance(written, str) and not lookup(name).choices
-            asked[name] = units.to_base(written, lookup(name).unit) if number else written
-            assumptions.append(_assumption(name, asked[name], source, given=False))
-    return asked, assumptions
+            completed[name] = units.to_base(written, lookup(name).unit) if number else written
+            assumptions.append(_assumption(name, completed[name], source, given=False))
+    return completed, assumptions
 
 
 def _assumption(name: str, x: Any, source: str, *, given: bool) -> Assumption:
@@ -222,12 +222,12 @@ def _assumption(name: str, x: Any, source: str, *, given: bool) -> Assumption:
     return Assumption(name, ends[0], nominal, ends[1], lookup(name).unit, source, given)
 
 
-def _resolved(name: str, asked: Mapping[str, Any]) -> Interval | None:
+def _resolved(name: str, completed: Mapping[str, Any]) -> Interval | None:
     """A number of the scenario, given or computed; None where it is not known."""
-    given = asked.get(name)
+    given = completed.get(name)
     if given is not None:
         return ranged(*given) if isinstance(given, tuple) else exact(given)
-    needed = {n: x for n, x in asked.items() if n in ancestors(name)}
+    needed = {n: x for n, x in completed.items() if n in ancestors(name)}
     try:
         low, high = bounds(name, **needed)
     except MissingInput:

@@ -247,20 +247,20 @@ def price_tiers(findings: Findings, devices: Mapping[str, Preset], hold: Interva
     """Each tier with the cache that the prices of keeping and reading would pay for there, and its costs."""
     prices = findings.tariff.values
     times = [prices[n] for n in ("cache_write_time", "long_cache_write_time") if n in prices] or [_HOLD_TIME]
-    kept = findings.interval("hold_cost_from_prices", cache_storage_price=hold) if hold else None
-    read = findings.interval("read_cost_from_prices") if findings.has("cache_read_price") else None
+    keeping = findings.interval("hold_cost_from_prices", cache_storage_price=hold) if hold else None
+    reading = findings.interval("read_cost_from_prices") if findings.has("cache_read_price") else None
     tiers = []
     for name, preset in devices.items():
         device = {n: exact(float(x)) for n, x in preset.values.items()}
         if name == "HBM":
             device = {n: findings.known[source] for n, source in _CHIP.items()}
         kv, most = None, math.inf
-        if kept:
+        if keeping:
             space = {n: device[n] for n in ("tier_price", "tier_capacity")}
-            kv = bounded("kv_bytes_from_hold_price", {**space, "hold_cost_from_prices": kept})
-        if read:
+            kv = bounded("kv_bytes_from_hold_price", {**space, "hold_cost_from_prices": keeping})
+        if reading:
             speed = {n: device[n] for n in ("tier_price", "tier_bandwidth")}
-            most = bounded("kv_bytes_from_read_price", {**speed, "read_cost_from_prices": read}).high
+            most = bounded("kv_bytes_from_read_price", {**speed, "read_cost_from_prices": reading}).high
         middles: Any = {n: x.nominal for n, x in device.items()}
         costs = [float(value("tier_cost", kv_bytes_per_token=1.0, hold_time=t, **middles)) for t in times]
         drain = float(value("tier_drain_time", **middles))

@@ -228,8 +228,8 @@ class Inference(Result):
         rows = [*_shapes(), *_published()]
         table = pd.DataFrame(rows)
         table["ratio"] = table["kv_bytes_per_token"] / kv.nominal
-        told = kv.verdict == "interval"
-        table["fits"] = (table["kv_bytes_per_token"].between(kv.low, kv.high)) & told
+        determined = kv.verdict == "interval"
+        table["fits"] = (table["kv_bytes_per_token"].between(kv.low, kv.high)) & determined
         distance = table["ratio"].map(lambda x: abs(math.log(x)) if x > 0 else math.inf).round(9)
         order = table.assign(distance=distance).sort_values(["distance", "sharing", "layers"], kind="stable").index
         table = table.loc[order]
@@ -299,8 +299,8 @@ class Inference(Result):
         """
         kv = self["kv_bytes_per_token"]
         rows = [(_READINGS.get(r.quantity, r.quantity), r) for r in self._relations if r.of == "kv_bytes_per_token"]
-        kept = [(f"price of keeping, {t.name}", t.kv_bytes) for t in self._tiers if t.kv_bytes]
-        drawn = [(name, Interval(r.low, r.nominal, r.high)) for name, r in rows] + kept
+        keeping = [(f"price of keeping, {t.name}", t.kv_bytes) for t in self._tiers if t.kv_bytes]
+        drawn = [(name, Interval(r.low, r.nominal, r.high)) for name, r in rows] + keeping
         published = {row["name"]: row["kv_bytes_per_token"] for row in _published()}
         with style.drawing(ax, (6.8, 1.7 + 0.28 * len(drawn))) as ax:
             ax.set_xscale("log")
@@ -342,29 +342,29 @@ _READINGS = {
 
 def _shapes() -> list[dict[str, Any]]:
     """Caches of sensible shapes, computed at once."""
-    own = sorted({n // k for n in _LAYERS for k in _SHARING if n % k == 0})
+    depths = sorted({n // k for n in _LAYERS for k in _SHARING if n % k == 0})
     heads = evaluate(
         "kv_bytes_from_architecture",
-        layers=own,
+        layers=depths,
         kv_heads=list(_HEADS),
         head_size=list(_HEAD_SIZES),
         kv_format=list(_FORMATS),
     )
     latent = evaluate(
         "kv_bytes_from_architecture",
-        layers=own,
+        layers=depths,
         kv_heads=1,
         head_size=1,
         kv_latent_size=list(_LATENTS),
         kv_format=list(_FORMATS),
     )
-    whole, thin = (found.transpose("layers", ..., "kv_format").to_numpy() for found in (heads, latent))
+    whole, thin = (caches.transpose("layers", ..., "kv_format").to_numpy() for caches in (heads, latent))
     rows = []
     for layers in _LAYERS:
         for sharing in _SHARING:
             if layers % sharing:
                 continue
-            k = own.index(layers // sharing)
+            k = depths.index(layers // sharing)
             for f, form in enumerate(_FORMATS):
                 shape = {"kind": "shape", "name": "", "layers": layers, "sharing": sharing, "kv_format": form}
                 for i, n in enumerate(_HEADS):

@@ -36,8 +36,8 @@ def each(obstacles: Iterable[Obstacle]) -> str:
     return "; and ".join(dict.fromkeys(obstacle.value for obstacle in obstacles))
 
 
-def by_tier(kept: Iterable[tuple[str, Interval]]) -> str:
-    return "; ".join(f"{name} {between(x, 'byte/token')}" for name, x in kept)
+def by_tier(caches: Iterable[tuple[str, Interval]]) -> str:
+    return "; ".join(f"{name} {between(x, 'byte/token')}" for name, x in caches)
 
 
 # Cache of a token
@@ -49,13 +49,13 @@ LACKS_THRESHOLD_PRICE = "a price beyond a threshold of the context"
 LACKS_STEP = "a larger step"
 
 
-def caches_apart(contexts: Interval, kept: str) -> str:
-    return f"long contexts tell {between(contexts, 'byte/token')}, keeping a token tells by tier: {kept}"
+def caches_apart(contexts: Interval, by_tier: str) -> str:
+    return f"long contexts tell {between(contexts, 'byte/token')}, keeping a token tells by tier: {by_tier}"
 
 
-def cache_lacks(lack: str, upper: Interval | None, kept: str) -> str:
+def cache_lacks(lack: str, upper: Interval | None, by_tier: str) -> str:
     bound = f"at most {units.format(upper.high, 'byte/token', 3)}; " if upper else ""
-    return f"{bound}lacks {lack}" + (f"; keeping a token tells by tier: {kept}" if kept else "")
+    return f"{bound}lacks {lack}" + (f"; keeping a token tells by tier: {by_tier}" if by_tier else "")
 
 
 def cache_from(source: str, fitting: Iterable[str], *, kink: bool) -> str:

@@ -98,18 +98,18 @@ def _cache(
     what, stepped = "kv_bytes_per_token", findings.has("long_output_price")
     prices = ("input_price", "output_price", *_STEP)
     keeping = (*_KEEPING, "cache_read_price")
-    kept = sentences.by_tier((tier.name, tier.kv_bytes) for tier in tiers if tier.kv_bytes)
+    by_tier = sentences.by_tier((tier.name, tier.kv_bytes) for tier in tiers if tier.kv_bytes)
     caches = [case.kv_bytes for case in cases if case.kv_bytes]
     by_context = len(caches) == len(cases)
     if kv is None and by_context:
         contexts = hull(caches)
-        why = sentences.caches_apart(contexts, kept)
+        why = sentences.caches_apart(contexts, by_tier)
         price = "long_output_price" if stepped else "long_context_threshold"
         findings.contradict("cache of a token", price, "hold_price", _apart(contexts, tiers), why)
         findings.exclude(what, (*prices, *keeping), why)
     elif kv is None or kv.low <= 0:
         lack = sentences.LACKS_STEP if stepped else sentences.LACKS_THRESHOLD_PRICE
-        why = sentences.cache_lacks(lack, kv, kept)
+        why = sentences.cache_lacks(lack, kv, by_tier)
         findings.leave_open(what, prices, why, kv)
     elif not by_context:
         findings.conclude(what, kv, keeping, sentences.KEPT_IN.format(fitting[0]))
@@ -121,8 +121,8 @@ def _cache(
 
 def _apart(x: Interval, tiers: Sequence[Tier]) -> float:
     """Factor by which the nearest tier misses an interval."""
-    kept = [tier.kv_bytes for tier in tiers if tier.kv_bytes]
-    return min((max(k.low / x.high, x.low / k.high) for k in kept), default=math.inf)
+    caches = [tier.kv_bytes for tier in tiers if tier.kv_bytes]
+    return min((max(k.low / x.high, x.low / k.high) for k in caches), default=math.inf)
 
 
 # Causes of the prices

@@ -1,8 +1,8 @@
-"""Ciphers and reversible networks: the same construction, over integers exactly and over floating point nearly.
+"""Ciphers and reversible networks: one construction, exact over integers and nearly exact in floating point.
 
-A layer takes two halves (x, y) to (y + f(x), x). Whatever f is, the halves come back from what it gave: x stands
-there, and y is the rest less f(x). Feistel ciphers are made of such rounds, and so are networks whose activations
-need not be kept.
+A layer maps two halves (x, y) to (y + f(x), x). For any f the map can be inverted: the output contains x, and
+subtracting f(x) from its first half gives y. Feistel ciphers consist of such rounds, and so do networks that need not
+store activations.
 """
 
 from __future__ import annotations
@@ -121,10 +121,10 @@ def round_trip(
     f = _cipher(seed, rounds) if function is None else function
     draw = np.random.default_rng(_natural(seed, "seed", least=0))
     x, y = _any(draw, count) & np.uint64((1 << size) - 1)
-    there = _forward(x, y, f, rounds, size)
-    back = _backward(*there, f, rounds, size)
+    ciphertext = _forward(x, y, f, rounds, size)
+    back = _backward(*ciphertext, f, rounds, size)
     table = pd.DataFrame(
-        {"x": x, "y": y, "x_after": there[0], "y_after": there[1], "x_back": back[0], "y_back": back[1]}
+        {"x": x, "y": y, "x_after": ciphertext[0], "y_after": ciphertext[1], "x_back": back[0], "y_back": back[1]}
     )
     return table.assign(restored=(table["x"] == table["x_back"]) & (table["y"] == table["y_back"]))
 
@@ -229,15 +229,15 @@ def revnet(
     import pandas as pd
 
     net = _Network(layers, width, tokens, dtype, seed)
-    kept = [(net.x, net.y)]
+    states = [(net.x, net.y)]
     for weights in net.weights:
-        kept.append(net.forward(*kept[-1], weights))
+        states.append(net.forward(*states[-1], weights))
     size = net.x.nbytes * 2
-    x, y = kept[-1]
+    x, y = states[-1]
     gradient = undone_gradient = (x.copy(), y.copy())
     rows = []
     for number in reversed(range(len(net.weights))):
-        weights, inputs = net.weights[number], kept[number]
+        weights, inputs = net.weights[number], states[number]
         x, y = net.undo(x, y, weights)
         gradient, by_weights = net.backward(inputs[0], weights, gradient)
         undone_gradient, undone_by_weights = net.backward(x, weights, undone_gradient)

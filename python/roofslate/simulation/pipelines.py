@@ -1,4 +1,4 @@
-"""Pipelined inference and training as timetables."""
+"""Timetables of pipelines: which stage works on which batch, in inference and in training."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from roofslate._base.messages import unknown
 from roofslate.errors import ValueRangeError
-from roofslate.simulation.durations import duration, natural
+from roofslate.simulation.checks import duration, natural
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,4 +1,7 @@
-"""Timetables as they are used: trains of requests, pipelines in inference and training."""
+"""Timetables: departures and boarding of passes, work of pipeline stages in inference and training.
+
+They are simulated request by request and box by box; the registry has the closed forms.
+"""
 
 from roofslate.simulation.pipelines import (
     PipelineSchedule,

@@ -1,4 +1,4 @@
-"""Fixed-interval and idle batching as timetables."""
+"""Timetables of trains: when passes depart, and which requests board them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from roofslate import units
 from roofslate._base.messages import unknown
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
-from roofslate.simulation.durations import _MAY_BE_ZERO, natural
+from roofslate.simulation.checks import natural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +22,7 @@ __all__ = ["Policy", "left_behind", "train", "train_timetable"]
 
 Policy = Literal["interval", "idle", "threshold"]
 _POLICIES = ("interval", "idle", "threshold")
+_MAY_BE_ZERO = ("pass_time_per_sequence", "timeout")
 _BLOCK = 1 << 16  # arrivals drawn at a time
 
 
@@ -29,7 +30,7 @@ class _Departure(NamedTuple):
     departure: float
     end: float
     waiting: int
-    boarded: npt.NDArray[np.float64]  # when each of those on board arrived
+    boarded: npt.NDArray[np.float64]  # arrival times
 
 
 def train(

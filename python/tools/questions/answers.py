@@ -9,10 +9,12 @@ import struct
 import tempfile
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import roofslate as rs
 import xarray as xr
 
 __all__ = ["Answer", "ask"]
@@ -48,7 +50,8 @@ _PARTS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 _WITHOUT_REPR = ("Dependencies",)  # it shows sets, in no order
 _LEFT_OUT = ("roofslate_version",)  # attributes
-_PLACES = re.compile(rf"{re.escape(tempfile.gettempdir())}[\w./-]*?/(?=[\w.-]*(?:['\", :)]|$))")
+_FOLDERS = tuple(re.escape(str(path)) for path in (tempfile.gettempdir(), Path(rs.__file__).parent))
+_PLACES = re.compile(rf"(?:{'|'.join(_FOLDERS)})[\w./-]*/")
 _ADDRESS = re.compile(r"\bat 0x[0-9a-f]+")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import importlib
+import inspect
 import json
 import os
 import re
@@ -15,7 +17,7 @@ import numpy as np
 import pytest
 import roofslate as rs
 from click.testing import CliRunner
-from roofslate.cli import main
+from roofslate.cli import commands, lists, main
 from support.processes import INTERRUPTIBLE
 
 COMMANDS = ["evaluate", "explain", "compare", "quantities", "presets", "lecture"]
@@ -54,6 +56,14 @@ def test_without_arguments_help_is_shown():
 def test_every_command_has_help(command):
     assert command in output("--help")
     assert output(command, "--help").startswith(f"Usage: main {command}") or "Usage:" in output(command, "-h")
+
+
+@pytest.mark.parametrize("command", commands._HOMES)
+def test_what_a_command_does_takes_its_options(command):
+    module = importlib.import_module(f"roofslate.cli.{commands._HOMES[command]}")
+    takes = inspect.signature(getattr(module, f"run_{command}")).parameters
+    assert list(takes) == [parameter.name for parameter in main.commands[command].params]
+    assert set(main.commands) == set(commands._HOMES)
 
 
 def examples():
@@ -106,6 +116,26 @@ def test_csv_holds_what_evaluate_gives():
             a.to_numpy() for a in (expected[name].broadcast_like(expected["pass_time"]), expected["pass_time"])
         )
         assert [float(row[name]) for row in rows] == wanted.reshape(-1).tolist()
+
+
+def test_rows_are_those_of_the_dataset():
+    """Axes in the order in which outputs need them; words, presets, and an axis that is asked for in its unit."""
+    outputs = ["weight_fetch_time", "overlap", "context_length", "pass_time", "binding_term"]
+    axes = {"overlap": ["board", "none"], "context_length": [1e3, 1e6], "batch_size": [1, 64]}
+    axes["model"] = ["DeepSeek-V3", "Kimi-K2"]
+    words = [f"{name}={','.join(map(str, values))}" for name, values in axes.items()]
+    result = rs.evaluate(outputs, hardware="GB200 NVL72", units={"context_length": "ktoken/sequence"}, **axes)
+    text = output(
+        "evaluate", *outputs, "hardware=GB200 NVL72", *words, "-u", "context_length=ktoken/sequence", "-f", "json"
+    )
+    data = json.loads(text)
+    assert data["axes"] == [str(dim) for dim in result.sizes]
+    assert data["units"] == {str(name): x.attrs["units"] for name, x in result.variables.items() if "units" in x.attrs}
+    assert data["inputs"] == {key: x for key, x in result.attrs.items() if key != "roofslate_version"}
+    table = result.reset_coords().to_dataframe(dim_order=list(result.sizes)).reset_index()
+    for name in ("overlap", "binding_term"):
+        table[name] = np.array(result[name].attrs["flag_meanings"].split())[table[name].astype(int)]
+    assert data["rows"] == table[list(data["rows"][0])].to_dict("records")
 
 
 def test_the_grid_of_the_interface():
@@ -191,8 +221,7 @@ def test_undefined_is_null_and_an_empty_field():
     assert text.splitlines()[1:] == ["0.0,1.0", "1000.0,1.0"]
     from roofslate.cli.rows import Column, write_csv, write_json
 
-    array = rs.evaluate("pass_tokens", batch_size=[1, 2]) * np.nan
-    columns = [Column("x", array, array.sizes)]
+    columns = [Column("x", np.array([np.nan, np.nan]), ["batch_size"], {"batch_size": 2})]
     import io
 
     as_csv, as_json = io.StringIO(), io.StringIO()
@@ -409,7 +438,7 @@ def test_what_the_machine_lacks_is_one_line(error, message, monkeypatch):
     def fails(*_, **__):
         raise error
 
-    monkeypatch.setattr(rs, "quantities", fails)
+    monkeypatch.setattr(lists, "matching", fails)
     result = run("quantities")
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"roofslate: {message}\n")
 
@@ -418,7 +447,7 @@ def test_a_module_that_no_extra_brings_is_no_mistake_of_the_caller(monkeypatch):
     def fails(*_, **__):
         raise ModuleNotFoundError("No module named 'nonesuch'", name="nonesuch")
 
-    monkeypatch.setattr(rs, "quantities", fails)
+    monkeypatch.setattr(lists, "matching", fails)
     assert isinstance(run("quantities").exception, ModuleNotFoundError)
 
 
@@ -458,7 +487,7 @@ def test_lecture_passes_its_options_on(monkeypatch, tmp_path):
         calls.append((given, options))
         return "there/index.html"
 
-    monkeypatch.setattr(rs, "lecture", lecture)
+    monkeypatch.setattr("roofslate.cli.lecture.lecture", lecture)
     assert output("lecture", "--out", str(tmp_path)) == "there/index.html\n"
     output("lecture", "--out", str(tmp_path), "--chapter", "1")
     assert calls == [((tmp_path,), {"chapter": None}), ((tmp_path,), {"chapter": 1})]

@@ -11,6 +11,8 @@ import pytest
 import roofslate as rs
 from roofslate import errors
 from roofslate.presets import catalog as catalogs
+from roofslate.presets.files import parts_of
+from roofslate.presets.preset import KINDS
 
 pytestmark = pytest.mark.usefixtures("fresh_catalogs")
 
@@ -408,18 +410,72 @@ def test_what_is_no_text(tmp_path):
         catalogs.load_presets(path)
 
 
-def test_threads_load_once(monkeypatch):
-    read, calls = catalogs._read, []
-    monkeypatch.setattr(catalogs, "_read", lambda *arguments: calls.append(1) or read(*arguments))
+@pytest.mark.parametrize(
+    ("reader", "calls", "ask"),
+    [
+        ("_read", len(catalogs._SHIPPED), lambda: dict(catalogs.hardware)["H100"]),
+        ("read_part", 1, lambda: catalogs.hardware["H100"]),
+    ],
+    ids=["all", "one"],
+)
+def test_threads_load_once(monkeypatch, reader, calls, ask):
+    read, counted = getattr(catalogs, reader), []
+    monkeypatch.setattr(catalogs, reader, lambda *arguments: counted.append(1) or read(*arguments))
     found = []
-    threads = [threading.Thread(target=lambda: found.append(catalogs.hardware["H100"])) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: found.append(ask())) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(calls) == len(catalogs._SHIPPED)
+    assert len(counted) == calls
     assert all(preset is found[0] for preset in found)
     assert len(found) == 8
+
+
+# ------------------------------------------------------------------------------------------------- one at a time
+
+
+def test_a_preset_is_read_without_the_others():
+    chip = catalogs.hardware["gb200-nvl72"]
+    assert catalogs._library._shelves is None
+    assert set(catalogs._library._shipped.read) == {("hardware", "GB200"), ("hardware", "GB200 NVL72")}
+    assert "H1000" not in catalogs.hardware  # what is not found has every file read
+    assert catalogs.hardware["GB200 NVL72"] is dict(catalogs.hardware)["GB200 NVL72"] is chip
+    assert catalogs.hardware.define("mine", base=chip, chips=36).values["hbm_bandwidth"] == chip["hbm_bandwidth"]
+
+
+@pytest.mark.parametrize("section", KINDS)
+def test_presets_read_alone_are_those_of_the_files(section):
+    whole = getattr(catalogs, section)
+    presets = dict(whole)
+    alone = catalogs._Shipped()
+    for name, preset in presets.items():
+        one = alone.find(section, name)
+        assert one == preset
+        assert (dict(one.values), one.aliases) == (dict(preset.values), preset.aliases)
+        # a date that ends the name of a price is known when it is read
+        assert all(alone.find(section, alias) is one for alias in preset.aliases if not alias.startswith(name))
+    parts = [part for file in catalogs._SHIPPED for part in parts_of(catalogs._FOLDER / file)]
+    assert [part.name for part in parts if part.section == section] == list(presets)
+
+
+def test_a_damaged_file_is_named_with_its_line(monkeypatch, tmp_path):
+    for file in catalogs._SHIPPED:
+        (tmp_path / file).write_text((catalogs._FOLDER / file).read_text(encoding="utf-8"), encoding="utf-8")
+    path = tmp_path / "hardware.toml"
+    text = path.read_text(encoding="utf-8").replace('hbm_bandwidth = "3.35 TB/s"', 'hbm_bandwidth = "3.35 TB"', 1)
+    path.write_text(text, encoding="utf-8")
+    line = text[: text.index('"3.35 TB"')].count("\n") + 1
+    monkeypatch.setattr(catalogs, "_FOLDER", tmp_path)
+    assert catalogs.hardware["A100"].name == "A100-80"
+    with pytest.raises(errors.PresetError, match=rf"hardware\.toml, line {line}: hbm_bandwidth: cannot read '3.35 TB'"):
+        catalogs.hardware["H100"]
+
+
+def test_the_environment_counts_when_the_first_preset_is_asked_for(write, monkeypatch):
+    assert "H100" in catalogs.hardware
+    monkeypatch.setenv("ROOFSLATE_PRESETS", str(write(CHIP)))
+    assert "My chip" not in catalogs.hardware
 
 
 def test_import_reads_no_file_and_no_heavy_library():

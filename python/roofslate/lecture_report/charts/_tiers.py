@@ -37,14 +37,14 @@ def find_tier(tier: str | Preset) -> Preset:
 def named_tiers(tiers: Any) -> dict[str, Preset]:
     """Presets of tiers by what the chart calls them: the keys of a mapping, otherwise their names."""
     if isinstance(tiers, Mapping):
-        found = {str(label): find_tier(tier) for label, tier in tiers.items()}
+        presets = {str(label): find_tier(tier) for label, tier in tiers.items()}
     elif isinstance(tiers, (str, Preset)) or not isinstance(tiers, Iterable):
-        found = {find_tier(tiers).name: find_tier(tiers)}
+        presets = {find_tier(tiers).name: find_tier(tiers)}
     else:
-        found = {preset.name: preset for preset in map(find_tier, tiers)}
-    if not found:
+        presets = {preset.name: preset for preset in map(find_tier, tiers)}
+    if not presets:
         raise ValueRangeError("tiers: a chart of tiers needs one at least, got none")
-    return found
+    return presets
 
 
 def scenario(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,11 +75,11 @@ def cheapest_ways(
     way = min([*devices, RECOMPUTE], key=lambda label: (cost(label, 0), cost(label, 1)))
     order = {way: (0.0, cost(way, 0))}
     while way != RECOMPUTE:
-        here = {**inputs, **devices[way]}
-        later = {RECOMPUTE: number("tier_recompute_hold_time", **here)}
+        current = {**inputs, **devices[way]}
+        later = {RECOMPUTE: number("tier_recompute_hold_time", **current)}
         for label in devices.keys() - order.keys():
-            there = {f"slower_{name}": x for name, x in devices[label].items()}
-            later[label] = number("tier_switch_time", **{**here, **there})
+            slower = {f"slower_{name}": x for name, x in devices[label].items()}
+            later[label] = number("tier_switch_time", **{**current, **slower})
         later = {label: t for label, t in later.items() if t < math.inf}
         if not later:
             break

@@ -38,20 +38,20 @@ def _attention_flops(*, context_length: Any = None, **inputs: Any) -> pd.DataFra
         most = 2.2 * crossing if 0 < crossing < math.inf else 1e6
         points = np.linspace(0, most, 111)
         context_length = np.union1d(points, [crossing]) if math.isfinite(crossing) else points
-    found = dataset([*_TERMS, "attention_to_weight_flops"], context_length=context_length, **inputs)
+    terms = dataset([*_TERMS, "attention_to_weight_flops"], context_length=context_length, **inputs)
     marks = {
         "attention_balance_context": crossing,
         "flops_per_token": number("flops_per_token", **inputs),
         "short_context": number("context_length", context_length=_SHORT),
         "short_share": number("attention_to_weight_flops", context_length=_SHORT, **inputs),
     }
-    told = {"short_context": "token/sequence", "short_share": "1"}
+    short_units = {"short_context": "token/sequence", "short_share": "1"}
     for name in ("attention_balance_context_from_width", "hidden_size", "balance_context_per_width"):
         marks[name] = number(name, **inputs)
     for name in _TERMS:
-        found[name] = found[name].broadcast_like(found["attention_to_weight_flops"])
-    table = tabulated(found, "context_length", "attention_flops", **marks)
-    table.attrs["units"] |= told
+        terms[name] = terms[name].broadcast_like(terms["attention_to_weight_flops"])
+    table = tabulated(terms, "context_length", "attention_flops", **marks)
+    table.attrs["units"] |= short_units
     return table
 
 

@@ -169,16 +169,16 @@ def _crossing_copies(ax: Axes, table: pd.DataFrame, size: float) -> None:
 def _exchange_bars(ax: Axes, marks: dict[str, float], size: float) -> None:
     racks = f"{marks['exchange_racks']:,.0f} racks"
     direct, hierarchical = (marks[f"{way}_exchange_slowdown"] for way in ("direct", "hierarchical"))
-    told: tuple[tuple[float, str, dict[str, Any]], ...] = (
+    bars: tuple[tuple[float, str, dict[str, Any]], ...] = (
         (1.0, "one rack", {"facecolor": INSIDE}),
         (direct, f"{racks},\na copy to\neach expert", {"facecolor": OUTSIDE}),
         (hierarchical, f"{racks},\na copy to\neach rack", {"facecolor": "white", "hatch": "////"}),
     )
-    for k, (height, _, look) in enumerate(told):
+    for k, (height, _, look) in enumerate(bars):
         ax.bar(k, height, width=0.62, gid="slowdown", edgecolor=OUTSIDE if k else INSIDE, **look)
         ax.text(k, height, f"{height:.2g} {style.TIMES}", ha="center", va="bottom", fontsize=size, weight="bold")
-    ax.set(xlim=(-0.5, 2.5), ylim=(0, 1.15 * max(height for height, _, _ in told)), yticks=[])
-    ax.set_xticks(range(3), [name for _, name, _ in told], fontsize=0.9 * size)
+    ax.set(xlim=(-0.5, 2.5), ylim=(0, 1.15 * max(height for height, _, _ in bars)), yticks=[])
+    ax.set_xticks(range(3), [name for _, name, _ in bars], fontsize=0.9 * size)
     ax.tick_params(axis="x", length=0)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
@@ -216,8 +216,8 @@ def _moe_stack(**inputs: Any) -> pd.DataFrame:
     whole("experts_per_token", marks["experts_per_token"])
     along = inputs.pop("layers_per_stage", None)
     points = np.union1d(np.arange(1, 9), [marks["layers_per_stage"]]) if along is None or np.ndim(along) == 0 else along
-    found = dataset(["pipeline_traffic_ratio"], **inputs, layers_per_stage=points)
-    table = tabulated(found, "layers_per_stage", "moe_stack", **marks)
+    ratios = dataset(["pipeline_traffic_ratio"], **inputs, layers_per_stage=points)
+    table = tabulated(ratios, "layers_per_stage", "moe_stack", **marks)
     table.attrs["marks"]["stages"] = float(stages)
     table.attrs["units"]["stages"] = "1"
     return table

@@ -210,8 +210,8 @@ def _annotate_costs(ax: Axes, table: pd.DataFrame, right: float, top: float) -> 
         marks[name] for name in ("long_context_threshold", "crossover_context", "break_even")
     )
     whole = ax.get_xlim()[1]
-    beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
-    tier: dict[str, Any] = {**beside, "xytext": (4, 5), "va": "bottom", "color": _PRICE["color"]}
+    note: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
+    tier: dict[str, Any] = {**note, "xytext": (4, 5), "va": "bottom", "color": _PRICE["color"]}
     roomy = not threshold < right or _points(ax, threshold) > 78
     ax.annotate(f"{1 + marks['price_margin']:.3g} ×{' compute' if roomy else ''}", (0, first), **tier)
     if threshold < right:
@@ -228,7 +228,7 @@ def _annotate_costs(ax: Axes, table: pd.DataFrame, right: float, top: float) -> 
             xytext=(7, 0 if tight else -6 if below else 8),
             va="center" if tight else "top" if below else "bottom",
             color=style.NOTE,
-            **beside,
+            **note,
         )
         ax.plot(0, level, "s", color=style.NOTE, markersize=5, label="intercept", clip_on=False, zorder=3)
     if 0 < crossover <= right:
@@ -237,7 +237,7 @@ def _annotate_costs(ax: Axes, table: pd.DataFrame, right: float, top: float) -> 
         ax.plot(crossover, y, "o", color=style.BOLD["color"], markersize=8, label="crossover", zorder=3)
         where = style.text_of(crossover, "token/sequence")
         text = f"crossover {where}" if tight else f"crossover\n{where}"
-        ax.annotate(text, (crossover, 0), xytext=(5, 5), va="bottom", **beside)
+        ax.annotate(text, (crossover, 0), xytext=(5, 5), va="bottom", **note)
     if 0 < break_even <= right and break_even > (threshold if threshold < right else 0):
         ax.plot(break_even, second, "D", color=style.RED, markersize=7, label="break_even", zorder=3)
         text = f"at a loss beyond {style.text_of(break_even, 'token/sequence')}"
@@ -280,7 +280,7 @@ def _cost_vs_pass_length(**inputs: Any) -> pd.DataFrame:
         right = max(2.6 * crossing, 8.0)
         points = np.union1d(np.linspace(1, right, 160), np.geomspace(1, right, 120))
         given = np.union1d(points, [crossing]) if crossing > 1 else points
-    found = dataset(["memory_compute_ratio", "compute_floor_ratio"], pass_length=given, **inputs)
+    ratios = dataset(["memory_compute_ratio", "compute_floor_ratio"], pass_length=given, **inputs)
     marks = {
         "balance_pass_length": crossing,
         "decode_cost": number("compute_floor_ratio", pass_length=1, **inputs),
@@ -288,7 +288,7 @@ def _cost_vs_pass_length(**inputs: Any) -> pd.DataFrame:
     }
     if "batch_size" in inputs:
         marks["batch_size"] = number("batch_size", **inputs)
-    table = tabulated(found, "pass_length", "cost_vs_pass_length", **marks)
+    table = tabulated(ratios, "pass_length", "cost_vs_pass_length", **marks)
     table.attrs["units"] |= {"decode_cost": "1"}
     return table
 
@@ -350,11 +350,11 @@ def cost_vs_pass_length(ax: Axes, table: pd.DataFrame) -> None:
         ends.append((right, float(memory.iloc[-1]), "memory", style.NOTE))
     style.label_ends(ax, ends)
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10]))
-    kept = {1.0, *(t for t in ax.get_xticks() if 0 < t <= right)}
-    kept = {t for t in kept if t == 1 or t > 0.06 * right}
+    ticks = {1.0, *(t for t in ax.get_xticks() if 0 < t <= right)}
+    ticks = {t for t in ticks if t == 1 or t > 0.06 * right}
     if 1 < crossing <= right:  # the crossing has a tick of its own, and those that would touch it go
-        kept = {t for t in kept if abs(t - crossing) > 0.07 * right} | {1.0, crossing}
-    ax.xaxis.set_major_locator(FixedLocator(sorted(kept)))
+        ticks = {t for t in ticks if abs(t - crossing) > 0.07 * right} | {1.0, crossing}
+    ax.xaxis.set_major_locator(FixedLocator(sorted(ticks)))
     ax.xaxis.set_major_formatter(lambda x, _: style.text_of(x, "token/sequence"))
     levels = [1.0] if abs(decode - 1) < 0.08 * top else [1.0, decode]
     ax.yaxis.set_major_locator(FixedLocator(levels))

@@ -45,9 +45,9 @@ def _drain_times(*, tiers: Any = None, **inputs: Any) -> pd.DataFrame:
                     claims[f"{mark}_{kind}"] = units.to_base(preset.attributes[key], "s")
     if not cases:
         raise ValueRangeError("tiers: a chart of tiers needs one at least, got none")
-    found = datasets(["tier_drain_time", "tier_capacity"], "device", cases)
-    found["kind"] = ("device", kinds)
-    table = tabulated(found, "device", "drain_times")
+    devices = datasets(["tier_drain_time", "tier_capacity"], "device", cases)
+    devices["kind"] = ("device", kinds)
+    table = tabulated(devices, "device", "drain_times")
     by_kind = table.groupby("kind", sort=False)["tier_drain_time"]
     ends = {"least": by_kind.min(), "most": by_kind.max()}
     marks = {f"{end}_{kind}": float(x) for end, column in ends.items() for kind, x in column.items()}
@@ -107,8 +107,8 @@ def drain_times(ax: Axes, table: pd.DataFrame) -> None:
         times = table.loc[table["kind"] == kind, "tier_drain_time"].to_numpy()
         ticks: dict[str, Any] = {"color": style.INK, "linestyle": "none", "markersize": 12, "markeredgewidth": 1.6}
         ax.plot(times, [y] * times.size, "|", label=f"devices {kind}", zorder=3, **ticks)
-        beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9, "va": "center", "ha": "left"}
-        ax.annotate(texts[kind], (most, y), xytext=(8, 0), color=style.INK, **beside)
+        note: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9, "va": "center", "ha": "left"}
+        ax.annotate(texts[kind], (most, y), xytext=(8, 0), color=style.INK, **note)
         if f"claimed_{kind}" in marks:
             claim = marks[f"claimed_{kind}"]
             ends = list(dict.fromkeys([claim, marks.get(f"most_claimed_{kind}", claim)]))
@@ -120,7 +120,7 @@ def drain_times(ax: Axes, table: pd.DataFrame) -> None:
             }
             ax.plot(ends, [y + 0.36] * len(ends), "D", label=f"claimed {kind}", markersize=6.5, zorder=3, **hollow)
             said = " to ".join(map(style.moment, ends))
-            ax.annotate(f"lecture: {said}", (ends[-1], y + 0.36), xytext=(8, 0), color=style.NOTE, **beside)
+            ax.annotate(f"lecture: {said}", (ends[-1], y + 0.36), xytext=(8, 0), color=style.NOTE, **note)
     ax.spines["bottom"].set_bounds(low, high)
     style.time_ticks(ax.xaxis)
     ax.set_yticks(range(len(kinds)), [f"{kind}\n{sizes[kind]}" for kind in kinds], fontsize=9, linespacing=1.25)

@@ -37,7 +37,7 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
     for term in _TERMS:
         term_alone = {**inputs, "pass_time": times[f"{term}_time"], "batch_size": given}
         times[f"{term}_cost"] = evaluate("cost_per_token", **term_alone)
-    found = times[["cost_per_token", *(f"{term}_cost" for term in _TERMS)]]
+    costs = times[["cost_per_token", *(f"{term}_cost" for term in _TERMS)]]
     default = crossing if math.isfinite(crossing) else most
     at_default = {**inputs, "batch_size": default}
     marks = {
@@ -57,7 +57,7 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
     if price_factor > 1 and speed > 0:
         fast = default * number("batch_factor", price_factor=price_factor, speed_factor=speed)
         marks |= {"fast_batch": fast, "fast_cost": number("cost_per_token", **{**inputs, "batch_size": fast})}
-    table = tabulated(found, "batch_size", "cost_vs_batch", **marks)
+    table = tabulated(costs, "batch_size", "cost_vs_batch", **marks)
     cost = dict.fromkeys(("crossing_cost", "floor", "lone_cost", "fast_cost"), "USD/token")
     table.attrs["units"] |= {"crossing_batch": "sequence", "fast_batch": "sequence", **cost}
     return table
@@ -175,16 +175,16 @@ def _fast_mode(*, price_factor: Any = 6, speed_factor: Any = 2.5, asked_speed_fa
     prices, speeds = np.broadcast_arrays(prices, speeds)
     names = [f"{p:.3g} × the price, {v:.3g} × the speed" for p, v in zip(prices, speeds, strict=True)]
     cases = {name: {"price_factor": p, "speed_factor": v} for name, p, v in zip(names, prices, speeds, strict=True)}
-    told = ["price_factor", "speed_factor", "batch_time_ratio", "fastest_speed_factor", "lowest_price_factor"]
-    limits = datasets(told, "tariff", cases)
+    outputs = ["price_factor", "speed_factor", "batch_time_ratio", "fastest_speed_factor", "lowest_price_factor"]
+    limits = datasets(outputs, "tariff", cases)
     if asked_speed_factor is None:
         fastest = float(limits["fastest_speed_factor"].max())
         near = 1 - np.geomspace(1e-3, 0.95, 60)  # the price climbs steeply near the end of each curve
         points = [end * near for end in limits["fastest_speed_factor"].to_numpy()]
         asked_speed_factor = np.unique(np.concatenate([np.linspace(0.02 * fastest, fastest, 120), *points]))
-    asked = {name: {"asked_speed_factor": asked_speed_factor, **case} for name, case in cases.items()}
-    found = datasets(["price_factor_at_speed"], "tariff", asked)
-    table = tabulated(found, ["tariff", "asked_speed_factor"], "fast_mode")
+    along_curve = {name: {"asked_speed_factor": asked_speed_factor, **case} for name, case in cases.items()}
+    curves = datasets(["price_factor_at_speed"], "tariff", along_curve)
+    table = tabulated(curves, ["tariff", "asked_speed_factor"], "fast_mode")
     marks = {f"{name}_{k}": float(array[k]) for name, array in limits.data_vars.items() for k in range(len(names))}
     table.attrs["marks"] = marks
     table.attrs["units"] |= dict.fromkeys(marks, "1")

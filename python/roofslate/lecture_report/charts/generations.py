@@ -51,11 +51,11 @@ def _year(preset: Preset) -> float:
 
 def _records(values: NDArray[np.float64]) -> list[int]:
     """Places of those that exceed all before them."""
-    found: list[int] = []
+    records: list[int] = []
     for k, x in enumerate(values):
-        if not found or x > values[found[-1]]:
-            found.append(k)
-    return found
+        if not records or x > values[records[-1]]:
+            records.append(k)
+    return records
 
 
 def _hardware_generations(**inputs: Any) -> pd.DataFrame:
@@ -64,10 +64,10 @@ def _hardware_generations(**inputs: Any) -> pd.DataFrame:
     chips = sorted((find_preset("hardware", one) for one in listed), key=_year)
     inputs.setdefault("weight_format", "bf16")
     cases = {chip.name: {**inputs, "hardware": chip} for chip in chips}
-    found = datasets([*_GROWING, "weight_balance"], "hardware", cases)
-    found["announced"] = ("hardware", [_year(chip) for chip in chips])
-    found["vendor"] = ("hardware", [str(chip.attributes.get("vendor", "others")) for chip in chips])
-    table = tabulated(found, "hardware", "hardware_generations")
+    specifications = datasets([*_GROWING, "weight_balance"], "hardware", cases)
+    specifications["announced"] = ("hardware", [_year(chip) for chip in chips])
+    specifications["vendor"] = ("hardware", [str(chip.attributes.get("vendor", "others")) for chip in chips])
+    table = tabulated(specifications, "hardware", "hardware_generations")
     marks = {"claimed_weight_balance": float(models["lecture"]["weight_balance"])}
     marks["least_weight_balance"] = float(table["weight_balance"].min())
     marks["most_weight_balance"] = float(table["weight_balance"].max())
@@ -120,23 +120,23 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
         values = table[name].to_numpy()
         panel.set(yscale="log", xlim=(first - 0.6, last + 0.4), ylim=(values.min() / 1.6, values.max() * 2.2))
         for vendor, look in looks.items():
-            own = (table["vendor"] == vendor).to_numpy()
+            of_vendor = (table["vendor"] == vendor).to_numpy()
             marker = {"color": look["color"], "marker": look["marker"], "markersize": 5.5}
-            panel.plot(years[own], values[own], linestyle="none", label=vendor, zorder=3, **marker)
+            panel.plot(years[of_vendor], values[of_vendor], linestyle="none", label=vendor, zorder=3, **marker)
         if name in _GROWING:
             records = _records(values)
             panel.plot(
                 years[records], values[records], color="#B8C7D3", drawstyle="steps-post", linewidth=1.4, label="record"
             )
             ends = [*years[records[1:]], math.inf]
-            told = [k for k, end in zip(records, ends, strict=True) if end - years[k] > _STANDING]
+            labelled = [k for k, end in zip(records, ends, strict=True) if end - years[k] > _STANDING]
         else:
-            told = sorted({int(values.argmin()), int(values.argmax())})
+            labelled = sorted({int(values.argmin()), int(values.argmax())})
             claim = table.attrs["marks"]["claimed_weight_balance"]
             panel.axhline(claim, color=style.INK, linestyle=(0, (3, 2)), linewidth=1.1, label="claimed weight_balance")
             note: dict[str, Any] = {"fontsize": 8, "color": style.INK, "va": "bottom", "bbox": style.HALO}
             panel.annotate(f"lecture: {claim:.0f}", (first - 0.5, claim), (0, 3), textcoords="offset points", **note)
-        for k in told:
+        for k in labelled:
             _name(panel, str(table.index[k]), years[k], values[k], below=name not in _GROWING and k == values.argmin())
         panel.text(0, 1.03, title, transform=panel.transAxes, fontsize=9, color=style.INK)
         unit = table.attrs["units"][name]

@@ -51,13 +51,15 @@ def _roofline(**inputs: Any) -> pd.DataFrame:
     intensity = inputs.pop("arithmetic_intensity", None)
     if intensity is None:
         intensity = np.union1d(np.geomspace(ridges.min() / 300, ridges.max() * 6, 121), ridges)
-    asked = {name: {"arithmetic_intensity": intensity, **case} for name, case in cases.items()}
-    roofs = datasets(["attainable_flops"], "hardware", asked)
+    along_axis = {name: {"arithmetic_intensity": intensity, **case} for name, case in cases.items()}
+    roofs = datasets(["attainable_flops"], "hardware", along_axis)
     table = tabulated(roofs, ["hardware", "arithmetic_intensity"], "roofline")
     names = chips["hardware"].to_numpy().tolist()
-    kept = {"ridge_point": "FLOP/byte", "peak_flops": "FLOP/s/chip"}
-    table.attrs["marks"] = {f"{mark} {name}": float(chips[mark].sel(hardware=name)) for mark in kept for name in names}
-    table.attrs["units"] |= {f"{mark} {name}": unit for mark, unit in kept.items() for name in names}
+    mark_units = {"ridge_point": "FLOP/byte", "peak_flops": "FLOP/s/chip"}
+    table.attrs["marks"] = {
+        f"{mark} {name}": float(chips[mark].sel(hardware=name)) for mark in mark_units for name in names
+    }
+    table.attrs["units"] |= {f"{mark} {name}": unit for mark, unit in mark_units.items() for name in names}
     table.attrs["marks"] |= {"least_ridge_point": float(ridges.min()), "most_ridge_point": float(ridges.max())}
     table.attrs["units"] |= dict.fromkeys(("least_ridge_point", "most_ridge_point"), "FLOP/byte")
     return table
@@ -142,9 +144,9 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
         inputs.setdefault("weight_format", list(_GENERATIONS.values()))
     inputs.setdefault("weight_format", "bf16")
     cases = _by_chip(inputs)
-    found = datasets(["weight_balance", "hbm_drain_time"], "hardware", cases)
-    found["weight_format"] = ("hardware", [case["weight_format"] for case in cases.values()])
-    table = tabulated(found, "hardware", "machine_balance")
+    chips = datasets(["weight_balance", "hbm_drain_time"], "hardware", cases)
+    chips["weight_format"] = ("hardware", [case["weight_format"] for case in cases.values()])
+    table = tabulated(chips, "hardware", "machine_balance")
     lecture = models["lecture"]
     claims = {f"claimed_{name}": (lecture[claim], unit) for name, (claim, unit) in _CLAIMED.items()}
     least = {f"least_{name}": (table[name].min(), unit) for name, (_, unit) in _CLAIMED.items()}
@@ -187,11 +189,11 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
     place = range(len(chips))
     names = [f"{chip.replace(' (lecture)', '*')}, {word.upper()}" for chip, word in zip(chips, formats, strict=True)]
     left, right = style.panels(ax, 2, left=0.22, gap=0.06, bottom=0.11, top=0.04)
-    told = (
+    columns = (
         (left, "weight_balance", "token", "o", "tokens that hide one weight's fetch"),
         (right, "hbm_drain_time", "s", "s", "time to read all memory"),
     )
-    for panel, name, unit, marker, title in told:
+    for panel, name, unit, marker, title in columns:
         values = table[name].to_numpy()
         claim = marks[f"claimed_{name}"]
         panel.axvline(claim, color=style.INK, linestyle=(0, (3, 2)), linewidth=1.1, label=f"claimed {name}")

@@ -132,8 +132,8 @@ def lifetime_surface(ax: Axes, table: pd.DataFrame) -> None:
     ax.annotate("one loss", (top, tokens[-6]), xytext=(6, 0), ha="left", va="center", **words)
     dearer = 1 / (1 - marks["optimal_lifetime_saving"]) - 1
     what = f"{style.counted(replaced[0], 'parameter')}, {style.counted(replaced[1], 'token')}"
-    told = f"{what}:\nthe same loss,\n{100 * dearer:.0f} % dearer"
-    ax.annotate(told, replaced, xytext=(14, -27), ha="center", va="top", **words)
+    remark = f"{what}:\nthe same loss,\n{100 * dearer:.0f} % dearer"
+    ax.annotate(remark, replaced, xytext=(14, -27), ha="center", va="top", **words)
     style.label_ends(ax, ends)
     steps = [x for x in LogLocator(subs=(1, 2, 5)).tick_values(sizes[0], sizes[-1]) if sizes[0] <= x <= sizes[-1]]
     ax.set_xticks(steps, [style.counted(x, "parameter") for x in steps])

@@ -64,15 +64,15 @@ def _overtraining(
             raise AxisError(f"loss_law: it is drawn for one model, got {len(names)}")
         given = {"model": model, **inputs} if model is not None else inputs
         best = scaling.optimum(loss_law, **trained(given, rounded=True))
-        for law, told in best.iterrows():
-            rows[f"loss law, {law}"] = {**scenarios[0], "pretraining_tokens": told["optimal_pretraining_tokens"]}
+        for law, optimum in best.iterrows():
+            rows[f"loss law, {law}"] = {**scenarios[0], "pretraining_tokens": optimum["optimal_pretraining_tokens"]}
         marks |= {str(name): float(x) for name, x in best.iloc[0].items()}
-    found = datasets(["chinchilla_tokens", "pretraining_tokens", "overtraining_ratio"], "estimate", rows)
-    marks |= {f"ratio_{k}": float(x) for k, x in enumerate(found["overtraining_ratio"])}
-    marks |= {f"tokens_{k}": float(x) for k, x in enumerate(found["pretraining_tokens"])}
+    results = datasets(["chinchilla_tokens", "pretraining_tokens", "overtraining_ratio"], "estimate", rows)
+    marks |= {f"ratio_{k}": float(x) for k, x in enumerate(results["overtraining_ratio"])}
+    marks |= {f"tokens_{k}": float(x) for k, x in enumerate(results["pretraining_tokens"])}
     per_weight = number("optimal_tokens_per_parameter", **scenarios[0])
-    marks |= {"chinchilla_tokens": float(found["chinchilla_tokens"][0]), "optimal_tokens_per_parameter": per_weight}
-    table = tabulated(found, "estimate", "overtraining", **marks)
+    marks |= {"chinchilla_tokens": float(results["chinchilla_tokens"][0]), "optimal_tokens_per_parameter": per_weight}
+    table = tabulated(results, "estimate", "overtraining", **marks)
     table.attrs["units"] |= {
         name: "token" if name.startswith("tokens") else "1" for name in marks if name[-1].isdigit()
     }

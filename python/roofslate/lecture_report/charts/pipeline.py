@@ -45,14 +45,14 @@ def _rows(ax: Axes, count: int, points: float, *, bottom: float, gap: float) -> 
     line = 1.25 * points * point
     height = (1 - 11 * point - line * (bottom + gap * count)) / count  # the points are those of ticks and their padding
     step = height + gap * line
-    made = [ax.inset_axes((0.1, 1 - (k + 1) * step, 0.9, height)) for k in range(count)]
-    for panel in made:
+    panels = [ax.inset_axes((0.1, 1 - (k + 1) * step, 0.9, height)) for k in range(count)]
+    for panel in panels:
         for side in ("top", "right", "left"):
             panel.spines[side].set_visible(False)
-        if panel is not made[-1]:
+        if panel is not panels[-1]:
             panel.xaxis.set_visible(False)
             panel.spines["bottom"].set_visible(False)
-    return made
+    return panels
 
 
 def records(table: pd.DataFrame) -> Any:
@@ -170,7 +170,7 @@ def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
     stages, batches = int(marks["pipeline_stages"]), int(marks["filled_microbatches"])
     shown = int(table["stage"].max()) + 1
     hop = style.text_of(marks["hop_latency"], "s")
-    told = {
+    headings = {
         "lone": f"one batch after the other: a rack works {_percent(marks['lone_utilization'])} of the time",
         "filled": f"{batches:,} batches in flight: {_percent(marks['filled_utilization'])}"
         + (f". Proof by visual: {stages:,} across, {stages:,} up" if batches == stages else ""),
@@ -182,7 +182,7 @@ def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
     for panel, case in zip(_rows(ax, len(cases), points, bottom=2.2, gap=1.7), cases, strict=True):
         boxes = table[table["case"] == case]
         _racks(panel, end, stages, shown, points)
-        _heading(panel, told[case], points)
+        _heading(panel, headings[case], points)
         for work in records(boxes[boxes["start"] < end * (1 - 1e-9)]):
             # with one batch in flight the next is let in when it is through
             batch = work.token if case == "lone" else work.microbatch
@@ -296,8 +296,8 @@ def pipeline_latency(ax: Axes, table: pd.DataFrame) -> None:
             x = float(table["start" if y != one else "one_rack_start"].iloc[-1])
             halo = {**style.HALO, "pad": 0.5}
             ax.text(x, y + 0.45, style.ELLIPSIS, ha="center", va="center", fontsize=points, bbox=halo, zorder=4)
-    taken, alone = (style.text_of(marks[name], "s") for name in ("pipeline_latency", "one_rack_latency"))
-    _span(ax, end, shown + 0.15, f"{stages:,} racks in a row: {taken}", points, below=False)
+    pipelined, alone = (style.text_of(marks[name], "s") for name in ("pipeline_latency", "one_rack_latency"))
+    _span(ax, end, shown + 0.15, f"{stages:,} racks in a row: {pipelined}", points, below=False)
     _span(ax, float(table["one_rack_end"].iloc[-1]), one - 0.25, f"one rack with all layers: {alone}", points)
     names = [f"rack {stage:,}" for stage in numbers]
     ax.set_yticks([*(row + 0.45 for row in range(shown)), one + 0.45], [*names, "one rack"], fontsize=points)
@@ -328,13 +328,13 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
 
     inputs = {"pipeline_stages": 4, **inputs}
     stages, batches = (whole(name, number(name, **inputs)) for name in ("pipeline_stages", "microbatches"))
-    others = [pipeline_schedule] if isinstance(pipeline_schedule, str) else list(pipeline_schedule)
-    for schedule in others:
+    orders = [pipeline_schedule] if isinstance(pipeline_schedule, str) else list(pipeline_schedule)
+    for schedule in orders:
         if schedule not in _NAMES:
             raise unknown("pipeline_schedule", schedule, _NAMES)
     ratio = number("backward_forward_ratio", **inputs)
     share = number("weight_gradient_share", **{**inputs, "backward_forward_ratio": ratio})
-    panels = [("gpipe", 1.0), *(("gpipe", ratio) for _ in range(ratio != 1)), *((name, ratio) for name in others)]
+    panels = [("gpipe", 1.0), *(("gpipe", ratio) for _ in range(ratio != 1)), *((name, ratio) for name in orders)]
     panels = list(dict.fromkeys(panels))
     # of many, a smaller case of the same kind is drawn, and the true numbers are told
     shown, drawn = min(stages, _MOST_STAGES), min(batches, _MOST_BATCHES)
@@ -348,17 +348,17 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
             backward_forward_ratio=wide,
             weight_gradient_share=share,
         )
-        asked = {**inputs, "backward_forward_ratio": wide, "pipeline_schedule": schedule}
-        marks[f"bubble_{k}"] = number("training_bubble", **asked)
-        marks[f"step_{k}"] = number("pipeline_step_time", **asked)
-        marks[f"overhead_{k}"] = number("training_bubble_overhead", **asked)
+        panel = {**inputs, "backward_forward_ratio": wide, "pipeline_schedule": schedule}
+        marks[f"bubble_{k}"] = number("training_bubble", **panel)
+        marks[f"step_{k}"] = number("pipeline_step_time", **panel)
+        marks[f"overhead_{k}"] = number("training_bubble_overhead", **panel)
         table.insert(0, "panel", k)
         tables.append(table)
-    found = pd.concat(tables, ignore_index=True)
-    found.attrs["marks"] = {name: float(x) for name, x in marks.items()}
-    found.attrs["units"] = dict.fromkeys([*found.columns, *marks], "1")
-    found.attrs["panels"] = panels
-    return found
+    boxes = pd.concat(tables, ignore_index=True)
+    boxes.attrs["marks"] = {name: float(x) for name, x in marks.items()}
+    boxes.attrs["units"] = dict.fromkeys([*boxes.columns, *marks], "1")
+    boxes.attrs["panels"] = panels
+    return boxes
 
 
 @chart(
@@ -412,8 +412,8 @@ def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
         step = float(boxes["end"].max())
         _racks(panel, end, stages, shown, points)
         wide = f", backward {ratio:g} {style.TIMES} as long" if ratio != 1 else ", backward as long as forward"
-        told = f"{style.text_of(marks[f'step_{k}'], '1')} slots, rack 0 idles for {_percent(marks[f'bubble_{k}'])}"
-        _heading(panel, f"{_NAMES[schedule]}{wide if schedule == 'gpipe' else ''}: {told}", points)
+        numbers = f"{style.text_of(marks[f'step_{k}'], '1')} slots, rack 0 idles for {_percent(marks[f'bubble_{k}'])}"
+        _heading(panel, f"{_NAMES[schedule]}{wide if schedule == 'gpipe' else ''}: {numbers}", points)
         for work in records(boxes):
             word, look, ink = _KINDS[work.kind]
             place = (work.start, work.stage, work.end - work.start, 0.9)

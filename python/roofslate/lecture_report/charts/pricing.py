@@ -56,16 +56,16 @@ def _named(given: Any, known: Any, what: str, example: str) -> list[Preset]:
 
 def _read_list(prices: Preset, inputs: dict[str, Any]) -> dict[str, Any]:
     """Run one price list backwards; what it is silent about stays NaN."""
-    found = infer(prices, **inputs)
-    record({a.name: a.nominal for a in found.each_assumption if a.low == a.nominal == a.high})
-    relations = {(r.quantity, r.of): r for r in found.each_relation}
-    row: dict[str, Any] = {"verdict": found["kv_bytes_per_token"].verdict}
+    inference = infer(prices, **inputs)
+    record({a.name: a.nominal for a in inference.each_assumption if a.low == a.nominal == a.high})
+    relations = {(r.quantity, r.of): r for r in inference.each_relation}
+    row: dict[str, Any] = {"verdict": inference["kv_bytes_per_token"].verdict}
     intervals = {
         "step_kv_bytes": relations.get(("kv_bytes_from_balance_context", "kv_bytes_per_token")),
-        "kept_kv_bytes": next((t.kv_bytes for t in found.each_tier if t.name == "HBM"), None),
-        "kv_bytes": found["kv_bytes_per_token"],
-        "decode_cost_ratio": found["decode_cost_ratio"],
-        "hold_price": found["hold_price"],
+        "kept_kv_bytes": next((t.kv_bytes for t in inference.each_tier if t.name == "HBM"), None),
+        "kv_bytes": inference["kv_bytes_per_token"],
+        "decode_cost_ratio": inference["decode_cost_ratio"],
+        "hold_price": inference["hold_price"],
     }
     for name, x in intervals.items():
         if x is not None:
@@ -107,9 +107,9 @@ def _price_map(*, lists: Any = None, architectures: Any = _ARCHITECTURES, **inpu
         marks |= {f"most_{name}": float(lists_told[f"middle_{name}"].max())}
     marks["active_parameters"] = _size_behind(presets[0], inputs)
     table.attrs["marks"] = marks
-    told = {f"{end}_{name}": unit for name, unit in _INTERVALS.items() for end in ("least", "most")}
+    mark_units = {f"{end}_{name}": unit for name, unit in _INTERVALS.items() for end in ("least", "most")}
     of_bytes = dict.fromkeys(("supposed_kv_bytes", "least_published", "most_published"), "byte/token")
-    table.attrs["units"] = {**dict.fromkeys((*words, "alike"), "1"), **_COLUMNS, **told, **of_bytes}
+    table.attrs["units"] = {**dict.fromkeys((*words, "alike"), "1"), **_COLUMNS, **mark_units, **of_bytes}
     table.attrs["units"]["active_parameters"] = "parameter"
     return table
 
@@ -122,15 +122,15 @@ def _size_behind(prices: Preset, inputs: dict[str, Any]) -> float:
 
 def _joined(table: pd.DataFrame) -> pd.DataFrame:
     """Keep one row, the newest, of lists of a vendor that tell the same; `alike` counts the others."""
-    told = [name for name in table.columns if name != "alike"]
+    compared = [name for name in table.columns if name != "alike"]
     groups: dict[Any, list[tuple[str, str]]] = {}
     labels: list[Any] = table.index.to_list()
-    for label, row in zip(labels, table[told].to_numpy().tolist(), strict=True):
+    for label, row in zip(labels, table[compared].to_numpy().tolist(), strict=True):
         key = tuple(f"{x:.9g}" if isinstance(x, float) else x for x in row) if label[0] == "prices" else label
         groups.setdefault(key, []).append(label)
-    kept = {alike[-1]: len(alike) - 1 for alike in groups.values()}
-    table = table.loc[[label in kept for label in table.index]].copy()
-    table["alike"] = [kept[label] for label in table.index]
+    counts = {alike[-1]: len(alike) - 1 for alike in groups.values()}
+    table = table.loc[[label in counts for label in table.index]].copy()
+    table["alike"] = [counts[label] for label in table.index]
     return table
 
 
@@ -185,13 +185,13 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
     matplotlib.axes.Axes
     """
     kinds = table.index.get_level_values("kind")
-    lists, others = table[kinds == "prices"], table[kinds != "prices"]
-    lines = [*range(len(lists)), *(len(lists) + 1.6 + k for k in range(len(others)))]
+    lists, shapes = table[kinds == "prices"], table[kinds != "prices"]
+    lines = [*range(len(lists)), *(len(lists) + 1.6 + k for k in range(len(shapes)))]
     bottom, top = lines[-1] + 0.7, -0.9
     # letters no larger than the rows
     size = min(8.0, 0.62 * 0.88 * ax.get_window_extent().height / ax.figure.dpi * 72 / (bottom - top))
     left, ratio, hold = _panels(ax)
-    _cache_panel(left, lists, others, lines, size)
+    _cache_panel(left, lists, shapes, lines, size)
     names = [_row_name(name, alike) for (_, name), alike in zip(table.index, table["alike"], strict=True)]
     left.set_yticks(lines, names, fontsize=size)
     heading: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": size, "weight": "bold", "color": style.INK}
@@ -215,11 +215,11 @@ def price_map(ax: Axes, table: pd.DataFrame) -> None:
 
 def _panels(ax: Axes) -> list[Axes]:
     ax.set_axis_off()
-    made = [ax.inset_axes((x, 0.08, width, 0.92)) for x, width in _PLACES]
-    for panel in made:
+    panels = [ax.inset_axes((x, 0.08, width, 0.92)) for x, width in _PLACES]
+    for panel in panels:
         for side in ("top", "right"):
             panel.spines[side].set_visible(False)
-    return made
+    return panels
 
 
 def _row_name(name: str, alike: int) -> str:
@@ -227,11 +227,11 @@ def _row_name(name: str, alike: int) -> str:
     return f"{name}{'*' if until else ''}{f' (+{alike})' if alike else ''}"
 
 
-def _cache_panel(panel: Axes, lists: pd.DataFrame, others: pd.DataFrame, lines: list[float], size: float) -> None:
+def _cache_panel(panel: Axes, lists: pd.DataFrame, shapes: pd.DataFrame, lines: list[float], size: float) -> None:
     count = len(lists)
     panel.set_xscale("log")
-    supposed = others.index.get_level_values("kind") == "supposed"
-    published = others["kv_bytes_per_token"]
+    supposed = shapes.index.get_level_values("kind") == "supposed"
+    published = shapes["kv_bytes_per_token"]
     drawn = [f"{end}_{name}" for name in ("step_kv_bytes", "kept_kv_bytes") for end in ("least", "most")]
     values = [x for name in drawn for x in lists[name]]
     finite = [x for x in [*values, *published] if math.isfinite(x) and x > 0]
@@ -248,19 +248,19 @@ def _cache_panel(panel: Axes, lists: pd.DataFrame, others: pd.DataFrame, lines: 
     panel.plot(lists["kv_bytes_from_kink"], rows, "o", label="kv_bytes_from_kink", **_HOLLOW, **marked)
     looks = ((~supposed, {"color": _PUBLISHED}, "kv_bytes_per_token"), (supposed, _SUPPOSED, "supposed"))
     for which, look, label in looks:
-        places = [y for y, wanted in zip(lines[count:], which, strict=True) if wanted]
+        places = [y for y, selected in zip(lines[count:], which, strict=True) if selected]
         panel.plot(published[which], places, "s", label=label, **look, **marked)
-    beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size - 0.5}
+    note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size - 0.5}
     ends = lists[["most_step_kv_bytes", "most_kept_kv_bytes"]].max(axis=1)
     for y, low, high, verdict, end in zip(
         rows, lists["least_kv_bytes"], lists["most_kv_bytes"], lists["verdict"], ends, strict=True
     ):
         if math.isfinite(end):
-            told = "contradiction" if verdict == "contradiction" else _span(low, high, "byte/token")
-            panel.annotate(told, (end, y), xytext=(6, 0), color=style.INK, **beside)
+            cache = "contradiction" if verdict == "contradiction" else _span(low, high, "byte/token")
+            panel.annotate(cache, (end, y), xytext=(6, 0), color=style.INK, **note)
     for y, x in zip(lines[count:], published, strict=True):
         text = style.text_of(x, "byte/token").removesuffix("/tok")
-        panel.annotate(text, (x, y), xytext=(6, 0), color=style.INK, **beside)
+        panel.annotate(text, (x, y), xytext=(6, 0), color=style.INK, **note)
     panel.set_xlabel("cache of a token", fontsize=size)
     style.scale_ticks(panel.xaxis, "byte")
     panel.axhline(count + 0.1, color="#CCCCCC", linewidth=0.8)
@@ -285,8 +285,8 @@ def _stems(panel: Axes, lists: pd.DataFrame, name: str, marker: str, size: float
     for y, (x, end) in enumerate(zip(middle, most, strict=True)):
         if math.isfinite(x):
             text = f"{x:.2g} ×" if unit == "1" else style.text_of(x, unit).removesuffix("/Mtok/h")
-            beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size - 0.5}
-            panel.annotate(text, (end, y), xytext=(5, 0), color=style.INK, **beside)
+            note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": size - 0.5}
+            panel.annotate(text, (end, y), xytext=(5, 0), color=style.INK, **note)
 
 
 def _whole_ticks(panel: Axes, unit: str) -> None:
@@ -317,8 +317,8 @@ def _legend(ax: Axes, table: pd.DataFrame, size: float) -> None:
         "supposed in the lecture": Line2D([], [], marker="s", **_SUPPOSED, **small),
     }
     place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.02, 0.085), "frameon": False}
-    made = ax.legend(list(entries.values()), list(entries), fontsize=size - 0.5, title="cache of a token", **place)
-    made.get_title().set(fontsize=size - 0.5, weight="bold")
+    legend = ax.legend(list(entries.values()), list(entries), fontsize=size - 0.5, title="cache of a token", **place)
+    legend.get_title().set(fontsize=size - 0.5, weight="bold")
     until = [name.partition(" until ")[2] for _, name in table.index if " until " in name]
     if until:
         ax.text(0, 0, f"* until {', '.join(until)}", transform=ax.transAxes, fontsize=size - 0.5, color=style.NOTE)

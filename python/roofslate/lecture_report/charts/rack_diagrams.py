@@ -142,8 +142,8 @@ def moe_layer(ax: Axes, table: pd.DataFrame) -> None:
     chips = int(marks["expert_parallel"])
     shown = left_out(chips, _MOST_CHIPS, 5)
     width = {None: 0.7}
-    held = {chip: table.index[table["chip"] == chip].to_numpy() for chip in shown if chip is not None}
-    widest = max(1, *(len(found) + _gaps(found) for found in held.values()))
+    experts = {chip: table.index[table["chip"] == chip].to_numpy() for chip in shown if chip is not None}
+    widest = max(1, *(len(of_chip) + _gaps(of_chip) for of_chip in experts.values()))
     x, left, top = 0.0, [], (5.9, 4.0)
     for chip in shown:
         left.append(x)
@@ -162,7 +162,7 @@ def moe_layer(ax: Axes, table: pd.DataFrame) -> None:
         behind = {"facecolor": CHIP["facecolor"], "edgecolor": "none", "pad": 0.8}
         named: dict[str, Any] = {"fontsize": 0.85 * size, "bbox": behind, "zorder": 4}
         ax.text(start + 0.2 + widest / 2, high - 0.12, f"chip {chip}", ha="center", va="top", **named)
-        _experts(ax, table, held[chip], start + 0.2, top, router, middle)
+        _experts(ax, table, experts[chip], start + 0.2, top, router, middle)
     _sign(ax, (middle, 1.9), "\N{GREEK CAPITAL LETTER SIGMA}", "sum", size)
     _sign(ax, (middle, 0.55), "+", "add", 1.15 * size)
     box(ax, (middle - 1.5 * unit, 8.0), (3 * unit, 0.8), "router", facecolor="#FBEBC8", edgecolor="#8A5A00")
@@ -179,9 +179,9 @@ def moe_layer(ax: Axes, table: pd.DataFrame) -> None:
     ax.set_axis_off()
 
 
-def _gaps(found: Any) -> float:
+def _gaps(experts: Any) -> float:
     """Room for an ellipsis where the experts of a chip are drawn in part."""
-    return 0.8 if len(found) > 1 and found[-1] - found[0] >= len(found) else 0.0
+    return 0.8 if len(experts) > 1 and experts[-1] - experts[0] >= len(experts) else 0.0
 
 
 def _glyph(ax: Axes, x: float, wide: float, rows: tuple[float, float], look: dict[str, Any], gid: str) -> None:
@@ -210,23 +210,23 @@ def _glyph(ax: Axes, x: float, wide: float, rows: tuple[float, float], look: dic
 def _experts(
     ax: Axes,
     table: pd.DataFrame,
-    found: Any,
+    experts: Any,
     start: float,
     rows: tuple[float, float],
     router: tuple[float, float],
     middle: float,
 ) -> None:
     """Draw the experts of a chip, and the arrows to and from those that the token uses."""
-    gap = _gaps(found)
-    for place, expert in enumerate(found):
-        x = start + place + (gap if gap and place == len(found) - 1 else 0)
+    gap = _gaps(experts)
+    for place, expert in enumerate(experts):
+        x = start + place + (gap if gap and place == len(experts) - 1 else 0)
         active = bool(table.loc[expert, "active"])
         _glyph(ax, x + 0.1, 0.8, rows, _BUSY if active else _IDLE, "active" if active else "idle")
         if active:
             arrow(ax, router, (x + 0.5, rows[0] + 0.03), "dispatch", color=INSIDE, linewidth=1.5)
             arrow(ax, (x + 0.5, rows[1] - 0.03), (middle, 2.16), "combine", color=INSIDE, linewidth=1.5)
     if gap:
-        at = start + len(found) - 1 + gap / 2
+        at = start + len(experts) - 1 + gap / 2
         ax.text(at, sum(rows) / 2, style.ELLIPSIS, ha="center", va="center", color=style.NOTE)
 
 
@@ -401,7 +401,7 @@ def _second_network(ax: Axes, marks: dict[str, float], width: float, starts: lis
     ax.text(x + 0.25, 7.4, slower, ha="left", va="center", weight="bold", **orange)
     speed = style.text_of(marks["scale_up_bandwidth"], "byte/s/chip").replace("/chip", "")
     cables = style.text_of(marks["rack_cables"], "1", 5)
-    told = f"inside the rack: {cables} cables, {speed} from each chip to any other"
-    ax.text(0, 10.15, told, fontsize=size, color=INSIDE, va="center")
+    inside = f"inside the rack: {cables} cables, {speed} from each chip to any other"
+    ax.text(0, 10.15, inside, fontsize=size, color=INSIDE, va="center")
     out = "out of the rack: network cards, then the switches of the data centre"
     ax.text(0, -0.15, out, fontsize=size, color=OUTSIDE, va="center")

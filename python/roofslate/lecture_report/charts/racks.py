@@ -58,8 +58,8 @@ def _cable_density(*, trays_per_side: float = 2, **inputs: Any) -> pd.DataFrame:
             marks[f"{size}{name}"] = number(name, **{**inputs, "scale_up_domain": domain})
             units[f"{size}{name}"] = "chip" if name == "scale_up_domain" else "1"
     axis = np.union1d(np.linspace(1, 2.3 * chips, 24), [*racks.values()])
-    found = dataset(["rack_cables", "cable_density"], **{**inputs, "scale_up_domain": axis})
-    table = tabulated(found, "scale_up_domain", "cable_density", **marks)
+    cables = dataset(["rack_cables", "cable_density"], **{**inputs, "scale_up_domain": axis})
+    table = tabulated(cables, "scale_up_domain", "cable_density", **marks)
     table.attrs["units"] |= units
     return table
 
@@ -174,8 +174,8 @@ def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
         ax.axvspan(
             most, chips[-1], facecolor="none", edgecolor="#C9C9C9", hatch="///", linewidth=0, gid="no room", zorder=0
         )
-    others = [name for name in _LIMITED if name != "cable_limited_domain" and marks[name] < chips[-1]]
-    for k, name in enumerate(others):
+    further = [name for name in _LIMITED if name != "cable_limited_domain" and marks[name] < chips[-1]]
+    for k, name in enumerate(further):
         ax.axvline(marks[name], color=style.NOTE, linestyle=(0, (1, 1)), linewidth=1.4, label=name)
         at = (marks[name], top * (0.04 + 0.09 * k))
         ax.text(*at, f" {_LIMITED[name]}", fontsize=size, color=style.INK, va="bottom", bbox=style.HALO, zorder=3)
@@ -183,9 +183,9 @@ def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
         x, y = marks[f"{word}scale_up_domain"], marks[f"{word}rack_cables"]
         ax.plot(x, y, "o", color=style.INK, markersize=6, label=f"{word}rack", zorder=4)
         count, full = style.text_of(y, "1", 4), style.text_of(marks[f"{word}cable_density"], "1")
-        told = f"{count} cables" + (f",\n{full} {style.TIMES} the room" if marks[f"{word}cable_density"] > 1 else "")
+        text = f"{count} cables" + (f",\n{full} {style.TIMES} the room" if marks[f"{word}cable_density"] > 1 else "")
         ax.annotate(
-            told,
+            text,
             (x, y),
             xytext=(-8, 4),
             textcoords="offset points",
@@ -320,14 +320,14 @@ def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
         label="scale_up_dies",
         linestyle="none",
     )
-    beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 0.95 * size}
+    note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 0.95 * size}
     for y, (count, inner) in enumerate(zip(chips, dies, strict=True)):
         last = inner if several[y] else count
         plot.annotate(
-            style.text_of(count, "1", 4), (count, y), xytext=(0, 8), ha="center", **{**beside, "va": "bottom"}
+            style.text_of(count, "1", 4), (count, y), xytext=(0, 8), ha="center", **{**note, "va": "bottom"}
         ) if several[y] else None
         text = style.text_of(last, "1", 4) + (" dies" if several[y] else "")
-        plot.annotate(text, (last, y), xytext=(6, 0), color=OUTSIDE if several[y] else style.INK, **beside)
+        plot.annotate(text, (last, y), xytext=(6, 0), color=OUTSIDE if several[y] else style.INK, **note)
     most = max(chips.max(), dies[several].max(initial=1))
     plot.set(xlim=(1, max(most, 10) ** 1.25), ylim=(len(table) - 0.5, -0.6), xlabel="chips (packages) of a domain")
     plot.xaxis.label.set_fontsize(size)

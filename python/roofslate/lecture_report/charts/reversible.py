@@ -40,8 +40,8 @@ def _letters(ax: Axes, width: float, height: float) -> float:
 def _frame(ax: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
     """Set the limits of a diagram in equal units; a narrow one stands in the middle of the full width."""
     across, up = style.pixels(ax)
-    beside = max(0.0, (y[1] - y[0]) * across / up - (x[1] - x[0])) / 2
-    ax.set(xlim=(x[0] - beside, x[1] + beside), ylim=y, aspect="equal")
+    margin = max(0.0, (y[1] - y[0]) * across / up - (x[1] - x[0])) / 2
+    ax.set(xlim=(x[0] - margin, x[1] + margin), ylim=y, aspect="equal")
     ax.set_axis_off()
 
 
@@ -119,15 +119,15 @@ def feistel(ax: Axes, table: pd.DataFrame) -> None:
     """
     rounds = int(table.attrs["marks"]["rounds"])
     steps = left_out(rounds + 1, _MOST_ROUNDS + 1, 5)
-    told = [step is not None and (len(steps) <= _MOST_WORDS + 1 or step in (0, rounds)) for step in steps]
-    widths = [_WORD[0] if tell else 0.6 if step is None else 0.2 for step, tell in zip(steps, told, strict=True)]
+    labelled = [step is not None and (len(steps) <= _MOST_WORDS + 1 or step in (0, rounds)) for step in steps]
+    widths = [_WORD[0] if tell else 0.6 if step is None else 0.2 for step, tell in zip(steps, labelled, strict=True)]
     at = [0.0]
     for k, pair in enumerate(itertools.pairwise(steps)):
         at.append(at[-1] + (widths[k] + widths[k + 1]) / 2 + (0.15 if None in pair else 1.75))
     width = at[-1] + _WORD[0] + 0.3
     size = _letters(ax, width + 0.9, 7.2)
     for row, after in ((_UPPER, ""), (_LOWER, "_back")):
-        for step, x, tell in zip(steps, at, told, strict=True):
+        for step, x, tell in zip(steps, at, labelled, strict=True):
             if step is None:
                 ax.text(x, row + _WIRES / 2, style.ELLIPSIS, ha="center", va="center", fontsize=16)
                 continue
@@ -197,8 +197,8 @@ def _revnet(
         "stored_bytes": float(table["stored_bytes"].iloc[-1]),
         "reversible_bytes": float(table["reversible_bytes"].iloc[-1]),
     }
-    told = {**dict.fromkeys([*table.columns, *marks], "1"), **table.attrs["units"]}
-    table.attrs = {"marks": marks, "units": told}
+    column_units = {**dict.fromkeys([*table.columns, *marks], "1"), **table.attrs["units"]}
+    table.attrs = {"marks": marks, "units": column_units}
     return table
 
 
@@ -248,16 +248,16 @@ def revnet(ax: Axes, table: pd.DataFrame) -> None:
     end = (len(steps) - 1) * _PITCH
     size = _letters(ax, end + 1.9, 8.0)
     for step, x in at.items():
-        kept = step >= last - 1
+        stored = step >= last - 1
         for row, look, gid in (
-            (_FORWARD, _KEPT if kept else _DROPPED, "kept" if kept else "dropped"),
-            (_BACKWARD, _KEPT if kept else _AGAIN, "at hand" if kept else "again"),
+            (_FORWARD, _KEPT if stored else _DROPPED, "kept" if stored else "dropped"),
+            (_BACKWARD, _KEPT if stored else _AGAIN, "at hand" if stored else "again"),
         ):
             round_box(ax, (x, row), (0.72, 0.62), gid, **look)
-            halo = None if kept else {**style.HALO, "pad": 0.6}
-            words: dict[str, Any] = {"color": "white" if kept else style.INK, "bbox": halo}
+            halo = None if stored else {**style.HALO, "pad": 0.6}
+            words: dict[str, Any] = {"color": "white" if stored else style.INK, "bbox": halo}
             ax.text(x, row, f"$a_{{{step}}}$", ha="center", va="center", fontsize=size + 0.5, zorder=3, **words)
-        if kept:
+        if stored:
             arrow(ax, (x, _FORWARD - 0.36), (x, _BACKWARD + 0.36), "keep", color="#0072B2", linewidth=1.6)
     for step in at:
         if step - 1 in at and step + 1 in at:
@@ -265,13 +265,13 @@ def revnet(ax: Axes, table: pd.DataFrame) -> None:
     if None in steps:
         for row in (_FORWARD, _BACKWARD):
             ax.text(steps.index(None) * _PITCH, row, style.ELLIPSIS, ha="center", va="center", fontsize=16)
-    held, whole = (style.text_of(marks[name], "byte") for name in ("reversible_bytes", "stored_bytes"))
+    reversible, whole = (style.text_of(marks[name], "byte") for name in ("reversible_bytes", "stored_bytes"))
     left: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": size}
     ax.text(-0.5, _FORWARD + 1.75, "forward: add to the one before last", color=style.INK, **left)
     ax.text(-0.5, _BACKWARD - 2.25, "backward: take away, with the gradients in step", color=style.RED, **left)
     middle = (_FORWARD + _BACKWARD) / 2
     right = {**left, "ha": "right", "color": "#0072B2", "weight": "bold"}
-    ax.text(end - _PITCH - 0.2, middle, f"kept: the last two, {held}", **right)
+    ax.text(end - _PITCH - 0.2, middle, f"kept: the last two, {reversible}", **right)
     if last > 2:
         ax.text(-0.5, middle, f"kept otherwise: {whole}", color=style.NOTE, **left)
     _frame(ax, (-0.75, end + 0.75), (_BACKWARD - 2.6, _FORWARD + 2.1))
@@ -279,9 +279,9 @@ def revnet(ax: Axes, table: pd.DataFrame) -> None:
 
 def _layer(ax: Axes, at: tuple[float, float, float], number: int, size: float) -> None:
     """Draw what makes an activation of the two before it, and below it how the first of the three comes back."""
-    before, here, after = at
-    _function(ax, (here, after), _FORWARD, number, size)
-    _function(ax, (here, before), _BACKWARD, number, size)
+    before, layer, after = at
+    _function(ax, (layer, after), _FORWARD, number, size)
+    _function(ax, (layer, before), _BACKWARD, number, size)
     for start, end, row, up, gid in ((before, after, _FORWARD, 1, "skip"), (after, before, _BACKWARD, -1, "undo")):
         sign = "+" if up > 0 else style.MINUS
         arrow(
@@ -294,7 +294,7 @@ def _layer(ax: Axes, at: tuple[float, float, float], number: int, size: float) -
         )
         _sign(ax, ((start + end) / 2, row + 1.13 * up), sign, "add" if up > 0 else "subtract", size + 1)
     arrow(
-        ax, (after - 0.2, _BACKWARD - 1.75), (here + 0.2, _BACKWARD - 1.75), "gradient", color=style.RED, linewidth=1.8
+        ax, (after - 0.2, _BACKWARD - 1.75), (layer + 0.2, _BACKWARD - 1.75), "gradient", color=style.RED, linewidth=1.8
     )
 
 
@@ -329,13 +329,13 @@ def _activation_memory(**inputs: Any) -> pd.DataFrame:
     undone = {**inputs, "activation_policy": "reversible"}
     marks["reversible_bytes"] = number("activation_bytes", **undone)
     marks["recomputation_factor"] = number("recomputation_factor", **{"flops_per_parameter_token": 2, **undone})
-    held = np.unique(np.linspace(1, layers, min(int(layers), _MOST_STEPS)).round())
-    there = dataset(["activation_bytes"], **{**inputs, "layers": held})["activation_bytes"].to_numpy()
-    step = np.concatenate([held - 1, 2 * layers - held[::-1]])
-    both = np.concatenate([there, there[::-1]])
+    counts = np.unique(np.linspace(1, layers, min(int(layers), _MOST_STEPS)).round())
+    stored = dataset(["activation_bytes"], **{**inputs, "layers": counts})["activation_bytes"].to_numpy()
+    step = np.concatenate([counts - 1, 2 * layers - counts[::-1]])
+    both = np.concatenate([stored, stored[::-1]])
     data = xr.Dataset(
         {
-            "layer": ("step", np.concatenate([held - 1, held[::-1] - 1])),
+            "layer": ("step", np.concatenate([counts - 1, counts[::-1] - 1])),
             "activation_bytes": ("step", both, {"units": "byte"}),
             "reversible_bytes": ("step", np.full(both.shape, marks["reversible_bytes"]), {"units": "byte"}),
         },
@@ -385,21 +385,21 @@ def activation_memory(ax: Axes, table: pd.DataFrame) -> None:
 
     marks = table.attrs["marks"]
     layers, flat = int(marks["layers"]), marks["reversible_bytes"]
-    step, held = table.index.to_numpy(), table["activation_bytes"].to_numpy()
+    step, stored = table.index.to_numpy(), table["activation_bytes"].to_numpy()
     boxed = layers <= _MOST_BOXES
     if boxed:
-        levels = [0.0, *held[:layers]]
-        for x, top in zip(step, held, strict=True):
+        levels = [0.0, *stored[:layers]]
+        for x, top in zip(step, stored, strict=True):
             for low, high in itertools.pairwise([level for level in levels if level <= top]):
                 box = Rectangle((x + 0.06, low), 0.88, high - low, facecolor="#DDE6EE", edgecolor="#5F7385", gid="held")
                 ax.add_patch(box)
     middles = step + 0.5
-    ax.plot(middles, held, color="#0072B2", marker="o" if boxed else None, markersize=4, label="activation_bytes")
+    ax.plot(middles, stored, color="#0072B2", marker="o" if boxed else None, markersize=4, label="activation_bytes")
     if not boxed:
-        ax.fill_between(middles, held, color="#DDE6EE", linewidth=0)
+        ax.fill_between(middles, stored, color="#DDE6EE", linewidth=0)
     dashed: dict[str, Any] = {"color": "#D55E00", "linestyle": (0, (4, 2)), "linewidth": 2.2}
     ax.plot([0, 2 * layers], [flat, flat], label="reversible_bytes", zorder=3, **dashed)
-    top = 1.28 * max(held.max(), flat)
+    top = 1.28 * max(stored.max(), flat)
     ax.set(xlim=(0, 2 * layers), ylim=(0, top), ylabel="activations held")
     ax.axvline(layers, color=style.NOTE, linewidth=0.9, linestyle=":")
     for x, word in ((0.25, "forward writes"), (0.75, "backward reads")):
@@ -421,5 +421,5 @@ def activation_memory(ax: Axes, table: pd.DataFrame) -> None:
     peak, low = (style.text_of(marks[name], "byte") for name in ("activation_bytes", "reversible_bytes"))
     factor = style.text_of(marks["recomputation_factor"], "1")
     remark = f"reversible: {low}\nthroughout, for {factor} ×\nthe arithmetic"
-    style.callout(ax, f"peak {peak}", (layers - 0.5, held.max()), (0.03, 0.76))
+    style.callout(ax, f"peak {peak}", (layers - 0.5, stored.max()), (0.03, 0.76))
     style.callout(ax, remark, (1.985 * layers, flat), (0.995, 0.72), ha="right", color="#9C4400", bbox=style.HALO)

@@ -25,11 +25,11 @@ def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> p
     sizes = [number("active_parameters", active_parameters=size) for size in np.atleast_1d(sizes).tolist()]
     inputs = {"experts": np.geomspace(1, 512, 91), **inputs}
     cases = {size: {"active_parameters": size, **inputs} for size in sizes}
-    found = datasets(["routed_loss"], "active_parameters", cases)
+    losses = datasets(["routed_loss"], "active_parameters", cases)
     dense = max(sizes) if matched_dense_parameters is None else matched_dense_parameters
     dense = number("matched_dense_parameters", matched_dense_parameters=dense)
     law = {name: x for name, x in inputs.items() if name != "experts"}
-    table = tabulated(found, ["active_parameters", "experts"], "routed_scaling")
+    table = tabulated(losses, ["active_parameters", "experts"], "routed_scaling")
     marks = {
         "matched_dense_parameters": dense,
         "dense_loss": number("routed_loss", active_parameters=dense, experts=1, **law),

@@ -36,17 +36,17 @@ _SIMULATED = (
 
 
 def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 309, **inputs: Any) -> pd.DataFrame:
-    wanted = {name: inputs.pop(name) for name in _SIMULATED if name in inputs}
-    _check_names(inputs, wanted)
-    if "arrival_rate" not in wanted:
-        wanted.setdefault("load", 0.7)
-    if wanted.get("policy", "interval") == "interval" and "period" not in wanted:
+    simulated = {name: inputs.pop(name) for name in _SIMULATED if name in inputs}
+    _check_names(inputs, simulated)
+    if "arrival_rate" not in simulated:
+        simulated.setdefault("load", 0.7)
+    if simulated.get("policy", "interval") == "interval" and "period" not in simulated:
         if "train_period" not in inputs and "hardware" not in inputs:
             inputs.setdefault("model", "lecture")
-        wanted["period"] = value("train_period", **inputs)
+        simulated["period"] = value("train_period", **inputs)
     # one train more than is drawn, for a request that misses the last but one
-    table = schedules.train_timetable(seats=seats, trains=trains + 1, seed=seed, **wanted)
-    runs = schedules.train(seats=seats, trains=trains + 1, seed=seed, **wanted)
+    table = schedules.train_timetable(seats=seats, trains=trains + 1, seed=seed, **simulated)
+    runs = schedules.train(seats=seats, trains=trains + 1, seed=seed, **simulated)
     free = ((runs["left_behind"] == 0) & (runs["boarded"].shift(-1) < seats)).to_numpy()
     marks = {"seats": float(seats)}
     if free[:-2].any():  # a train that leaves nobody behind, and room on the next
@@ -60,16 +60,16 @@ def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 309, **inp
     return table
 
 
-def _check_names(inputs: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def _check_names(inputs: Mapping[str, Any], simulated: Mapping[str, Any]) -> None:
     """Refuse what is no input at all, and what only a period that is not wanted would follow from."""
     known = [*PRESETS, *entries()]
     for name in inputs:
         if name not in known:
             raise unknown("input of train_schedule", name, ["seats", "trains", "seed", *_SIMULATED, *known])
-        if "period" in wanted:
+        if "period" in simulated:
             raise IneffectiveInput(f"{name!r} has no effect: period is given, which would follow from it")
-        if wanted.get("policy", "interval") != "interval":
-            raise IneffectiveInput(f"{name!r} has no effect: policy={wanted['policy']!r} has no period")
+        if simulated.get("policy", "interval") != "interval":
+            raise IneffectiveInput(f"{name!r} has no effect: policy={simulated['policy']!r} has no period")
 
 
 @chart(
@@ -128,16 +128,16 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
             for seat in range(seats):
                 x = start + width * (0.08 + 0.84 * (seat // rows) / columns)
                 y = low + 0.36 + 0.56 * (seat % rows) / rows
-                taken = seat < boarded
+                occupied = seat < boarded
                 ax.add_patch(
                     Rectangle(
                         (x, y),
                         0.74 * width / columns,
                         0.46 / rows,
-                        facecolor=blue if taken else "white",
+                        facecolor=blue if occupied else "white",
                         edgecolor=blue,
                         linewidth=0.8,
-                        gid="taken" if taken else "free",
+                        gid="taken" if occupied else "free",
                     )
                 )
         else:
@@ -190,10 +190,10 @@ def _just_missed(ax: Axes, marks: dict[str, float]) -> None:
     whole, wait, ride = (style.text_of(marks[f"just_missed_{name}"], "s") for name in ("time", "wait", "ride"))
     start = marks["just_missed"]
     board, out = start + marks["just_missed_wait"], start + marks["just_missed_time"]
-    beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 9, "color": red}
+    note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 9, "color": red}
     ax.plot(start, y, "X", color=red, markersize=8, label="just missed", clip_on=False)
-    ax.annotate("just\nmissed", (start, y), xytext=(-8, 0), ha="right", **beside)
+    ax.annotate("just\nmissed", (start, y), xytext=(-8, 0), ha="right", **note)
     style.bracket(ax, start, board, y, f"waits {wait}", color=red)
     style.bracket(ax, board, out, y, f"rides {ride}", color=red)
     ax.plot([out, out], [y - 0.13, y + 0.13], color=red, linewidth=1, linestyle="-")
-    ax.annotate(f"{whole} in all", (out, y), xytext=(8, 0), weight="bold", **beside)
+    ax.annotate(f"{whole} in all", (out, y), xytext=(8, 0), weight="bold", **note)

@@ -25,11 +25,11 @@ def board(inputs: dict[str, Any]) -> dict[str, Any]:
     """Complete inputs by the board's scenario: its round model on a rack with a balance of 300."""
     lecture = models["lecture"]
     # bytes of a weight follow from its format, where that is given alone
-    told = [name for name in _MODEL if name != "weight_bytes" or "weight_format" not in inputs]
+    names = [name for name in _MODEL if name != "weight_bytes" or "weight_format" not in inputs]
     return filled(
         inputs,
         {
-            "model": {name: lecture[name] for name in told},
+            "model": {name: lecture[name] for name in names},
             # the board's memory bandwidth, and the arithmetic that makes a balance of 300 of it
             "hardware": {"peak_flops": "4.8 PFLOP/s", "hbm_bandwidth": "8 TB/s", "chips": 72},
             "": {"context_length": "87.4k"},  # the caches' slope is 0.437 of compute's, as in the lecture's figure
@@ -42,9 +42,9 @@ def overtaking_batch(inputs: dict[str, Any]) -> float:
     overlap = inputs.get("overlap", "board")
     if overlap == "none":
         return math.inf  # nothing runs beside anything
-    beside = "memory_time" if overlap == "board" else "weight_fetch_time"
+    memory = "memory_time" if overlap == "board" else "weight_fetch_time"
     at_least = number("balance_batch", **inputs)
-    return first_reach("compute_time", beside, "batch_size", at_least / 1e4, at_least * 1e4, **inputs)
+    return first_reach("compute_time", memory, "batch_size", at_least / 1e4, at_least * 1e4, **inputs)
 
 
 def most_batches(inputs: dict[str, Any], crossing: float) -> float:
@@ -235,15 +235,15 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
         points = np.union1d(np.geomspace(least, most, 61), np.linspace(0, most, 201)[1:])
         given = np.union1d(points, [crossing]) if crossing < most else points
     outputs = ["compute_time", "kv_fetch_time", "weight_fetch_time", "memory_time", "pass_time"]
-    found = dataset(outputs, batch_size=given, **inputs)
+    times = dataset(outputs, batch_size=given, **inputs)
     marks = {
         "balance_batch": number("balance_batch", **inputs),
         "context_length": number("context_length", **inputs),
-        "latency_lower_bound": float(found["weight_fetch_time"].min()),
+        "latency_lower_bound": float(times["weight_fetch_time"].min()),
         "crossing_batch": crossing,
         "crossing_time": number("pass_time", batch_size=crossing, **inputs) if math.isfinite(crossing) else math.inf,
     }
-    table = tabulated(found, "batch_size", "latency_vs_batch", **marks)
+    table = tabulated(times, "batch_size", "latency_vs_batch", **marks)
     table.attrs["units"] |= {"latency_lower_bound": "s", "crossing_batch": "sequence", "crossing_time": "s"}
     return table
 
@@ -307,8 +307,8 @@ def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     style.scale_ticks(ax.yaxis, "s")
     if bound < 0.6 * top:
         # above the bold line where the words end
-        beside = table["pass_time"].to_numpy()[batch.searchsorted(0.5 * batch[-1])] / top
-        height = min(max(bound / top + 0.24, beside + 0.09), 0.9)
+        level = table["pass_time"].to_numpy()[batch.searchsorted(0.5 * batch[-1])] / top
+        height = min(max(bound / top + 0.24, level + 0.09), 0.9)
         style.callout(ax, f"latency lower bound\n{style.text_of(bound, 's')}", (0, bound), (0.04, height))
     if crossing <= batch[-1]:
         remark = f"from {style.text_of(crossing, 'sequence', 4)} sequences on\ncompute is the slower clock"

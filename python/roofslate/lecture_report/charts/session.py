@@ -73,9 +73,9 @@ def _chat_session(
     prefill = table["kind"] == "prefill"
     # a chunk goes through one pass, an answer through a pass a token
     table["passes"] = table["tokens"].mask(prefill, 1.0)
-    asked = {"prefilled_sequences": 1, **scenario(inputs)}
+    session = {"prefilled_sequences": 1, **scenario(inputs)}
     for name, prefix in (("prefix_bytes", table["start"]), ("last_prefix_bytes", table["start"] + table["passes"] - 1)):
-        table[name] = frame(pd.DataFrame({"prefix_length": prefix}), "prefix_bytes", **asked)["prefix_bytes"]
+        table[name] = frame(pd.DataFrame({"prefix_length": prefix}), "prefix_bytes", **session)["prefix_bytes"]
     table.index.name = "segment"
     last = table.iloc[-1]
     marks = {
@@ -84,7 +84,7 @@ def _chat_session(
         "chunk_prefix": float(table["start"].iloc[-2]),
         "chunk_prefix_bytes": float(table["prefix_bytes"].iloc[-2]),
         "answer_tokens": float(last["tokens"]),
-        "kv_bytes_per_token": number("kv_bytes_per_token", **asked),
+        "kv_bytes_per_token": number("kv_bytes_per_token", **session),
     }
     length, one = "token/sequence", "1"
     table.attrs["marks"] = marks
@@ -220,14 +220,14 @@ def _draw_columns(ax: Axes, rows: dict[float, dict[Any, Any]]) -> None:
 
     if ax.get_window_extent().width / ax.figure.dpi < _LEAST_INCHES:
         return
-    beside = blended_transform_factory(ax.transAxes, ax.transData)
+    transform = blended_transform_factory(ax.transAxes, ax.transData)
     right = ax.get_xlim()[1]
     room = 0.34
     ax.set_xlim(0, right / (1 - room))
     ax.spines["bottom"].set_bounds(0, right)
     ax.xaxis.label.set_x((1 - room) / 2)
     heads = {0.775: "passes", 0.99: "cache read by each"}
-    look: dict[str, Any] = {"transform": beside, "ha": "right", "va": "center", "fontsize": 9}
+    look: dict[str, Any] = {"transform": transform, "ha": "right", "va": "center", "fontsize": 9}
     for x, word in heads.items():
         ax.text(x, 0.4, word, color=style.NOTE, **look)
     for y, row in rows.items():

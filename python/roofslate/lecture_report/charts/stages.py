@@ -39,14 +39,16 @@ def _memory_vs_stages(*, pipeline_stages: Any = (1, 2, 4, 8), **inputs: Any) -> 
     if not counts.size or not (np.diff(counts) > 0).all():
         raise AxisError(f"pipeline_stages: expected one number or several that rise, got {pipeline_stages!r}")
     cases = {float(count): {**inputs, "pipeline_stages": count, "chips": rack * count} for count in counts}
-    wanted = [*_PARTS, "hbm_used"]
-    table = tabulated(datasets(wanted, "pipeline_stages", cases), "pipeline_stages", "memory_vs_stages")
+    outputs = [*_PARTS, "hbm_used"]
+    table = tabulated(datasets(outputs, "pipeline_stages", cases), "pipeline_stages", "memory_vs_stages")
     first = next(iter(cases.values()))
     marks = {name: number(name, **first) for name in ("break_even_stages", "hbm_capacity", "batch_size")}
     marks["context_length"] = number("context_length", **first)
     for word, count in (("first", counts[0]), ("last", counts[-1])):
-        marks |= {f"{word}_stages": float(count)} | {f"{word}_{name}": float(table.loc[count, name]) for name in wanted}
-        table.attrs["units"] |= {f"{word}_stages": "1"} | {f"{word}_{name}": "byte/chip" for name in wanted}
+        marks |= {f"{word}_stages": float(count)} | {
+            f"{word}_{name}": float(table.loc[count, name]) for name in outputs
+        }
+        table.attrs["units"] |= {f"{word}_stages": "1"} | {f"{word}_{name}": "byte/chip" for name in outputs}
     table.attrs["marks"] = marks
     units = {"break_even_stages": "1", "hbm_capacity": "byte/chip", "batch_size": "sequence"}
     table.attrs["units"] |= {**units, "context_length": "token/sequence"}
@@ -111,23 +113,23 @@ def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
     halo = {**style.HALO, "pad": 0.8}
     for x, cache, weight, both in zip(place, caches, weights, used, strict=True):
         for low, part in ((0, cache), (cache, weight)):
-            told = style.text_of(part, "byte/chip")
-            inside(ax, (x - 0.26, low, 0.52, part), told, points, bbox=halo)
+            text = style.text_of(part, "byte/chip")
+            inside(ax, (x - 0.26, low, 0.52, part), text, points, bbox=halo)
         ax.text(x, both + 0.015 * high, style.text_of(both, "byte/chip"), ha="center", va="bottom", fontsize=points)
-    beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": points}
-    beside["annotation_clip"] = False
+    note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": points}
+    note["annotation_clip"] = False
     y = max(caches[-1] / 2, 0.06 * high)
     edge = len(table) - 0.74
     word = "KV cache:\nthe same" if np.allclose(caches, caches[0]) else "KV cache"
-    ax.annotate(word, (edge, y), xytext=(6, 0), **beside)
+    ax.annotate(word, (edge, y), xytext=(6, 0), **note)
     y = max(used[-1] - weights[-1] / 2, y + 0.14 * high)
-    ax.annotate("weights:\ndivided", (edge, y), xytext=(6, 0), **beside)
+    ax.annotate("weights:\ndivided", (edge, y), xytext=(6, 0), **note)
     room = style.text_of(capacity, "byte/chip")
     if limited:
         ax.plot(
             [-0.5, len(table) - 0.5], [capacity] * 2, color=style.RED, linestyle="--", linewidth=1.4, label="capacity"
         )
-        ax.annotate(f"a chip has\n{room}", (len(table) - 0.5, capacity), xytext=(4, 0), color=style.RED, **beside)
+        ax.annotate(f"a chip has\n{room}", (len(table) - 0.5, capacity), xytext=(4, 0), color=style.RED, **note)
     else:
         ax.text(0.99, 0.97, f"a chip has {room}", transform=ax.transAxes, ha="right", va="top", fontsize=points)
     alike = marks["break_even_stages"]
@@ -135,14 +137,14 @@ def memory_vs_stages(ax: Axes, table: pd.DataFrame) -> None:
         x = float(np.interp(math.log(alike), np.log(stages), place))
         ax.plot([x, x], [0, 0.93 * high], color=style.RED, linestyle=":", linewidth=1.4, label="break-even", zorder=0.5)
         left = x < len(table) / 2
-        told = f"cache and weights are alike at {style.text_of(alike, '1')}"
+        text = f"cache and weights are alike at {style.text_of(alike, '1')}"
         ax.annotate(
-            told,
+            text,
             (x, 0.965 * high),
             xytext=(-7 if left else 7, 0),
             ha="left" if left else "right",
             color=style.RED,
-            **beside,
+            **note,
         )
 
 
@@ -245,18 +247,18 @@ def hop_path(ax: Axes, table: pd.DataFrame) -> None:
             ax.text(x + 0.5, 1.6, f"+ {style.text_of(latency, 's')}", ha="center", va="top", fontsize=points)
         if k:
             arrow(ax, (x - step + 1, 2.1), (x, 2.1), "path", linewidth=1.4, mutation_scale=9)
-    told = f"parts of a hop: {style.text_of(marks['path_latency'], 's')}"
+    words = f"parts of a hop: {style.text_of(marks['path_latency'], 's')}"
     for x, word in ((0.5, "in a rack"), (end - 0.5, "in the next rack")):
         ax.text(x, 2.62, word, ha="center", va="bottom", fontsize=points, color=style.NOTE)
-    style.bracket(ax, step, end - step, 3.0, told, below=False)
+    style.bracket(ax, step, end - step, 3.0, words, below=False)
     ax.texts[-1].set_fontsize(points)
-    hop, taken, alone = (
+    hop, pipelined, alone = (
         style.text_of(marks[name], "s") for name in ("hop_latency", "pipeline_latency", "latency_without_hops")
     )
     ax.text(0, 0.72, f"a token through {stages:,} stages, with {hop} a hop", va="bottom", fontsize=points)
     times, shown = table.attrs["token"], len(table.attrs["token"][0])
     scale = end / (float(times[0]["end"].max()) + marks["hop_latency"])
-    for boxes, y, gid, total in zip(times, (-0.05, -1.3), ("stage", "alone"), (taken, alone), strict=True):
+    for boxes, y, gid, total in zip(times, (-0.05, -1.3), ("stage", "alone"), (pipelined, alone), strict=True):
         for work in records(boxes):
             start, stop = (scale * time for time in (work.start, work.end))
             place = (start, y, stop - start, 0.66)

@@ -125,12 +125,12 @@ def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
                 panel.barh(
                     y, cost - least, left=least, height=0.5, color=looks[way]["color"], alpha=0.85, gid=f"{name} {way}"
                 )
-            beside: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": "left"}
+            offset: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": "left"}
             text = _amount(cost) if cost > 0 else "nothing"
-            panel.annotate(text, at, xytext=(5, 6 if quantity else 0), fontsize=9, color=style.INK, **beside)
+            panel.annotate(text, at, xytext=(5, 6 if quantity else 0), fontsize=9, color=style.INK, **offset)
             if quantity:
                 latex = lookup(quantity).latex.partition(" = ")[2]
-                panel.annotate(f"${latex}$", at, xytext=(5, -6), fontsize=7.5, color=style.NOTE, **beside)
+                panel.annotate(f"${latex}$", at, xytext=(5, -6), fontsize=7.5, color=style.NOTE, **offset)
         panel.xaxis.set_visible(False)
         panel.spines["bottom"].set_visible(False)
         panel.spines["left"].set_color("#B0B0B0")
@@ -170,9 +170,9 @@ def _tier_cost(*, tiers: Any = None, hold_time: Any = None, free_hbm_reads: bool
         ends = [*_SHOWN, *(t / 10 for t in moments), *(10 * t for t in moments)]
         hold_time = np.union1d(np.geomspace(min(ends), max(ends), 181), moments)
     cases = {label: {**inputs, **device, "hold_time": hold_time} for label, device in devices.items()}
-    found = tabulated(datasets(["tier_cost"], "way", cases), ["way", "hold_time"], "tier_cost")
+    curves = tabulated(datasets(["tier_cost"], "way", cases), ["way", "hold_time"], "tier_cost")
     again = number("recompute_cost", **inputs)
-    by_way = found["tier_cost"].rename("cost").to_frame().groupby("way", sort=False)
+    by_way = curves["tier_cost"].rename("cost").to_frame().groupby("way", sort=False)
     ways = {str(label): rows.droplevel("way") for label, rows in by_way}
     ways[RECOMPUTE] = next(iter(ways.values())).assign(cost=again)
     ways["least"] = pd.concat(list(ways.values()), axis="columns").min(axis="columns").to_frame("cost")
@@ -182,7 +182,7 @@ def _tier_cost(*, tiers: Any = None, hold_time: Any = None, free_hbm_reads: bool
     times |= {name: units.to_base(tariff[name], "s") for name in ("cache_write_time", "long_cache_write_time")}
     table.attrs["marks"] = {**times, "recompute_cost": again}
     costs = dict.fromkeys(["cost", "recompute_cost"], "USD/token")
-    table.attrs["units"] = {**found.attrs["units"], **costs, **dict.fromkeys(times, "s")}
+    table.attrs["units"] = {**curves.attrs["units"], **costs, **dict.fromkeys(times, "s")}
     table.attrs["switches"] = switches
     return table
 
@@ -246,12 +246,12 @@ def tier_cost(ax: Axes, table: pd.DataFrame) -> None:
         line = {key: looks[way][key] for key in ("color", "linestyle")}
         ax.plot(waits, costs[way], label=way, linewidth=1.7, zorder=2, **line)
     style.label_ends(ax, [(right, float(costs[way].iloc[-1]), way, looks[way]["color"]) for way in ways])
-    beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
+    note: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
     for name in ("cache_write_time", "long_cache_write_time"):
         if left <= marks[name] <= right:
             ax.axvline(marks[name], color=style.NOTE, linestyle=(0, (2, 2)), linewidth=0.9, zorder=1, label=name)
             top: dict[str, Any] = {"xytext": (-3, -2), "ha": "right", "va": "top", "rotation": 90, "color": style.NOTE}
-            ax.annotate(style.moment(marks[name]), (marks[name], high), **top, **beside)
+            ax.annotate(style.moment(marks[name]), (marks[name], high), **top, **note)
     for way, (start, stop) in _stretches(switches, left, right).items():
         middle: dict[str, Any] = {
             "xytext": (0, 4),
@@ -261,7 +261,7 @@ def tier_cost(ax: Axes, table: pd.DataFrame) -> None:
             "weight": "bold",
         }
         said = ax.annotate(
-            way, (math.sqrt(start * stop), low), bbox=style.HALO, gid=f"cheapest {way}", **middle, **beside
+            way, (math.sqrt(start * stop), low), bbox=style.HALO, gid=f"cheapest {way}", **middle, **note
         )
         if math.log(stop / start) < 0.09 * math.log(right / left):
             said.set_rotation(90)
@@ -274,7 +274,7 @@ def tier_cost(ax: Axes, table: pd.DataFrame) -> None:
         near = beyond < 58 * ax.figure.dpi / 72  # no room for words to the left of it
         place: dict[str, Any] = {"xytext": (7, -4), "va": "top"} if near else {"xytext": (-6, 5), "ha": "right"}
         ax.annotate(
-            style.text_of(start, "s"), (start, cost), color=style.INK, bbox=style.HALO, zorder=1.5, **place, **beside
+            style.text_of(start, "s"), (start, cost), color=style.INK, bbox=style.HALO, zorder=1.5, **place, **note
         )
     ax.spines["bottom"].set_bounds(left, right)
     style.time_ticks(ax.xaxis)
@@ -287,8 +287,8 @@ def _stretches(
 ) -> dict[str, tuple[float, float]]:
     """From when to when each way is cheapest, of those that the axis shows."""
     ways, starts = list(switches), [*(start for start, _ in switches.values()), math.inf]
-    found = {way: (max(starts[k], left), min(starts[k + 1], right)) for k, way in enumerate(ways)}
-    return {way: (start, stop) for way, (start, stop) in found.items() if start < stop}
+    stretches = {way: (max(starts[k], left), min(starts[k + 1], right)) for k, way in enumerate(ways)}
+    return {way: (start, stop) for way, (start, stop) in stretches.items() if start < stop}
 
 
 def _power(dollars: float) -> str:

@@ -84,11 +84,11 @@ def _equal_cost(
     tables = []
     for pair in _PAIRS:
         law = {**coefficients, **(powers if pair == "unequal" else {})}
-        told = ["least_cost_effort", "least_cost", "least_cost_ratio", "equal_cost_effort", "equal_cost_penalty"]
-        found = {f"{name}_{pair}": number(name, **law) for name in told}
-        meet, least = found[f"equal_cost_effort_{pair}"], found[f"least_cost_effort_{pair}"]
-        found[f"equal_part_{pair}"] = number("rising_cost", effort=meet, **law)
-        marks |= found
+        outputs = ["least_cost_effort", "least_cost", "least_cost_ratio", "equal_cost_effort", "equal_cost_penalty"]
+        results = {f"{name}_{pair}": number(name, **law) for name in outputs}
+        meet, least = results[f"equal_cost_effort_{pair}"], results[f"least_cost_effort_{pair}"]
+        results[f"equal_part_{pair}"] = number("rising_cost", effort=meet, **law)
+        marks |= results
         if effort is not None:
             points = effort
         elif pair == "exponential":
@@ -96,7 +96,7 @@ def _equal_cost(
         else:
             # as far as the sum stays in sight, and past the crossing
             far = np.linspace(least, 2.6 * max(meet, least), 200)
-            low = dataset(["effort_cost"], effort=far, **law)["effort_cost"] <= 2.2 * found[f"least_cost_{pair}"]
+            low = dataset(["effort_cost"], effort=far, **law)["effort_cost"] <= 2.2 * results[f"least_cost_{pair}"]
             span = max(float(far[low.to_numpy()].max()), 1.3 * meet)
             points = np.union1d(np.linspace(span / 200, span, 200), [meet, least])
         table = tabulated(dataset(["rising_cost", "falling_cost", "effort_cost"], effort=points, **law), "effort", pair)

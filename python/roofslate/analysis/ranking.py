@@ -1,4 +1,4 @@
-"""Base of results that list inputs by influence."""
+"""Base of results that rank the inputs of a quantity by influence."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ from typing import Any, ClassVar
 
 from roofslate._base.messages import shown
 from roofslate.display.html import columns
-from roofslate.display.result import Result, Table
+from roofslate.display.result import DrawnResult, Table
 from roofslate.errors import InputTypeError
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import wanted_names
 
+__all__ = ["InputRanking", "number_output"]
 
-class ByInput(Result):
-    """What is told of a quantity, a line for each input: as text and in Jupyter."""
+
+class InputRanking(DrawnResult):
+    """Inputs of a quantity, the most influential first: as text, in Jupyter and as a picture."""
 
     quantity: Quantity
     _head: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def _told(self) -> str:
-        """What the lines tell, or what they start from."""
+    def _summary(self) -> str:
+        """End of the caption."""
 
     @abstractmethod
     def _lines(self) -> list[tuple[str, ...]]:
-        """Words of each line."""
+        """Words of each line, an input each."""
 
     @property
     def _caption(self) -> str:
-        return f"{self.quantity.name}: {self.quantity.brief}, {self._told()}"
+        return f"{self.quantity.name}: {self.quantity.brief}, {self._summary()}"
 
     def __str__(self) -> str:
         return "\n".join([self._caption, *columns([self._head, *self._lines()])])
@@ -39,7 +41,7 @@ class ByInput(Result):
 
 
 def number_output(output: Any) -> Quantity:
-    """An output that is a number, checked."""
+    """Look up an output that must be a number."""
     if not isinstance(output, str):
         raise InputTypeError(f"expected the name of one quantity, got {shown(output)}")
     q = lookup(wanted_names(output)[0])
