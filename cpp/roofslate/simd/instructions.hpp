@@ -4,6 +4,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace roofslate
 {
@@ -120,7 +121,9 @@ namespace roofslate
         bool fused; // has a fused multiply-add, so that division by a scalar may be corrected instead of done
     };
 
-    // The best one that this machine has, or the one that ROOFSLATE_SIMD names.
+    // All that were built and that this machine has, best first.
+    std::vector<const InstructionSet*> instruction_sets();
+    // The first of them, or the one that ROOFSLATE_SIMD names.
     const InstructionSet& instruction_set();
     // By name; nullptr if it was not built or this machine lacks it.
     const InstructionSet* find_instruction_set(const char* name);
