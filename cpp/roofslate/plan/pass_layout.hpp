@@ -77,7 +77,7 @@ namespace roofslate
         bool is_array(int i) const { return node(i).is_leaf() || is_kept(i) || is_kept_row(i); }
         // Loops that a value depends on: the number of the innermost one, from 1; 0: none.
         std::size_t depth(AxisSet axes) const;
-        bool no_check_of_quotient(int i) const;
+        bool is_quotient_proved(int i) const;
 
     private:
         PassLayout(
@@ -97,12 +97,12 @@ namespace roofslate
         bool worth_a_row(int i);
         void find_kept();
 
-        struct Record // what is known of a node
+        struct NodeInfo
         {
             bool divides = false; // is a divisor whose reciprocal will do
             int counted = 0;      // by the walk with this number
         };
-        Record& of(int i) { return records_[std::size_t(i)]; }
+        NodeInfo& info(int i) { return infos_[std::size_t(i)]; }
 
         const Graph& graph_;
         const List<Range>& ranges_;
@@ -111,7 +111,7 @@ namespace roofslate
         AxisSet row_axes_ = 0;
         List<int> roots_, kept_, kept_rows_;
         List<Output> rows_;
-        List<Record> records_;
+        List<NodeInfo> infos_;
         int walks_ = 0;
     };
 }
