@@ -80,7 +80,7 @@ def evaluate(
     out: list[Any],
     threads: int,
     progress: object,
-    single: bool = False,
+    storage: str = "float64",
 ) -> list[Any]: ...
 def evaluate_table(
     quantities: Sequence[str],

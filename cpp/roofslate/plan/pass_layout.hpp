@@ -57,7 +57,8 @@ namespace roofslate
         void set_kept_rows(const List<Output>& rows) { rows_ = rows; }
         const double* kept_row(int i) const
         {
-            return std::find_if(rows_.begin(), rows_.end(), [&](const Output& o) { return o.node == i; })->data;
+            const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Output& o) { return o.node == i; });
+            return static_cast<const double*>(row->data);
         }
         const Graph& graph() const { return graph_; }
         const Range& range(int i) const { return ranges_[std::size_t(i)]; }

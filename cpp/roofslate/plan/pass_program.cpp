@@ -22,7 +22,7 @@ namespace roofslate
                 for (const Output& o : pass_.outputs)
                 {
                     make_running(o.node);
-                    push(Code::write).op = o.single != nullptr;
+                    push(Code::write).storage = o.storage;
                     pass_.writes.push_back(int(pass_.program.size()) - 1);
                     if (!is_array(o.node))
                         release(o.node);
@@ -34,26 +34,26 @@ namespace roofslate
             Pass write(const FoldPass& fold, Directions& directions)
             {
                 count_uses();
-                int met = -1;
+                int met = -1; // the strip of the requirements
                 for (const auto& [left, right, strict] : fold.requirements)
                 {
                     if (directions.of_difference(left, right) != Direction::unknown)
                         continue;
-                    const bool first = met < 0;
-                    if (first)
-                        met = pass_.strips++;
                     const bool left_runs = on_row(left) || !on_row(right);
-                    materialize(left_runs ? right : left);
-                    make_running(left_runs ? left : right);
+                    const int running = left_runs ? left : right, operand_node = left_runs ? right : left;
+                    materialize(operand_node);
+                    make_running(running);
                     push(
                         left_runs    ? strict ? Code::require_less : Code::require_at_most
                             : strict ? Code::require_more
                                      : Code::require_at_least)
-                        .op = !first;
-                    operand(left_runs ? right : left);
-                    refer(Field::result, Source::strip, met);
-                    if (const int ran = left_runs ? left : right; on_row(ran) && !is_array(ran))
-                        release(ran);
+                        .joins = met >= 0;
+                    if (met < 0)
+                        met = pass_.strips++;
+                    operand(operand_node);
+                    refer(Field::scratch, Source::strip, met);
+                    if (on_row(running) && !is_array(running))
+                        release(running);
                 }
                 for (const Requirement& r : fold.requirements)
                     if (const Direction d = directions.of_difference(r.left, r.right); d != Direction::unknown)
@@ -266,7 +266,7 @@ namespace roofslate
                 }
                 return number;
             }
-            // Fills the operand of the instruction pushed last with a value that is at hand.
+            // Fills the operand of the instruction pushed last with an available value.
             void operand(int i, Field field = Field::operand)
             {
                 Operand& o = field == Field::second ? pass_.program.back().second : pass_.program.back().operand;
@@ -285,12 +285,14 @@ namespace roofslate
                     release(i);
                 }
             }
-            void release(int i)
+            // --- the running value, and strips as the other registers ---
+
+            bool is_available(int i) const { return !on_row(i) || is_array(i) || info(i).strip >= 0; }
+            void release(int i) // after a use
             {
                 if (--info(i).uses == 0 && info(i).strip >= 0)
                     free_strips_.push_back(info(i).strip);
             }
-            bool is_available(int i) const { return !on_row(i) || is_array(i) || info(i).strip >= 0; }
             void save(int i)
             {
                 if (info(i).strip >= 0)
@@ -300,9 +302,8 @@ namespace roofslate
                 info(i).strip = free_strips_.back();
                 free_strips_.pop_back();
                 push(Code::save);
-                refer(Field::result, Source::strip, info(i).strip);
+                refer(Field::scratch, Source::strip, info(i).strip);
             }
-            // Makes the node the running value.
             void make_running(int i)
             {
                 if (running_ == i)
@@ -329,37 +330,40 @@ namespace roofslate
             void compute(int i)
             {
                 const Node& n = node(i);
-                // The running value is the argument that is not yet at hand, the one that runs already, or else the
-                // first on the row.
-                const int arity = n.arity();
-                int place = -1;
-                if (n.op == Op::select)
-                    place = 0;
-                for (int k = 0; k < arity && place < 0; ++k)
-                    if (n.argument[std::size_t(k)] == running_ && remaining_are_available(n, k))
-                        place = k;
-                for (int k = arity; k-- > 0 && place < 0;)
-                    if (!is_available(n.argument[std::size_t(k)]))
-                        place = k;
-                for (int k = 0; k < arity && place < 0; ++k)
-                    if (on_row(n.argument[std::size_t(k)]))
-                        place = k;
-                for (int k = 0; k < arity; ++k)
-                    if (k != place)
+                const int running = running_argument(n);
+                for (int k = 0; k < n.arity(); ++k)
+                    if (k != running)
                         materialize(n.argument[std::size_t(k)]);
-                const int value = n.argument[std::size_t(place)];
+                const int value = n.argument[std::size_t(running)];
                 make_running(value);
-                emit(i, place);
+                emit(i, running);
                 if (on_row(value) && !is_array(value))
                     release(value);
                 running_ = i;
                 if (info(i).uses > 1)
                     save(i);
             }
-            bool remaining_are_available(const Node& n, int place) const
+            // The argument that becomes the running value: the one that runs already, one that is not available, or
+            // else the first on the row.
+            int running_argument(const Node& n) const
+            {
+                if (n.op == Op::select)
+                    return 0;
+                for (int k = 0; k < n.arity(); ++k)
+                    if (n.argument[std::size_t(k)] == running_ && remaining_are_available(n, k))
+                        return k;
+                for (int k = n.arity(); k-- > 0;)
+                    if (!is_available(n.argument[std::size_t(k)]))
+                        return k;
+                for (int k = 0; k < n.arity(); ++k)
+                    if (on_row(n.argument[std::size_t(k)]))
+                        return k;
+                return -1;
+            }
+            bool remaining_are_available(const Node& n, int running) const
             {
                 for (int k = 0; k < n.arity(); ++k)
-                    if (k != place && !is_available(n.argument[std::size_t(k)]))
+                    if (k != running && !is_available(n.argument[std::size_t(k)]))
                         return false;
                 return true;
             }
@@ -368,29 +372,29 @@ namespace roofslate
                 const Range &a = range(n.argument[0]), &b = range(n.argument[1]);
                 return a.known() && b.known() && (!a.holds_zero() || !b.holds_zero());
             }
-            void prove(int i) { pass_.program.back().op = layout_.is_quotient_proved(i); }
-            void emit(int i, int place)
+            void prove(int i) { pass_.program.back().proved = layout_.is_quotient_proved(i); }
+            void emit(int i, int running)
             {
                 const Node& n = node(i);
-                const int other = n.arity() == 2 ? n.argument[std::size_t(1 - place)] : -1;
+                const int other = n.arity() == 2 ? n.argument[std::size_t(1 - running)] : -1;
                 const auto binary = [&](Code code) { push(code), operand(other); };
                 switch (n.op)
                 {
                 case Op::add: return binary(Code::add);
                 case Op::mul: return binary(Code::multiply);
-                case Op::sub: return binary(place == 0 ? Code::subtract : Code::subtract_from);
+                case Op::sub: return binary(running == 0 ? Code::subtract : Code::subtract_from);
                 case Op::max:
                     return binary(
                         is_order_proved(n) ? Code::maximum_proved
-                            : place == 0   ? Code::maximum
+                            : running == 0 ? Code::maximum
                                            : Code::maximum_of);
                 case Op::min:
                     return binary(
                         is_order_proved(n) ? Code::minimum_proved
-                            : place == 0   ? Code::minimum
+                            : running == 0 ? Code::minimum
                                            : Code::minimum_of);
                 case Op::div:
-                    if (place == 1)
+                    if (running == 1)
                         return binary(Code::divide_into), prove(i);
                     if (const int r = on_row(other) && layout_.is_quotient_proved(i) ? reciprocals_of(other) : -1;
                         r >= 0)
@@ -406,8 +410,8 @@ namespace roofslate
                     else
                         refer(Field::second, Source::reciprocal, value_of(other), info(other).objective);
                     return;
-                case Op::less: return binary(place == 0 ? Code::less : Code::more);
-                case Op::less_equal: return binary(place == 0 ? Code::at_most : Code::at_least);
+                case Op::less: return binary(running == 0 ? Code::less : Code::more);
+                case Op::less_equal: return binary(running == 0 ? Code::at_most : Code::at_least);
                 case Op::equal: return binary(Code::equal);
                 case Op::neg: push(Code::negate); return;
                 case Op::sqrt: push(Code::square_root); return;
@@ -421,10 +425,10 @@ namespace roofslate
                 default:
                 {
                     Instruction& call = push(Code::call);
-                    call.op = std::uint8_t(n.op), call.place = std::uint8_t(place), call.routine = n.routine;
+                    call.operation = n.op, call.argument = std::uint8_t(running), call.routine = n.routine;
                     Field field = Field::operand;
                     for (int k = 0; k < n.arity(); ++k)
-                        if (k != place)
+                        if (k != running)
                             operand(n.argument[std::size_t(k)], field), field = Field::second;
                     pass_.has_routine = pass_.has_routine || n.routine;
                 }
@@ -433,9 +437,9 @@ namespace roofslate
 
             struct NodeInfo
             {
-                // its number among the values, arrays and saved strips of the pass
+                // numbers among the values, arrays and saved strips of the pass
                 int value = -1, array = -1, reciprocals = -1, strip = -1;
-                int uses = 0;                                             // still to come
+                int uses = 0; // still to come
                 Direction objective = Direction::unknown; // of the fold's objective with the node
             };
             NodeInfo& info(int i) { return infos_[std::size_t(i)]; }

@@ -117,13 +117,13 @@ namespace roofslate
         gathered_ = aligned_doubles(uneven_ * gathered_segment);
         for (std::size_t k = 0; k < pass.outputs.size(); ++k)
             if (step_of(pass.outputs[k]) != 1)
-                program_[std::size_t(pass.writes[k])].op = 0; // into a buffer of doubles first
+                program_[std::size_t(pass.writes[k])].storage = Storage::float64; // a buffer first
         for (const Reference& r : pass.references)
             if (r.source == Source::strip)
             {
                 double* const memory = strips_.get() + std::size_t(r.number) * widest_strip;
-                if (r.field == Field::result)
-                    program_[std::size_t(r.instruction)].result = memory;
+                if (r.field == Field::scratch)
+                    program_[std::size_t(r.instruction)].scratch = memory;
                 else
                     field(r).memory = memory;
             }
@@ -203,8 +203,7 @@ namespace roofslate
         for (std::size_t k = 0; k < pass_.outputs.size(); ++k)
         {
             const Output& o = pass_.outputs[k];
-            const std::ptrdiff_t offset = odometer_.offset(o.stride);
-            row_of_output_[k] = o.single ? reinterpret_cast<double*>(o.single + offset) : o.data + offset;
+            row_of_output_[k] = element(o.data, o.storage, odometer_.offset(o.stride));
             program_[std::size_t(pass_.writes[k])].result = row_of_output_[k];
         }
         for (std::size_t k = moved == 0 ? 0 : pass_.first_moving; k < pass_.references.size(); ++k)
@@ -253,17 +252,11 @@ namespace roofslate
         set_.run(program_.data(), begin, end, false);
         for (std::size_t k = 0; k < row_of_output_.size(); ++k)
             if (buffer_of_output[k])
-            {
-                const std::ptrdiff_t step = step_of(pass_.outputs[k]);
-                const auto scatter = [&](auto* to) {
+                with_type(pass_.outputs[k].storage, [&](auto stored) {
+                    auto* const to = static_cast<typename decltype(stored)::type*>(row_of_output_[k]);
+                    const std::ptrdiff_t step = step_of(pass_.outputs[k]);
                     for (std::size_t i = 0; i < end - begin; ++i)
-                        to[std::ptrdiff_t(begin + i) * step] =
-                            std::remove_reference_t<decltype(*to)>(buffer_of_output[k][i]);
-                };
-                if (pass_.outputs[k].single)
-                    scatter(reinterpret_cast<float*>(row_of_output_[k]));
-                else
-                    scatter(row_of_output_[k]);
-            }
+                        to[std::ptrdiff_t(begin + i) * step] = stored.of(buffer_of_output[k][i]);
+                });
     }
 }

@@ -187,7 +187,7 @@ namespace roofslate
         List<double> values_;
         Doubles strips_, gathered_;
         List<const double*> row_of_array_;
-        List<double*> row_of_output_;
+        List<void*> row_of_output_;
         // of stretches, at the last row and at the one before it: the next row's is near
         List<std::pair<std::size_t, std::size_t>> last_ends_;
         List<double> points_; // of a stretch: values of its steps
