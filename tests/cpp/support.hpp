@@ -67,14 +67,6 @@ namespace support
         return numbers;
     }
 
-    inline std::vector<const InstructionSet*> instruction_sets()
-    {
-        std::vector<const InstructionSet*> found;
-        for (const char* name : {"base", "avx2", "avx512", "neon"})
-            if (const InstructionSet* set = find_instruction_set(name))
-                found.push_back(set);
-        return found;
-    }
     class Using // an instruction set, as long as this lives
     {
     public:

@@ -42,17 +42,17 @@ namespace
         static constexpr Op calls[] = {Op::ceil, Op::floor, Op::pow, Op::both, Op::either};
         Instruction i;
         i.code = codes[bytes.below(int(std::size(codes)))];
-        if (i.code != Code::divide_constant && bytes.flag())
+        if (i.code < first_without_memory && bytes.flag())
             i.operand.memory = second, i.operand.step = 1;
         else
             i.operand.scalar = bytes.number();
         i.second.scalar = i.code == Code::divide_constant ? reciprocal(i.operand.scalar) : bytes.number();
         if (i.code == Code::call)
         {
-            i.op = std::uint8_t(calls[bytes.below(5)]);
-            i.place = std::uint8_t(bytes.below(2));
-            if (Op(i.op) == Op::ceil || Op(i.op) == Op::floor)
-                i.operand = {}, i.place = 0;
+            i.operation = calls[bytes.below(5)];
+            i.argument = std::uint8_t(bytes.below(2));
+            if (i.operation == Op::ceil || i.operation == Op::floor)
+                i.operand = {}, i.argument = 0;
         }
         return i;
     }

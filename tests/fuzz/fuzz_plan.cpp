@@ -32,7 +32,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             next *= std::ptrdiff_t(shape[a]);
         }
         if (layout & 32 && k)
-            singles[k].assign(std::size_t(next) + 1, -77), o.single = singles[k].data() + from;
+        {
+            singles[k].assign(std::size_t(next) + 1, -77);
+            o.data = singles[k].data() + from, o.storage = Storage::float32;
+        }
         else
             memory[k].assign(std::size_t(next) + 1, -77), o.data = memory[k].data() + from;
         outputs.push_back(o);
@@ -59,10 +62,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         {
             const double expected = values[std::size_t(o.node)];
             const std::ptrdiff_t at = GraphRead::offset(o.stride, point);
-            if (o.single)
-                check(same_bits(double(o.single[at]), double(float(expected))), "a result in single precision");
-            else
-                check(same_bits(o.data[at], expected), "a result");
+            with_type(o.storage, [&](auto stored) {
+                const auto* const values = static_cast<const typename decltype(stored)::type*>(o.data);
+                check(same_bits(double(values[at]), double(stored.of(expected))), "a result");
+            });
         }
     }
     return 0;

@@ -166,7 +166,7 @@ namespace roofslate
                 Instruction& keep = worker.fold();
                 keep.code = u.backwards ? Code::keep_equal : Code::keep;
                 keep.operand.scalar = double(folded);
-                keep.result = u.tile.best.get() - u.begin, keep.where = u.tile.where.get() - u.begin;
+                keep.best = u.tile.best.get() - u.begin, keep.where = u.tile.where.get() - u.begin;
                 const auto [from, to] = worker.stretch(begin, end);
                 if (from < to)
                     worker.run_points(from, to);

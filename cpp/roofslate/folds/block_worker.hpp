@@ -154,7 +154,7 @@ namespace roofslate
             {
                 const Stretch& s = pass_.stretches[k];
                 std::size_t& at = last_possible_[k];
-                at = turn(begin, end, std::min(std::max(at, begin), end), [&](std::size_t i) {
+                at = partition_point(begin, end, std::min(std::max(at, begin), end), [&](std::size_t i) {
                     return possible(s, i) == s.from_begin;
                 });
                 (s.from_begin ? end : begin) = at;

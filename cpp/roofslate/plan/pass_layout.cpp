@@ -45,7 +45,7 @@ namespace roofslate
           kept_(arena),
           kept_rows_(arena),
           rows_(arena),
-          records_(std::size_t(graph.size()), arena)
+          infos_(std::size_t(graph.size()), arena)
     {
         pass_.outputs = outputs;
         std::stable_sort(pass_.outputs.begin(), pass_.outputs.end(), [](const Output& a, const Output& b) {
@@ -164,9 +164,9 @@ namespace roofslate
     int PassLayout::cost(int i, AxisSet axes, bool some, int walk)
     {
         const Node& n = node(i);
-        if ((some ? (n.axes & ~axes) != 0 || !n.axes : n.axes != axes) || n.is_leaf() || of(i).counted == walk)
+        if ((some ? (n.axes & ~axes) != 0 || !n.axes : n.axes != axes) || n.is_leaf() || info(i).counted == walk)
             return 0;
-        of(i).counted = walk;
+        info(i).counted = walk;
         int c = weight(n, n.op == Op::div && on_row(n.argument[1]));
         for (int k = 0; k < n.arity(); ++k)
             c += cost(n.argument[std::size_t(k)], axes, some, walk);
@@ -186,7 +186,7 @@ namespace roofslate
     {
         constexpr int least = 2; // more than to read it
         return pass_.rows > 1 && pass_.row <= most_row_values && on_row(i) && is_row_alone(node(i).axes)
-            && (of(i).divides || cost(i, true) >= least);
+            && (info(i).divides || cost(i, true) >= least);
     }
     void PassLayout::find_kept()
     {
@@ -203,8 +203,8 @@ namespace roofslate
                 kept_.push_back(i);
             else
             {
-                if (node(i).op == Op::div && no_check_of_quotient(i))
-                    of(node(i).argument[1]).divides = set_.fused; // a row has reciprocals
+                if (node(i).op == Op::div && is_quotient_proved(i))
+                    info(node(i).argument[1]).divides = set_.fused; // a row has reciprocals
                 for (int k = 0; k < node(i).arity(); ++k)
                     walk.add(node(i).argument[std::size_t(k)]);
             }
@@ -212,7 +212,7 @@ namespace roofslate
         std::sort(kept_.begin(), kept_.end());
         std::sort(kept_rows_.begin(), kept_rows_.end());
     }
-    bool PassLayout::no_check_of_quotient(int i) const
+    bool PassLayout::is_quotient_proved(int i) const
     {
         const Range &d = ranges_[std::size_t(node(i).argument[1])], &q = ranges_[std::size_t(i)];
         return d.low > least_divisor && d.high < most_divisor && q.low > least_quotient && q.high < most_quotient;

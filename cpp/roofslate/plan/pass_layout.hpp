@@ -57,7 +57,8 @@ namespace roofslate
         void set_kept_rows(const List<Output>& rows) { rows_ = rows; }
         const double* kept_row(int i) const
         {
-            return std::find_if(rows_.begin(), rows_.end(), [&](const Output& o) { return o.node == i; })->data;
+            const auto row = std::find_if(rows_.begin(), rows_.end(), [&](const Output& o) { return o.node == i; });
+            return static_cast<const double*>(row->data);
         }
         const Graph& graph() const { return graph_; }
         const Range& range(int i) const { return ranges_[std::size_t(i)]; }
@@ -77,7 +78,7 @@ namespace roofslate
         bool is_array(int i) const { return node(i).is_leaf() || is_kept(i) || is_kept_row(i); }
         // Loops that a value depends on: the number of the innermost one, from 1; 0: none.
         std::size_t depth(AxisSet axes) const;
-        bool no_check_of_quotient(int i) const;
+        bool is_quotient_proved(int i) const;
 
     private:
         PassLayout(
@@ -97,12 +98,12 @@ namespace roofslate
         bool worth_a_row(int i);
         void find_kept();
 
-        struct Record // what is known of a node
+        struct NodeInfo
         {
             bool divides = false; // is a divisor whose reciprocal will do
             int counted = 0;      // by the walk with this number
         };
-        Record& of(int i) { return records_[std::size_t(i)]; }
+        NodeInfo& info(int i) { return infos_[std::size_t(i)]; }
 
         const Graph& graph_;
         const List<Range>& ranges_;
@@ -111,7 +112,7 @@ namespace roofslate
         AxisSet row_axes_ = 0;
         List<int> roots_, kept_, kept_rows_;
         List<Output> rows_;
-        List<Record> records_;
+        List<NodeInfo> infos_;
         int walks_ = 0;
     };
 }

@@ -11,7 +11,7 @@ namespace roofslate
                 : layout_(layout),
                   kept_views_(kept),
                   pass_(layout.pass()),
-                  records_(std::size_t(layout.graph().size()), layout.arena()),
+                  infos_(std::size_t(layout.graph().size()), layout.arena()),
                   free_strips_(layout.arena()),
                   steps_(layout.arena())
             { pass_.program.reserve(32), pass_.references.reserve(32), pass_.arrays.reserve(16), steps_.reserve(32); }
@@ -21,11 +21,11 @@ namespace roofslate
                 count_uses();
                 for (const Output& o : pass_.outputs)
                 {
-                    bring(o.node);
-                    push(Code::write).op = o.single != nullptr;
+                    make_running(o.node);
+                    push(Code::write).storage = o.storage;
                     pass_.writes.push_back(int(pass_.program.size()) - 1);
                     if (!is_array(o.node))
-                        used(o.node);
+                        release(o.node);
                 }
                 push(Code::end);
                 order_steps();
@@ -34,26 +34,26 @@ namespace roofslate
             Pass write(const FoldPass& fold, Directions& directions)
             {
                 count_uses();
-                int met = -1;
+                int met = -1; // the strip of the requirements
                 for (const auto& [left, right, strict] : fold.requirements)
                 {
                     if (directions.of_difference(left, right) != Direction::unknown)
                         continue;
-                    const bool first = met < 0;
-                    if (first)
-                        met = pass_.strips++;
                     const bool left_runs = on_row(left) || !on_row(right);
-                    make_at_hand(left_runs ? right : left);
-                    bring(left_runs ? left : right);
+                    const int running = left_runs ? left : right, operand_node = left_runs ? right : left;
+                    materialize(operand_node);
+                    make_running(running);
                     push(
                         left_runs    ? strict ? Code::require_less : Code::require_at_most
                             : strict ? Code::require_more
                                      : Code::require_at_least)
-                        .op = !first;
-                    operand(left_runs ? right : left);
-                    refer(Field::result, Source::strip, met);
-                    if (const int ran = left_runs ? left : right; on_row(ran) && !is_array(ran))
-                        used(ran);
+                        .joins = met >= 0;
+                    if (met < 0)
+                        met = pass_.strips++;
+                    operand(operand_node);
+                    refer(Field::scratch, Source::strip, met);
+                    if (on_row(running) && !is_array(running))
+                        release(running);
                 }
                 for (const Requirement& r : fold.requirements)
                     if (const Direction d = directions.of_difference(r.left, r.right); d != Direction::unknown)
@@ -66,7 +66,7 @@ namespace roofslate
                         pass_.bound_share = range(fold.objective).low > 0 ? 1 - direction_slack : 1 + direction_slack;
                     pass_.has_bounds = monotone || aim(fold.objective, Direction::nondecreasing, fold.block_axis);
                 }
-                bring(fold.objective);
+                make_running(fold.objective);
                 pass_.fold = int(pass_.program.size());
                 push(Code::keep);
                 if (met >= 0)
@@ -88,7 +88,7 @@ namespace roofslate
                 for (const int root : layout_.roots())
                 {
                     walk.add(root);
-                    ++of(root).uses;
+                    ++info(root).uses;
                 }
                 for (int i; (i = walk.next()) >= 0;)
                 {
@@ -96,7 +96,7 @@ namespace roofslate
                         continue;
                     for (int k = 0; k < node(i).arity(); ++k)
                     {
-                        ++of(node(i).argument[std::size_t(k)]).uses;
+                        ++info(node(i).argument[std::size_t(k)]).uses;
                         walk.add(node(i).argument[std::size_t(k)]);
                     }
                 }
@@ -138,7 +138,7 @@ namespace roofslate
                 const Node& n = node(i);
                 if (n.is_constant())
                     return true;
-                Direction& known = of(i).objective;
+                Direction& known = info(i).objective;
                 if (known != Direction::unknown || !range(i).known())
                     return known == objective;
                 known = objective;
@@ -170,7 +170,7 @@ namespace roofslate
 
             int value_of(int i)
             {
-                int& number = of(i).value;
+                int& number = info(i).value;
                 if (number >= 0)
                     return number;
                 ScalarStep s;
@@ -226,7 +226,7 @@ namespace roofslate
             { pass_.references.push_back({int(pass_.program.size()) - 1, field, source, number, objective}); }
             int array_of(int i)
             {
-                int& number = of(i).array;
+                int& number = info(i).array;
                 if (number < 0)
                 {
                     number = int(pass_.arrays.size());
@@ -256,7 +256,7 @@ namespace roofslate
                 if (!layout_.set().fused || pass_.rows == 1 || pass_.row > most_row_values || !is_array(i)
                     || !layout_.is_row_alone(node(i).axes))
                     return -1;
-                int& number = of(i).reciprocals;
+                int& number = info(i).reciprocals;
                 if (number < 0)
                 {
                     Row r;
@@ -266,7 +266,7 @@ namespace roofslate
                 }
                 return number;
             }
-            // Fills the operand of the instruction pushed last with a value that is at hand.
+            // Fills the operand of the instruction pushed last with an available value.
             void operand(int i, Field field = Field::operand)
             {
                 Operand& o = field == Field::second ? pass_.program.back().second : pass_.program.back().operand;
@@ -275,124 +275,128 @@ namespace roofslate
                     if (node(i).is_constant())
                         o.scalar = node(i).value;
                     else
-                        refer(field, Source::scalar, value_of(i), of(i).objective);
+                        refer(field, Source::scalar, value_of(i), info(i).objective);
                 }
                 else if (is_array(i))
                     refer(field, Source::row, array_of(i));
                 else
                 {
-                    refer(field, Source::strip, of(i).strip);
-                    used(i);
+                    refer(field, Source::strip, info(i).strip);
+                    release(i);
                 }
             }
-            void used(int i)
+            // --- the running value, and strips as the other registers ---
+
+            bool is_available(int i) const { return !on_row(i) || is_array(i) || info(i).strip >= 0; }
+            void release(int i) // after a use
             {
-                if (--of(i).uses == 0 && of(i).strip >= 0)
-                    free_strips_.push_back(of(i).strip);
+                if (--info(i).uses == 0 && info(i).strip >= 0)
+                    free_strips_.push_back(info(i).strip);
             }
-            bool at_hand(int i) const { return !on_row(i) || is_array(i) || of(i).strip >= 0; }
             void save(int i)
             {
-                if (of(i).strip >= 0)
+                if (info(i).strip >= 0)
                     return;
                 if (free_strips_.empty())
                     free_strips_.push_back(pass_.strips++);
-                of(i).strip = free_strips_.back();
+                info(i).strip = free_strips_.back();
                 free_strips_.pop_back();
                 push(Code::save);
-                refer(Field::result, Source::strip, of(i).strip);
+                refer(Field::scratch, Source::strip, info(i).strip);
             }
-            // Makes the node the running value.
-            void bring(int i)
+            void make_running(int i)
             {
                 if (running_ == i)
                     return;
-                if (at_hand(i))
+                if (is_available(i))
                 {
                     const bool strip = on_row(i) && !is_array(i);
                     push(Code::load);
                     if (strip)
-                        ++of(i).uses; // a load is no use of its own
+                        ++info(i).uses; // a load is no use of its own
                     operand(i);
                 }
                 else
                     compute(i);
                 running_ = i;
             }
-            void make_at_hand(int i)
+            void materialize(int i)
             {
-                if (at_hand(i))
+                if (is_available(i))
                     return;
-                bring(i);
+                make_running(i);
                 save(i);
             }
             void compute(int i)
             {
                 const Node& n = node(i);
-                // The running value is the argument that is not yet at hand, the one that runs already, or else the
-                // first on the row.
-                const int arity = n.arity();
-                int place = -1;
-                if (n.op == Op::select)
-                    place = 0;
-                for (int k = 0; k < arity && place < 0; ++k)
-                    if (n.argument[std::size_t(k)] == running_ && others_at_hand(n, k))
-                        place = k;
-                for (int k = arity; k-- > 0 && place < 0;)
-                    if (!at_hand(n.argument[std::size_t(k)]))
-                        place = k;
-                for (int k = 0; k < arity && place < 0; ++k)
-                    if (on_row(n.argument[std::size_t(k)]))
-                        place = k;
-                for (int k = 0; k < arity; ++k)
-                    if (k != place)
-                        make_at_hand(n.argument[std::size_t(k)]);
-                const int value = n.argument[std::size_t(place)];
-                bring(value);
-                emit(i, place);
+                const int running = running_argument(n);
+                for (int k = 0; k < n.arity(); ++k)
+                    if (k != running)
+                        materialize(n.argument[std::size_t(k)]);
+                const int value = n.argument[std::size_t(running)];
+                make_running(value);
+                emit(i, running);
                 if (on_row(value) && !is_array(value))
-                    used(value);
+                    release(value);
                 running_ = i;
-                if (of(i).uses > 1)
+                if (info(i).uses > 1)
                     save(i);
             }
-            bool others_at_hand(const Node& n, int place) const
+            // The argument that becomes the running value: the one that runs already, one that is not available, or
+            // else the first on the row.
+            int running_argument(const Node& n) const
+            {
+                if (n.op == Op::select)
+                    return 0;
+                for (int k = 0; k < n.arity(); ++k)
+                    if (n.argument[std::size_t(k)] == running_ && remaining_are_available(n, k))
+                        return k;
+                for (int k = n.arity(); k-- > 0;)
+                    if (!is_available(n.argument[std::size_t(k)]))
+                        return k;
+                for (int k = 0; k < n.arity(); ++k)
+                    if (on_row(n.argument[std::size_t(k)]))
+                        return k;
+                return -1;
+            }
+            bool remaining_are_available(const Node& n, int running) const
             {
                 for (int k = 0; k < n.arity(); ++k)
-                    if (k != place && !at_hand(n.argument[std::size_t(k)]))
+                    if (k != running && !is_available(n.argument[std::size_t(k)]))
                         return false;
                 return true;
             }
-            bool no_check_of_order(const Node& n) const
+            bool is_order_proved(const Node& n) const
             {
                 const Range &a = range(n.argument[0]), &b = range(n.argument[1]);
                 return a.known() && b.known() && (!a.holds_zero() || !b.holds_zero());
             }
-            void prove(int i) { pass_.program.back().op = layout_.no_check_of_quotient(i); }
-            void emit(int i, int place)
+            void prove(int i) { pass_.program.back().proved = layout_.is_quotient_proved(i); }
+            void emit(int i, int running)
             {
                 const Node& n = node(i);
-                const int other = n.arity() == 2 ? n.argument[std::size_t(1 - place)] : -1;
+                const int other = n.arity() == 2 ? n.argument[std::size_t(1 - running)] : -1;
                 const auto binary = [&](Code code) { push(code), operand(other); };
                 switch (n.op)
                 {
                 case Op::add: return binary(Code::add);
                 case Op::mul: return binary(Code::multiply);
-                case Op::sub: return binary(place == 0 ? Code::subtract : Code::subtract_from);
+                case Op::sub: return binary(running == 0 ? Code::subtract : Code::subtract_from);
                 case Op::max:
                     return binary(
-                        no_check_of_order(n) ? Code::maximum_proved
-                            : place == 0     ? Code::maximum
-                                             : Code::maximum_of);
+                        is_order_proved(n) ? Code::maximum_proved
+                            : running == 0 ? Code::maximum
+                                           : Code::maximum_of);
                 case Op::min:
                     return binary(
-                        no_check_of_order(n) ? Code::minimum_proved
-                            : place == 0     ? Code::minimum
-                                             : Code::minimum_of);
+                        is_order_proved(n) ? Code::minimum_proved
+                            : running == 0 ? Code::minimum
+                                           : Code::minimum_of);
                 case Op::div:
-                    if (place == 1)
+                    if (running == 1)
                         return binary(Code::divide_into), prove(i);
-                    if (const int r = on_row(other) && layout_.no_check_of_quotient(i) ? reciprocals_of(other) : -1;
+                    if (const int r = on_row(other) && layout_.is_quotient_proved(i) ? reciprocals_of(other) : -1;
                         r >= 0)
                     {
                         binary(Code::divide_proved);
@@ -400,14 +404,14 @@ namespace roofslate
                     }
                     if (on_row(other) || !layout_.set().fused)
                         return binary(Code::divide), prove(i);
-                    binary(layout_.no_check_of_quotient(i) ? Code::divide_proved : Code::divide_constant);
+                    binary(layout_.is_quotient_proved(i) ? Code::divide_proved : Code::divide_constant);
                     if (node(other).is_constant())
                         pass_.program.back().second.scalar = reciprocal(node(other).value);
                     else
-                        refer(Field::second, Source::reciprocal, value_of(other), of(other).objective);
+                        refer(Field::second, Source::reciprocal, value_of(other), info(other).objective);
                     return;
-                case Op::less: return binary(place == 0 ? Code::less : Code::more);
-                case Op::less_equal: return binary(place == 0 ? Code::at_most : Code::at_least);
+                case Op::less: return binary(running == 0 ? Code::less : Code::more);
+                case Op::less_equal: return binary(running == 0 ? Code::at_most : Code::at_least);
                 case Op::equal: return binary(Code::equal);
                 case Op::neg: push(Code::negate); return;
                 case Op::sqrt: push(Code::square_root); return;
@@ -421,25 +425,25 @@ namespace roofslate
                 default:
                 {
                     Instruction& call = push(Code::call);
-                    call.op = std::uint8_t(n.op), call.place = std::uint8_t(place), call.routine = n.routine;
+                    call.operation = n.op, call.argument = std::uint8_t(running), call.routine = n.routine;
                     Field field = Field::operand;
                     for (int k = 0; k < n.arity(); ++k)
-                        if (k != place)
+                        if (k != running)
                             operand(n.argument[std::size_t(k)], field), field = Field::second;
                     pass_.has_routine = pass_.has_routine || n.routine;
                 }
                 }
             }
 
-            struct Record // what is known of a node
+            struct NodeInfo
             {
-                // its number among the values, arrays and saved strips of the pass
+                // numbers among the values, arrays and saved strips of the pass
                 int value = -1, array = -1, reciprocals = -1, strip = -1;
-                int uses = 0;                                             // still to come
+                int uses = 0; // still to come
                 Direction objective = Direction::unknown; // of the fold's objective with the node
             };
-            Record& of(int i) { return records_[std::size_t(i)]; }
-            const Record& of(int i) const { return records_[std::size_t(i)]; }
+            NodeInfo& info(int i) { return infos_[std::size_t(i)]; }
+            const NodeInfo& info(int i) const { return infos_[std::size_t(i)]; }
 
             struct Step
             {
@@ -449,7 +453,7 @@ namespace roofslate
             const PassLayout& layout_;
             const List<const View*>& kept_views_;
             Pass& pass_;
-            List<Record> records_;
+            List<NodeInfo> infos_;
             List<int> free_strips_;
             List<Step> steps_;
             int running_ = -1;

@@ -95,8 +95,9 @@ namespace roofslate
                         continue;
                     const AxisSet own = graph_[node].axes;
                     plan_.kept.push_back(aligned_doubles(graph_.points(own)));
-                    const Output o{node, plan_.kept.back().get(), result_strides(graph_, own), true};
-                    view = {o.data, own, o.stride};
+                    double* const values = plan_.kept.back().get();
+                    const Output o{node, values, result_strides(graph_, own), true};
+                    view = {values, own, o.stride};
                     kept_views_[std::size_t(node)] = &view;
                     open_.push_back(o);
                 }

@@ -12,14 +12,14 @@ namespace roofslate
     using Arena = std::pmr::memory_resource;
     template <class T> using List = std::pmr::vector<T>;
 
-    // where a node's values go: strides count doubles; along axes that the node does not vary along they are repeated
+    // Memory for a node's values; along axes that the node does not vary along they are repeated.
     struct Output
     {
         int node;
-        double* data;
-        std::array<std::ptrdiff_t, most_axes> stride{};
+        void* data; // numbers as `storage` says
+        std::array<std::ptrdiff_t, most_axes> stride{}; // in numbers
         bool used_before = false; // the memory has been touched, so that streaming into it pays
-        float* single = nullptr; // where they go instead, rounded; strides count floats
+        Storage storage = Storage::float64;
     };
 
     AxisSet written_axes(const Graph& graph, const Output& output);
@@ -49,7 +49,7 @@ namespace roofslate
     {
         operand,
         second,
-        result,
+        scratch,
     };
     struct Reference // a field of an instruction that is filled in for each row or thread
     {

@@ -23,9 +23,9 @@ namespace roofslate::binding
             int threads,
             const py::object& progress,
             const std::vector<std::string>& columns,
-            bool single)
+            Storage storage)
         {
-            const std::size_t size = single ? sizeof(float) : sizeof(double);
+            const std::size_t size = size_of(storage);
             const std::vector<std::size_t>& shape = grid.shape();
             Graph& graph = grid.graph();
             Inspector inspector(grid.registry(), grid.supplied(), shape, columns);
@@ -54,12 +54,14 @@ namespace roofslate::binding
                 if (!out.empty())
                 {
                     array = py::cast<py::array>(out[k]);
-                    if (!(single ? py::isinstance<py::array_t<float>>(array) : py::isinstance<Array>(array))
-                        || array.ndim() != py::ssize_t(own.size())
+                    const bool has_dtype = with_type(storage, [&](auto stored) {
+                        return py::isinstance<py::array_t<typename decltype(stored)::type>>(array);
+                    });
+                    if (!has_dtype || array.ndim() != py::ssize_t(own.size())
                         || !std::equal(own_shape.begin(), own_shape.end(), array.shape()))
                         throw axis_error(
-                            "out for '" + wanted[k] + "' must be a writable " + (single ? "float32" : "float64")
-                            + " array of shape " + std::string(py::str(py::tuple(py::cast(own_shape)))));
+                            "out for '" + wanted[k] + "' must be a writable " + name_of(storage) + " array of shape "
+                            + std::string(py::str(py::tuple(py::cast(own_shape)))));
                     for (std::size_t d = 0; d < own.size(); ++d)
                         o.stride[own[d]] = array.strides(py::ssize_t(d)) / py::ssize_t(size);
                 }
@@ -68,15 +70,12 @@ namespace roofslate::binding
                     o.stride = result_strides(graph, axes);
                     for (const std::size_t a : own)
                         own_strides.push_back(o.stride[a]);
-                    Result r = single
-                        ? allocate<float>(own_shape, own_strides, graph.points(axes))
-                        : allocate<double>(own_shape, own_strides, graph.points(axes));
+                    Result r = with_type(storage, [&](auto stored) {
+                        return allocate<typename decltype(stored)::type>(own_shape, own_strides, graph.points(axes));
+                    });
                     array = std::move(r.array), o.used_before = r.used_before;
                 }
-                if (single)
-                    o.single = static_cast<float*>(array.mutable_data());
-                else
-                    o.data = static_cast<double*>(array.mutable_data());
+                o.data = array.mutable_data(), o.storage = storage;
                 results.append(py::make_tuple(array, own));
             }
             Reporter reporter(progress);
@@ -178,15 +177,15 @@ namespace roofslate::binding
                    const py::list& out,
                    int threads,
                    const py::object& progress,
-                   bool single) {
-                    return py::list(evaluated(self, quantities, out, threads, progress, {}, single)[0]);
+                   const std::string& storage) {
+                    return py::list(evaluated(self, quantities, out, threads, progress, {}, storage_named(storage))[0]);
                 },
                 py::arg("quantities"),
                 py::arg("out"),
                 py::arg("threads"),
                 py::arg("progress"),
-                py::arg("single") = false,
-                "Quantities over the grid, as float64 or float32: for each an array and its axes.")
+                py::arg("storage") = name_of(Storage::float64),
+                "Quantities over the grid, stored as a dtype of that name: for each an array and its axes.")
             .def(
                 "evaluate_table",
                 [](Grid& self,
@@ -194,7 +193,7 @@ namespace roofslate::binding
                    int threads,
                    const py::object& progress,
                    const std::vector<std::string>& columns) {
-                    return evaluated(self, quantities, py::list(), threads, progress, columns, false);
+                    return evaluated(self, quantities, py::list(), threads, progress, columns, Storage::float64);
                 },
                 py::arg("quantities"),
                 py::arg("threads"),

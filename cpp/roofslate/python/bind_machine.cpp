@@ -8,6 +8,15 @@ namespace roofslate::binding
     {
         m.def("instruction_set", [] { return instruction_set().name; }, "The instruction set in use.");
         m.def(
+            "instruction_sets",
+            [] {
+                std::vector<std::string> names;
+                for (const InstructionSet* set : instruction_sets())
+                    names.emplace_back(set->name);
+                return names;
+            },
+            "All instruction sets that were built and that this machine has, best first.");
+        m.def(
             "use_instruction_set",
             [](const std::string& name) {
                 const InstructionSet* const set = find_instruction_set(name.c_str());

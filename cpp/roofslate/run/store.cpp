@@ -23,7 +23,7 @@ namespace roofslate
         bool used_before = true;
         for (const Output& o : pass.outputs)
         {
-            bytes += pass.rows * pass.row * (o.single ? sizeof(float) : sizeof(double));
+            bytes += pass.rows * pass.row * size_of(o.storage);
             used_before = used_before && o.used_before;
             gathers = gathers || (!pass.inner.empty() && o.stride[std::size_t(pass.inner.back())] != 1);
         }
@@ -76,10 +76,9 @@ namespace roofslate
         std::pmr::monotonic_buffer_resource arena(buffer.data(), buffer.size());
         Plan plan = make_plan(graph, outputs, set, &arena);
         for (const Output& o : plan.constants)
-            if (o.single)
-                *o.single = float(graph[o.node].value);
-            else
-                *o.data = graph[o.node].value;
+            with_type(o.storage, [&](auto stored) {
+                *static_cast<typename decltype(stored)::type*>(o.data) = stored.of(graph[o.node].value);
+            });
         std::size_t total = 0;
         for (const Pass& p : plan.passes)
             total += p.rows * p.row;

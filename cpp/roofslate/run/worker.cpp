@@ -92,4 +92,171 @@ namespace roofslate
         }
         return gathers;
     }
+
+    Worker::Worker(const Pass& pass, const Graph& graph, const InstructionSet& set, bool stream, std::size_t ahead)
+        : pass_(pass),
+          set_(set),
+          stream_(stream),
+          ahead_(ahead),
+          odometer_(pass.outer, graph.shape(), &arena_),
+          program_(pass.program, &arena_),
+          values_(std::size_t(pass.values), &arena_),
+          strips_(aligned_doubles(std::size_t(pass.strips) * widest_strip)),
+          row_of_array_(pass.arrays.size(), &arena_),
+          row_of_output_(pass.outputs.size(), &arena_),
+          last_ends_(pass.stretches.size(), &arena_),
+          points_(&arena_)
+    {
+        line_rows_ = pass.outer.empty() ? 1 : odometer_.last_length();
+        for (const Stretch& s : pass.stretches)
+            points_.resize(std::max(points_.size(), s.steps.size()));
+        for (const Row& a : pass.arrays)
+            uneven_ += a.step != 1;
+        for (const Output& o : pass.outputs)
+            uneven_ += step_of(o) != 1;
+        gathered_ = aligned_doubles(uneven_ * gathered_segment);
+        for (std::size_t k = 0; k < pass.outputs.size(); ++k)
+            if (step_of(pass.outputs[k]) != 1)
+                program_[std::size_t(pass.writes[k])].storage = Storage::float64; // a buffer first
+        for (const Reference& r : pass.references)
+            if (r.source == Source::strip)
+            {
+                double* const memory = strips_.get() + std::size_t(r.number) * widest_strip;
+                if (r.field == Field::scratch)
+                    program_[std::size_t(r.instruction)].scratch = memory;
+                else
+                    field(r).memory = memory;
+            }
+    }
+    void Worker::run(std::size_t first_unit, std::size_t last_unit, std::size_t segment)
+    {
+        const std::size_t per_row = (pass_.row + segment - 1) / segment;
+        for (std::size_t unit = first_unit; unit < last_unit; ++unit)
+        {
+            const std::size_t row = unit / per_row, begin = unit % per_row * segment;
+            go_to(row);
+            run_points(begin, std::min(begin + segment, pass_.row));
+        }
+    }
+    // Returns the least depth of steps that must be computed again.
+    std::size_t Worker::move_to(std::size_t row)
+    {
+        std::size_t moved = 0;
+        if (row_ != none && row - line_ < line_rows_) // without a division: rows may be short
+            moved = odometer_.go_along(row - line_);
+        else
+        {
+            if (row_ != none && row == row_ + 1)
+                moved = odometer_.next() + 1;
+            else
+                odometer_.go_to(row);
+            line_ = row - row % line_rows_;
+        }
+        row_ = row;
+        return moved;
+    }
+    void Worker::compute(const ScalarStep& s)
+    {
+        const auto x = [&](std::size_t a) { return values_[std::size_t(s.argument[a])]; };
+        double& result = values_[std::size_t(s.result)];
+        switch (s.op) // the common ones here: rows may be short
+        {
+        case Op::input: result = s.view.data[odometer_.offset(s.view.stride)]; break;
+        case Op::constant: result = s.constant; break;
+        case Op::add: result = x(0) + x(1); break;
+        case Op::mul: result = x(0) * x(1); break;
+        case Op::div: result = x(0) / x(1); break;
+        default:
+        {
+            double all[3] = {};
+            for (std::size_t a = 0; a < 3 && s.argument[a] >= 0; ++a)
+                all[a] = x(a);
+            result = evaluate(s.op, s.routine, all);
+        }
+        }
+    }
+    void Worker::fill(const Reference& r)
+    {
+        Operand& o = field(r);
+        switch (r.source)
+        {
+        case Source::scalar: o.scalar = values_[std::size_t(r.number)]; break;
+        case Source::reciprocal: o.scalar = reciprocal(values_[std::size_t(r.number)]); break;
+        case Source::row:
+        {
+            const View& view = pass_.arrays[std::size_t(r.number)].view;
+            o.memory = row_of_array_[std::size_t(r.number)] = view.data + odometer_.offset(view.stride);
+            o.step = 1, o.ahead = ahead_;
+            break;
+        }
+        case Source::strip: break;
+        }
+    }
+    void Worker::go_to(std::size_t row)
+    {
+        if (row == row_)
+            return;
+        const std::size_t moved = move_to(row);
+        for (std::size_t k = pass_.first_step[std::min(moved, pass_.first_step.size() - 1)]; k < pass_.steps.size();
+             ++k)
+            compute(pass_.steps[k]);
+        for (std::size_t k = 0; k < pass_.outputs.size(); ++k)
+        {
+            const Output& o = pass_.outputs[k];
+            row_of_output_[k] = element(o.data, o.storage, odometer_.offset(o.stride));
+            program_[std::size_t(pass_.writes[k])].result = row_of_output_[k];
+        }
+        for (std::size_t k = moved == 0 ? 0 : pass_.first_moving; k < pass_.references.size(); ++k)
+            fill(pass_.references[k]);
+    }
+    std::pair<std::size_t, std::size_t> Worker::stretch(std::size_t begin, std::size_t end)
+    {
+        for (std::size_t k = 0; k < pass_.stretches.size() && begin < end; ++k)
+        {
+            const Stretch& s = pass_.stretches[k];
+            auto& [last, before] = last_ends_[k];
+            const std::size_t guess = 2 * last - std::min(before, 2 * last); // it moves on as it did
+            before = last;
+            last = partition_point(begin, end, std::min(std::max(guess, begin), end), [&](std::size_t i) {
+                return met(s, i, [&](int value, Direction) { return values_[std::size_t(value)]; }) == s.from_begin;
+            });
+            (s.from_begin ? end : begin) = last;
+        }
+        return {begin, end};
+    }
+    // A segment with arrays or results that are not contiguous: through buffers.
+    void Worker::run_uneven(std::size_t begin, std::size_t end)
+    {
+        std::vector<double*> buffer_of_array(row_of_array_.size(), nullptr);
+        double* free = gathered_.get();
+        for (std::size_t k = 0; k < row_of_array_.size(); ++k)
+            if (const std::ptrdiff_t step = pass_.arrays[k].step; step != 1)
+            {
+                const double* from = row_of_array_[k] + std::ptrdiff_t(begin) * step;
+                for (std::size_t i = 0; i < end - begin; ++i)
+                    free[i] = from[std::ptrdiff_t(i) * step];
+                buffer_of_array[k] = free - begin;
+                free += gathered_segment;
+            }
+        for (const Reference& r : pass_.references)
+            if (r.source == Source::row && buffer_of_array[std::size_t(r.number)])
+                field(r).memory = buffer_of_array[std::size_t(r.number)];
+        std::vector<double*> buffer_of_output(row_of_output_.size(), nullptr);
+        for (std::size_t k = 0; k < row_of_output_.size(); ++k)
+            if (step_of(pass_.outputs[k]) != 1)
+            {
+                buffer_of_output[k] = free;
+                program_[std::size_t(pass_.writes[k])].result = free - begin;
+                free += gathered_segment;
+            }
+        set_.run(program_.data(), begin, end, false);
+        for (std::size_t k = 0; k < row_of_output_.size(); ++k)
+            if (buffer_of_output[k])
+                with_type(pass_.outputs[k].storage, [&](auto stored) {
+                    auto* const to = static_cast<typename decltype(stored)::type*>(row_of_output_[k]);
+                    const std::ptrdiff_t step = step_of(pass_.outputs[k]);
+                    for (std::size_t i = 0; i < end - begin; ++i)
+                        to[std::ptrdiff_t(begin + i) * step] = stored.of(buffer_of_output[k][i]);
+                });
+    }
 }

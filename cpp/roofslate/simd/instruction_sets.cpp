@@ -1,63 +1,25 @@
 #include "roofslate/language/error.hpp"
-#include "roofslate/simd/instructions.hpp"
+#include "roofslate/simd/candidates.hpp"
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 
 namespace roofslate
 {
-#if defined(ROOFSLATE_HAS_NEON)
-    namespace neon
-    {
-        extern const InstructionSet set;
-    }
-#else
-    namespace base
-    {
-        extern const InstructionSet set;
-    }
-#endif
-#if defined(ROOFSLATE_HAS_AVX2)
-    namespace avx2
-    {
-        extern const InstructionSet set;
-    }
-#endif
-#if defined(ROOFSLATE_HAS_AVX512)
-    namespace avx512
-    {
-        extern const InstructionSet set;
-    }
-#endif
-
     namespace
     {
-        struct Candidate
+        // 'base', 'avx2' and 'avx512'
+        std::string names_of_candidates()
         {
-            const InstructionSet* set;
-            bool (*supported)();
-        };
-        // Best first. What is asked of the processor is exactly what the files are compiled with.
-        const Candidate candidates[] = {
-#if defined(ROOFSLATE_HAS_AVX512)
-            {&avx512::set,
-             [] {
-                 return bool(__builtin_cpu_supports("avx512f")) && bool(__builtin_cpu_supports("avx512bw"))
-                     && bool(__builtin_cpu_supports("avx512cd")) && bool(__builtin_cpu_supports("avx512dq"))
-                     && bool(__builtin_cpu_supports("avx512vl")) && bool(__builtin_cpu_supports("avx2"))
-                     && bool(__builtin_cpu_supports("fma"));
-             }},
-#endif
-#if defined(ROOFSLATE_HAS_AVX2)
-            {&avx2::set, [] { return bool(__builtin_cpu_supports("avx2")) && bool(__builtin_cpu_supports("fma")); }},
-#endif
-#if defined(ROOFSLATE_HAS_NEON)
-            {&neon::set, [] { return true; }},
-#else
-            {&base::set, [] { return true; }},
-#endif
-        };
-
+            const std::vector<Candidate>& all = instruction_set_candidates();
+            std::string names;
+            for (std::size_t k = all.size(); k-- > 0;)
+            {
+                if (!names.empty())
+                    names += k > 0 ? ", " : " and ";
+                names += std::string("'") + all[k].set->name + "'";
+            }
+            return names;
+        }
         const InstructionSet& choose()
         {
             if (const char* name = std::getenv("ROOFSLATE_SIMD"); name && *name)
@@ -66,22 +28,27 @@ namespace roofslate
                     return *named;
                 throw unknown_name(
                     std::string("ROOFSLATE_SIMD='") + name
-                    + "' names no instruction set that was built and that this machine has; 'base', 'avx2' and "
-                      "'avx512' exist");
+                    + "' names no instruction set that was built and that this machine has; " + names_of_candidates()
+                    + " exist");
             }
-            for (const Candidate& c : candidates)
-                if (c.supported())
-                    return *c.set;
-            return *candidates[std::size(candidates) - 1].set;
+            return *instruction_sets().front(); // the last candidate runs on every machine
         }
         std::atomic<const InstructionSet*> in_use{nullptr};
     }
 
+    std::vector<const InstructionSet*> instruction_sets()
+    {
+        std::vector<const InstructionSet*> available;
+        for (const Candidate& c : instruction_set_candidates())
+            if (c.supported())
+                available.push_back(c.set);
+        return available;
+    }
     const InstructionSet* find_instruction_set(const char* name)
     {
-        for (const Candidate& c : candidates)
-            if (std::strcmp(c.set->name, name) == 0)
-                return c.supported() ? c.set : nullptr;
+        for (const InstructionSet* set : instruction_sets())
+            if (set->name == std::string_view(name))
+                return set;
         return nullptr;
     }
     const InstructionSet& instruction_set()

@@ -1,55 +1,57 @@
-// The accumulator machine: what the plan writes and the instruction sets execute. Plain structs; nothing here is
-// compiled for one CPU. A program runs over a row of points in strips; the running value of a strip stays in registers
-// (docs/decisions/accumulator-machine.md).
+// The accumulator machine: instructions that the plan writes and the instruction sets execute. Plain structs, compiled
+// for no CPU in particular. A program runs over a row of points in strips; the running value of a strip stays in
+// registers (docs/decisions/accumulator-machine.md).
 #pragma once
-#include <cstddef>
-#include <cstdint>
+#include "roofslate/language/expr.hpp"
+#include "roofslate/simd/storage.hpp"
+#include <vector>
 
 namespace roofslate
 {
     inline constexpr std::size_t widest_strip = 128; // doubles; a saved value takes one strip of scratch memory
 
-    // The other operand is a scalar, or memory: step 1 runs along the row, step 0 is a saved strip.
     enum class Code : std::uint8_t
     {
-        end,
+        // with an operand, a scalar or memory
         load, // value = operand
-        save, // scratch = value
-        write, // result = value; as floats if `op` is 1
         add,
         subtract, // value - operand
         subtract_from, // operand - value
         multiply,
-        divide, // value / operand; `op` is 1 where the ranges prove that no check is needed
-        divide_into, // operand / value; likewise
-        divide_constant, // by a scalar with a reciprocal, checked lane by lane
-        divide_proved, // by a scalar or memory with reciprocals, where the ranges prove that no check is needed
+        divide, // value / operand
+        divide_into, // operand / value
+        divide_proved, // value / operand with the reciprocal as second operand, where `proved` would be true
         maximum, // max(value, operand)
         maximum_of, // max(operand, value)
         maximum_proved, // no NaN, and not two zeros
         minimum,
         minimum_of,
         minimum_proved,
-        choose, // value != 0 ? operand : second operand
         less, // 1 where value < operand, else 0; and so on
         at_most,
         more,
         at_least,
         equal,
+        choose, // value != 0 ? operand : second operand
+        require_less, // scratch = scratch and (value < operand), as 1 or 0; and so on
+        require_at_most,
+        call, // any other operation, through memory
+        // from here on never with memory: with a scalar
+        divide_constant, // by a scalar with the reciprocal as second operand, checked lane by lane
+        require_more,
+        require_at_least,
+        keep, // where value < best, and the second operand is not 0: best = value, where = operand
+        keep_equal, // where value <= best
+        // ... without an operand
         negate,
         square_root,
         exponential,
         logarithm,
-        // scratch = scratch and (value ? operand), as 1 or 0; `op` is 0 for the first of them, which finds nothing in
-        // the scratch
-        require_less,
-        require_at_most,
-        require_more,
-        require_at_least,
-        keep, // where value < result, and the second operand is not 0: result = value, where = operand
-        keep_equal, // where value <= result
-        call, // anything else, through memory
+        save, // scratch = value
+        write, // result = value
+        end,
     };
+    inline constexpr Code first_without_memory = Code::divide_constant;
 
     // A division by a scalar may be corrected where neither the divisor nor the quotient is extreme: no step of it
     // rounds twice.
@@ -59,21 +61,26 @@ namespace roofslate
     struct Operand
     {
         const double* memory = nullptr; // nullptr: the scalar
-        std::size_t step = 0;
+        std::size_t step = 0; // of memory: 1 runs along the row, 0 is a saved strip
         double scalar = 0;
         std::size_t ahead = 0; // of a row: doubles by which memory is asked for early
     };
     struct Instruction
     {
         Code code = Code::end;
-        std::uint8_t op = 0; // of a call: the Op
-        std::uint8_t place = 0; // of a call: which argument the running value is
+        Op operation = Op::input; // call
+        std::uint8_t argument = 0; // call: position of the running value among the arguments
+        bool proved = false; // divide, divide_into: the ranges prove that no check is needed
+        bool joins = false; // require_...: an earlier requirement has written the scratch
+        Storage storage = Storage::float64; // write
         Operand operand;
-        // choose, and calls with three arguments; of a division: the reciprocal, 0 if unusable
-        Operand second;
-        double* result = nullptr; // write, save, keep; a strip of the requirements
-        double* where = nullptr; // keep
-        const void* routine = nullptr;
+        Operand
+            second; // choose, calls of three arguments; keep: requirements; divisions: the reciprocal, 0 if unusable
+        double* scratch = nullptr; // save, require_...: a strip
+        void* result = nullptr; // write: a row of numbers as `storage` says
+        double* best = nullptr; // keep: a row
+        double* where = nullptr; // keep: a row
+        const Routine* routine = nullptr; // call of a routine
     };
 
     // The inverse of a distribution function (see sampler.hpp) at the probability (x + 1/2) / 2^32, for any x of 32
@@ -120,7 +127,9 @@ namespace roofslate
         bool fused; // has a fused multiply-add, so that division by a scalar may be corrected instead of done
     };
 
-    // The best one that this machine has, or the one that ROOFSLATE_SIMD names.
+    // All that were built and that this machine has, best first.
+    std::vector<const InstructionSet*> instruction_sets();
+    // The first of them, or the one that ROOFSLATE_SIMD names.
     const InstructionSet& instruction_set();
     // By name; nullptr if it was not built or this machine lacks it.
     const InstructionSet* find_instruction_set(const char* name);

@@ -1,567 +1,439 @@
-// The accumulator machine on one instruction set. Included by src/operations_<set>.cpp alone, which defines
-// ROOFSLATE_SET (its name), ROOFSLATE_ARCH (xsimd's) and ROOFSLATE_STRIP (vectors of a strip). Everything lives in a
-// namespace of that name.
+// The interpreter of the accumulator machine, on one instruction set. Included by the files of the sets alone, which
+// specialize `Lanes` before they take the interpreter's functions.
 #pragma once
 #include "roofslate/language/expr.hpp"
 #include "roofslate/simd/instructions.hpp"
 #include "roofslate/simd/lanes.hpp"
+#include "roofslate/simd/scans.hpp"
 
-#define ROOFSLATE_TEXT_OF(word) #word
-#define ROOFSLATE_TEXT(word) ROOFSLATE_TEXT_OF(word)
+// One statement for each vector of a strip, then out of the switch.
 #define ROOFSLATE_EACH(statement)                                                   \
     {                                                                               \
         _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) { statement; } \
         break;                                                                      \
     }
 
-namespace roofslate::ROOFSLATE_SET
+namespace roofslate
 {
-    namespace
+    namespace // no function of one set reaches another
     {
-        using Value = Lanes<xsimd::ROOFSLATE_ARCH>;
-        constexpr std::size_t width = Value::size;
-#if defined(__FMA__) || defined(__aarch64__)
-        constexpr bool has_fused = true;
-#else
-        constexpr bool has_fused = false;
-#endif
-
-        // Memory of an operand at a point of the row. The last vector of a row is padded: nothing is read beyond the
-        // row.
-        struct Padded
-        { alignas(64) double values[width]; };
-        template <bool Partial> inline const double* memory_at(
-            const Operand& o,
-            std::size_t point,
-            std::size_t points,
-            Padded& padded)
+        template <class Value> class Interpreter
         {
-            const double* p = o.memory + point * o.step;
-            if constexpr (Partial)
-                if (o.step && points < width)
+        public:
+            static constexpr InstructionSet instruction_set(const char* name)
+            {
+                return {
+                    name,
+                    &run,
+                    &Value::fence,
+                    &Scans<Value>::outside,
+                    &Scans<Value>::above,
+                    &Scans<Value>::extent,
+                    &Scans<Value>::below,
+                    &Scans<Value>::ordered,
+                    &Scans<Value>::within,
+                    &invert<Value>,
+                    registers * width,
+                    Value::has_fused()};
+            }
+
+        private:
+            static constexpr std::size_t width = Value::size, registers = Value::registers_of_strip(), cache_line = 64;
+            static_assert(registers * width <= widest_strip);
+
+            // --- operands ---
+
+            struct Padded
+            { alignas(64) double values[width]; };
+            // A strip in its row, or one vector of which `points` lanes count.
+            struct Position
+            {
+                std::size_t point, points;
+                bool stream;
+            };
+            // Memory of an operand. The last vector of a row is padded: nothing is read beyond the row.
+            template <bool Partial> static const double* memory_of(const Operand& o, const Position& at, Padded& padded)
+            {
+                const double* p = o.memory + at.point * o.step;
+                if constexpr (Partial)
+                    if (o.step && at.points < width)
+                    {
+                        for (std::size_t k = 0; k < width; ++k)
+                            padded.values[k] = k < at.points ? p[k] : 1.0;
+                        return padded.values;
+                    }
+                return p;
+            }
+            // An operand on vector j of a strip: the same scalar in all lanes, or memory.
+            struct Scalar
+            {
+                Value value;
+                template <bool Partial> static Scalar of(const Operand& o, const Position&, Padded&)
+                { return {Value(o.scalar)}; }
+                const Value& operator()(std::size_t) const { return value; }
+            };
+            struct Memory
+            {
+                const double* first;
+                template <bool Partial> static Memory of(const Operand& o, const Position& at, Padded& padded)
+                { return {memory_of<Partial>(o, at, padded)}; }
+                Value operator()(std::size_t j) const { return Value::load(first + j * width); }
+            };
+
+            // --- operations that are more than a function of Lanes ---
+
+            static Value truth(const typename Value::Mask& m) { return select(m, Value(1.0), Value(0.0)); }
+            // Correctly rounded division by a scalar (Markstein): q = a r, then one correction.
+            static Value corrected(const Value& a, const Value& d, const Value& r)
+            {
+                if constexpr (Value::has_fused())
                 {
-                    for (std::size_t k = 0; k < width; ++k)
-                        padded.values[k] = k < points ? p[k] : 1.0;
-                    return padded.values;
+                    const Value q = a * r;
+                    return Value::multiply_add(Value::subtract_product(q, d, a), r, q);
                 }
-            return p;
-        }
-
-        // Division by a scalar, correctly rounded (Markstein): q = a r, then one correction. The same bits as a / d.
-        inline Value corrected(const Value& a, const Value& d, const Value& r)
-        {
-            if constexpr (has_fused)
-            {
-                const Value q = a * r;
-                return fused(fused_difference(q, d, a), r, q);
+                else
+                    return a / d;
             }
-            else
+            // The same where the ranges prove nothing.
+            static Value checked(const Value& a, const Value& d, const Value& r)
+            {
+                const Value size = abs(a * r);
+                return all((size > Value(least_quotient)) && (size < Value(most_quotient)))
+                    ? corrected(a, d, r)
+                    : a / d;
+            }
+            // Correctly rounded division by numbers that vary along the row. `proved`: by the ranges, neither divisor
+            // nor quotient is extreme.
+            static Value quotient(const Value& a, const Value& d, [[maybe_unused]] bool proved)
+            {
+                if constexpr (Value::has_reciprocal())
+                    if (!Value::any_mantissa_full(d) && (proved || Value::all_between(d, least_divisor, most_divisor)))
+                        if (const Value q = corrected(a, d, Value::reciprocal(d));
+                            proved || Value::all_between(q, least_quotient, most_quotient))
+                            return q;
                 return a / d;
-        }
-
-        // Division by what varies along the row: the same bits as a / d. `proved`: the ranges say that no bound is
-        // passed on the way.
-        inline Value quotient(const Value& a, const Value& d, [[maybe_unused]] bool proved)
-        {
-            if constexpr (Value::has_reciprocal)
-                if (!any_full(d) && (proved || all_between(d, least_divisor, most_divisor)))
-                    if (const Value q = corrected(a, d, quick_reciprocal(d));
-                        proved || all_between(q, least_quotient, most_quotient))
-                        return q;
-            return a / d;
-        }
-
-        [[gnu::noinline]] Value exponential(Value a) { return math::portable::exp(a); }
-        [[gnu::noinline]] Value logarithm(Value a) { return math::portable::log(a); }
-        inline void require(const Instruction* q, std::size_t j, const Value::Mask& met)
-        {
-            double* const strip = q->result + j * width;
-            select(met, q->op ? Value::load(strip) : Value(1.0), Value(0.0)).store(strip);
-        }
-        inline void keep(const Instruction* q, std::size_t point, std::size_t j, const Value& value, Value::Mask better)
-        {
-            double *const best = q->result + point + j * width, *const where = q->where + point + j * width;
-            if (q->second.memory)
-                better = better && Value(0.0) < Value::load(q->second.memory + j * width);
-            if (!any(better))
-                return;
-            select(better, value, Value::load(best)).store(best);
-            select(better, Value(q->operand.scalar), Value::load(where)).store(where);
-        }
-        [[gnu::noinline]] void keep_partly(
-            const Instruction* q,
-            std::size_t point,
-            std::size_t points,
-            const Value& value)
-        {
-            Padded values{};
-            value.store(values.values);
-            for (std::size_t k = 0; k < points; ++k)
-            {
-                const double x = values.values[k];
-                double& best = q->result[point + k];
-                if ((q->code == Code::keep ? x < best : x <= best) && (!q->second.memory || q->second.memory[k] > 0))
-                    best = x, q->where[point + k] = q->operand.scalar;
             }
-        }
-        inline Value truth(const Value::Mask& m) { return select(m, Value(1.0), Value(0.0)); }
-        Value call_two(Op op, const Value& a, const Value& b)
-        {
-            const Value zero(0.0);
-            switch (op)
+            [[gnu::noinline]] static Value exponential(Value a) { return math::portable::exp(a); }
+            [[gnu::noinline]] static Value logarithm(Value a) { return math::portable::log(a); }
+
+            struct Requirements // met so far: a strip of 1 and 0
             {
-            case Op::pow: return math::portable::pow(a, b);
-            case Op::both: return select(a == zero, zero, select(b == zero, zero, Value(1.0)));
-            default: return select(a == zero, select(b == zero, zero, Value(1.0)), Value(1.0));
+                double* strip;
+                bool joins;
+                explicit Requirements(const Instruction& q) : strip(q.scratch), joins(q.joins) {}
+                void add(std::size_t j, const typename Value::Mask& met) const
+                {
+                    const Value earlier = joins ? Value::load(strip + j * width) : Value(1.0);
+                    select(met, earlier, Value(0.0)).store(strip + j * width);
+                }
+            };
+            static void keep(
+                const Instruction& q,
+                std::size_t point,
+                std::size_t j,
+                const Value& value,
+                typename Value::Mask better)
+            {
+                double *const best = q.best + point + j * width, *const where = q.where + point + j * width;
+                if (q.second.memory)
+                    better = better && Value(0.0) < Value::load(q.second.memory + j * width);
+                if (!any(better))
+                    return;
+                select(better, value, Value::load(best)).store(best);
+                select(better, Value(q.operand.scalar), Value::load(where)).store(where);
             }
-        }
-        // One vector of the running value through an operation that is rare or long.
-        [[gnu::noinline]] void call(
-            const Instruction& q,
-            double* value,
-            const double* second,
-            const double* third,
-            std::size_t lanes)
-        {
-            if (q.routine)
+            [[gnu::noinline]] static void keep_partly(
+                const Instruction& q,
+                std::size_t point,
+                std::size_t points,
+                const Value& value)
             {
-                const Routine& routine = *static_cast<const Routine*>(q.routine);
+                Padded values{};
+                value.store(values.values);
+                for (std::size_t k = 0; k < points; ++k)
+                {
+                    const double x = values.values[k];
+                    double& best = q.best[point + k];
+                    if ((q.code == Code::keep ? x < best : x <= best) && (!q.second.memory || q.second.memory[k] > 0))
+                        best = x, q.where[point + k] = q.operand.scalar;
+                }
+            }
+
+            struct Argument // of a call, in memory
+            {
+                const double* first;
+                std::size_t step; // from vector to vector
+                const double* operator()(std::size_t j) const { return first + j * step; }
+            };
+            template <bool Partial> static Argument argument_of(const Operand& o, const Position& at, Padded& lanes)
+            {
+                if (o.memory)
+                    return {memory_of<Partial>(o, at, lanes), width};
+                Value(o.scalar).store(lanes.values);
+                return {lanes.values, 0};
+            }
+            // Operations that are rare or long, on vectors of the running value in memory.
+            [[gnu::noinline]] static void call(
+                const Instruction& q,
+                double* values,
+                std::size_t vectors,
+                const Argument& second,
+                const Argument& third,
+                std::size_t lanes)
+            {
+                const auto unary = [&](auto operation) {
+                    for (std::size_t j = 0; j < vectors; ++j)
+                        operation(Value::load(values + j * width)).store(values + j * width);
+                };
+                const auto binary = [&](auto operation) {
+                    for (std::size_t j = 0; j < vectors; ++j)
+                    {
+                        const Value a = Value::load(values + j * width), b = Value::load(second(j));
+                        (q.argument == 0 ? operation(a, b) : operation(b, a)).store(values + j * width);
+                    }
+                };
+                const Value zero(0.0), one(1.0);
+                switch (q.operation)
+                {
+                case Op::ceil: return unary([](const Value& a) { return ceil(a); });
+                case Op::floor: return unary([](const Value& a) { return floor(a); });
+                case Op::pow: return binary([](const Value& a, const Value& b) { return math::portable::pow(a, b); });
+                case Op::both:
+                    return binary([&](const Value& a, const Value& b) {
+                        return select(a == zero, zero, select(b == zero, zero, one));
+                    });
+                case Op::either:
+                    return binary([&](const Value& a, const Value& b) {
+                        return select(a == zero, select(b == zero, zero, one), one);
+                    });
+                default:
+                    for (std::size_t j = 0; j < vectors; ++j)
+                        call_routine(q, values + j * width, second(j), third(j), lanes);
+                }
+            }
+            static void call_routine(
+                const Instruction& q,
+                double* value,
+                const double* second,
+                const double* third,
+                std::size_t lanes)
+            {
                 for (std::size_t k = 0; k < lanes; ++k)
                 {
                     double x[3] = {};
-                    const double* const others[2] = {second, third};
-                    for (int argument = 0, other = 0; argument < routine.arity; ++argument)
-                        x[argument] = argument == q.place ? value[k] : others[other++][k];
-                    value[k] = routine.value(x);
+                    const double* const remaining[2] = {second, third};
+                    for (int argument = 0, next = 0; argument < q.routine->arity; ++argument)
+                        x[argument] = argument == q.argument ? value[k] : remaining[next++][k];
+                    value[k] = q.routine->value(x);
                 }
-                return;
             }
-            const Value a = Value::load(value);
-            const Op op = Op(q.op);
-            if (!second)
-                (op == Op::ceil ? ceil(a) : floor(a)).store(value);
-            else if (q.place == 0)
-                call_two(op, a, Value::load(second)).store(value);
-            else
-                call_two(op, Value::load(second), a).store(value);
-        }
 
-        // K vectors from `point` on; Partial: one vector of which `points` lanes count.
-        template <std::size_t K, bool Partial> [[gnu::always_inline]] inline void strip(
-            const Instruction* program,
-            std::size_t point,
-            std::size_t points,
-            bool stream)
-        {
-            Value a[K];
-            _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = Value(0.0);
-            Padded padded, padded_second;
-            for (const Instruction* q = program;; ++q)
+            template <std::size_t K, bool Partial, class T> [[gnu::always_inline]] static void write(
+                T* to,
+                const Position& at,
+                const Value (&a)[K])
             {
-                const Operand& o = q->operand;
-                if (!o.memory)
+                to += at.point;
+                if constexpr (Partial)
                 {
-                    const Value s(o.scalar);
-                    switch (q->code)
-                    {
-                    case Code::load: ROOFSLATE_EACH(a[j] = s)
-                    case Code::add: ROOFSLATE_EACH(a[j] = a[j] + s)
-                    case Code::subtract: ROOFSLATE_EACH(a[j] = a[j] - s)
-                    case Code::subtract_from: ROOFSLATE_EACH(a[j] = s - a[j])
-                    case Code::multiply: ROOFSLATE_EACH(a[j] = a[j] * s)
-                    case Code::divide: ROOFSLATE_EACH(a[j] = a[j] / s)
-                    case Code::divide_into: ROOFSLATE_EACH(a[j] = quotient(s, a[j], q->op))
-                    case Code::divide_proved:
-                    {
-                        const Value r(q->second.scalar);
-                        ROOFSLATE_EACH(a[j] = corrected(a[j], s, r))
-                    }
-                    case Code::divide_constant:
-                    {
-                        if (q->second.scalar == 0)
-                            ROOFSLATE_EACH(a[j] = a[j] / s)
-                        const Value r(q->second.scalar), smallest(least_quotient), largest(most_quotient);
-                        ROOFSLATE_EACH(
-                            const Value size = abs(a[j] * r);
-                            a[j] = all((size > smallest) && (size < largest)) ? corrected(a[j], s, r) : a[j] / s)
-                    }
-                    case Code::maximum: ROOFSLATE_EACH(a[j] = max(a[j], s))
-                    case Code::maximum_of: ROOFSLATE_EACH(a[j] = max(s, a[j]))
-                    case Code::maximum_proved: ROOFSLATE_EACH(a[j] = plain_max(a[j], s))
-                    case Code::minimum: ROOFSLATE_EACH(a[j] = min(a[j], s))
-                    case Code::minimum_of: ROOFSLATE_EACH(a[j] = min(s, a[j]))
-                    case Code::minimum_proved: ROOFSLATE_EACH(a[j] = plain_min(a[j], s))
-                    case Code::less: ROOFSLATE_EACH(a[j] = truth(a[j] < s))
-                    case Code::at_most: ROOFSLATE_EACH(a[j] = truth(a[j] <= s))
-                    case Code::more: ROOFSLATE_EACH(a[j] = truth(a[j] > s))
-                    case Code::at_least: ROOFSLATE_EACH(a[j] = truth(s <= a[j]))
-                    case Code::equal: ROOFSLATE_EACH(a[j] = truth(a[j] == s))
-                    case Code::negate: ROOFSLATE_EACH(a[j] = -a[j])
-                    case Code::square_root: ROOFSLATE_EACH(a[j] = sqrt(a[j]))
-                    case Code::exponential: ROOFSLATE_EACH(a[j] = exponential(a[j]))
-                    case Code::logarithm: ROOFSLATE_EACH(a[j] = logarithm(a[j]))
-                    case Code::save: ROOFSLATE_EACH(a[j].store(q->result + j * width))
-                    case Code::write:
-                    {
-                        if (q->op)
-                        {
-                            float* const to = reinterpret_cast<float*>(q->result) + point;
-                            if constexpr (Partial)
-                            {
-                                Padded last{};
-                                a[0].store(last.values);
-                                for (std::size_t k = 0; k < points; ++k)
-                                    to[k] = float(last.values[k]);
-                                break;
-                            }
-                            ROOFSLATE_EACH(a[j].store_single(to + j * width, stream))
-                        }
-                        double* to = q->result + point;
-                        if constexpr (Partial)
-                        {
-                            Padded last;
-                            a[0].store(last.values);
-                            for (std::size_t k = 0; k < points; ++k)
-                                to[k] = last.values[k];
-                            break;
-                        }
-#if defined(__x86_64__)
-                        if (stream && reinterpret_cast<std::uintptr_t>(to) % (width * sizeof(double)) == 0)
-                        {
-#if defined(__AVX512F__)
-                            ROOFSLATE_EACH(_mm512_stream_pd(to + j * width, a[j].v))
-#elif defined(__AVX__)
-                            ROOFSLATE_EACH(_mm256_stream_pd(to + j * width, a[j].v))
-#else
-                            ROOFSLATE_EACH(_mm_stream_pd(to + j * width, a[j].v))
-#endif
-                        }
-#endif
-                        ROOFSLATE_EACH(a[j].store(to + j * width))
-                    }
-                    case Code::require_less: ROOFSLATE_EACH(require(q, j, a[j] < s))
-                    case Code::require_at_most: ROOFSLATE_EACH(require(q, j, a[j] <= s))
-                    // this one and the next only with numbers
-                    case Code::require_more: ROOFSLATE_EACH(require(q, j, a[j] > s))
-                    case Code::require_at_least: ROOFSLATE_EACH(require(q, j, s <= a[j]))
-                    case Code::keep:
-                        if constexpr (Partial)
-                        {
-                            keep_partly(q, point, points, a[0]);
-                            break;
-                        }
-                        ROOFSLATE_EACH(keep(q, point, j, a[j], a[j] < Value::load(q->result + point + j * width)))
-                    case Code::keep_equal:
-                        if constexpr (Partial)
-                        {
-                            keep_partly(q, point, points, a[0]);
-                            break;
-                        }
-                        ROOFSLATE_EACH(keep(q, point, j, a[j], a[j] <= Value::load(q->result + point + j * width)))
-                    case Code::end: return;
-                    default: break;
-                    }
-                    if (q->code != Code::choose && q->code != Code::call)
-                        continue;
+                    Padded last{};
+                    a[0].store(last.values);
+                    for (std::size_t k = 0; k < at.points; ++k)
+                        to[k] = Stored<T>::of(last.values[k]);
                 }
-                // where an operand is memory
-                const double* const p = o.memory ? memory_at<Partial>(o, point, points, padded) : nullptr;
-                if (o.ahead) // beyond the end of an array it does no harm
-                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j)
-                        __builtin_prefetch(p + o.ahead + j * width);
-                switch (q->code)
+                else if (at.stream && reinterpret_cast<std::uintptr_t>(to) % (width * sizeof(T)) == 0)
+                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j].stream(to + j * width);
+                else
+                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j].store(to + j * width);
+            }
+
+            // --- instructions on K vectors of the running value; Partial: on one vector of which some lanes count ---
+
+            // Instructions with an operand of either kind, X.
+            template <std::size_t K, bool Partial, class X> [[gnu::always_inline]] static void execute(
+                const Instruction& q,
+                const Position& at,
+                const X& x,
+                Value (&a)[K])
+            {
+                Padded padded;
+                switch (q.code)
                 {
-                case Code::load: ROOFSLATE_EACH(a[j] = Value::load(p + j * width))
-                case Code::add: ROOFSLATE_EACH(a[j] = a[j] + Value::load(p + j * width))
-                case Code::subtract: ROOFSLATE_EACH(a[j] = a[j] - Value::load(p + j * width))
-                case Code::subtract_from: ROOFSLATE_EACH(a[j] = Value::load(p + j * width) - a[j])
-                case Code::multiply: ROOFSLATE_EACH(a[j] = a[j] * Value::load(p + j * width))
-                case Code::divide: ROOFSLATE_EACH(a[j] = quotient(a[j], Value::load(p + j * width), q->op))
-                case Code::divide_into: ROOFSLATE_EACH(a[j] = quotient(Value::load(p + j * width), a[j], q->op))
+                case Code::load: ROOFSLATE_EACH(a[j] = x(j))
+                case Code::add: ROOFSLATE_EACH(a[j] = a[j] + x(j))
+                case Code::subtract: ROOFSLATE_EACH(a[j] = a[j] - x(j))
+                case Code::subtract_from: ROOFSLATE_EACH(a[j] = x(j) - a[j])
+                case Code::multiply: ROOFSLATE_EACH(a[j] = a[j] * x(j))
+                case Code::divide: ROOFSLATE_EACH(a[j] = quotient(a[j], x(j), q.proved))
+                case Code::divide_into: ROOFSLATE_EACH(a[j] = quotient(x(j), a[j], q.proved))
                 case Code::divide_proved:
                 {
-                    const double* const r = memory_at<Partial>(q->second, point, points, padded_second);
-                    ROOFSLATE_EACH(a[j] = corrected(a[j], Value::load(p + j * width), Value::load(r + j * width)))
+                    const X r = X::template of<Partial>(q.second, at, padded);
+                    ROOFSLATE_EACH(a[j] = corrected(a[j], x(j), r(j)))
                 }
-                case Code::maximum: ROOFSLATE_EACH(a[j] = max(a[j], Value::load(p + j * width)))
-                case Code::maximum_of: ROOFSLATE_EACH(a[j] = max(Value::load(p + j * width), a[j]))
-                case Code::maximum_proved: ROOFSLATE_EACH(a[j] = plain_max(a[j], Value::load(p + j * width)))
-                case Code::minimum: ROOFSLATE_EACH(a[j] = min(a[j], Value::load(p + j * width)))
-                case Code::minimum_of: ROOFSLATE_EACH(a[j] = min(Value::load(p + j * width), a[j]))
-                case Code::minimum_proved: ROOFSLATE_EACH(a[j] = plain_min(a[j], Value::load(p + j * width)))
-                case Code::less: ROOFSLATE_EACH(a[j] = truth(a[j] < Value::load(p + j * width)))
-                case Code::at_most: ROOFSLATE_EACH(a[j] = truth(a[j] <= Value::load(p + j * width)))
-                case Code::more: ROOFSLATE_EACH(a[j] = truth(a[j] > Value::load(p + j * width)))
-                case Code::at_least: ROOFSLATE_EACH(a[j] = truth(Value::load(p + j * width) <= a[j]))
-                case Code::equal: ROOFSLATE_EACH(a[j] = truth(a[j] == Value::load(p + j * width)))
-                case Code::require_less: ROOFSLATE_EACH(require(q, j, a[j] < Value::load(p + j * width)))
-                case Code::require_at_most: ROOFSLATE_EACH(require(q, j, a[j] <= Value::load(p + j * width)))
+                case Code::maximum: ROOFSLATE_EACH(a[j] = max(a[j], x(j)))
+                case Code::maximum_of: ROOFSLATE_EACH(a[j] = max(x(j), a[j]))
+                case Code::maximum_proved: ROOFSLATE_EACH(a[j] = plain_max(a[j], x(j)))
+                case Code::minimum: ROOFSLATE_EACH(a[j] = min(a[j], x(j)))
+                case Code::minimum_of: ROOFSLATE_EACH(a[j] = min(x(j), a[j]))
+                case Code::minimum_proved: ROOFSLATE_EACH(a[j] = plain_min(a[j], x(j)))
+                case Code::less: ROOFSLATE_EACH(a[j] = truth(a[j] < x(j)))
+                case Code::at_most: ROOFSLATE_EACH(a[j] = truth(a[j] <= x(j)))
+                case Code::more: ROOFSLATE_EACH(a[j] = truth(a[j] > x(j)))
+                case Code::at_least: ROOFSLATE_EACH(a[j] = truth(x(j) <= a[j]))
+                case Code::equal: ROOFSLATE_EACH(a[j] = truth(a[j] == x(j)))
                 case Code::choose:
                 {
-                    const double* const p2 =
-                        q->second.memory ? memory_at<Partial>(q->second, point, points, padded_second) : nullptr;
-                    const Value s(o.scalar), s2(q->second.scalar), zero(0.0);
-                    ROOFSLATE_EACH(
-                        const Value no = p2 ? Value::load(p2 + j * width) : s2;
-                        const Value yes = p ? Value::load(p + j * width) : s;
-                        a[j] = select(a[j] == zero, no, yes))
+                    if (q.second.memory)
+                    {
+                        const Memory second = Memory::template of<Partial>(q.second, at, padded);
+                        ROOFSLATE_EACH(a[j] = select(a[j] == Value(0.0), second(j), x(j)))
+                    }
+                    const Value second(q.second.scalar);
+                    ROOFSLATE_EACH(a[j] = select(a[j] == Value(0.0), second, x(j)))
+                }
+                case Code::require_less:
+                {
+                    const Requirements requirements(q);
+                    ROOFSLATE_EACH(requirements.add(j, a[j] < x(j)))
+                }
+                case Code::require_at_most:
+                {
+                    const Requirements requirements(q);
+                    ROOFSLATE_EACH(requirements.add(j, a[j] <= x(j)))
                 }
                 case Code::call:
                 {
-                    alignas(64) double value[K * width], first[width], other[width];
-                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j].store(value + j * width);
-                    const double* const p2 =
-                        q->second.memory ? memory_at<Partial>(q->second, point, points, padded_second) : nullptr;
-                    Value(o.scalar).store(first), Value(q->second.scalar).store(other);
-                    const bool unary = !q->routine && (Op(q->op) == Op::ceil || Op(q->op) == Op::floor);
-                    for (std::size_t j = 0; j < K; ++j)
-                        call(
-                            *q,
-                            value + j * width,
-                            unary   ? nullptr
-                                : p ? p + j * width
-                                    : first,
-                            p2 ? p2 + j * width : other,
-                            Partial ? points : width);
-                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = Value::load(value + j * width);
-                    break;
+                    alignas(64) double values[K * width];
+                    Padded lanes;
+                    const Argument second = argument_of<Partial>(q.operand, at, lanes),
+                                   third = argument_of<Partial>(q.second, at, padded);
+                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j].store(values + j * width);
+                    call(q, values, K, second, third, Partial ? at.points : width);
+                    ROOFSLATE_EACH(a[j] = Value::load(values + j * width))
                 }
                 default: break;
                 }
             }
-        }
-
-        constexpr std::size_t cache_line = 64;
-        [[gnu::noinline]] void single(const Instruction* program, std::size_t point, std::size_t points)
-        { strip<1, true>(program, point, points, false); }
-        [[gnu::noinline]] void quarter(const Instruction* program, std::size_t point, bool stream)
-        { strip<ROOFSLATE_STRIP / 4, false>(program, point, 0, stream); }
-
-        void run(const Instruction* program, std::size_t begin, std::size_t end, bool stream)
-        {
-            constexpr std::size_t whole = ROOFSLATE_STRIP * width, part = whole / 4;
-            static_assert(whole <= widest_strip);
-            std::size_t i = begin;
-            if (stream) // one vector at a time up to the first cache line of the first result
+            // Instructions whose operand is never memory, and those without one. False: the program ends.
+            template <std::size_t K, bool Partial> [[gnu::always_inline]] static bool execute_on_scalar(
+                const Instruction& q,
+                const Position& at,
+                Value (&a)[K])
             {
-                const Instruction* q = program;
-                while (q->code != Code::write)
-                    ++q;
-                const std::size_t size = q->op ? sizeof(float) : sizeof(double);
-                const std::size_t behind =
-                    (reinterpret_cast<std::uintptr_t>(q->result) + begin * size) % cache_line / size;
-                const std::size_t line = behind ? begin + cache_line / size - behind : begin,
-                                  first = line < end ? line : end;
-                for (; i + width <= first; i += width)
-                    single(program, i, width);
-                if (i < first)
-                    single(program, i, first - i);
-                i = first;
-            }
-            for (; i + whole <= end; i += whole)
-                strip<ROOFSLATE_STRIP, false>(program, i, 0, stream);
-            for (; i + part <= end; i += part)
-                quarter(program, i, stream);
-            if (i < end && end - begin >= part && !stream) // what is computed twice gives the same twice
-            {
-                quarter(program, end - part, false);
-                return;
-            }
-            for (; i < end; i += width)
-                single(program, i, end - i < width ? end - i : width);
-        }
-        // lanes are counted in registers: exact below 2^53
-        template <class Bad> std::size_t count(std::size_t n, Bad bad)
-        {
-            Value counts(0.0);
-            std::size_t i = 0;
-            for (; i + width <= n; i += width)
-                counts = counts + bad(i, width);
-            if (i < n)
-                counts = counts + bad(i, n - i);
-            alignas(64) double lanes[width];
-            counts.store(lanes);
-            double all = 0;
-            for (const double lane : lanes)
-                all += lane;
-            return std::size_t(all);
-        }
-        Value loaded(const double* p, std::size_t lanes, double elsewhere)
-        {
-            if (lanes == width)
-                return Value::load(p);
-            Padded last;
-            for (std::size_t k = 0; k < width; ++k)
-                last.values[k] = k < lanes ? p[k] : elsewhere;
-            return Value::load(last.values);
-        }
-        // Counts in blocks: as a rule all values of one are good, which takes no counting.
-        template <class Good> std::size_t count_bad(std::size_t n, Good good)
-        {
-            constexpr std::size_t vectors = 16, block = vectors * width;
-            const auto bad = [&](std::size_t i, std::size_t lanes) {
-                return select(good(i, lanes), Value(0.0), Value(1.0));
-            };
-            std::size_t found = 0, i = 0;
-            for (; i + block <= n; i += block)
-            {
-                auto well = good(i, width);
-                _Pragma("GCC unroll 16") for (std::size_t j = 1; j < vectors; ++j) well =
-                    well && good(i + j * width, width);
-                if (!all(well))
-                    found += count(block, [&](std::size_t k, std::size_t lanes) { return bad(i + k, lanes); });
-            }
-            return found + count(n - i, [&](std::size_t k, std::size_t lanes) { return bad(i + k, lanes); });
-        }
-        std::size_t outside(const double* values, std::size_t n, double low, double high, bool above_low)
-        {
-            const Value least(low), most(high);
-            if (above_low)
-                return count_bad(n, [&](std::size_t i, std::size_t lanes) {
-                    const Value x = loaded(values + i, lanes, high);
-                    return least < x && x <= most;
-                });
-            return count_bad(n, [&](std::size_t i, std::size_t lanes) {
-                const Value x = loaded(values + i, lanes, high);
-                return least <= x && x <= most;
-            });
-        }
-        std::size_t above(const double* values, const double* limits, std::size_t n)
-        {
-            return count(n, [&](std::size_t i, std::size_t lanes) {
-                return truth(loaded(values + i, lanes, 0) > loaded(limits + i, lanes, 0));
-            });
-        }
-        std::size_t below(const double* values, std::size_t n, double edge)
-        {
-            const Value limit(edge);
-            return count(n, [&](std::size_t i, std::size_t lanes) {
-                return truth(loaded(values + i, lanes, edge) < limit);
-            });
-        }
-        std::size_t within(
-            const double* values,
-            std::size_t n,
-            double low,
-            double high,
-            double* to,
-            std::size_t* inside)
-        {
-            const Value least(low), most(high);
-            double* next = to;
-            const std::size_t below_it = count(n, [&](std::size_t i, std::size_t lanes) {
-                const Value x = loaded(values + i, lanes, __builtin_nan(""));
-                const auto found = least <= x && x <= most;
-                if (any(found))
-                    next = x.store_chosen(next, found);
-                return truth(x < least);
-            });
-            *inside = std::size_t(next - to);
-            return below_it;
-        }
-        bool extent(const double* values, std::size_t n, double* low, double* high)
-        {
-            Value least(values[0]), most(values[0]);
-            auto well = !is_nan(least);
-            for (std::size_t i = 0; i < n; i += width)
-            {
-                const Value x = loaded(values + i, n - i < width ? n - i : width, values[0]);
-                well = well && !is_nan(x);
-                least = plain_min(least, x), most = plain_max(most, x);
-            }
-            alignas(64) double lows[width], highs[width];
-            least.store(lows), most.store(highs);
-            *low = lows[0], *high = highs[0];
-            for (std::size_t k = 1; k < width; ++k)
-                *low = lows[k] < *low ? lows[k] : *low, *high = highs[k] > *high ? highs[k] : *high;
-            return all(well);
-        }
-        bool ordered(const double* values, std::size_t n, bool falling)
-        {
-            constexpr std::size_t vectors = 4; // between looks at what was found
-            std::size_t i = 0;
-            const auto fine = [&](std::size_t k) {
-                const Value x = Value::load(values + k), next = Value::load(values + k + 1);
-                return falling ? next <= x : x <= next;
-            };
-            for (; i + vectors * width < n; i += vectors * width)
-                if (!all(fine(i) && fine(i + width) && fine(i + 2 * width) && fine(i + 3 * width)))
-                    return false;
-            for (; i + width < n; i += width)
-                if (!all(fine(i)))
-                    return false;
-            for (; i + 1 < n; ++i)
-                if (!(falling ? values[i + 1] <= values[i] : values[i] <= values[i + 1]))
-                    return false;
-            return n != 1 || values[0] == values[0];
-        }
-        void invert(const InverseTable& table, std::uint32_t x, const std::uint32_t* differ, std::size_t n, double* to)
-        {
-            constexpr std::size_t block = 256;
-            constexpr double lattice = 1.0 / 4294967296.0;
-            constexpr std::uint64_t first_cell = (std::uint64_t(1023) - bits_of_draw - 1) << 4; // of 2^-33
-            alignas(64) double v[block];
-            alignas(64) std::uint32_t at[block] = {};
-            const Value low(table.low), high(table.high);
-            for (std::size_t begin = 0; begin < n; begin += block)
-            {
-                const std::size_t length = n - begin < block ? n - begin : block;
-                for (std::size_t i = 0; i < length; ++i)
+                const Value x(q.operand.scalar);
+                switch (q.code)
                 {
-                    const std::uint32_t draw = x ^ differ[begin + i], upper = draw >> 31, y = draw ^ (0 - upper);
-                    v[i] = (double(y) + 0.5) * lattice;
-                    std::uint64_t bits;
-                    __builtin_memcpy(&bits, v + i, sizeof bits);
-                    at[i] = std::uint32_t((bits >> 48) - first_cell) + upper * std::uint32_t(cells_of_inverse / 2);
+                case Code::divide_constant:
+                {
+                    if (q.second.scalar == 0)
+                        ROOFSLATE_EACH(a[j] = a[j] / x)
+                    const Value r(q.second.scalar);
+                    ROOFSLATE_EACH(a[j] = checked(a[j], x, r))
                 }
-                for (std::size_t i = 0; i < length; ++i)
+                case Code::require_more:
                 {
-                    std::uint32_t piece = table.first[at[i]];
-                    if (piece >= split_cell)
-                        for (piece -= split_cell; v[i] >= table.ends[piece];)
-                            ++piece;
-                    at[i] = piece;
+                    const Requirements requirements(q);
+                    ROOFSLATE_EACH(requirements.add(j, a[j] > x))
                 }
-                for (std::size_t i = 0; i < length; i += width)
+                case Code::require_at_least:
                 {
-                    Value words[words_of_piece];
-                    Value::read_rows(table.pieces, at + i, words);
-                    const Value t = (Value::load(v + i) - words[0]) * words[1];
-                    Value value = words[words_of_piece - 1];
-                    _Pragma("GCC unroll 8") for (std::size_t k = words_of_piece - 1; k-- > 2;) value =
-                        value * t + words[k];
-                    value = plain_min(plain_max(value, low), high);
-                    if (length - i >= width)
-                        value.store(to + begin + i);
+                    const Requirements requirements(q);
+                    ROOFSLATE_EACH(requirements.add(j, x <= a[j]))
+                }
+                case Code::keep:
+                    if constexpr (Partial)
+                        keep_partly(q, at.point, at.points, a[0]);
                     else
+                        ROOFSLATE_EACH(keep(q, at.point, j, a[j], a[j] < Value::load(q.best + at.point + j * width)))
+                    break;
+                case Code::keep_equal:
+                    if constexpr (Partial)
+                        keep_partly(q, at.point, at.points, a[0]);
+                    else
+                        ROOFSLATE_EACH(keep(q, at.point, j, a[j], a[j] <= Value::load(q.best + at.point + j * width)))
+                    break;
+                case Code::negate: ROOFSLATE_EACH(a[j] = -a[j])
+                case Code::square_root: ROOFSLATE_EACH(a[j] = sqrt(a[j]))
+                case Code::exponential: ROOFSLATE_EACH(a[j] = exponential(a[j]))
+                case Code::logarithm: ROOFSLATE_EACH(a[j] = logarithm(a[j]))
+                case Code::save: ROOFSLATE_EACH(a[j].store(q.scratch + j * width))
+                case Code::write:
+                    with_type(q.storage, [&](auto stored) __attribute__((always_inline)) {
+                        using T = typename decltype(stored)::type;
+                        write<K, Partial>(static_cast<T*>(q.result), at, a);
+                    });
+                    break;
+                default: return false;
+                }
+                return true;
+            }
+            template <std::size_t K, bool Partial> [[gnu::always_inline]] static void run_strip(
+                const Instruction* program,
+                const Position& at)
+            {
+                Value a[K];
+                _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = Value(0.0);
+                for (const Instruction* next = program;;)
+                {
+                    const Instruction* const q = next++;
+                    const Operand& o = q->operand;
+                    Padded padded;
+                    if (o.memory)
                     {
-                        alignas(64) double last[width];
-                        value.store(last);
-                        for (std::size_t k = 0; i + k < length; ++k)
-                            to[begin + i + k] = last[k];
+                        const Memory x = Memory::template of<Partial>(o, at, padded);
+                        if (o.ahead) // beyond the end of an array it does no harm
+                            _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j)
+                                __builtin_prefetch(x.first + o.ahead + j * width);
+                        execute<K, Partial>(*q, at, x, a);
                     }
+                    else if (__builtin_expect(q->code < first_without_memory, true))
+                        execute<K, Partial>(*q, at, Scalar::template of<Partial>(o, at, padded), a);
+                    else if (!execute_on_scalar<K, Partial>(*q, at, a))
+                        return;
                 }
             }
-        }
-        void fence()
-        {
-#if defined(__x86_64__)
-            _mm_sfence();
-#endif
-        }
+
+            // --- rows ---
+
+            [[gnu::noinline]] static void run_vector(const Instruction* program, std::size_t point, std::size_t points)
+            { run_strip<1, true>(program, {point, points, false}); }
+            [[gnu::noinline]] static void run_quarter(const Instruction* program, std::size_t point, bool stream)
+            { run_strip<registers / 4, false>(program, {point, 0, stream}); }
+
+            static void run(const Instruction* program, std::size_t begin, std::size_t end, bool stream)
+            {
+                constexpr std::size_t strip = registers * width, quarter = strip / 4;
+                std::size_t i = begin;
+                if (stream) // one vector at a time up to the first cache line of the first result
+                {
+                    const Instruction* q = program;
+                    while (q->code != Code::write)
+                        ++q;
+                    const std::size_t size = size_of(q->storage);
+                    const std::size_t behind =
+                        (reinterpret_cast<std::uintptr_t>(q->result) + begin * size) % cache_line / size;
+                    const std::size_t line = behind ? begin + cache_line / size - behind : begin,
+                                      first = line < end ? line : end;
+                    for (; i + width <= first; i += width)
+                        run_vector(program, i, width);
+                    if (i < first)
+                        run_vector(program, i, first - i);
+                    i = first;
+                }
+                for (; i + strip <= end; i += strip)
+                    run_strip<registers, false>(program, {i, 0, stream});
+                for (; i + quarter <= end; i += quarter)
+                    run_quarter(program, i, stream);
+                if (i < end && end - begin >= quarter && !stream) // computed twice, the same bits twice
+                {
+                    run_quarter(program, end - quarter, false);
+                    return;
+                }
+                for (; i < end; i += width)
+                    run_vector(program, i, end - i < width ? end - i : width);
+            }
+        };
     }
-    extern const InstructionSet set;
-    const InstructionSet set{
-        ROOFSLATE_TEXT(ROOFSLATE_SET),
-        &run,
-        &fence,
-        &outside,
-        &above,
-        &extent,
-        &below,
-        &ordered,
-        &within,
-        &invert,
-        ROOFSLATE_STRIP * width,
-        has_fused};
 }
+#undef ROOFSLATE_EACH

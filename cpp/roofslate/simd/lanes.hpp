@@ -1,12 +1,12 @@
-// Lanes: one SIMD register of doubles. A thin face over xsimd that fixes what differs between its versions and
-// instruction sets. Every symbol carries the architecture in its type, so that no code leaks from one instruction set
-// into another.
+// Lanes: one SIMD register of doubles. A thin face over xsimd that fixes differences between its versions. The general
+// way of every function runs on all instruction sets; the file of a set specializes those for which the set has
+// instructions that xsimd does not use (docs/development/add-an-instruction-set.md). Every symbol carries the
+// architecture in its type, so that no code leaks from one instruction set into another.
 #pragma once
 #include "roofslate/language/math.hpp"
+#include "roofslate/simd/storage.hpp"
 #include <xsimd/xsimd.hpp>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include <type_traits>
 
 namespace roofslate
 {
@@ -21,45 +21,34 @@ namespace roofslate
         Lanes() = default;
         Lanes(const Batch& b) : v(b) {}
         Lanes(double x) : v(x) {}
+
+        // --- properties of the set ---
+
+        static constexpr std::size_t registers_of_strip() { return 8; }
+        static constexpr bool has_fused() { return false; } // a multiply-add that rounds once
+        static constexpr bool has_reciprocal() { return false; } // an estimate that makes divisions faster
+
+        // --- memory ---
+
         static Lanes load(const double* p) { return Batch::load_unaligned(p); }
-        void store(double* p) const { v.store_unaligned(p); }
-        // Lane j of column k is word k of a row of eight, `rows + 8 at[j]`.
-        static void read_rows(const double* rows, const std::uint32_t* at, Lanes (&columns)[8])
+        template <class T> void store(T* p) const
         {
-#if defined(__AVX512F__)
-            __m512d r[8], pairs[8], fours[8];
-            for (int j = 0; j < 8; ++j)
-                r[j] = _mm512_loadu_pd(rows + 8 * std::size_t(at[j]));
-            for (int j = 0; j < 8; j += 2)
-                pairs[j] = _mm512_unpacklo_pd(r[j], r[j + 1]), pairs[j + 1] = _mm512_unpackhi_pd(r[j], r[j + 1]);
-            for (int j = 0; j < 8; j += 4) // words 0 and 4, 1 and 5, 2 and 6, 3 and 7 of four rows
-                for (int k = 0; k < 2; ++k)
-                {
-                    const __m512d a = pairs[j + k], b = pairs[j + k + 2];
-                    fours[j + k] = _mm512_permutex2var_pd(a, _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), b);
-                    fours[j + k + 2] = _mm512_permutex2var_pd(a, _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15), b);
-                }
-            for (int k = 0; k < 4; ++k)
+            if constexpr (std::is_same_v<T, double>)
+                v.store_unaligned(p);
+            else
             {
-                columns[k] = Batch(_mm512_shuffle_f64x2(fours[k], fours[k + 4], 0x44));
-                columns[k + 4] = Batch(_mm512_shuffle_f64x2(fours[k], fours[k + 4], 0xee));
+                alignas(64) double values[size];
+                v.store_aligned(values);
+                for (std::size_t k = 0; k < size; ++k)
+                    p[k] = Stored<T>::of(values[k]);
             }
-#else
-            alignas(64) double lanes[8][size];
-            for (std::size_t j = 0; j < size; ++j)
-                for (std::size_t k = 0; k < 8; ++k)
-                    lanes[k][j] = rows[8 * std::size_t(at[j]) + k];
-            for (std::size_t k = 0; k < 8; ++k)
-                columns[k] = load(lanes[k]);
-#endif
         }
-        double* store_chosen(double* p, const Mask& chosen) const // one after the other; a whole register is written
+        // Past the cache, if there is an instruction; `p` is aligned to what is written.
+        template <class T> void stream(T* p) const { store(p); }
+        static void fence() {} // streamed results are visible to other threads afterwards
+        // Stores the chosen lanes one after the other, and overwrites as much as a register; returns the end.
+        double* store_chosen(double* p, const Mask& chosen) const
         {
-#if defined(__AVX512F__)
-            const auto bits = chosen.data;
-            _mm512_storeu_pd(p, _mm512_maskz_compress_pd(__mmask8(bits), v));
-            return p + __builtin_popcount(unsigned(__mmask8(bits)));
-#else
             alignas(64) double values[size];
             v.store_aligned(values);
             for (std::size_t k = 0; k < size; ++k)
@@ -68,30 +57,30 @@ namespace roofslate
                 p += chosen.get(k);
             }
             return p;
-#endif
         }
-        void store_single(float* p, bool stream) const // rounded
+        // Lane j of column k is word k of a row of eight, `rows + 8 at[j]`.
+        static void read_rows(const double* rows, const std::uint32_t* at, Lanes (&columns)[8])
         {
-#if defined(__AVX512F__)
-            const __m256 x = _mm512_cvtpd_ps(v);
-            if (stream && reinterpret_cast<std::uintptr_t>(p) % sizeof x == 0)
-                _mm256_stream_ps(p, x);
-            else
-                _mm256_storeu_ps(p, x);
-#elif defined(__AVX__)
-            const __m128 x = _mm256_cvtpd_ps(v);
-            if (stream && reinterpret_cast<std::uintptr_t>(p) % sizeof x == 0)
-                _mm_stream_ps(p, x);
-            else
-                _mm_storeu_ps(p, x);
-#else
-            (void)stream;
-            alignas(64) double values[size];
-            v.store_aligned(values);
-            for (std::size_t k = 0; k < size; ++k)
-                p[k] = float(values[k]);
-#endif
+            alignas(64) double lanes[8][size];
+            for (std::size_t j = 0; j < size; ++j)
+                for (std::size_t k = 0; k < 8; ++k)
+                    lanes[k][j] = rows[8 * std::size_t(at[j]) + k];
+            for (std::size_t k = 0; k < 8; ++k)
+                columns[k] = load(lanes[k]);
         }
+
+        // --- operations rounded once, and reciprocals, which are used only if the set has them ---
+
+        static Lanes multiply_add(const Lanes& a, const Lanes& b, const Lanes& c) // a * b + c
+        { return xsimd::fma(a.v, b.v, c.v); }
+        static Lanes subtract_product(const Lanes& a, const Lanes& b, const Lanes& c) // c - a * b
+        { return xsimd::fnma(a.v, b.v, c.v); }
+        // correctly rounded, except where the mantissa is all ones
+        static Lanes reciprocal(const Lanes& d) { return Lanes(1.0) / d; }
+        static bool any_mantissa_full(const Lanes&) { return true; } // all ones
+        static bool all_between(const Lanes&, double, double) { return false; }
+
+        // --- operators and the functions of math.hpp ---
 
         friend Lanes operator+(const Lanes& a, const Lanes& b) { return a.v + b.v; }
         friend Lanes operator-(const Lanes& a, const Lanes& b) { return a.v - b.v; }
@@ -109,70 +98,17 @@ namespace roofslate
         { return xsimd::select((a.v > b.v) || xsimd::isnan(a.v), a.v, b.v); }
         friend Lanes min(const Lanes& a, const Lanes& b)
         { return xsimd::select((a.v < b.v) || xsimd::isnan(a.v), a.v, b.v); }
-        friend Lanes abs(const Lanes& a) { return xsimd::abs(a.v); }
-        friend Lanes sqrt(const Lanes& a) { return xsimd::sqrt(a.v); }
-        friend Lanes ceil(const Lanes& a) { return whole(a, xsimd::ceil(small(a))); }
-        friend Lanes floor(const Lanes& a) { return whole(a, xsimd::floor(small(a))); }
-        friend bool all(const Mask& m) { return xsimd::all(m); }
-
-        // max and min where neither is NaN and not both are zero: one instruction
+        // where neither is NaN and not both are zero: one instruction
         friend Lanes plain_max(const Lanes& a, const Lanes& b) { return xsimd::max(a.v, b.v); }
         friend Lanes plain_min(const Lanes& a, const Lanes& b) { return xsimd::min(a.v, b.v); }
-        // a * b + c, rounded once; the fma of xsimd 8 is not fused on AVX-512
-        friend Lanes fused(const Lanes& a, const Lanes& b, const Lanes& c)
-        {
-#if defined(__AVX512F__)
-            return Batch(_mm512_fmadd_pd(a.v, b.v, c.v));
-#elif defined(__FMA__)
-            return Batch(_mm256_fmadd_pd(a.v, b.v, c.v));
-#else
-            return xsimd::fma(a.v, b.v, c.v);
-#endif
-        }
-
-        // c - a * b, rounded once
-        friend Lanes fused_difference(const Lanes& a, const Lanes& b, const Lanes& c)
-        {
-#if defined(__AVX512F__)
-            return Batch(_mm512_fnmadd_pd(a.v, b.v, c.v));
-#elif defined(__FMA__)
-            return Batch(_mm256_fnmadd_pd(a.v, b.v, c.v));
-#else
-            return xsimd::fnma(a.v, b.v, c.v);
-#endif
-        }
+        friend Lanes abs(const Lanes& a) { return xsimd::abs(a.v); }
+        friend Lanes sqrt(const Lanes& a) { return xsimd::sqrt(a.v); }
+        friend Lanes ceil(const Lanes& a) { return a.rounded_up(); }
+        friend Lanes floor(const Lanes& a) { return a.rounded_down(); }
+        friend bool all(const Mask& m) { return xsimd::all(m); }
         friend bool any(const Mask& m) { return xsimd::any(m); }
-
-#if defined(__AVX512F__)
-        static constexpr bool has_reciprocal = true; // that is faster than a division
-        // 1 / d, rounded correctly unless the mantissa is all ones: three of Newton's steps from 14 bits.
-        friend Lanes quick_reciprocal(const Lanes& d)
-        {
-            Lanes r = Batch(_mm512_rcp14_pd(d.v));
-            for (int step = 0; step < 3; ++step)
-                r = fused(r, fused_difference(r, d, Lanes(1.0)), r);
-            return r;
-        }
-        friend bool any_full(const Lanes& x) // a mantissa of ones
-        {
-            const __m512i ones = _mm512_set1_epi64(0x000fffffffffffff);
-            return _mm512_cmpeq_epi64_mask(_mm512_and_epi64(_mm512_castpd_si512(x.v), ones), ones) != 0;
-        }
-        friend bool all_between(const Lanes& x, double low, double high)
-        {
-            return _mm512_mask_cmp_pd_mask(
-                       _mm512_cmp_pd_mask(x.v, _mm512_set1_pd(low), _CMP_GT_OQ),
-                       x.v,
-                       _mm512_set1_pd(high),
-                       _CMP_LT_OQ)
-                == 0xff;
-        }
-#else
-        static constexpr bool has_reciprocal = false;
-        friend Lanes quick_reciprocal(const Lanes& d) { return Lanes(1.0) / d; }
-        friend bool any_full(const Lanes&) { return true; }
-        friend bool all_between(const Lanes&, double, double) { return false; }
-#endif
+        Lanes rounded_up() const { return xsimd::ceil(v); }
+        Lanes rounded_down() const { return xsimd::floor(v); }
 
 #if XSIMD_VERSION_MAJOR < 11 // bitwise_cast took the batch, then its element
         friend Words words(const Lanes& x) { return xsimd::bitwise_cast<Words>(x.v); }
@@ -187,16 +123,6 @@ namespace roofslate
         friend Lanes high_half(const Lanes& x) { return from_words(words(x) & Words(0xfffffffff8000000u)); }
 
     private:
-// xsimd goes by integers there, which lose the sign of zero and hold no large numbers
-#if defined(__SSE2__) && !defined(__SSE4_1__)
-        static Mask has_fraction(const Lanes& a) { return xsimd::abs(a.v) < Batch(4503599627370496.0); }
-        static Batch small(const Lanes& a) { return xsimd::select(has_fraction(a), a.v, Batch(0.0)); }
-        static Lanes whole(const Lanes& a, const Batch& found)
-        { return xsimd::select(has_fraction(a), found | (a.v & Batch(-0.0)), a.v); }
-#else
-        static Batch small(const Lanes& a) { return a.v; }
-        static Lanes whole(const Lanes&, const Batch& found) { return found; }
-#endif
 #if XSIMD_VERSION_MAJOR < 11
         static Lanes from_words(const Words& u) { return xsimd::bitwise_cast<Batch>(u); }
 #else

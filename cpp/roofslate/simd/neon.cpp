@@ -1,5 +1,15 @@
 // 64-bit ARM.
-#define ROOFSLATE_SET neon
-#define ROOFSLATE_ARCH neon64
-#define ROOFSLATE_STRIP 8
 #include "roofslate/simd/interpreter.hpp"
+
+namespace roofslate
+{
+    using Neon = Lanes<xsimd::neon64>;
+
+    template <> constexpr bool Neon::has_fused() { return true; }
+
+    namespace neon
+    {
+        extern const InstructionSet set;
+        const InstructionSet set = Interpreter<Neon>::instruction_set("neon");
+    }
+}

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate"]
 
+_STORAGES = ("float64", "float32")  # dtypes of results, as cpp/roofslate/simd/storage.hpp lists them
+
 
 def evaluate(
     outputs: str | Sequence[str],
@@ -115,7 +117,7 @@ def evaluate(
 
 def _storage(dtype: Any) -> np.dtype[Any]:
     with contextlib.suppress(TypeError, ValueError, SyntaxError, RecursionError):
-        found: np.dtype[Any] = np.dtype(dtype)
-        if found in (np.dtype("float64"), np.dtype("float32")):
-            return found
-    raise InputTypeError(f"dtype must be 'float64' or 'float32', got {shown(dtype)}")
+        stored: np.dtype[Any] = np.dtype(dtype)
+        if stored in map(np.dtype, _STORAGES):
+            return stored
+    raise InputTypeError(f"dtype must be {' or '.join(map(repr, _STORAGES))}, got {shown(dtype)}")

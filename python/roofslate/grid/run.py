@@ -78,7 +78,7 @@ def run(
     threads: int | None = None,
     progress: ProgressWish = None,
     columns: Sequence[str] | None = None,
-    single: bool = False,
+    storage: str = "float64",
 ) -> tuple[list[tuple[Values, tuple[str, ...]]], int]:
     """The values of the outputs and the names of their axes; how many values of `columns` are out of range."""
     axes = list(grid.sizes)
@@ -87,7 +87,7 @@ def run(
     with Progress(progress) as bar:
         try:
             if columns is None:
-                results = grid.core.evaluate(list(wanted), list(out), thread_count(threads), bar.callback, single)
+                results = grid.core.evaluate(list(wanted), list(out), thread_count(threads), bar.callback, storage)
                 outside = 0
             else:
                 results, outside = grid.core.evaluate_table(
@@ -109,10 +109,9 @@ def compute(
     progress: ProgressWish = None,
 ) -> list[tuple[Values, tuple[str, ...]]]:
     """The values of the outputs in the units and the type in which they are wanted, and the names of their axes."""
-    single = stored == np.float32
-    rounded_later = single and any(factor != 1.0 for factor in factors.values())  # after it was divided
-    given, native = ((), False) if rounded_later else (out, single)
-    results, _ = run(grid, wanted, out=given, threads=threads, progress=progress, single=native)
+    rounded_later = stored != np.float64 and any(factor != 1.0 for factor in factors.values())  # after it was divided
+    given, storage = ((), "float64") if rounded_later else (out, stored.name)
+    results, _ = run(grid, wanted, out=given, threads=threads, progress=progress, storage=storage)
     stored_results = []
     for k, (name, (values, dims)) in enumerate(zip(wanted, results, strict=True)):
         factor = factors.get(name, 1.0)
@@ -120,7 +119,7 @@ def compute(
             np.divide(values, factor, out=values)
         if rounded_later and len(out):
             if out[k].shape != values.shape:
-                raise AxisError(f"out for {name!r} must be a writable float32 array of shape {values.shape}")
+                raise AxisError(f"out for {name!r} must be a writable {stored.name} array of shape {values.shape}")
             out[k][...] = values
             values = out[k]
         stored_results.append((values if values.dtype == stored else values.astype(stored), dims))

@@ -79,7 +79,8 @@ namespace
                         point[a] = random() % shape[a];
                     offset += outputs[k].stride[a] * std::ptrdiff_t(point[a]);
                 }
-                const double got = outputs[k].data[offset], expected = value_at(r.graph, wanted[k], point);
+                const double got = static_cast<const double*>(outputs[k].data)[offset],
+                             expected = value_at(r.graph, wanted[k], point);
                 ASSERT_TRUE(same_bits(got, expected))
                     << set.name << ", " << threads << " threads, output " << k << ": " << got << ", not " << expected;
                 if (points <= 3000)
@@ -125,6 +126,51 @@ namespace
             if (HasFatalFailure())
                 FAIL() << "in round " << round;
         }
+    }
+    // Each storage gets the double rounded once: in rows, columns and with gaps, streamed or not.
+    TEST_P(Engine, EveryStorageRoundsOnce)
+    {
+        const Using use(*GetParam());
+        constexpr std::size_t rows = 1400, columns = 1601; // enough for streams of floats
+        std::vector<double> a(rows), b(columns);
+        for (std::size_t k = 0; k < rows; ++k)
+            a[k] = 1 + double(k) / 7;
+        for (std::size_t k = 0; k < columns; ++k)
+            b[k] = k % 97 == 5 ? undefined : k % 89 == 3 ? inf : 3 - double(k) / 11;
+        Graph g({rows, columns});
+        const int node = g.operation(Op::mul, g.leaf({a.data(), 1, {1, 0}}), g.leaf({b.data(), 2, {0, 1}}));
+#define STORAGE(name, type) Storage::name,
+        for (const Storage storage : {ROOFSLATE_STORAGES(STORAGE)})
+#undef STORAGE
+            for (const bool transposed : {false, true})
+                for (const std::ptrdiff_t gap : {1, 2})
+                    with_type(storage, [&](auto stored) {
+                        using T = typename decltype(stored)::type;
+                        std::vector<T> memory(rows * columns * std::size_t(gap) + 1, T(-77));
+                        T* const data = memory.data() + 1;
+                        const std::ptrdiff_t stride[] = {
+                            gap * (transposed ? 1 : std::ptrdiff_t(columns)),
+                            gap * (transposed ? std::ptrdiff_t(rows) : 1)};
+                        store(g, {{node, data, {stride[0], stride[1]}, true, storage}}, {});
+                        std::size_t wrong = 0, touched = memory[0] != T(-77);
+                        for (std::size_t i = 0; i < rows; ++i)
+                            for (std::size_t k = 0; k < columns; ++k)
+                            {
+                                const T* const got =
+                                    data + std::ptrdiff_t(i) * stride[0] + std::ptrdiff_t(k) * stride[1];
+                                wrong += !same_bits(double(*got), double(stored.of(a[i] * b[k])));
+                                touched += gap == 2 && got[1] != T(-77);
+                            }
+                        EXPECT_EQ(wrong, 0u) << name_of(storage) << ", " << transposed << ", gap " << gap;
+                        EXPECT_EQ(touched, 0u) << name_of(storage) << ", " << transposed << ", gap " << gap;
+                    });
+    }
+    TEST(Storage, IsFoundByName)
+    {
+        EXPECT_EQ(storage_named("float32"), Storage::float32);
+        EXPECT_EQ(storage_named(name_of(Storage::float64)), Storage::float64);
+        EXPECT_EQ(size_of(Storage::float32), sizeof(float));
+        EXPECT_THROW(storage_named("float16"), Error);
     }
     // NaN must not be lost where bounds of infinite inputs are taken for proof.
     TEST_P(Engine, InfinitiesThatMeetStayNaN)

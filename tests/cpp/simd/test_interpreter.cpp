@@ -27,10 +27,10 @@ namespace
             i.code = code, i.operand.scalar = x;
             return i;
         }
-        static Instruction call(Op op, int place)
+        static Instruction call(Op op, int argument)
         {
             Instruction i;
-            i.code = Code::call, i.op = std::uint8_t(op), i.place = std::uint8_t(place);
+            i.code = Code::call, i.operation = op, i.argument = std::uint8_t(argument);
             return i;
         }
         // Runs load, operation, write over the first n of `a`; what lies beside the result must stay as it is.
@@ -354,7 +354,7 @@ namespace
             {
                 const std::vector<double>&over = proved ? proved_a : a, &under = proved ? proved_d : d;
                 Instruction i = with_memory(into ? Code::divide_into : Code::divide, (into ? over : under).data());
-                i.op = proved;
+                i.proved = proved;
                 const std::vector<double> got = run({i}, into ? under : over);
                 for (std::size_t k = 0; k < got.size(); ++k)
                     ASSERT_TRUE(same_bits(got[k], over[k] / under[k]))
@@ -423,7 +423,7 @@ namespace
             a[k] = double(k);
         std::vector<double> scratch(widest_strip);
         Instruction save, again;
-        save.code = Code::save, save.result = scratch.data();
+        save.code = Code::save, save.scratch = scratch.data();
         again.code = Code::multiply, again.operand.memory = scratch.data(); // step 0: a strip
         const std::vector<double> got = run({save, with_scalar(Code::add, 1), again}, a);
         for (std::size_t k = 0; k < a.size(); ++k)
