@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import roofslate
 from roofslate.measured.calibrate import calibrate
-from roofslate.measured.calibration import calibration
+from roofslate.measured.calibration import Calibration, calibration
 from roofslate.measured.runs import Table, shipped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from roofslate.presets.calibration import Calibration
 
 FOLDER = Path(roofslate.__file__).parent / "presets" / "data" / "calibrations"
 

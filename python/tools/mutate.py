@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import roofslate as rs
 from roofslate import _core
+from roofslate._base.toml import read_data
 from roofslate.grid.read import read_grid
 from roofslate.lecture_report.entries import entries_of
 from roofslate.measured.stored import compute
@@ -29,11 +30,6 @@ from roofslate.registry.registry import BUILT_IN, Quantity, Registry, Step, look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 REFERENCE = Path(__file__).parents[2] / "tests" / "reference"
 RANGES = REFERENCE / "ranges.toml"
@@ -153,7 +149,7 @@ def _told(steps: Sequence[Step], change: Change, step: Step) -> str:
         return f"{change:g}"
     position = step[change + 1]
     name, *rest = steps[int(position)]
-    return rest[0] if name == "quantity" else f"{rest[0]:g}" if name == "constant" else f"#{position}"
+    return str(rest[0]) if name == "quantity" else f"{rest[0]:g}" if name == "constant" else f"#{position}"
 
 
 def _changes(q: Quantity, steps: Sequence[Step], k: int) -> Iterator[tuple[str, Change]]:
@@ -165,7 +161,7 @@ def _changes(q: Quantity, steps: Sequence[Step], k: int) -> Iterator[tuple[str, 
         yield from _CHANGES[str(name)]
     else:  # a routine
         yield from (("function", (name, *(("mul", n, _FACTOR) if n == m else n for n in taken))) for m in taken)
-    for m, position in enumerate(operands):
+    for m, position in enumerate(map(int, steps[k][1:])):
         if steps[position][0] == "constant":
             constant = _other_constant(q, steps, k, m)
             yield "constant", (name, *(constant if n == m else n for n in taken))
@@ -185,11 +181,11 @@ def _mistaken(q: Quantity, step: Step) -> Iterator[str]:
 def _other_constant(q: Quantity, steps: Sequence[Step], k: int, argument: int) -> float:
     """What a constant becomes: of a choice, the next word; of a count that is compared, the next count."""
     name, *operands = steps[k]
-    number = float(steps[operands[argument]][1])
+    number = float(steps[int(operands[argument])][1])
     words: tuple[str, ...] = ()
     if name == "equal":
-        kind, other = steps[operands[1 - argument]][:2]
-        words = BUILT_IN.entries[other].choices if kind == "quantity" else ()
+        kind, other = steps[int(operands[1 - argument])][:2]
+        words = BUILT_IN.entries[str(other)].choices if kind == "quantity" else ()
     elif name == "select":
         words = q.choices
     if words:
@@ -219,7 +215,7 @@ def _changed(steps: Sequence[Step], at: int, change: Change) -> tuple[Step, ...]
         if name in ("quantity", "constant"):
             place.append(kept.add(steps[k]))
         else:
-            taken = [place[n] for n in operands]
+            taken = [place[int(n)] for n in operands]
             place.append(added(change if k == at else _original(steps[k]), taken))
     return kept.formula(Term(place[-1])).steps
 
@@ -280,7 +276,7 @@ def read_questions() -> dict[str, list[Question]]:
     own: defaultdict[str, list[Question]] = defaultdict(list)
     others: defaultdict[str, list[Question]] = defaultdict(list)
     for path in sorted(set(REFERENCE.glob("*.toml")) - {RANGES}):
-        for quantity, cases in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        for quantity, cases in read_data(path).items():
             for case in cases:
                 right = _close(case["expected"], case.get("rtol", 1e-12))
                 question = _value(quantity, case["inputs"], right)
@@ -301,7 +297,7 @@ def read_questions() -> dict[str, list[Question]]:
 def read_limits() -> dict[str, list[Question]]:
     """By input, accepted and refused values: the ends of its range in ``ranges.toml``, and their neighbors."""
     found: dict[str, list[Question]] = {}
-    tables = tomllib.loads(RANGES.read_text(encoding="utf-8"))
+    tables = read_data(RANGES)
     for name, bound in tables.pop("at most").items():
         found[name] = [_refused(name, {name: 5, bound: 4}), _taken(name, {name: 4, bound: 4})]
     for limits, themes in tables.items():
@@ -325,11 +321,11 @@ def _at_limits(name: str, limits: str) -> Iterator[Question]:
             yield _refused(name, {name: math.nextafter(x, outwards)})
 
 
-def _taken(name: str, inputs: Mapping[str, float]) -> Question:
+def _taken(name: str, inputs: Mapping[str, Any]) -> Question:
     return Question(lambda: rs.value(name, **inputs), lambda x: x == inputs[name], frozenset())
 
 
-def _refused(name: str, inputs: Mapping[str, float]) -> Question:
+def _refused(name: str, inputs: Mapping[str, Any]) -> Question:
     def ask() -> bool:
         with contextlib.suppress(rs.errors.ValueRangeError):
             rs.value(name, **inputs)
@@ -344,7 +340,7 @@ def _refused(name: str, inputs: Mapping[str, float]) -> Question:
 
 def read_equivalent() -> dict[tuple[str, str], str]:
     """By quantity and change, the mutants that no test can tell from the original, and why."""
-    found = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))
+    found = read_data(EQUIVALENT)
     return {(name, change): row["why"] for name, rows in found.items() for row in rows for change in row["changes"]}
 
 

@@ -13,7 +13,9 @@ import re
 import shlex
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from click.testing import CliRunner
 
@@ -25,18 +27,19 @@ CHECK = doctest.OutputChecker()
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-def page_id(path):
+def page_id(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def executable(path):
+def executable(path: Path) -> bool:
     return any(kind in ("python", "console") for kind, *_ in BLOCK.findall(path.read_text(encoding="utf-8")))
 
 
-def run_python(code, names):
+def run_python(code: str, names: dict[str, Any]) -> str:
     """Output of a block as at a prompt: what it prints, and its last line where that is a value."""
     tree = ast.parse(code)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    last = tree.body[-1] if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    del tree.body[len(tree.body) - (last is not None) :]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(tree, "<docs>", "exec"), names)
@@ -47,7 +50,7 @@ def run_python(code, names):
     return re.sub(r" +$", "", printed.getvalue(), flags=re.MULTILINE)
 
 
-def commands(text):
+def commands(text: str) -> Iterator[tuple[str, str]]:
     """Commands of a console block, each with the output that the page shows."""
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         lines = part.split("\n")
@@ -55,7 +58,7 @@ def commands(text):
         yield "\n".join(lines[: count + 1]), "\n".join(lines[count + 1 :])
 
 
-def run_command(command):
+def run_command(command: str) -> str:
     """Output of a command line of the package, run within this process."""
     from roofslate.cli import main
 
@@ -66,9 +69,9 @@ def run_command(command):
     return done.output
 
 
-def outputs(path):
+def outputs(path: Path) -> Iterator[tuple[str, str | None, str]]:
     """(what is run, what the page shows or None, what comes out), block after block."""
-    names = {"__name__": "__docs__"}
+    names: dict[str, Any] = {"__name__": "__docs__"}
     for kind, code, shown in BLOCK.findall(path.read_text(encoding="utf-8")):
         if kind == "python":
             yield code, shown or None, run_python(code, names)
@@ -78,7 +81,7 @@ def outputs(path):
 
 
 @contextlib.contextmanager
-def reader(folder):
+def reader(folder: Path | str) -> Iterator[None]:
     """The place of a reader: an empty folder, tables of the usual width, no windows, no definitions but the page's."""
     import matplotlib as mpl
     import pandas as pd
@@ -96,11 +99,11 @@ def reader(folder):
         plt.close("all")
 
 
-def rewritten(path):
+def rewritten(path: Path) -> str:
     """The page with what comes out in the place of what it shows, where that differs."""
     found = iter(list(outputs(path)))
 
-    def block(match):
+    def block(match: re.Match[str]) -> str:
         kind, code, shown = match.groups()
         if kind == "python":
             _, _, came = next(found)

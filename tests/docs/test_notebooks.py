@@ -8,14 +8,18 @@ import pytest
 import roofslate
 from support import ROOT
 
-nbformat = pytest.importorskip("nbformat", reason="notebooks are read with nbformat: pip install 'roofslate[test]'")
-
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SOLUTION = re.compile(r"<details>.*?</details>", re.DOTALL)
 CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def read(path):
+@pytest.fixture(name="nbformat", scope="module")
+def library_of_notebooks():
+    """It takes seconds to be imported."""
+    return pytest.importorskip("nbformat", reason="notebooks are read with nbformat: pip install 'roofslate[test]'")
+
+
+def read(nbformat, path):
     return nbformat.read(path, as_version=nbformat.NO_CONVERT)
 
 
@@ -24,9 +28,9 @@ def test_there_are_notebooks():
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_form(path):
+def test_form(nbformat, path):
     """The format is 4.5 with ids, the kernel any Python 3, and nothing that a run leaves behind is stored."""
-    notebook = read(path)
+    notebook = read(nbformat, path)
     nbformat.validate(notebook)
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
     assert notebook.metadata.kernelspec.name == "python3"
@@ -42,9 +46,9 @@ def test_form(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_tutorial(path):
+def test_tutorial(nbformat, path):
     """It asserts its own numbers, and has an exercise whose solution is folded."""
-    notebook = read(path)
+    notebook = read(nbformat, path)
     code = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code")
     words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     assert "assert " in code
@@ -54,13 +58,13 @@ def test_tutorial(path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs(path, tmp_path, monkeypatch):
+def test_runs(nbformat, path, tmp_path, monkeypatch):
     """Every cell runs, and after them the solutions, without a warning shown to the reader."""
     nbclient = pytest.importorskip("nbclient", reason="notebooks run with nbclient: pip install 'roofslate[test]'")
     pytest.importorskip("ipykernel", reason="notebooks run in ipykernel: pip install 'roofslate[test]'")
     place = str(Path(roofslate.__file__).resolve().parents[1])  # the kernel takes the package that is tested
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([place, *filter(None, [os.environ.get("PYTHONPATH")])]))
-    notebook = read(path)
+    notebook = read(nbformat, path)
     words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     solutions = [code for solution in SOLUTION.findall(words) for code in CODE.findall(solution)]
     notebook.cells += [nbformat.v4.new_code_cell(code) for code in solutions]

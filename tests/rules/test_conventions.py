@@ -6,18 +6,13 @@ import io
 import logging
 import pickle
 import re
-import sys
 
 import pytest
 import roofslate as rs
 from roofslate._base import versions
+from roofslate._base.toml import read_data
 from roofslate.cli import completion
 from support import ROOT
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 CELL = {"model": "DeepSeek-V3", "hardware": "B200", "chips": 8, "context_length": "4k"}
 GUESS = {"decode_inefficiency": (1, 5), "model_token_rate": ("10 Mtok/s", "500 Mtok/s")}
@@ -85,7 +80,7 @@ def test_a_missing_package_is_told(monkeypatch, capsys):
 
 
 def test_versions_are_those_of_what_the_package_asks_for():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = read_data(ROOT / "pyproject.toml")["project"]
     needed = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]} - {"tomli"}
     assert needed == set(versions._NEEDED)
     extras = {name for extra in ("charts", "jupyter", "analysis", "units", "dask", "io")

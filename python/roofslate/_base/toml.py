@@ -21,28 +21,17 @@ else:
 
 __all__ = ["TomlFile", "read_data", "toml_value"]
 
-
 # A parser of TOML takes time that grows with the square of a dotted key, and makes tables for each of its parts.
 _LARGEST = 4_000_000  # bytes of a file
-
-
 _MOST_MARKS = 200_000  # of those that make a key, a table or an element of a list
-
-
 _MOST_PARTS = 8  # of a dotted key
-
-
 _DEEPEST = 32  # lists and tables in one another
-
-
 _LONGEST_WORD = 200  # characters of a number or of a key without quotes
-
 
 _TEXTS = re.compile(
     r'"""(?:[^\\]|\\.)*?(?:"""|\Z)|' + r"'''.*?(?:'''|\Z)|" + r'"(?:[^"\\\n]|\\.)*"?|' + r"'[^'\n]*'?|#[^\n]*",
     re.DOTALL,
 )
-
 
 _LIMITS = (
     (re.compile(rf"[\w+-]{{{_LONGEST_WORD + 1},}}"), f"a number or key of more than {_LONGEST_WORD} characters"),

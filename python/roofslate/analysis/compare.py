@@ -33,16 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Factor", "compare"]
 
-
 _MOST_INPUTS = 12  # that differ: two scenarios have 2**12 mixtures then
-
-
 _BAR = 24  # characters
-
-
 _LABEL = 40
-
-
 Values = npt.NDArray[np.float64]
 
 

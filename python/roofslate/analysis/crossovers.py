@@ -26,13 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["crossovers"]
 
-
 _CHIP = {"tier_capacity": "hbm_capacity", "tier_bandwidth": "hbm_bandwidth", "tier_price": "chip_price"}
-
-
 _AGREED = 1e-9  # the closed form and the solver speak of the same crossing
-
-
 Row = dict[str, Any]
 
 

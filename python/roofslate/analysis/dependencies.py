@@ -18,22 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Dependencies"]
 
-
 _SWEEPS = 7  # odd: the last goes from the answer to the inputs, which leaves fewest lines crossed
-
-
 _WIDEST = 16  # letters of a line in a box
-
-
 _LETTER, _LINE = 0.078, 0.16  # inches of a letter and of a line
-
-
 _ACROSS, _BETWEEN = 0.45, 0.14  # inches from column to column, and from box to box
-
-
 _GIVEN = "#EDEDED"
-
-
 Place = str | tuple[str, int]  # a box, or where the lines from a quantity to its users cross a column
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from roofslate import _core
-from roofslate import units as _units
 from roofslate._base.messages import shown, unknown
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate._base.threads import thread_count
@@ -23,6 +22,7 @@ from roofslate.grid.run import given_memory, keep_apart
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import Quantity, entries, lookup
 from roofslate.registry.values import Values, wanted_names
+from roofslate.units import divide
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,16 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["gradient", "sensitivity"]
 
-
 INPUT = "input"  # the axis of what is differentiated by
-
-
 UNIT = "unit"  # its coordinate with the units of derivatives
-
-
 _SIDES = ("above", "below")
-
-
 _LONGEST_EQUATION = 120  # characters
 
 
@@ -140,7 +133,7 @@ def gradient(
     (1.25e-13, 's*chip/byte')
     """
     question = _Question(output, to, side, inputs)
-    units = {name: _units.divide(question.output.unit, lookup(name).unit) for name in question.to}
+    units = {name: divide(question.output.unit, lookup(name).unit) for name in question.to}
     values, dims = question.run(out, threads, progress, relative=False)
     return question.labelled(values, dims, {"long_name": f"derivative of {output}"}, units)
 

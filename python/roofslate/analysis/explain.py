@@ -13,7 +13,7 @@ from roofslate.analysis.dependencies import Dependencies
 from roofslate.display.html import LITERAL, html_table
 from roofslate.display.mathml import mathml
 from roofslate.errors import AxisError, InputTypeError, ValueRangeError
-from roofslate.evaluation import bands as _bands
+from roofslate.evaluation.bands import band_text, requested_bands
 from roofslate.grid.read import read_grid
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import is_whole, wanted_names
@@ -301,7 +301,7 @@ def explain(
     (name,) = wanted_names([output])
     levels = math.inf if depth is None else _whole(depth)
     grid = read_grid(inputs, [name])
-    wide = _bands.asked(bands, [name], grid.inputs)
+    wide = requested_bands(bands, [name], grid.inputs)
     for input_name, i in grid.inputs.items():
         if i.dims:
             raise AxisError(
@@ -324,7 +324,7 @@ def explain(
                 queue.append(need)
     order = _top_down(name, steps)
     givens = [Given(lookup(n), values[n], _origin(lookup(n), grid, values, level[n])) for n in order if n not in steps]
-    band = _bands.text(wide, name, values[name], grid) if wide else ""
+    band = band_text(wide, name, values[name], grid) if wide else ""
     return Explanation(tuple(steps[n] for n in order if n in steps), tuple(givens), band)
 
 

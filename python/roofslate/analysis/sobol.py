@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VarianceShares", "sobol"]
 
-
 _DEVIATIONS = 1.96  # standard deviations that 95 % of a normal distribution reach
-
-
 _RESAMPLES = 199
 
 

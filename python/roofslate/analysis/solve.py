@@ -28,16 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["REASONS", "solve"]
 
-
 REASONS = ("", "never", "always", "undefined")  # as the engine counts them
-
-
 _PLACES = ("smallest", "largest", "all")
-
-
 _ROOT = "root"  # the axis of several solutions
-
-
 _SMALL = 1e-75  # stands for the unknown until the engine takes over
 
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Tornado", "tornado"]
 
-
 _CASE = "case"  # the axis of the points that a tornado takes
 
 

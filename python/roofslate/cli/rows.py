@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 
 _MOST_TABLE_ROWS = 100_000
-
-
 _ROWS = 1 << 16  # of a block: a grid may have more points than Python objects have room
 
 

@@ -32,13 +32,8 @@ __all__ = [
     "word",
 ]
 
-
 LITERAL = 'class="tex2jax_ignore mathjax_ignore"'  # between two dollars a notebook would see a formula, not prices
-
-
 _NEVER = "never"
-
-
 _LARGE = {"M": "million", "G": "billion", "T": "trillion"}  # weights, as people tell them
 
 

@@ -12,15 +12,12 @@ if TYPE_CHECKING:
 
 __all__ = ["mathml"]
 
-
 _LETTERS = """
     alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu
     nu xi omicron pi rho sigma tau upsilon phi chi psi omega
 """
 
-
 _GREEK = dict(zip(_LETTERS.split(), "αβγδεζηθικλμνξοπρστυφχψω", strict=True))
-
 
 _IDENTIFIERS = {
     **_GREEK,
@@ -30,7 +27,6 @@ _IDENTIFIERS = {
     "infty": "∞",
     "varrho": "ϱ",
 }
-
 
 _SIGNS = {
     "-": "\N{MINUS SIGN}",
@@ -49,15 +45,9 @@ _SIGNS = {
     "wedge": "∧",
 }
 
-
 _OPERATORS = {sign: sign for sign in "+=<>/()[],.:|!"} | _SIGNS
-
-
 _ACCENTS = {"bar": "¯", "hat": "^", "tilde": "~"}
-
-
 _SPACES = {",": "0.17em", ";": "0.28em"}
-
 
 _TOKEN = re.compile(
     r"(?P<text>\\text\{(?:\\.|[^\\{}])*\})"

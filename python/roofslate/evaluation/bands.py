@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from roofslate.grid.grid import Grid
 
-__all__ = ["asked", "banded", "beside", "text"]
+__all__ = ["band_text", "band_variables", "calibrated_outputs", "requested_bands"]
 
 
-def asked(bands: Any, wanted: Sequence[str], given: Collection[str]) -> Bands | None:
+def requested_bands(bands: Any, wanted: Sequence[str], given: Collection[str]) -> Bands | None:
     """What ``bands=`` means for these outputs; the constants that they are calibrated with must be among the inputs.
 
     Parameters
@@ -52,7 +52,7 @@ def asked(bands: Any, wanted: Sequence[str], given: Collection[str]) -> Bands | 
         bands = bands.bands()
     found = bands if isinstance(bands, Bands) else Bands(shipped(), check_level(bands))
     fits = found.calibration.fits
-    outputs = banded(found, wanted)
+    outputs = calibrated_outputs(found, wanted)
     if not outputs:
         raise UnknownName(f"bands: {', '.join(wanted)} is not calibrated; calibrated are {', '.join(fits)}")
     for output in outputs:
@@ -65,12 +65,12 @@ def asked(bands: Any, wanted: Sequence[str], given: Collection[str]) -> Bands | 
     return found
 
 
-def banded(bands: Bands, wanted: Sequence[str]) -> list[str]:
+def calibrated_outputs(bands: Bands, wanted: Sequence[str]) -> list[str]:
     """The outputs that get a band."""
     return [name for name in wanted if name in bands.calibration.fits]
 
 
-def beside(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> dict[str, xr.Variable]:
+def band_variables(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> dict[str, xr.Variable]:
     """Both ends of the band of an output, on its axes and those of models and chips."""
     import xarray as xr
 
@@ -94,7 +94,7 @@ def beside(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> dict[str
     return found
 
 
-def text(bands: Bands, name: str, value: float, grid: Grid) -> str:
+def band_text(bands: Bands, name: str, value: float, grid: Grid) -> str:
     """The band of one value, as a person reads it."""
     kinds = {keyword: presets[0].name for keyword, presets in grid.presets.items()}
     factors = bands.calibration.fit(name).band(bands.level, kinds)

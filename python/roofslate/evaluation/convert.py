@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from roofslate import _core
-from roofslate import units as _units
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, UnknownName
 from roofslate.registry.registry import entries
+from roofslate.units import convert_factor
 
 __all__ = ["clear_pool", "to_units"]
 
@@ -58,5 +58,5 @@ def to_units(result: Any, units: str | Mapping[str, str]) -> Any:
     if not isinstance(units, str):
         raise InputTypeError(f"units: expected a text or a dict of texts by variable, got {shown(units)}")
     base = entries()[result.name].unit if result.name in entries() else result.attrs["units"]
-    factor = _units.convert_factor(units, base) / _units.convert_factor(result.attrs["units"], base)
+    factor = convert_factor(units, base) / convert_factor(result.attrs["units"], base)
     return (result / factor).rename(result.name).assign_attrs({**result.attrs, "units": units})

@@ -9,7 +9,7 @@ import numpy as np
 
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError
-from roofslate.evaluation import bands as _bands
+from roofslate.evaluation.bands import band_variables, requested_bands
 from roofslate.grid import dask as chunked
 from roofslate.grid.label import conversions, data_array, dataset, variable
 from roofslate.grid.read import read_grid
@@ -92,7 +92,7 @@ def evaluate(
     converted = conversions(wanted, units)
     factors = {name: factor for name, (factor, _) in converted.items()}
     grid = read_grid(inputs, wanted, chunks=True)
-    wide = _bands.asked(bands, wanted, grid.inputs) if bands is not None else None
+    wide = requested_bands(bands, wanted, grid.inputs) if bands is not None else None
     given = given_memory(out, wanted, outputs, stored)
     keep_apart(grid, given)
     if grid.chunked:
@@ -106,7 +106,7 @@ def evaluate(
         unit = converted[name][1] if name in converted else lookup(name).unit
         variables[name] = variable(name, values, dims, unit, keep=bool(given))
         if wide is not None and name in wide.calibration.fits:
-            variables |= _bands.beside(wide, name, variables[name], grid)
+            variables |= band_variables(wide, name, variables[name], grid)
     if not isinstance(outputs, str) or wide is not None:
         return dataset(variables, grid)
     ((name, only),) = variables.items()

@@ -9,9 +9,9 @@ import numpy as np
 
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, RoofslateWarning
-from roofslate.evaluation import bands as _bands
-from roofslate.grid import scenarios as tables
+from roofslate.evaluation.bands import requested_bands
 from roofslate.grid.label import conversions
+from roofslate.grid.scenarios import Scenarios, choice_codes, preset_names, read_columns
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
 
@@ -89,9 +89,9 @@ def frame(
         ignored = set(names)
     except (TypeError, MemoryError):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None
-    columns = tables.read_columns(table, ignored, inputs)
-    scenarios = tables.Scenarios(columns, wanted, inputs, "rs.frame")
-    wide = _bands.asked(bands, wanted, {*columns, *inputs}) if bands is not None else None
+    columns = read_columns(table, ignored, inputs)
+    scenarios = Scenarios(columns, wanted, inputs, "rs.frame")
+    wide = requested_bands(bands, wanted, {*columns, *inputs}) if bands is not None else None
     results, bad = scenarios.compute(columns, len(table), threads=threads, progress=progress)
     found: dict[str, Any] = {}
     for name, values in zip(wanted, results, strict=True):
@@ -99,11 +99,11 @@ def frame(
         if name in converted:
             np.divide(values, converted[name][0], out=values)
         if q.choices:
-            found[name] = pd.Categorical.from_codes(tables.choice_codes(values), categories=pd.Index(q.choices))
+            found[name] = pd.Categorical.from_codes(choice_codes(values), categories=pd.Index(q.choices))
         else:
             found[name] = values
         if wide is not None and name in wide.calibration.fits:
-            factors = wide.calibration.band_of_rows(wide.level, name, tables.preset_names(columns, inputs, len(table)))
+            factors = wide.calibration.band_of_rows(wide.level, name, preset_names(columns, inputs, len(table)))
             found |= {f"{name}_{end}": values * factor for end, factor in zip(("lower", "upper"), factors, strict=True)}
     if len(bad):
         warnings.warn(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["optimum"]
 
-
 _OF_THE_LAW = (
     "training_optimal_tokens",
     "training_optimal_token_ratio",
@@ -27,7 +26,6 @@ _OF_THE_LAW = (
     "training_optimal_parameters",
     "optimal_lifetime_saving",
 )
-
 
 _AT_THE_OPTIMUM = ("overtraining_ratio", "pretraining_loss")
 

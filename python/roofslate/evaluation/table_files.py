@@ -20,13 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MISSING", "CsvReader", "CsvWriter", "ParquetReader", "ParquetWriter", "Reader", "with_units"]
 
-
 MISSING = {"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None"}  # in a CSV file
-
-
 _ROWS = 1 << 18  # rows of a block
-
-
 _BYTES = 1 << 20  # bytes of a CSV file that are read at a time, some thirty times ahead; a line must fit
 
 

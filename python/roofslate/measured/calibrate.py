@@ -32,13 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["calibrate"]
 
-
 _RESIDUALS = ("logarithm", "relative")
-
-
 Term = tuple[Any, Any]
-
-
 Column = str | Sequence[str]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate.errors import IneffectiveInput, InputTypeError
-from roofslate.grid import scenarios as tables
+from roofslate.grid.scenarios import Column, Names, Scenarios, read_columns
 from roofslate.presets.fits import PERCENTILES, Values
 
 if TYPE_CHECKING:
@@ -28,13 +28,8 @@ __all__ = [
     "percentiles",
 ]
 
-
 _LEVEL = 0.8  # of the bands whose coverage is told
-
-
 _STEP = 1e-5  # of a logarithm, in derivatives: far above rounding, far below any scale of the formulas
-
-
 _DIGITS = 6  # of a constant: fewer than differ from machine to machine, more than a fit can tell
 
 
@@ -99,9 +94,9 @@ class Predictor:
         for name in names:
             if name in table.columns:
                 raise InputTypeError(f"terms: {name!r} is also a column of the table")
-        self._columns = tables.read_columns(table, ignore, inputs)
+        self._columns = read_columns(table, ignore, inputs)
         self._slots = slots
-        self._scenarios = tables.Scenarios([*self._columns, *names], [output], inputs, "rs.calibrate")
+        self._scenarios = Scenarios([*self._columns, *names], [output], inputs, "rs.calibrate")
         self._rows = np.arange(len(table))
 
     def __call__(self, logs: Values, rows: Any = None) -> Values:
@@ -109,14 +104,14 @@ class Predictor:
         rows = self._rows if rows is None else rows
         sets = np.atleast_2d(logs)
         picked = np.tile(rows, len(sets))
-        columns: dict[str, tables.Column | tables.Names] = {}
+        columns: dict[str, Column | Names] = {}
         for name, column in self._columns.items():
-            if isinstance(column, tables.Names):
-                columns[name] = tables.Names(column.codes[picked], column.presets)
+            if isinstance(column, Names):
+                columns[name] = Names(column.codes[picked], column.presets)
             else:
-                columns[name] = tables.Column(column.data[picked], column.values)
+                columns[name] = Column(column.data[picked], column.values)
         for slot in self._slots:
-            columns[slot.name] = tables.Column(np.exp(slot.of_rows(sets, rows)).reshape(-1))
+            columns[slot.name] = Column(np.exp(slot.of_rows(sets, rows)).reshape(-1))
         (found,), _ = self._scenarios.compute(columns, len(picked), progress=False)
         values: Values = found
         return values if np.ndim(logs) == 1 else values.reshape(len(sets), len(rows))

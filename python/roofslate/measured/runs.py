@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TARGETS", "Runs", "Table", "published", "read", "read_csv", "shipped"]
 
-
 # What a table can measure, and the quantity that predicts it. In the second table: numbers as they stand.
 TARGETS = {
     "time_per_output_token_s": "time_per_output_token",
@@ -41,9 +40,7 @@ TARGETS = {
     "training_flops_utilization": "training_flops_utilization",
 }
 
-
 _TRAINING = {"trained_tokens_per_second_per_chip", "training_flops_utilization"}
-
 
 _NUMBERS = {
     "chips": "chips",
@@ -55,9 +52,7 @@ _NUMBERS = {
     "output_tokens": "output_tokens",
 }
 
-
 _MODES = {"aggregated": "aggregated", "disaggregated decode pool": "disaggregated"}
-
 
 # By the name of a weight format: the format of the registry, that of the arithmetic, and bytes with their scales.
 _FORMATS = {
@@ -72,29 +67,14 @@ _FORMATS = {
     "int4": ("fp4", "bf16", 0.53125),  # which no chip multiplies
 }
 
-
 # Columns that none may miss, and those of a run that serves or trains.
 _WORDS = ("model", "hardware", "weight_format", "chips")
-
-
 _SERVED = ("clients", "input_tokens", "output_tokens")
-
-
 _TRAINED = ("sequence_length",)
-
-
 _NOTES = ("id", "framework", "framework_version", "expert_parallel", "doubtful_label", "measured", "source", "table")
-
-
 _SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint, whose shape is that of the model
-
-
 _LARGEST = 64_000_000  # bytes of a file
-
-
 _LINE = "line"
-
-
 _FOLDER = Path(__file__).with_name("data")
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Validation", "validate"]
 
-
 _KINDS = ("model", "hardware", "framework")
 
 

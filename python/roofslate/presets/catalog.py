@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Catalog", "api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"]
 
-
 # Files that come with the package, in the order of the catalogs.
 _SHIPPED = (
     "hardware.toml",
@@ -35,8 +34,6 @@ _SHIPPED = (
     "loss_laws.toml",
 )
 _FOLDER = Path(__file__).with_name("data")
-
-
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
 
 
@@ -353,21 +350,9 @@ def _read(path: Path, shelves: Mapping[str, _Shelf]) -> list[Preset]:
 
 
 _library = _Library()
-
-
 hardware = Catalog("hardware")
-
-
 models = Catalog("models")
-
-
 prices = Catalog("prices")
-
-
 loss_laws = Catalog("loss_laws")
-
-
 storage = Catalog("storage")
-
-
 api_prices = Catalog("api_prices")

@@ -17,19 +17,11 @@ from roofslate.registry.registry import lookup
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-
 __all__ = ["ERRORS", "KNOWN", "PERCENTILES", "Constant", "Fit", "check_level", "error_measures"]
 
-
 Values = npt.NDArray[np.float64]
-
-
 PERCENTILES = np.linspace(0.0, 1.0, 81)  # at which the spread of residuals is kept
-
-
 ERRORS = ("rows", "mape", "median", "rms_log", "bias", "within_2x", "coverage")
-
-
 KNOWN = "measured"  # the spread of rows whose kinds were all measured, each in other combinations
 
 

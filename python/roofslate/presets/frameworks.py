@@ -7,7 +7,6 @@ import re
 
 __all__ = ["framework_name"]
 
-
 _WRITTEN = {
     "trtllm": ("trtllm", "tensorrtllm", "trt", "tensorrt", "trtllmserve"),
     "sglang": ("sglang", "sgl"),
@@ -18,10 +17,7 @@ _WRITTEN = {
     "LLM Foundry": ("llmfoundry",),
 }
 
-
 _OWN = {written: own for own, every in _WRITTEN.items() for written in every}
-
-
 _BESIDE = re.compile(r"^(nvidia|ai|dynamo)+|v?\d+(\.[\w.]*)?$")  # what routes to the engine, and its version
 
 

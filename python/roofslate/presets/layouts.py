@@ -15,9 +15,7 @@ from roofslate.errors import ValueRangeError
 
 __all__ = ["DIMENSIONS", "SIZES", "Dimension", "Search", "check_layout", "dimensions_searched", "legal_layouts"]
 
-
 Integers = npt.NDArray[np.int64]
-
 
 # What is shared out; one that is not known is not asked.
 SIZES = (
@@ -33,7 +31,6 @@ SIZES = (
     "sequence_length",
     "global_batch",
 )
-
 
 _STAGE = "the chips of a stage:"
 

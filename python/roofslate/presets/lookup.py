@@ -7,15 +7,15 @@ from typing import Any
 
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, PresetError
-from roofslate.presets import catalog as catalogs
+from roofslate.presets.catalog import hardware, loss_laws, models, prices
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import lookup
 
 PRESETS = {
-    "model": catalogs.models,
-    "hardware": catalogs.hardware,
-    "prices": catalogs.prices,
-    "loss_law": catalogs.loss_laws,
+    "model": models,
+    "hardware": hardware,
+    "prices": prices,
+    "loss_law": loss_laws,
 }
 
 

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Fact", "Preset", "check_text", "fact_of", "is_date"]
 
-
 LONGEST_NAME, _LONGEST_TEXT = 100, 1000  # characters
-
 
 # Section of a file, and the keyword that takes its presets. No keyword takes the last two: a question has several tiers
 # of memory, and a tariff is evidence. Their values are handed over, ``**rs.storage["HDD"].values``, or as a table.

@@ -389,7 +389,7 @@ def test_seeds():
         rs.sample("hbm_drain_time", 16, seed=-1, **MACHINE)
 
 
-class Gap(stats.rv_continuous):
+class Gap(stats.rv_continuous):  # type: ignore[name-defined]
     """From 1 to 2, but for some probabilities that have no value."""
 
     def _ppf(self, q):

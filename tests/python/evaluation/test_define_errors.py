@@ -152,7 +152,7 @@ def test_the_kind_and_the_place_of_a_mistake():
     )
 
     def broken(pass_time):
-        return pass_time * missing  # noqa: F821
+        return pass_time * missing  # type: ignore[name-defined]  # noqa: F821
 
     error = refused("x1", "s", broken)
     assert "its formula raised NameError: name 'missing' is not defined" in str(error)

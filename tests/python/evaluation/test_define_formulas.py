@@ -74,7 +74,7 @@ def copy_of(name, to_count, renamed):
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     needs = [inspect.Parameter(renamed.get(need, need), kind) for need in BUILT[name].needs]
-    formula.__signature__ = inspect.Signature(needs)
+    formula.__signature__ = inspect.Signature(needs)  # type: ignore[attr-defined]
     return formula
 
 

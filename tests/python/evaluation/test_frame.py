@@ -446,6 +446,7 @@ def test_bad_rows_are_found_wherever_they_are():
 def test_progress_counts_rows():
     told = []
     tell = tables._of_part(lambda *rows: told.append(rows), 20, 10, 60)
+    assert callable(tell)
     for points in (0, 150, 300):
         tell(points, 300)
     assert told == [(20, 60), (25, 60), (30, 60)]

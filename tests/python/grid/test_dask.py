@@ -324,7 +324,7 @@ def test_infinity_is_the_largest_value_and_nan_is_none(bits):
 # ------------------------------------------------------------------------------------------------- nothing is gathered
 
 
-class Seen(dask.callbacks.Callback):
+class Seen(dask.callbacks.Callback):  # type: ignore[name-defined]
     """How much the largest result of a task holds, and how many tasks there were."""
 
     def __init__(self):

@@ -126,9 +126,9 @@ def test_a_preset_does_not_change():
     preset = catalogs.hardware["H100"]
     for change in (
         lambda: setattr(preset, "name", "x"),
-        lambda: preset.values.update(chips=8),
-        lambda: preset.facts.clear(),
-        lambda: preset.attributes.clear(),
+        lambda: preset.values.update(chips=8),  # type: ignore[attr-defined]
+        lambda: preset.facts.clear(),  # type: ignore[attr-defined]
+        lambda: preset.attributes.clear(),  # type: ignore[attr-defined]
     ):
         with pytest.raises(AttributeError):
             change()

@@ -1,5 +1,7 @@
 """Towers beside a language model, for images and sound: totals of published checkpoints, tensor by tensor, defaults."""
 
+from typing import Any
+
 import pytest
 import roofslate as rs
 from roofslate import errors
@@ -60,7 +62,7 @@ GEMMA_4_LARGER = {
     "num_kv_shared_layers": 18,
     "use_double_wide_mlp": False,
 }
-GEMMA_4_TOWERS = {
+GEMMA_4_TOWERS: dict[str, Any] = {
     "tie_word_embeddings": True,
     "vision_config": {"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 16, "head_dim": 64},
     "audio_config": {

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import functools
-import sys
 from typing import Any, NamedTuple
 
-from support import REFERENCE
+from roofslate._base.toml import read_data
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from support import REFERENCE
 
 
 class Row(NamedTuple):
@@ -27,6 +23,6 @@ def rows() -> tuple[Row, ...]:
         Row(path.stem, quantity, case)
         for path in sorted(REFERENCE.glob("*.toml"))
         if path.stem != "ranges"
-        for quantity, cases in tomllib.loads(path.read_text(encoding="utf-8")).items()
+        for quantity, cases in read_data(path).items()
         for case in cases
     )

@@ -16,7 +16,7 @@ from roofslate.registry.registry import entries
 
 def evaluations(chart: Chart) -> list[Mapping[str, Any]]:
     """Inputs of all evaluations behind the lecture's table, and the defaults of the call."""
-    recorded = [chart_module._defaults(chart._data)]
+    recorded: list[Mapping[str, Any]] = [chart_module._defaults(chart._data)]
     token = chart_module._recorded.set(recorded)
     try:
         chart.data()
