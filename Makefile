@@ -54,6 +54,7 @@ lint:                                ## Checks format, style and types
 	$(run) mypy
 	$(run) mypy --config-file tests/mypy.ini
 	@find cpp tests -name '*.[ch]pp' | xargs -r .venv/bin/clang-format --dry-run -Werror
+	$(run) python python/tools/tidy.py
 
 format:                              ## Formats Python and C++
 	@.ci/setup all test dev $(EXTRAS)

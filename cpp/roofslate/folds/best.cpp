@@ -202,11 +202,12 @@ namespace roofslate
                 const std::size_t n = u.end - u.begin;
                 for (std::size_t k = 0; k < rows; ++k)
                     run_row(u, first + (last - first) * (2 * k + 1) / (2 * rows), u.begin, u.end);
+                const std::size_t quarter = first + (last - first) / 4;
                 std::size_t late = 0, found = 0;
                 for (std::size_t i = 0; i < n; ++i)
                 {
                     const double where = u.tile.where[std::ptrdiff_t(i)];
-                    found += where >= 0, late += where >= double(first + (last - first) / 4);
+                    found += where >= 0, late += where >= double(quarter);
                 }
                 clear(u.tile, n);
                 return 2 * late > found;

@@ -7,7 +7,7 @@ namespace roofslate
 {
     namespace
     {
-        constexpr double fewest_searched_points = 3e7; // below, boxes are wider than bins almost to the end
+        constexpr double fewest_boxed_points = 3e7; // below, boxes are wider than bins almost to the end
 
         // Which bin a value falls into: 0 below, then the bins, then above, then NaN.
         class Bins
@@ -169,7 +169,7 @@ namespace roofslate
         std::vector<std::int64_t> all(question.graph.points(question.kept()) * bins.size());
         if (!question.axes())
             ++all[bins.find(question.graph[question.values.front()].value)];
-        else if (prune && double(question.graph.points(question.axes() & question.folded)) >= fewest_searched_points)
+        else if (prune && double(question.graph.points(question.axes() & question.folded)) >= fewest_boxed_points)
             search_kept_points(
                 question,
                 options,

@@ -36,19 +36,18 @@ namespace roofslate
 
     namespace
     {
-        enum Level // how tightly an expression binds
-        {
-            condition,
-            comparison,
-            term,
-            factor,
-            power,
-            atom
-        };
-
         class Printer
         {
         public:
+            enum Level // how tightly an expression binds
+            {
+                condition,
+                comparison,
+                term,
+                factor,
+                power,
+                atom
+            };
             Printer(const Tape& tape, const Inscription& inputs, Notation notation)
                 : tape_(tape), inputs_(inputs), latex_(notation == Notation::latex)
             {
@@ -204,5 +203,5 @@ namespace roofslate
     }
 
     std::string print(const Tape& tape, int root, const Inscription& inputs, Notation notation)
-    { return Printer(tape, inputs, notation).at_level(root, condition); }
+    { return Printer(tape, inputs, notation).at_level(root, Printer::condition); }
 }

@@ -37,8 +37,8 @@ namespace roofslate
         std::string_view fallback{}; // the quantity it comes from when it is not supplied
         std::string_view bound{};                        // the input that it must not exceed
 
-        constexpr Spec(const char* symbol_, const char* unit_, const char* brief_, const char* source_)
-            : symbol(symbol_), unit(unit_), brief(brief_), source(source_)
+        constexpr Spec(const char* tex, const char* measured_in, const char* meaning, const char* reference)
+            : symbol(tex), unit(measured_in), brief(meaning), source(reference)
         {
         }
         constexpr Spec range(double lowest, double highest = DBL_MAX) const
@@ -184,8 +184,7 @@ namespace roofslate
             return R::value(arguments...);
     }
 
-    // --- units, proved at compile time
-    // --------------------------------------------------------------------------------------
+    // --- units, proved at compile time ---
 
     template <class Quantity, class Declared, class Found, bool equal> struct unit_of_formula
     {

@@ -217,16 +217,16 @@ namespace roofslate
     };
         ROOFSLATE_BASE_UNITS(ROOFSLATE_BASE_UNIT)
 #undef ROOFSLATE_BASE_UNIT
-        template <class BaseUnit, int Exponent> struct power;
-        template <class BaseUnit, int Exponent> struct root; // half-integer exponents
+        template <class BaseUnit, int exponent> struct power;
+        template <class BaseUnit, int exponent> struct root; // half-integer exponents
         template <class... Powers> struct unit;
 
         template <
             class Unit,
             class BaseUnit,
-            int Halves,
-            bool Present = Halves != 0,
-            bool Whole = Halves % 2 == 0> struct append;
+            int halves,
+            bool present = halves != 0,
+            bool whole = halves % 2 == 0> struct append;
         template <class... P, class B, int H, bool W> struct append<unit<P...>, B, H, false, W>
         {
             using type = unit<P...>;

@@ -66,6 +66,7 @@ namespace roofslate
         const InstructionSet& set)
         : set_(set), equal_(equation.comparison.relation == Relation::equal), stack_(block)
     { build(equation, givens, sign, y); }
+    // NOLINTNEXTLINE(readability-function-size): one graph, from the sides to Newton's steps
     void HalfLine::build(const Equation& equation, const Givens& givens, double sign, const Range& range)
     {
         const Comparison& comparison = equation.comparison;
@@ -517,13 +518,12 @@ namespace roofslate
             if (!agreed && whole.at_a.state != 0 && whole.at_b.state != 0)
                 continue;
             const double root = agreed ? y_[i] : whole.at_a.state == 0 ? whole.a : whole.b;
-            if (which_ != Which::all)
-                crossings_.add(k.point[i], root, root);
-            else if (k.want[i]) // where the stretch of roots begins is known
+            const bool all = which_ == Which::all;
+            if (all && k.want[i] != 0) // where the stretch of roots begins is known
                 crossings_.add(k.point[i], whole.a, root);
-            else if (whole.at_b.state == 0)
+            else if (all && whole.at_b.state == 0)
                 crossings_.add(k.point[i], root, whole.b);
-            else if (flat && !steady)
+            else if (all && flat && !steady)
                 add_bracket({k.point[i], root, whole.b, {states()[i], gap(i)}, whole.at_b}, k.sure[i], true);
             else
                 crossings_.add(k.point[i], root, root);

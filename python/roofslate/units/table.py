@@ -92,7 +92,10 @@ TABLE = _unit_table()
 
 # How a base unit is written for a person: by the first of its names.
 SYMBOLS = {
-    base: next(names.split()[0] for names, unit, _ in _NAMED if unit == base_unit(**{base: 1})) for base in BASE_UNITS
+    base: names.split()[0]
+    for base in BASE_UNITS
+    for names, unit, _ in reversed(_NAMED)
+    if unit == base_unit(**{base: 1})
 }
 
 

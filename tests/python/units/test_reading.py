@@ -1,6 +1,7 @@
 """Texts with units: read exactly, written for a person, and the one undoes the other."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from roofslate import errors, units
+from roofslate.units.table import SYMBOLS
+from support import ROOT
 
 HOUR = 3600.0
 
@@ -412,6 +415,43 @@ def test_refuses_what_does_not_speak_for_itself(text, message):
 def test_one_spelling(unit, spelled):
     assert units.spell(unit) == spelled
     assert units.spell(spelled) == spelled
+
+
+def test_base_units_are_those_of_the_core():
+    """A base unit is added in two places: the list in unit.hpp, and its texts in the table of units."""
+    header = (ROOT / "cpp/roofslate/language/unit.hpp").read_text(encoding="utf-8")
+    listed = re.findall(r"^    UNIT\((\w+), (\w+), (\d+)\)", header, re.MULTILINE)
+    assert tuple(name for name, _, _ in listed) == units.BASE_UNITS
+    assert tuple(name for name, kind, _ in listed if kind == "counted") == units.COUNTED_UNITS
+    assert sorted(int(rank) for _, _, rank in listed) == list(range(len(listed)))
+    assert tuple(SYMBOLS) == units.BASE_UNITS, "give it a text in units/table.py"
+    for name, _, _ in listed:
+        assert units.parse(f"3 {name}", name) == 3
+        assert units.parse(units.format(7.0, name), name) == 7
+        assert units.Dimension({name: 1}).exponents == {name: 1}
+        assert str(units.Dimension({name: -2})) == f"1/{name}^2"
+    with pytest.raises(errors.UnitError, match="'meter' is no base unit"):
+        units.Dimension({"meter": 1})
+
+
+def test_dimensions():
+    rate, time = units.dimension_of("token/s"), units.dimension_of("s")
+    assert rate * time == units.dimension_of("token")
+    assert hash(rate * time / time) == hash(rate)
+    assert repr(rate) == "<Dimension token/s>"
+    assert rate != time
+    assert rate != "token/s"
+    assert str(rate.power(3, 2)) == "token^1.5/s^1.5"
+    assert rate.power(1, 3) is None
+    assert rate.power(1 << 40, 1) is None
+    assert rate.count() is None
+    assert units.dimension_of("token/chip").count() == units.NUMBER
+    assert rate.shared(time) is None
+    literal = units.NUMBER.literal(everywhere=True, written=True)
+    assert literal.everywhere
+    assert literal.written
+    assert literal.shared(rate) == rate
+    assert rate.shared(literal) == rate
 
 
 def product(a, b):
