@@ -2,8 +2,12 @@
 # PYTHON=python3.12 takes another Python, EXTRAS=bench adds extras of the package.
 export PYTHON
 run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
+# Of every package what shows first that it is broken.
+QUICK = -m "not slow and not measured and not long and not dask and not rival" tests/rules tests/python/_base tests/python/units \
+    tests/python/registry tests/python/grid/test_read_errors.py tests/python/evaluation/test_value.py \
+    tests/python/evaluation/test_evaluate.py tests/python/folds/test_best.py tests/python/analysis/test_solve.py
 
-.PHONY: help lecture test check-mutants check-deep coverage bench wheel lint format docs clean
+.PHONY: help lecture test quick test-long check-mutants check-deep coverage bench wheel lint format docs clean
 help:                                ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
 
@@ -14,11 +18,19 @@ lecture:                             ## Computes the lecture and writes its repo
 test:                                ## Runs all tests, C++ and Python
 	@.ci/setup all test $(EXTRAS)
 	$(run) ctest --test-dir build/editable --output-on-failure --output-junit ctest.xml
-	$(run) python -m pytest -n auto --maxprocesses 4 --dist loadfile --junitxml=build/pytest.xml
+	$(run) python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not long" --junitxml=build/pytest.xml
+
+quick:                               ## Runs the tests that take little, of every package (a minute)
+	@.ci/setup all test $(EXTRAS)
+	$(run) python -m pytest -q -n auto --maxprocesses 4 --dist loadfile $(QUICK)
+
+test-long:                           ## Runs the tests that take minutes each: recipes in copies of the tree
+	@.ci/setup all test $(EXTRAS)
+	$(run) python -m pytest -m long
 
 check-mutants:                       ## Changes each formula, default and limit, one thing at a time; the tests must fail
 	@.ci/setup all test $(EXTRAS)
-	$(run) python tests/python/mutate.py
+	$(run) python python/tools/mutate.py
 
 check-deep:                          ## Runs sanitizers and fuzzers (an hour or two)
 	@.ci/setup all test $(EXTRAS)
@@ -30,7 +42,7 @@ coverage:                            ## Measures which lines of C++ and Python n
 
 bench:                               ## Measures against the machine's limits and against NumPy, numexpr, numba and JAX
 	@.ci/setup all bench $(EXTRAS)
-	$(run) roofslate bench
+	$(run) PYTHONPATH=python python -m benchmarks
 
 wheel:                               ## Builds dist/*.tar.gz of the sources, and from it dist/*.whl for any x86-64 Linux with glibc 2.17 or newer
 	@.ci/wheel $(PYTHON)
@@ -40,13 +52,14 @@ lint:                                ## Checks format, style and types
 	$(run) ruff check .
 	$(run) ruff format --check .
 	$(run) mypy
-	@find cpp tests benchmarks -name '*.[ch]pp' | xargs -r .venv/bin/clang-format --dry-run -Werror
+	$(run) mypy --config-file tests/mypy.ini
+	@find cpp tests -name '*.[ch]pp' | xargs -r .venv/bin/clang-format --dry-run -Werror
 
 format:                              ## Formats Python and C++
 	@.ci/setup all test dev $(EXTRAS)
 	$(run) ruff check --fix .
 	$(run) ruff format .
-	@find cpp tests benchmarks -name '*.[ch]pp' | xargs -r .venv/bin/clang-format -i
+	@find cpp tests -name '*.[ch]pp' | xargs -r .venv/bin/clang-format -i
 
 docs:                                ## Builds the documentation
 	@.ci/setup all test dev $(EXTRAS)

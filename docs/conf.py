@@ -3,16 +3,17 @@
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
 
-sys.path.insert(0, str(Path(__file__).parent))  # for examples.py
+sys.path.insert(0, str(Path(__file__).parent))  # for examples.py and quantity_pages.py
 
 project = "Roofslate"
 author = "The Roofslate developers"
 project_copyright = author
-package = Path(__file__).parents[1] / "python/roofslate/__init__.py"
-release = re.search(r'^__version__ = "(.+)"', package.read_text(encoding="utf-8"), re.MULTILINE)[1]
+version_file = Path(__file__).parents[1] / "python/roofslate/_base/version.py"
+(release,) = re.findall(r'^__version__ = "(.+)"', version_file.read_text(encoding="utf-8"), re.MULTILINE)
 version = release
 
 extensions = [
@@ -50,7 +51,14 @@ html_use_index = False  # the search and the page of quantities have more
 html_domain_indices = False
 
 
-def add_charts(_app, docname, source):
+def write_quantities(_app: Any) -> None:
+    """Write the pages of quantities, before Sphinx looks for pages."""
+    import quantity_pages
+
+    quantity_pages.write_pages()
+
+
+def add_charts(_app: Any, docname: str, source: list[str]) -> None:
     """Append every chart, drawn, to the page of charts."""
     if docname != "reference/charts":
         return
@@ -64,7 +72,7 @@ def add_charts(_app, docname, source):
         )
 
 
-def add_inconsistencies(_app, docname, source):
+def add_inconsistencies(_app: Any, docname: str, source: list[str]) -> None:
     """Append the register of inconsistencies, with its numbers, to its page."""
     if docname != "explanation/lecture-and-fact":
         return
@@ -80,37 +88,36 @@ def add_inconsistencies(_app, docname, source):
                 source[0] += f"{title}:\n\n" + "".join(f"- {line}\n" for line in lines).replace("$", r"\$") + "\n"
 
 
-def add_examples(_app, docname, source):
+def add_examples(_app: Any, docname: str, source: list[str]) -> None:
     """Append an example and a plot to each computed quantity of the reference."""
-    from roofslate.registry import entries
-
     folder, _, theme = docname.rpartition("/")
-    if folder == "reference" and theme in {q.theme for q in entries().values()}:
+    if folder == "reference/quantities" and theme != "index":
         import examples
 
         source[0] = examples.add_examples(theme, source[0])
 
 
-def inline_formula(self, node):
+def inline_formula(self: Any, node: nodes.math) -> None:
     """Put a formula into a line, drawn by the browser itself."""
-    from roofslate.mathml import mathml
+    from roofslate.display.mathml import mathml
 
     self.body.append(mathml(node.astext()))
     raise nodes.SkipNode
 
 
-def displayed_formula(self, node):
+def displayed_formula(self: Any, node: nodes.math_block) -> None:
     """Put a formula into a line of its own, which scrolls where it is wider than the screen."""
-    from roofslate.mathml import mathml
+    from roofslate.display.mathml import mathml
 
     drawn = str(mathml(node.astext().strip())).replace("<math>", '<math display="block">', 1)
     self.body.append(f'<div class="math">{drawn}</div>\n')
     raise nodes.SkipNode
 
 
-def setup(app):
+def setup(app: Any) -> None:
     """Connect what this site does beyond its extensions."""
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
+    app.connect("builder-inited", write_quantities)
     app.connect("source-read", add_charts)
     app.connect("source-read", add_inconsistencies)
     app.connect("source-read", add_examples)

@@ -2,28 +2,26 @@
 
 import html
 import re
-import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import roofslate as rs
 from roofslate import units
-from roofslate.registry import entries
+from roofslate._base.toml import read_data
+from roofslate.registry.registry import entries
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
+Values = npt.NDArray[np.float64]
 CASES = Path(__file__).parents[1] / "tests" / "reference"
 LINES = 4  # as many inputs as can be told apart
 FACTORS = np.geomspace(0.1, 10, 41)
 WIDTH, HEIGHT, LEFT, TOP = 420, 180, 76, 12
 
 
-def add_examples(theme, page):
+def add_examples(theme: str, page: str) -> str:
     """Append to each entry of a page of the reference what it gives for one case, and what moves that."""
-    cases = tomllib.loads((CASES / f"{theme}.toml").read_text(encoding="utf-8"))
+    cases = read_data(CASES / f"{theme}.toml")
     parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
     for k, part in enumerate(parts):
         name = part.partition("\n")[0].removeprefix("## ")
@@ -32,10 +30,10 @@ def add_examples(theme, page):
     return "".join(parts)
 
 
-def example(name, case):
+def example(name: str, case: dict[str, Any]) -> str:
     """The call, what it gives, how a person finds the same, and a plot where an input can be moved."""
     given = "".join(f", {key}={value!r}" for key, value in case["inputs"].items())
-    value = rs.value(name, **case["inputs"])
+    value: float | str = rs.value(name, **case["inputs"])
     unit = entries()[name].unit
     printed = value if isinstance(value, str) else units.format(value, unit)
     text = f'```python\nrs.value("{name}"{given})  # {printed}\n```\n\nBy hand: `{case["how"]}`.'
@@ -46,7 +44,7 @@ def example(name, case):
     return f"{text}\n\n{plot(name, unit, {key: moved[key] for key in moved if key in largest})}"
 
 
-def moving(name, key, x, inputs):
+def moving(name: str, key: str, x: Any, inputs: dict[str, Any]) -> Values | None:
     """Values of the quantity for a tenth to ten times an input; None where that can't be, or has no say."""
     q = entries().get(key)
     if q is None or q.choices:
@@ -67,14 +65,14 @@ def moving(name, key, x, inputs):
     return found if np.isfinite(found).sum() > 1 and np.nanmax(found) > np.nanmin(found) else None
 
 
-def plot(name, unit, lines):
+def plot(name: str, unit: str, lines: dict[str, Values]) -> str:
     """An SVG in the colours of the page: the quantity against the factor on each input."""
     values = np.concatenate(list(lines.values()))
     low, high = np.nanmin(values), np.nanmax(values)
     logarithmic = low > 0 and high > 3 * low
     shown = np.log if logarithmic else np.asarray
 
-    def place(y):
+    def place(y: float) -> Any:
         return TOP + HEIGHT * (shown(high) - shown(y)) / (shown(high) - shown(low))
 
     middle = np.sqrt(low * high) if logarithmic else (low + high) / 2

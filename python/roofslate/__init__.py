@@ -6,168 +6,81 @@
 `storage` are catalogs of sourced numbers.
 """
 
-from __future__ import annotations
+from importlib import import_module as _import_module
 
-import importlib
-import logging
-from typing import TYPE_CHECKING, Any
+from roofslate._base.version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from roofslate import charts, ciphers, errors, math, scaling, schedules, typing
-    from roofslate.calibrating import calibrate
-    from roofslate.calibrations import Bands, Calibration, calibration
-    from roofslate.cards import flashcards
-    from roofslate.catalogs import Preset, api_prices, hardware, load_presets, loss_laws, models, prices, storage
-    from roofslate.checklist import answers
-    from roofslate.comparison import Comparison, compare
-    from roofslate.crossings import crossovers
-    from roofslate.definition import define, definitions
-    from roofslate.deploying import deploy
-    from roofslate.deployments import Deployments
-    from roofslate.derivatives import gradient, sensitivity
-    from roofslate.errors import RoofslateError, RoofslateWarning
-    from roofslate.evaluation import clear_pool, evaluate, frame, to_units, value
-    from roofslate.explanation import Explanation, explain
-    from roofslate.exploring import Explorer, explore
-    from roofslate.folds import best, bounds, count, histogram, pareto, quantiles
-    from roofslate.inference import Inference
-    from roofslate.inferring import infer
-    from roofslate.model import Model
-    from roofslate.plotting import plot
-    from roofslate.register import claims, inconsistencies
-    from roofslate.registry import Quantity, quantities, quantity
-    from roofslate.report import lecture
-    from roofslate.sampling import sample
-    from roofslate.solving import solve
-    from roofslate.sweeping import sweep
-    from roofslate.uncertainty import Tornado, VarianceShares, sobol, tornado
-    from roofslate.units import geomspace, linspace
-    from roofslate.validating import Validation, validate
-    from roofslate.versions import show_versions
-
-__version__ = "0.1.0"
-
-logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless asked for
-
-__all__ = [
-    "Bands",
-    "Calibration",
-    "Comparison",
-    "Deployments",
-    "Explanation",
-    "Explorer",
-    "Inference",
-    "Model",
-    "Preset",
-    "Quantity",
-    "RoofslateError",
-    "RoofslateWarning",
-    "Tornado",
-    "Validation",
-    "VarianceShares",
-    "answers",
-    "api_prices",
-    "best",
-    "bounds",
-    "calibrate",
-    "calibration",
-    "charts",
-    "ciphers",
-    "claims",
-    "clear_pool",
-    "compare",
-    "count",
-    "crossovers",
-    "define",
-    "definitions",
-    "deploy",
-    "errors",
-    "evaluate",
-    "explain",
-    "explore",
-    "flashcards",
-    "frame",
-    "geomspace",
-    "gradient",
-    "hardware",
-    "histogram",
-    "inconsistencies",
-    "infer",
-    "lecture",
-    "linspace",
-    "load_presets",
-    "loss_laws",
-    "math",
-    "models",
-    "pareto",
-    "plot",
-    "prices",
-    "quantiles",
-    "quantities",
-    "quantity",
-    "sample",
-    "scaling",
-    "schedules",
-    "sensitivity",
-    "show_versions",
-    "sobol",
-    "solve",
-    "storage",
-    "sweep",
-    "to_units",
-    "tornado",
-    "typing",
-    "validate",
-    "value",
-]
-
-# Where the public names live. A module is loaded when one of its names is first asked for: import stays light.
+# The module of each public name. It is loaded when the name is first used: `import roofslate` stays light.
 _HOMES = {
-    "calibrating": ("calibrate",),
-    "calibrations": ("Bands", "Calibration", "calibration"),
-    "cards": ("flashcards",),
-    "catalogs": ("Preset", "api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"),
-    "checklist": ("answers",),
-    "comparison": ("Comparison", "compare"),
-    "completion": ("load_ipython_extension",),
-    "deploying": ("deploy",),
-    "deployments": ("Deployments",),
-    "derivatives": ("gradient", "sensitivity"),
-    "definition": ("define", "definitions"),
-    "crossings": ("crossovers",),
+    "analysis.compare": ("Comparison", "compare"),
+    "analysis.crossovers": ("crossovers",),
+    "analysis.derivatives": ("gradient", "sensitivity"),
+    "analysis.explain": ("Explanation", "explain"),
+    "analysis.sample": ("sample",),
+    "analysis.sobol": ("VarianceShares", "sobol"),
+    "analysis.solve": ("solve",),
+    "analysis.tornado": ("Tornado", "tornado"),
+    "cli.completion": ("load_ipython_extension",),
+    "deployment.result": ("Deployments",),
+    "deployment.search": ("deploy",),
     "errors": ("RoofslateError", "RoofslateWarning"),
-    "evaluation": ("clear_pool", "evaluate", "frame", "to_units", "value"),
-    "explanation": ("Explanation", "explain"),
-    "exploring": ("Explorer", "explore"),
-    "folds": ("best", "bounds", "count", "histogram", "pareto", "quantiles"),
-    "inference": ("Inference",),
-    "inferring": ("infer",),
-    "model": ("Model",),
-    "plotting": ("plot",),
-    "register": ("claims", "inconsistencies"),
-    "registry": ("Quantity", "quantities", "quantity"),
-    "report": ("lecture",),
-    "sampling": ("sample",),
-    "solving": ("solve",),
-    "sweeping": ("sweep",),
-    "uncertainty": ("Tornado", "VarianceShares", "sobol", "tornado"),
+    "evaluation.define": ("define",),
+    "evaluation.convert": ("clear_pool", "to_units"),
+    "evaluation.evaluate": ("evaluate",),
+    "evaluation.frame": ("frame",),
+    "evaluation.sweep": ("sweep",),
+    "evaluation.value": ("value",),
+    "folds.best": ("best",),
+    "folds.bounds": ("bounds",),
+    "folds.count": ("count",),
+    "folds.histogram": ("histogram",),
+    "folds.pareto": ("pareto",),
+    "folds.quantiles": ("quantiles",),
+    "lecture_report.answers": ("answers",),
+    "lecture_report.claims": ("claims", "inconsistencies"),
+    "lecture_report.explore": ("explore",),
+    "lecture_report.flashcards": ("flashcards",),
+    "lecture_report.report": ("lecture",),
+    "measured.calibration": ("Calibration", "calibration"),
+    "measured.calibrate": ("calibrate",),
+    "measured.validate": ("Validation", "validate"),
+    "plotting.explorer": ("Explorer",),
+    "plotting.plot": ("plot",),
+    "presets.calibration": ("Bands",),
+    "presets.catalog": ("api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"),
+    "presets.model": ("Model",),
+    "presets.preset": ("Preset",),
+    "price_lists.infer": ("infer",),
+    "price_lists.result": ("Inference",),
+    "registry.scopes": ("definitions",),
+    "registry.registry": ("Quantity", "quantities", "quantity"),
     "units": ("geomspace", "linspace"),
-    "validating": ("Validation", "validate"),
-    "versions": ("show_versions",),
+    "_base.versions": ("show_versions",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = ("charts", "ciphers", "errors", "math", "scaling", "schedules", "typing")
+# Public modules: the name under `roofslate`, and where it is.
+_MODULES = {
+    "charts": "lecture_report.charts",
+    "ciphers": "simulation.ciphers",
+    "errors": "errors",
+    "math": "math",
+    "scaling": "evaluation.scaling",
+    "schedules": "simulation.schedules",
+    "typing": "typing",
+}
+__all__ = sorted({*_HOME_OF, *_MODULES} - {"load_ipython_extension"})
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _MODULES:
-        return importlib.import_module(f"roofslate.{name}")
-    if name not in _HOME_OF:
+        value = _import_module(f"roofslate.{_MODULES[name]}")
+    elif name in _HOME_OF:
+        value = getattr(_import_module(f"roofslate.{_HOME_OF[name]}"), name)
+    else:
         raise AttributeError(f"module 'roofslate' has no attribute {name!r}")
-    found = getattr(importlib.import_module(f"roofslate.{_HOME_OF[name]}"), name)
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]

@@ -1,29 +1,44 @@
-# Written by python -m roofslate._generate.
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-RESERVED_WORDS: frozenset[str]
+_Steps: TypeAlias = Sequence[tuple[Any, ...]]  # of a formula
+_Condition: TypeAlias = tuple[_Steps, str, _Steps]
+_Definition: TypeAlias = tuple[str, str, str, str, str, _Steps]  # name, symbol, unit, brief, source
+_Input: TypeAlias = tuple[str, npt.ArrayLike, Sequence[int]]  # the axes of the grid that it varies along
+
+BASE_UNITS: tuple[str, ...]
+COUNTED_UNITS: tuple[str, ...]
+GREATEST_EXPONENT: int
 SCOPE: ContextVar[Any]
+
+class Dimension:
+    def __init__(self, exponents: Mapping[str, int]) -> None: ...
+    @property
+    def exponents(self) -> dict[str, float]: ...
+    @property
+    def everywhere(self) -> bool: ...
+    @property
+    def written(self) -> bool: ...
+    def __mul__(self, other: Dimension) -> Dimension: ...
+    def __truediv__(self, other: Dimension) -> Dimension: ...
+    def literal(self, everywhere: bool, written: bool) -> Dimension: ...
+    def power(self, numerator: int, denominator: int) -> Dimension | None: ...
+    def root(self) -> Dimension: ...
+    def count(self) -> Dimension | None: ...
+    def fits(self, expected: Dimension) -> bool: ...
+    def shared(self, other: Dimension) -> Dimension | None: ...
+    def readable(self) -> Dimension: ...
+
+class Registry:
+    def __init__(self, base: object, definitions: Sequence[_Definition]) -> None: ...
 
 class InverseDistribution:
     def __init__(
-        self,
-        first: npt.ArrayLike,
-        ends: npt.ArrayLike,
-        pieces: npt.ArrayLike,
-        low: float,
-        high: float,
-    ) -> None: ...
-
-class Registry:
-    def __init__(
-        self,
-        base: object,
-        definitions: Sequence[tuple[str, str, str, str, str, Sequence[tuple[Any, ...]]]],
+        self, first: npt.ArrayLike, ends: npt.ArrayLike, pieces: npt.ArrayLike, low: float, high: float
     ) -> None: ...
 
 class Sampler:
@@ -36,139 +51,89 @@ class Sampler:
         correlation: Sequence[Sequence[float]],
     ) -> None: ...
 
+class Drawn:
+    def __init__(self, sampler: Sampler, names: Sequence[str], axis: int) -> None: ...
+
+class Fold: ...
+
+class Best(Fold):
+    def __init__(self, objective: _Steps, maximize: bool, conditions: Sequence[_Condition]) -> None: ...
+
+class Count(Fold):
+    def __init__(self, conditions: Sequence[_Condition]) -> None: ...
+
+class Extent(Fold):
+    def __init__(self, value: _Steps) -> None: ...
+
+class Histogram(Fold):
+    def __init__(self, value: _Steps, edges: Sequence[float]) -> None: ...
+
+class Pareto(Fold):
+    def __init__(
+        self, objectives: Sequence[_Steps], maximize: Sequence[bool], conditions: Sequence[_Condition]
+    ) -> None: ...
+
+class Quantiles(Fold):
+    def __init__(self, value: _Steps, q: Sequence[float]) -> None: ...
+
+class Grid:
+    def __init__(self, shape: Sequence[int], inputs: dict[str, Any], differentiated: bool = False) -> None: ...
+    def used(self, quantities: Sequence[str]) -> list[str]: ...
+    def evaluate(
+        self, quantities: Sequence[str], out: list[Any], threads: int, progress: object, single: bool = False
+    ) -> list[Any]: ...
+    def evaluate_table(
+        self, quantities: Sequence[str], threads: int, progress: object, columns: Sequence[str]
+    ) -> tuple[Any, ...]: ...
+    def numbers_taken(self, formula: _Steps) -> list[str]: ...
+    def derivatives(
+        self,
+        formula: _Steps,
+        to: Sequence[str],
+        relative: bool,
+        above: bool,
+        out: object,
+        threads: int,
+        progress: object,
+    ) -> tuple[Any, ...]: ...
+    def fold(
+        self,
+        fold: Fold,
+        axes: Sequence[int],
+        threads: int,
+        progress: object,
+        prune: bool = True,
+        drawn: Drawn | None = None,
+    ) -> tuple[Any, ...]: ...
+    def axes_of(self, fold: Fold) -> list[int]: ...
+    def bounds(self, value: _Steps) -> tuple[Any, ...]: ...
+    def solve(
+        self, unknown: str, condition: _Condition, at: str, threads: int, progress: object
+    ) -> tuple[Any, ...]: ...
+
 def apply_formula(
-    quantity: str,
-    needs: Sequence[float],
-    symbols: Sequence[str],
-    latex: bool,
+    quantity: str, needs: Sequence[float], symbols: Sequence[str], latex: bool
 ) -> tuple[str, list[Any], list[str]]: ...
 def available_memory() -> int: ...
-def best(
-    objective: Sequence[tuple[Any, ...]],
-    maximize: bool,
-    conditions: Sequence[tuple[Sequence[tuple[Any, ...]], str, Sequence[tuple[Any, ...]]]],
-    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
-) -> tuple[Any, ...]: ...
-def bounds(
-    value: Sequence[tuple[Any, ...]],
-    shape: Sequence[int],
-    inputs: Sequence[tuple[str, npt.ArrayLike, Sequence[int]]],
-) -> tuple[Any, ...]: ...
 def call_routine(name: str, arguments: Sequence[float]) -> float: ...
 def chain(quantity: str, inputs: Mapping[str, float]) -> list[Any]: ...
 def clear_pool() -> None: ...
-def count(
-    conditions: Sequence[tuple[Sequence[tuple[Any, ...]], str, Sequence[tuple[Any, ...]]]],
-    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
-) -> tuple[Any, ...]: ...
 def count_outside(values: npt.ArrayLike, low: float, high: float, above_low: bool) -> int: ...
 def current_registry() -> Any: ...
-def derivatives(
-    formula: Sequence[tuple[Any, ...]],
-    to: Sequence[str],
-    relative: bool,
-    above: bool,
-    out: object,
-    call: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], int, object],
-) -> tuple[Any, ...]: ...
 def describe(registry: Registry, first: int) -> list[Any]: ...
 def draw(sampler: Sampler, n: int, threads: int, progress: object) -> list[Any]: ...
-def evaluate(
-    quantities: Sequence[str],
-    shape: Sequence[int],
-    inputs: Sequence[tuple[str, npt.ArrayLike, Sequence[int]]],
-    out: list[Any],
-    threads: int,
-    progress: object,
-    single: bool = False,
-) -> list[Any]: ...
-def evaluate_table(
-    quantities: Sequence[str],
-    rows: int,
-    inputs: Sequence[tuple[str, npt.ArrayLike, Sequence[int]]],
-    threads: int,
-    progress: object,
-    columns: Sequence[str],
-) -> tuple[Any, ...]: ...
 def exchange_registry(expected: object, wanted: object) -> bool: ...
 def fill_seconds(data: npt.NDArray[np.float64], threads: int, stream: bool) -> float: ...
-def finite_extent(
-    value: Sequence[tuple[Any, ...]],
-    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
-) -> tuple[Any, ...]: ...
-def formula_text(steps: Sequence[tuple[Any, ...]]) -> str: ...
-def histogram(
-    value: Sequence[tuple[Any, ...]],
-    edges: Sequence[float],
-    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
-) -> tuple[Any, ...]: ...
+def formula_text(steps: _Steps) -> str: ...
 def instruction_set() -> str: ...
-def mutated(base: Registry, quantity: str, steps: Sequence[tuple[Any, ...]], facts: dict[str, Any]) -> Registry: ...
+def mutated(base: Registry, quantity: str, steps: _Steps, facts: dict[str, Any]) -> Registry: ...
 def number(quantity: str, inputs: dict[str, Any]) -> float: ...
-def numbers_taken(
-    formula: Sequence[tuple[Any, ...]],
-    shape: Sequence[int],
-    inputs: Sequence[tuple[str, npt.ArrayLike, Sequence[int]]],
-) -> list[str]: ...
-def pareto(
-    objectives: Sequence[Sequence[tuple[Any, ...]]],
-    maximize: Sequence[bool],
-    conditions: Sequence[tuple[Sequence[tuple[Any, ...]], str, Sequence[tuple[Any, ...]]]],
-    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
-) -> npt.NDArray[Any]: ...
+def numbers(quantities: Sequence[str], inputs: dict[str, Any]) -> list[float | None]: ...
 def pool_bytes() -> int: ...
-def quantiles(
-    value: Sequence[tuple[Any, ...]],
-    q: Sequence[float],
-    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
-) -> tuple[Any, ...]: ...
 def repeat_engine(
-    quantity: str,
-    shape: Sequence[int],
-    inputs: Sequence[tuple[str, npt.ArrayLike, Sequence[int]]],
-    out: npt.NDArray[np.float64],
-    calls: int,
+    quantity: str, shape: Sequence[int], inputs: Sequence[_Input], out: npt.NDArray[np.float64], calls: int
 ) -> None: ...
-def sampled_count(
-    conditions: Sequence[tuple[Sequence[tuple[Any, ...]], str, Sequence[tuple[Any, ...]]]],
-    sampler: Sampler,
-    drawn: Sequence[str],
-    axis: int,
-    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
-) -> tuple[Any, ...]: ...
-def sampled_finite_extent(
-    value: Sequence[tuple[Any, ...]],
-    sampler: Sampler,
-    drawn: Sequence[str],
-    axis: int,
-    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
-) -> tuple[Any, ...]: ...
-def sampled_histogram(
-    value: Sequence[tuple[Any, ...]],
-    edges: Sequence[float],
-    sampler: Sampler,
-    drawn: Sequence[str],
-    axis: int,
-    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
-) -> tuple[Any, ...]: ...
-def sampled_quantiles(
-    value: Sequence[tuple[Any, ...]],
-    q: Sequence[float],
-    sampler: Sampler,
-    drawn: Sequence[str],
-    axis: int,
-    fold: tuple[Sequence[int], Sequence[tuple[str, npt.ArrayLike, Sequence[int]]], Sequence[int], int, object, bool],
-) -> tuple[Any, ...]: ...
-def solve(
-    unknown: str,
-    condition: tuple[Sequence[tuple[Any, ...]], str, Sequence[tuple[Any, ...]]],
-    at: str,
-    shape: Sequence[int],
-    inputs: Sequence[tuple[str, npt.ArrayLike, Sequence[int]]],
-    threads: int,
-    progress: object,
-) -> tuple[Any, ...]: ...
 def steps(quantity: str) -> list[tuple[Any, ...]]: ...
+def unit_of(operation: str, operands: Sequence[Dimension]) -> tuple[Dimension, tuple[int, ...]]: ...
 def use_instruction_set(name: str) -> None: ...
-def used(quantities: Sequence[str], numbers: Mapping[str, float], arrays: Sequence[str]) -> list[str]: ...
 def value(quantity: str, inputs: dict[str, Any]) -> Any: ...

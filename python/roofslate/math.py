@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from roofslate import _core, units
-from roofslate.errors import InputTypeError, shown, unknown
-from roofslate.tracing import running, tracer_of
+from roofslate._base.messages import shown, unknown
+from roofslate.errors import InputTypeError
+from roofslate.registry.tracing import running, tracer_of
 
 __all__ = [
     "ceil",

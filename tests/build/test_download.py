@@ -16,8 +16,8 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from support import ROOT
 
-ROOT = Path(__file__).parents[2]
 HEADERS = {  # archive -> (top folder, header)
     "xtensor-stack/xtl/archive/refs/tags/0.8.2.tar.gz": ("xtl-0.8.2", "xtl/xtl_config.hpp"),
     "xtensor-stack/xtensor/archive/refs/tags/0.27.1.tar.gz": ("xtensor-0.27.1", "xtensor/containers/xarray.hpp"),
@@ -53,13 +53,13 @@ def mirror(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project that asks for both libraries by the modules in `cmake/`, and compiles against them."""
+    """A project that asks for both libraries by the modules in `cpp/cmake/`, and compiles against them."""
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "program.cpp").write_text(PROGRAM)
     (folder / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.24...4.0)\nproject(probe LANGUAGES CXX)\n"
-        f'list(APPEND CMAKE_MODULE_PATH "{ROOT / "cmake"}")\ninclude(xtensor)\ninclude(xsimd)\n'
+        f'list(APPEND CMAKE_MODULE_PATH "{ROOT / "cpp" / "cmake"}")\ninclude(xtensor)\ninclude(xsimd)\n'
         "add_library(probe OBJECT program.cpp)\n"
         "target_link_libraries(probe PRIVATE roofslate::xtensor roofslate::xsimd)\n"
     )

@@ -1,7 +1,8 @@
-"""What is compiled: a quantity more takes one place of the sources, and no code of one instruction set reaches another."""
+"""The build: a new quantity is one place in the sources, and no code of one instruction set reaches another."""
 
 from __future__ import annotations
 
+import ast
 import platform
 import shutil
 import subprocess
@@ -9,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import ROOT
 
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).parents[2]
 ADDED = """
     struct answer_cost
     {
@@ -37,39 +38,52 @@ print(rs.evaluate("answer_cost", cost_per_token=2e-6, response_length=[1000, 200
 print("answer_cost" in rs.quantity("cost_per_token").used_by)
 """
 ANSWERED = ["['answer_cost']", "answer_cost = cost_per_token * response_length", "0.002", "[0.002, 0.004]", "True"]
-GENERATED = """
-import runpy
+PAGES = """
+sys.path.insert(0, sys.argv[2] + "/docs")
+import quantity_pages
 
-sys.argv[1:] = ["--root", sys.argv[2]]
-runpy.run_module("roofslate._generate", run_name="__main__")
+print(repr(quantity_pages.quantity_pages()))
 """
+
+
+def copy_sources(folder: Path) -> None:
+    """Copy tracked files that the build reads."""
+    for part in ("cpp", "python"):
+        ignored = shutil.ignore_patterns("*.so", "__pycache__", "__init__.pyi", "typing.py", "reserved.py")
+        shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+    for file in ("CMakeLists.txt", "pyproject.toml", "README.md"):
+        shutil.copy(ROOT / file, folder / file)
+
+
+def configure(folder: Path, *options: str) -> list[str | Path]:
+    """Command of CMake that configures a build of a folder in its folder `build`."""
+    cmake = shutil.which("cmake") or pytest.skip("building the extension needs CMake")
+    pybind11 = pytest.importorskip("pybind11", reason="building the extension needs pybind11")
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    places = [f"-Dpybind11_DIR={pybind11.get_cmake_dir()}", f"-DPython_EXECUTABLE={sys.executable}"]
+    return [cmake, "-S", folder, "-B", folder / "build", *generator, "-DCMAKE_BUILD_TYPE=Release", *places, *options]
+
+
+def run(*command: str | Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the sources with one more quantity, `answer_cost`, built in a minute at most."""
-    cmake = shutil.which("cmake") or pytest.skip("building the extension needs CMake")
-    pybind11 = pytest.importorskip("pybind11", reason="building the extension needs pybind11")
     folder = tmp_path_factory.mktemp("sources")
-    for part in ("cpp", "cmake", "python"):
-        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-    for file in ("CMakeLists.txt", "pyproject.toml", "README.md"):
-        shutil.copy(ROOT / file, folder / file)
-    header = folder / "cpp/include/roofslate/quantities/scheduling.hpp"
+    copy_sources(folder)
+    (folder / "docs").mkdir()
+    shutil.copy(ROOT / "docs/quantity_pages.py", folder / "docs")
+    header = folder / "cpp/roofslate/quantities/scheduling.hpp"
     text = header.read_text(encoding="utf-8")
     assert text.count("    using scheduling = list<") == 1
     header.write_text(text.replace("    using scheduling = list<", ADDED), encoding="utf-8")
-    build = folder / "build"
-    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
-    places = [f"-Dpybind11_DIR={pybind11.get_cmake_dir()}", f"-DPython_EXECUTABLE={sys.executable}"]
-    for command in (
-        [cmake, "-S", folder, "-B", build, *generator, "-DCMAKE_BUILD_TYPE=Release", *places],
-        [cmake, "--build", build, "--parallel", "2", "--target", "_core"],
-    ):
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    (module,) = build.glob("_core*.so")
-    shutil.copy(module, folder / "python/roofslate")
+    command = configure(folder)
+    run(*command)
+    run(command[0], "--build", folder / "build", "--parallel", "2", "--target", "_core", "roofslate_stubs")
+    run(command[0], "--install", folder / "build", "--prefix", folder / "python", "--component", "python")
     return folder
 
 
@@ -86,29 +100,47 @@ def test_a_quantity_is_added_in_one_place(built: Path) -> None:
 
 
 def test_the_stub_and_the_reference_page_follow(built: Path) -> None:
-    said(built, GENERATED)
     names = (built / "python/roofslate/typing.py").read_text(encoding="utf-8")
     assert '    "answer_cost",\n' in names
-    page = (built / "docs/reference/scheduling.md").read_text(encoding="utf-8")
-    assert "## answer_cost" in page
-    assert "answer_cost = cost_per_token * response_length" in page
-    economics = (built / "docs/reference/economics.md").read_text(encoding="utf-8")
-    assert "[answer_cost](scheduling.md#answer_cost)" in economics
+    (line,) = said(built, PAGES)
+    pages = ast.literal_eval(line)
+    assert "## answer_cost" in pages["scheduling.md"]
+    assert "answer_cost = cost_per_token * response_length" in pages["scheduling.md"]
+    assert "[answer_cost](scheduling.md#answer_cost)" in pages["economics.md"]
 
 
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="other processors have one instruction set only")
+def test_stubs_of_a_build_whose_programs_do_not_run_here(tmp_path: Path) -> None:
+    """The quantities come from a file then; without it CMake says how to make it."""
+    copy_sources(tmp_path)
+    other = ("-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={platform.machine()}")
+    done = subprocess.run(configure(tmp_path, *other), capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "give what it prints as -DROOFSLATE_QUANTITIES=<file>" in " ".join(done.stderr.split())
+    listed = tmp_path / "quantities.txt"
+    listed.write_text("first_quantity\noverlap\tboard\tnone\n", encoding="utf-8")
+    command = configure(tmp_path, *other, f"-DROOFSLATE_QUANTITIES={listed}", "-DROOFSLATE_STUBS_IN_SOURCE=ON")
+    run(*command)
+    run(command[0], "--build", tmp_path / "build", "--target", "roofslate_stubs")
+    names = (tmp_path / "python/roofslate/typing.py").read_text(encoding="utf-8")
+    assert 'QuantityName: TypeAlias = Literal["first_quantity", "overlap"]' in names
+    assert 'Overlap: TypeAlias = Literal["board", "none"]' in names
+    assert not [*(tmp_path / "build").rglob("*.o")], "nothing but Python runs"
+
+
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="other processors have one instruction set only"
+)
 def test_no_code_leaks_between_instruction_sets(built: Path) -> None:
     """Weak symbols are merged over all files: one without the architecture in its name may run anywhere."""
     nm = shutil.which("nm") or pytest.skip("nm was not found")
-    objects = {path.stem.split(".")[0]: path for path in (built / "build").rglob("operations_*.o")}
-    assert {"operations_base", "operations_avx2", "operations_avx512"} <= set(objects)
-    for name, path in objects.items():
+    architectures = {"base": "sse2", "avx2": "avx2", "avx512": "avx512"}
+    for name, architecture in architectures.items():
+        (path,) = (built / "build").rglob(f"simd/{name}.*.o")
         lines = subprocess.run(
             [nm, "-C", "--defined-only", path], capture_output=True, text=True, check=True
         ).stdout.splitlines()
-        architecture = {"operations_base": "sse2", "operations_avx2": "avx2", "operations_avx512": "avx512"}[name]
         weak = [line.split(maxsplit=2)[2] for line in lines if line.split(maxsplit=2)[1] in "VWuvw"]
         leaking = [symbol for symbol in weak if architecture not in symbol and not symbol.startswith("DW.ref.")]
         assert leaking == []
         outside = [line.split(maxsplit=2)[2] for line in lines if line.split(maxsplit=2)[1] in "TDBR"]
-        assert [symbol for symbol in outside if f"roofslate::{name.removeprefix('operations_')}::" not in symbol] == []
+        assert [symbol for symbol in outside if f"roofslate::{name}::" not in symbol] == []

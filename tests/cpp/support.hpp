@@ -1,7 +1,8 @@
-// What the tests share: comparison by bits, hard numbers, the instruction sets of this machine, the engine on an expression.
+// What the tests share: comparison by bits, hard numbers, the instruction sets of this machine, the engine on an
+// expression.
 #pragma once
-#include <roofslate/sinks.hpp>
-#include <roofslate/math.hpp>
+#include "roofslate/language/math.hpp"
+#include "roofslate/run/options.hpp"
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
@@ -22,9 +23,47 @@ namespace support
     // Both ends of the number line, both zeros, and the places where exp, log and pow change their method.
     inline const std::vector<double>& hard_numbers()
     {
-        static const std::vector<double> numbers{0.0, -0.0, 1.0, -1.0, inf, -inf, undefined, 5e-324, -5e-324, 2.2250738585072014e-308, 1e-310, DBL_MAX, -DBL_MAX, 0.5, 2.0, 3.0,
-            1.0 / 3, 0.1, 10.0, -2.5, 709.78, 709.79, -708.5, -745.1, -745.2, 1e-200, 1e200, 1e-100, 1e100, 1.4142135623730951, 0.7071067811865476,
-            1.4142135623730949, 1 + DBL_EPSILON, 1 - DBL_EPSILON / 2, 1e15, 4503599627370497.5, 9007199254740993.0, -0.5, 2.5, -1e-300};
+        static const std::vector<double> numbers{
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            inf,
+            -inf,
+            undefined,
+            5e-324,
+            -5e-324,
+            2.2250738585072014e-308,
+            1e-310,
+            DBL_MAX,
+            -DBL_MAX,
+            0.5,
+            2.0,
+            3.0,
+            1.0 / 3,
+            0.1,
+            10.0,
+            -2.5,
+            709.78,
+            709.79,
+            -708.5,
+            -745.1,
+            -745.2,
+            1e-200,
+            1e200,
+            1e-100,
+            1e100,
+            1.4142135623730951,
+            0.7071067811865476,
+            1.4142135623730949,
+            1 + DBL_EPSILON,
+            1 - DBL_EPSILON / 2,
+            1e15,
+            4503599627370497.5,
+            9007199254740993.0,
+            -0.5,
+            2.5,
+            -1e-300};
         return numbers;
     }
 
@@ -50,7 +89,8 @@ namespace support
 
     using Random = std::mt19937_64;
     inline int below(Random& random, int n) { return int(random() % std::uint64_t(n)); }
-    inline double uniform(Random& random, double low, double high) { return low + (high - low) * (double(random() >> 11) * 0x1p-53); }
+    inline double uniform(Random& random, double low, double high)
+    { return low + (high - low) * (double(random() >> 11) * 0x1p-53); }
 
     // Strides of a grid in row-major order, and an output over all axes of a node in such memory.
     inline Output output_in_order(const Graph& graph, int node, std::vector<double>& memory)
@@ -97,7 +137,8 @@ namespace support
         return false;
     }
 
-    // Random graphs over random grids: arrays that are slices of larger ones, reversed, transposed; every operation; hard numbers.
+    // Random graphs over random grids: arrays that are slices of larger ones, reversed, transposed; every operation;
+    // hard numbers.
     struct RandomGraph
     {
         Graph graph;
@@ -118,7 +159,8 @@ namespace support
             }
             return shape;
         }
-        RandomGraph(Random& random, std::size_t most_points, bool hard, int operations) : graph(random_shape(random, most_points))
+        RandomGraph(Random& random, std::size_t most_points, bool hard, int operations)
+            : graph(random_shape(random, most_points))
         {
             const std::vector<std::size_t>& shape = graph.shape();
             memory.reserve(5);
@@ -142,7 +184,9 @@ namespace support
                 }
                 memory.emplace_back(std::size_t(next));
                 for (double& x : memory.back())
-                    x = hard && below(random, 8) == 0 ? hard_numbers()[std::size_t(below(random, int(hard_numbers().size())))] : uniform(random, 0.1, 4);
+                    x = hard && below(random, 8) == 0
+                        ? hard_numbers()[std::size_t(below(random, int(hard_numbers().size())))]
+                        : uniform(random, 0.1, 4);
                 view.data = memory.back().data() + from;
                 nodes.push_back(graph.leaf(view));
             }
@@ -150,8 +194,10 @@ namespace support
             nodes.push_back(graph.constant(0.0));
             for (int k = 0; k < operations; ++k)
             {
-                static const Op ops[] = {Op::add, Op::sub, Op::mul, Op::div, Op::neg, Op::min, Op::max, Op::pow, Op::exp, Op::log, Op::sqrt, Op::ceil, Op::floor, Op::less, Op::less_equal, Op::equal, Op::both,
-                    Op::either, Op::select, Op::add, Op::mul, Op::div, Op::max, Op::min};
+                static const Op ops[] = {
+                    Op::add,  Op::sub,    Op::mul,    Op::div,  Op::neg,   Op::min,  Op::max,        Op::pow,
+                    Op::exp,  Op::log,    Op::sqrt,   Op::ceil, Op::floor, Op::less, Op::less_equal, Op::equal,
+                    Op::both, Op::either, Op::select, Op::add,  Op::mul,   Op::div,  Op::max,        Op::min};
                 const Op op = ops[below(random, int(std::size(ops)))];
                 const auto any = [&] { return nodes[std::size_t(below(random, int(nodes.size())))]; };
                 const bool unary = op == Op::neg || (op >= Op::exp && op <= Op::floor);

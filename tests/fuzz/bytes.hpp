@@ -1,6 +1,6 @@
 // What the fuzz targets share: questions read from the bytes that a fuzzer hands over.
 #pragma once
-#include "../cpp/support.hpp"
+#include "support.hpp"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -52,7 +52,19 @@ namespace fuzz
     };
 
     inline constexpr Op unary[] = {Op::neg, Op::exp, Op::log, Op::sqrt, Op::ceil, Op::floor};
-    inline constexpr Op binary[] = {Op::add, Op::sub, Op::mul, Op::div, Op::min, Op::max, Op::pow, Op::less, Op::less_equal, Op::equal, Op::both, Op::either};
+    inline constexpr Op binary[] = {
+        Op::add,
+        Op::sub,
+        Op::mul,
+        Op::div,
+        Op::min,
+        Op::max,
+        Op::pow,
+        Op::less,
+        Op::less_equal,
+        Op::equal,
+        Op::both,
+        Op::either};
     struct OperationRead
     {
         Op op;
@@ -61,8 +73,10 @@ namespace fuzz
     inline OperationRead read_operation(Bytes& bytes)
     {
         const unsigned k = bytes.byte() % 20;
-        return k < 6 ? OperationRead{unary[k], 1} : k < 18 ? OperationRead{binary[k - 6], 2}
-                                                           : OperationRead{Op::select, 3};
+        return k < 6 ? OperationRead{unary[k], 1}
+            : k < 18
+            ? OperationRead{binary[k - 6], 2}
+            : OperationRead{Op::select, 3};
     }
 
     inline std::vector<std::size_t> read_shape(Bytes& bytes, std::size_t most_points)
@@ -139,11 +153,15 @@ namespace fuzz
                 double x[3] = {};
                 for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
                     x[k] = values[std::size_t(n.argument[k])];
-                values[std::size_t(i)] = n.is_constant() ? n.value : n.is_leaf() ? graph.view(n).data[offset(graph.view(n).stride, point)]
-                                                                                 : evaluate(n.op, nullptr, x);
+                values[std::size_t(i)] = n.is_constant() ? n.value
+                    : n.is_leaf()
+                    ? graph.view(n).data[offset(graph.view(n).stride, point)]
+                    : evaluate(n.op, nullptr, x);
             }
         }
-        static std::ptrdiff_t offset(const std::array<std::ptrdiff_t, most_axes>& stride, const std::vector<std::size_t>& point)
+        static std::ptrdiff_t offset(
+            const std::array<std::ptrdiff_t, most_axes>& stride,
+            const std::vector<std::size_t>& point)
         {
             std::ptrdiff_t found = 0;
             for (std::size_t k = 0; k < point.size(); ++k)
@@ -162,8 +180,7 @@ namespace fuzz
                 case 0: values[i] = a + b * double(i); break; // one way, as axes go
                 case 1: values[i] = (i * 0x9e3779b97f4a7c15u >> 40) % 3 ? a : b; break;
                 case 2: values[i] = i % 37 == kind / 4 ? c : double((i * 0x9e3779b97f4a7c15u) >> 44) / 65536; break;
-                default: values[i] = i < values.size() / 2 ? a : i % 2 ? b
-                                                                       : c;
+                default: values[i] = i < values.size() / 2 ? a : i % 2 ? b : c;
                 }
         }
     };

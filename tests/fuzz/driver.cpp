@@ -27,7 +27,8 @@ namespace
     class Record
     {
     public:
-        explicit Record(std::size_t most) : bytes_(sizeof(std::size_t) + most), name_("crash-" + std::to_string(getpid()))
+        explicit Record(std::size_t most)
+            : bytes_(sizeof(std::size_t) + most), name_("crash-" + std::to_string(getpid()))
         {
             const int file = open(name_.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
             if (file < 0 || ftruncate(file, off_t(bytes_)) != 0)
@@ -88,7 +89,9 @@ namespace
             {
             case 0: input.insert(place, 1 + below(8), std::uint8_t(random_())); break;
             case 1: input.erase(place, place + std::ptrdiff_t(length)); break;
-            case 2: std::generate(place, place + std::ptrdiff_t(length), [&] { return std::uint8_t(random_()); }); break;
+            case 2:
+                std::generate(place, place + std::ptrdiff_t(length), [&] { return std::uint8_t(random_()); });
+                break;
             case 3:
             {
                 const Input& other = corpus[below(corpus.size())];
@@ -97,7 +100,10 @@ namespace
                 input.insert(input.end(), other.begin() + std::ptrdiff_t(from), other.end());
                 break;
             }
-            case 4: input.insert(input.end(), 1 + below(16), 0), std::generate(input.end() - 1, input.end(), [&] { return std::uint8_t(random_()); }); break;
+            case 4:
+                input.insert(input.end(), 1 + below(16), 0),
+                    std::generate(input.end() - 1, input.end(), [&] { return std::uint8_t(random_()); });
+                break;
             default:
                 if (length)
                     *place = below(2) ? std::uint8_t(random_()) : std::uint8_t(*place ^ 1u << below(8));

@@ -1,12 +1,13 @@
 // Folds: what is skipped by bounds changes nothing, nor does the instruction set; the best is that of a plain loop.
 #include "bytes.hpp"
-#include <roofslate/folds.hpp>
+#include "roofslate/folds/folds.hpp"
 
 using namespace fuzz;
 
 namespace
 {
-    bool same(const std::vector<double>& a, const std::vector<double>& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_bits); }
+    bool same(const std::vector<double>& a, const std::vector<double>& b)
+    { return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_bits); }
 
     // Small grids only: point by point.
     void check_best(const GraphRead& r, const Question& q, const Optima& found)
@@ -53,7 +54,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
     Question q{r.graph, {r.nodes.back()}, {}, folded};
     for (unsigned k = 0; k < (requirements & 3) % 3; ++k)
-        q.requirements.push_back({r.nodes[(requirements >> 2) % r.nodes.size()], r.nodes[(requirements >> 5) % r.nodes.size()], bool(requirements >> (k + 6) & 1)});
+        q.requirements.push_back(
+            {r.nodes[(requirements >> 2) % r.nodes.size()],
+             r.nodes[(requirements >> 5) % r.nodes.size()],
+             bool(requirements >> (k + 6) & 1)});
     Options options;
     options.threads = kind >= 252 ? 2 : 1;
     const auto both_ways = [&](const auto& fold) {

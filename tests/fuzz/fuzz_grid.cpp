@@ -1,16 +1,48 @@
-// Arrays with named axes: what can be computed is at each point the value of that point, all else is an error of the core.
+// Arrays with named axes: what can be computed is at each point the value of that point, all else is an error of the
+// core.
 #include "bytes.hpp"
-#include <roofslate/error.hpp>
-#include <roofslate/grid.hpp>
+#include "roofslate/language/error.hpp"
+#include "roofslate/run/evaluate.hpp"
 #include <numeric>
 
 using namespace fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
-    static const char* const names[] = {"batch_size", "context_length", "weight_bytes", "total_parameters", "active_parameters", "peak_flops", "hbm_bandwidth", "chips", "chip_price", "kv_bytes_per_token", "experts",
-        "experts_per_token", "dense_parameters", "overlap", "expert_reads", "pass_length", "seats", "seat_load", "response_length", "train_period", "memory_time", "pass_time", "pipeline_stages", "unheard_of"};
-    static const char* const wanted[] = {"pass_time", "cost_per_token", "binding_term", "touched_parameters", "seat_mean_wait", "batch_size", "fetched_parameters", "unheard_of"};
+    static const char* const names[] = {
+        "batch_size",
+        "context_length",
+        "weight_bytes",
+        "total_parameters",
+        "active_parameters",
+        "peak_flops",
+        "hbm_bandwidth",
+        "chips",
+        "chip_price",
+        "kv_bytes_per_token",
+        "experts",
+        "experts_per_token",
+        "dense_parameters",
+        "overlap",
+        "expert_reads",
+        "pass_length",
+        "seats",
+        "seat_load",
+        "response_length",
+        "train_period",
+        "memory_time",
+        "pass_time",
+        "pipeline_stages",
+        "unheard_of"};
+    static const char* const wanted[] = {
+        "pass_time",
+        "cost_per_token",
+        "binding_term",
+        "touched_parameters",
+        "seat_mean_wait",
+        "batch_size",
+        "fetched_parameters",
+        "unheard_of"};
 
     Bytes bytes(data, size);
     const Using use(bytes.instruction_set());
@@ -32,13 +64,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         {
             const unsigned axis = bytes.byte();
             input.axes.emplace_back(1, char('a' + axis % 24));
-            shape.push_back(axis >= 240 ? 7 : axis % 24 == 23 ? 0
-                                                              : 1 + (lengths >> axis % 8 & 1) * (axis % 24 < 3 ? 12 : 1));
+            shape.push_back(
+                axis >= 240 ? 7
+                    : axis % 24 == 23
+                    ? 0
+                    : 1 + (lengths >> axis % 8 & 1) * (axis % 24 < 3 ? 12 : 1));
         }
         if (bytes.byte() == 255)
             input.axes.emplace_back("a");
         const double first = bytes.number(), step = bytes.number();
-        if (std::accumulate(shape.begin(), shape.end(), 1.0, [](double all, std::size_t n) { return all * double(std::max<std::size_t>(n, 1)); }) > 5000)
+        if (std::accumulate(
+                shape.begin(),
+                shape.end(),
+                1.0,
+                [](double all, std::size_t n) { return all * double(std::max<std::size_t>(n, 1)); })
+            > 5000)
             return 0;
         input.values.resize(shape);
         for (std::size_t i = 0; i < input.values.size(); ++i)
@@ -73,7 +113,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             std::vector<std::size_t> at;
             for (std::size_t d = 0; d < result.axes.size(); ++d)
             {
-                at.push_back((round == 1 ? result.values.shape()[d] - 1 : round * 5 / (d + 1)) % result.values.shape()[d]);
+                at.push_back(
+                    (round == 1 ? result.values.shape()[d] - 1 : round * 5 / (d + 1)) % result.values.shape()[d]);
                 place[result.axes[d]] = at.back();
             }
             std::map<std::string, double> numbers;
@@ -85,7 +126,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 if (input.values.size())
                     numbers[name] = input.values.element(own.begin(), own.end());
             }
-            check(same_bits(result.values.element(at.begin(), at.end()), value(quantities[k], numbers)), "a point of a grid is not the value there");
+            check(
+                same_bits(result.values.element(at.begin(), at.end()), value(quantities[k], numbers)),
+                "a point of a grid is not the value there");
         }
     }
     return 0;

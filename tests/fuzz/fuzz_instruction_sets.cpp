@@ -1,6 +1,6 @@
 // Bytes as doubles through the accumulator machine: every instruction set gives the bits of the first.
 #include "bytes.hpp"
-#include <roofslate/plan.hpp>
+#include "roofslate/plan/plan.hpp"
 
 using namespace fuzz;
 
@@ -16,8 +16,29 @@ namespace
 
     Instruction read_instruction(Bytes& bytes, const double* second)
     {
-        static constexpr Code codes[] = {Code::add, Code::subtract, Code::subtract_from, Code::multiply, Code::divide, Code::divide_into, Code::divide_constant, Code::maximum, Code::maximum_of, Code::minimum, Code::minimum_of,
-            Code::choose, Code::less, Code::at_most, Code::more, Code::at_least, Code::equal, Code::negate, Code::square_root, Code::exponential, Code::logarithm, Code::call};
+        static constexpr Code codes[] = {
+            Code::add,
+            Code::subtract,
+            Code::subtract_from,
+            Code::multiply,
+            Code::divide,
+            Code::divide_into,
+            Code::divide_constant,
+            Code::maximum,
+            Code::maximum_of,
+            Code::minimum,
+            Code::minimum_of,
+            Code::choose,
+            Code::less,
+            Code::at_most,
+            Code::more,
+            Code::at_least,
+            Code::equal,
+            Code::negate,
+            Code::square_root,
+            Code::exponential,
+            Code::logarithm,
+            Code::call};
         static constexpr Op calls[] = {Op::ceil, Op::floor, Op::pow, Op::both, Op::either};
         Instruction i;
         i.code = codes[bytes.below(int(std::size(codes)))];
@@ -84,9 +105,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (set == sets[0])
             continue;
         check(same(first.values, f.values, std::size(f.values)), "a program");
-        check(f.outside == first.outside && f.above == first.above && f.below == first.below && f.ordered == first.ordered, "a count");
-        check(f.under == first.under && f.inside == first.inside && same(first.kept, f.kept, f.inside), "what lies within");
-        check(f.known == first.known && (!f.known || (f.least == first.least && f.greatest == first.greatest)), "the extent");
+        check(
+            f.outside == first.outside && f.above == first.above && f.below == first.below
+                && f.ordered == first.ordered,
+            "a count");
+        check(
+            f.under == first.under && f.inside == first.inside && same(first.kept, f.kept, f.inside),
+            "what lies within");
+        check(
+            f.known == first.known && (!f.known || (f.least == first.least && f.greatest == first.greatest)),
+            "the extent");
     }
     return 0;
 }

@@ -1,6 +1,6 @@
 // The plan and what runs it: results in any layout are the bits of the operations on double.
 #include "bytes.hpp"
-#include <roofslate/error.hpp>
+#include "roofslate/language/error.hpp"
 
 using namespace fuzz;
 
@@ -53,8 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (std::size_t round = 0; round < 12; ++round)
     {
         for (std::size_t a = 0; a < shape.size(); ++a)
-            point[a] = round == 0 ? 0 : round == 1 ? shape[a] - 1
-                                                   : round * 0x9e3779b97f4a7c15u / (a + 1) % shape[a];
+            point[a] = round == 0 ? 0 : round == 1 ? shape[a] - 1 : round * 0x9e3779b97f4a7c15u / (a + 1) % shape[a];
         r.at_point(point, values);
         for (const Output& o : outputs)
         {

@@ -1,6 +1,7 @@
 // Formulas as a caller hands them over, step by step: the engine, the printers and the derivation agree with the steps.
 #include "bytes.hpp"
-#include <roofslate/registry.hpp>
+#include "roofslate/graph/closure.hpp"
+#include "roofslate/language/registry.hpp"
 
 using namespace fuzz;
 
@@ -27,7 +28,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             x = bytes.number();
     }
     const double numbers[2] = {double(bytes.below(3)), bytes.number()};
-    const std::vector<Supplied> supplied{{known.at("batch_size"), {arrays[0].data(), 1, {1}}}, {known.at("context_length"), {arrays[1].data(), 1, {1}}}, {known.at("overlap"), {&numbers[0], 0, {}}},
+    const std::vector<Supplied> supplied{
+        {known.at("batch_size"), {arrays[0].data(), 1, {1}}},
+        {known.at("context_length"), {arrays[1].data(), 1, {1}}},
+        {known.at("overlap"), {&numbers[0], 0, {}}},
         {known.at("seat_load"), {&numbers[1], 0, {}}}};
 
     Definition d{"made_up", "z", "1", "made by a fuzzer", "none", {}, {}, -1};
@@ -38,7 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         int all = 1;
         const unsigned kind = bytes.byte();
         if (kind < 64)
-            o.op = Op::input, o.argument[0] = int(std::find(d.needs.begin(), d.needs.end(), names[kind % 6]) - d.needs.begin());
+            o.op = Op::input,
+            o.argument[0] = int(std::find(d.needs.begin(), d.needs.end(), names[kind % 6]) - d.needs.begin());
         if (kind < 64 && o.argument[0] == int(d.needs.size()))
             d.needs.emplace_back(names[kind % 6]);
         else if (kind >= 64 && kind < 80)
@@ -53,7 +58,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             }
             o.op = read.op;
             for (int k = 0; k < read.arity; ++k)
-                o.argument[k] = int(written.size()) - 1 - int(bytes.byte() % written.size()), all += written[std::size_t(o.argument[k])];
+                o.argument[k] = int(written.size()) - 1 - int(bytes.byte() % written.size()),
+                all += written[std::size_t(o.argument[k])];
         }
         if (all > most_written)
             break;
@@ -87,8 +93,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             double x[3] = {};
             for (std::size_t k = 0; o.op != Op::input && k < 3 && o.argument[k] >= 0; ++k)
                 x[k] = values[std::size_t(o.argument[k])];
-            values[s] = o.op == Op::input ? at[std::size_t(o.argument[0])] : o.op == Op::constant ? o.value
-                                                                                                  : evaluate(o.op, o.routine, x);
+            values[s] = o.op == Op::input ? at[std::size_t(o.argument[0])]
+                : o.op == Op::constant
+                ? o.value
+                : evaluate(o.op, o.routine, x);
         }
         check(same_bits(found[graph[node].axes ? i : 0], values.back()), "a formula is not what its steps say");
     }

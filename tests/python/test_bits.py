@@ -255,7 +255,7 @@ def test_results_may_overwrite_their_inputs(bits):
 
 def test_every_quantity_on_an_axis_of_every_input(whole_scenario, bits):
     """Each quantity over an axis of each input has, at each point, the value of the point."""
-    from roofslate.registry import ancestors, entries
+    from roofslate.registry.registry import ancestors, entries
 
     for output, q in entries().items():
         if not q.computed:
@@ -281,7 +281,7 @@ def test_every_quantity_on_an_axis_of_every_input(whole_scenario, bits):
 
 
 def _in_bounds(scenario):
-    from roofslate.registry import entries
+    from roofslate.registry.registry import entries
 
     pairs = [(n, q.bound) for n, q in entries().items() if q.bound and n in scenario and q.bound in scenario]
     return all(scenario[name] <= scenario[bound] for name, bound in pairs)

@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 from roofslate import errors
+from roofslate._base.messages import unknown
 
 
 @pytest.mark.parametrize(
@@ -30,10 +31,8 @@ def test_errors_are_builtin_too_and_print_plainly(error, builtin):
 
 def test_unknown_names_the_nearest():
     known = ["pass_time", "pass_length", "compute_time", "hbm_capacity", "hbm_bandwidth"]
-    assert (
-        str(errors.unknown("quantity", "pass_tme", known)) == "unknown quantity 'pass_tme'; did you mean 'pass_time'?"
-    )
-    assert "'hbm_capacity' or 'hbm_bandwidth'" in str(errors.unknown("quantity", "hbm", known))
-    assert str(errors.unknown("word", "x", ["yes", "no"])) == "unknown word 'x'; known are 'yes', 'no'"
-    assert str(errors.unknown("word", "x", [])) == "unknown word 'x'"
-    assert str(errors.unknown("word", 7, ["b"] * 20)) == "unknown word 7"
+    assert str(unknown("quantity", "pass_tme", known)) == "unknown quantity 'pass_tme'; did you mean 'pass_time'?"
+    assert "'hbm_capacity' or 'hbm_bandwidth'" in str(unknown("quantity", "hbm", known))
+    assert str(unknown("word", "x", ["yes", "no"])) == "unknown word 'x'; known are 'yes', 'no'"
+    assert str(unknown("word", "x", [])) == "unknown word 'x'"
+    assert str(unknown("word", 7, ["b"] * 20)) == "unknown word 7"

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 import roofslate as rs
 import xarray as xr
-from conftest import DECODE
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from roofslate import _core, units
+from support.scenarios import DECODE
 
 DEEP = "ROOFSLATE_DEEP" in os.environ  # all of it, as make check-deep does
 TIMES = 20 if DEEP else 1

@@ -1,4 +1,7 @@
-"""What `import roofslate` loads, and what it leaves for later."""
+"""What `import roofslate` and first calls load, and what they leave for later."""
+
+import os
+import shlex
 
 import pytest
 
@@ -9,6 +12,7 @@ HEAVY = (
     "scipy",
     "dask",
     "distributed",
+    "jinja2",
     "pint",
     "pyarrow",
     "IPython",
@@ -16,6 +20,9 @@ HEAVY = (
     "click",
     "tqdm",
 )
+CELL = "model='DeepSeek-V3', hardware='GB200 NVL72', batch_size=[1, 64], context_length='8k'"
+WORDS = "pass_time binding_term model=DeepSeek-V3 'hardware=GB200 NVL72' batch_size=1,64 context_length=8k"
+EVALUATE = f"import roofslate as rs; rs.evaluate('pass_time', {CELL})"
 
 
 def loaded_by(run_python, code):
@@ -25,7 +32,64 @@ def loaded_by(run_python, code):
 
 
 def test_import_is_light(run_python):
-    assert loaded_by(run_python, "import roofslate") & set(HEAVY) == set()
+    assert loaded_by(run_python, "import roofslate") & {*HEAVY, "numpy", "logging", "re"} == set()
+
+
+def test_a_first_result_loads_only_what_labels_it(run_python):
+    """Neither dask, for which xarray looks in arrays of unknown kind, nor what charts and reports need."""
+    labels = loaded_by(run_python, "import numpy, xarray, pandas")
+    assert (loaded_by(run_python, EVALUATE) - labels) & set(HEAVY) == set()
+
+
+def command(*words):
+    """Code that runs the command line and leaves with 0."""
+    return f"""
+import contextlib, io
+from roofslate.cli import main
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    main({words})
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"evaluate {WORDS}",
+        f"evaluate {WORDS} --format csv",
+        f"evaluate {WORDS} --format json --units pass_time=ms",
+        "evaluate hbm_drain_time hbm_capacity=192GB hbm_bandwidth=8TB/s",
+        "quantities drain",
+        "presets H100",
+    ],
+)
+def test_a_command_loads_no_library_of_tables(run_python, words):
+    assert loaded_by(run_python, command(*shlex.split(words))) & set(HEAVY) == {"click"}
+
+
+def times_of(run_python, folder, *codes):
+    """Least processor time of each of some programs, run in turns, from files compiled before."""
+    least = dict.fromkeys(codes, float("inf"))
+    for turn in range(4):
+        for code in codes:
+            took = run_python(
+                f"{code}\nimport os\nprint(sum(os.times()[:2]))",
+                PYTHONDONTWRITEBYTECODE="",
+                PYTHONPYCACHEPREFIX=os.fspath(folder),
+            )
+            least[code] = min(least[code], float(took)) if turn else least[code]
+    return least.values()
+
+
+@pytest.mark.measured
+def test_a_command_takes_little_longer_than_numpy(run_python, tmp_path):
+    numpy, evaluate = times_of(run_python, tmp_path, "import numpy", command("evaluate", *shlex.split(WORDS)))
+    assert evaluate < 3 * numpy  # it was 10 times
+
+
+@pytest.mark.measured
+def test_a_first_result_takes_little_longer_than_xarray(run_python, tmp_path):
+    labels, evaluate = times_of(run_python, tmp_path, "import numpy, xarray, pandas", EVALUATE)
+    assert evaluate - labels < 0.35 * labels  # 0.15 s where xarray takes 0.45 s; it was 1.2 times
 
 
 @pytest.mark.parametrize(
@@ -35,7 +99,7 @@ def test_import_is_light(run_python):
         "import roofslate as rs; rs.value('hbm_drain_time', hbm_capacity='192 GB', hbm_bandwidth='8 TB/s')",
         "import roofslate as rs; rs.value('sparsity', model='DeepSeek-V3')",
         "import roofslate as rs; rs.quantity('pass_time'); rs.hardware['B200']; dir(rs)",
-        "import roofslate.units, roofslate.errors, roofslate.catalogs",
+        "import roofslate.units, roofslate.errors, roofslate.presets.catalog",
     ],
 )
 def test_a_single_value_is_light_too(run_python, code):

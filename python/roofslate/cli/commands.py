@@ -1,29 +1,37 @@
-"""The commands, each a thin face of a call of the package."""
+"""The command line as its user sees it: commands, options and help. What a command does is loaded when it is run."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from roofslate import __version__
-from roofslate.cli.rows import (
-    FORMATS,
-    format_of,
-    long_form,
-    text_stream,
-    write_csv,
-    write_json,
-    write_parquet,
-    write_table,
-)
-from roofslate.cli.words import check_outputs, read_inputs, scenario_inputs, texts_of, units_of
+from roofslate._base.messages import unknown
+from roofslate._base.version import __version__
+from roofslate.cli.formats import FORMATS
 from roofslate.errors import RoofslateError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = ["main"]
+
+
+# The module of each command, with a function run_<command>: help and completion load none of them.
+_HOMES = {
+    "evaluate": "evaluate",
+    "sweep": "sweep",
+    "explain": "explain",
+    "compare": "explain",
+    "quantities": "lists",
+    "presets": "lists",
+    "validate": "validate",
+    "lecture": "lecture",
+}
+
 
 _EXTRAS = {"matplotlib": "charts", "pyarrow": "io", "scipy": "analysis"}
 
@@ -59,8 +67,6 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from roofslate.errors import unknown
-
             raise unknown("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
@@ -72,12 +78,15 @@ def _completed(what: str) -> Callable[[click.Context, click.Parameter, str], lis
     """What a shell offers for an argument."""
 
     def complete(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-        from roofslate import completion
-
-        found: list[str] = getattr(completion, what)(begun)
+        found: list[str] = getattr(import_module("roofslate.cli.completion"), what)(begun)
         return found
 
     return complete
+
+
+def _do(command: str, given: dict[str, Any]) -> None:
+    """Do what a command is for."""
+    getattr(import_module(f"roofslate.cli.{_HOMES[command]}"), f"run_{command}")(**given)
 
 
 def _fail(message: str) -> NoReturn:
@@ -112,8 +121,6 @@ def main(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-# ---------------------------------------------------------------------------------------------------------- options
-
 _scenario_option = click.option(
     "--scenario",
     "-s",
@@ -121,6 +128,8 @@ _scenario_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="TOML file of inputs, name = value; the command line beats it.",
 )
+
+
 _units_option = click.option(
     "--units",
     "-u",
@@ -128,15 +137,14 @@ _units_option = click.option(
     metavar="NAME=UNIT",
     help="Unit of an output, such as cost_per_token=USD/Mtoken; may be repeated.",
 )
+
+
 _threads_option = click.option(
     "--threads",
     type=click.IntRange(min=1),
     metavar="N",
     help="By default as many as the process may use; results do not depend on it.",
 )
-
-
-# --------------------------------------------------------------------------------------------------------- evaluate
 
 
 @main.command(short_help="Quantities at a point or over a grid.")
@@ -158,14 +166,7 @@ _threads_option = click.option(
     help="Write here instead of to the terminal.",
 )
 @_threads_option
-def evaluate(
-    words: Sequence[str],
-    scenario: Path | None,
-    units: Sequence[str],
-    form: str | None,
-    output: Path | None,
-    threads: int | None,
-) -> None:
+def evaluate(**given: Any) -> None:
     """Compute quantities at a point, or at each point of a grid.
 
     \b
@@ -176,7 +177,7 @@ def evaluate(
       a range makes an axis                    batch_size=1:8192:50:log  context_length=0:128k:65
       presets                                  model=  hardware=  prices=  loss_law=
     Commas part the items of a list: 1667 or 1_667 is one number, 1,667 two. A range has its ends as points.
-    Base units are FLOP, byte, token, sequence, parameter, chip, s, USD and J.
+    Base units are FLOP, byte, token, chip, s, USD and the like: `roofslate quantities` shows which a quantity has.
 
     \b
     Results: one row for each point of the grid
@@ -199,33 +200,7 @@ def evaluate(
       roofslate quantities [TEXT]   quantities with units and meaning; each can be an output or an input
       roofslate presets [NAME]      models, hardware, prices and loss laws, with their numbers and sources
     """  # noqa: D301
-    outputs, texts = texts_of(words)
-    if not outputs:
-        raise click.UsageError("no quantity was asked for; `roofslate quantities` lists them")
-    check_outputs(outputs)
-    form = form or format_of(output)
-    if form == "parquet" and output is None:
-        raise click.UsageError("--format parquet needs a file: --output FILE")
-    inputs = read_inputs(texts, scenario)
-    in_units = units_of(units)
-    from roofslate.evaluation import evaluate as compute
-
-    result: Any = compute(list(dict.fromkeys(outputs)), threads=threads, units=in_units, **inputs)
-    columns = long_form(result)
-    if form == "parquet":
-        write_parquet(columns, Path(str(output)))
-        return
-    with text_stream(output) as stream:
-        if form == "table":
-            write_table(columns, stream, in_units)
-        elif form == "csv":
-            write_csv(columns, stream)
-        else:
-            write_json(columns, stream, result.attrs)
-        stream.flush()
-
-
-# ------------------------------------------------------------------------------------------------------------ sweep
+    _do("evaluate", given)
 
 
 @main.command(short_help="Quantities for each row of a scenario file.")
@@ -246,17 +221,7 @@ def evaluate(
 @_scenario_option
 @_units_option
 @_threads_option
-def sweep(
-    source: Path,
-    words: Sequence[str],
-    outputs: str,
-    target: Path,
-    overwrite: bool,
-    ignore: Sequence[str],
-    scenario: Path | None,
-    units: Sequence[str],
-    threads: int | None,
-) -> None:
+def sweep(**given: Any) -> None:
     """Compute quantities for each row of SOURCE, a .csv or .parquet file, and write its columns with the results.
 
     Columns are inputs: numbers, texts with units, words of choices; in columns called model, hardware, prices and
@@ -272,27 +237,7 @@ def sweep(
       roofslate sweep scenarios.parquet --outputs cost_per_token --units cost_per_token=USD/Mtoken \\
           --ignore owner,id -o results.csv --overwrite hardware="GB200 NVL72" chip_price="3 USD/h"
     """  # noqa: D301
-    wanted, ignored = (
-        [name.strip() for text in texts for name in text.split(",") if name.strip()] for texts in ([outputs], ignore)
-    )
-    stray, texts = texts_of(words)
-    if stray:
-        raise click.UsageError(f"{stray[0]!r}: an input is written NAME=VALUE, a quantity goes to --outputs")
-    check_outputs(wanted)
-    inputs = read_inputs(texts, scenario)
-    in_units = units_of(units)
-    import warnings
-
-    from roofslate.sweeping import sweep as compute
-
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        compute(source, wanted, target, ignore=ignored, units=in_units, overwrite=overwrite, threads=threads, **inputs)
-    for warning in told:
-        click.echo(f"roofslate: {warning.message}", err=True)
-
-
-# ---------------------------------------------------------------------------------------------------- other commands
+    _do("sweep", given)
 
 
 @main.command(short_help="The derivation of one value, as on the board.")
@@ -308,7 +253,7 @@ def sweep(
     help="How the derivation is written; dot is the graph of its quantities, for Graphviz.",
 )
 @click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Levels below the quantity; by default all.")
-def explain(words: Sequence[str], scenario: Path | None, form: str, depth: int | None) -> None:
+def explain(**given: Any) -> None:
     """Derive one value as on the board: formula, numbers put in, result, and which term binds.
 
     \b
@@ -320,25 +265,12 @@ def explain(words: Sequence[str], scenario: Path | None, form: str, depth: int |
       roofslate explain hbm_drain_time hardware=H100 --format markdown
       roofslate explain pass_time hardware=H100 model=Llama-3.1-8B batch_size=64 context_length=8k chips=1 --depth 1
     """  # noqa: D301
-    outputs, texts = texts_of(words)
-    if len(outputs) != 1:
-        raise click.UsageError(f"explain takes one quantity and inputs as NAME=VALUE, got {len(outputs)} quantities")
-    check_outputs(outputs)
-    inputs = read_inputs(texts, scenario)
-    from roofslate.explanation import explain as derive
-
-    derivation = derive(outputs[0], depth=depth, **inputs)
-    if form == "html":
-        click.echo(f'<!doctype html><meta charset="utf-8"><title>{outputs[0]}</title>\n{derivation.html}')
-    elif form in ("text", "dot"):
-        click.echo(str(derivation if form == "text" else derivation.graph()))
-    else:
-        click.echo(getattr(derivation, form))
+    _do("explain", given)
 
 
 @main.command(short_help="Why a value differs between two scenarios.")
 @click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="QUANTITY A.TOML B.TOML [NAME=VALUE]...")
-def compare(words: Sequence[str]) -> None:
+def compare(**given: Any) -> None:
     """Explain the ratio of a quantity in two scenarios, factor by factor; the factors multiply to the ratio.
 
     A scenario file is a flat table of inputs, name = value, as for `--scenario`; what both have is written NAME=VALUE.
@@ -347,15 +279,7 @@ def compare(words: Sequence[str]) -> None:
     Example
       roofslate compare cost_per_token today.toml tomorrow.toml model=DeepSeek-V3 context_length=32k
     """  # noqa: D301
-    given, texts = texts_of(words)
-    if len(given) != 3:
-        raise click.UsageError(f"compare takes a quantity and two scenario files, got {len(given)} words")
-    output, *files = given
-    check_outputs([output])
-    a, b = (scenario_inputs(Path(file), texts) for file in files)
-    from roofslate.comparison import compare as compute
-
-    click.echo(str(compute(a, b, output, **read_inputs(texts, None))))
+    _do("compare", given)
 
 
 @main.command(short_help="What can be asked for and given.")
@@ -369,7 +293,7 @@ def compare(words: Sequence[str]) -> None:
     show_default=True,
     help="How the list is written; csv and json hold formulas and sources too.",
 )
-def quantities(search: str | None, form: str) -> None:
+def quantities(**given: Any) -> None:
     """List quantities whose name, meaning or symbol holds SEARCH; the one of exactly this name in full.
 
     \b
@@ -378,32 +302,12 @@ def quantities(search: str | None, form: str) -> None:
       roofslate quantities pass_time
       roofslate quantities --format csv
     """  # noqa: D301
-    from roofslate.errors import unknown
-    from roofslate.registry import entries
-    from roofslate.registry import quantities as find
-
-    found = find(search)
-    if found.empty:
-        raise unknown("quantity", search, entries())
-    if form == "csv":
-        click.echo(found.to_csv(), nl=False)
-        return
-    if form == "json":
-        click.echo(found.reset_index().to_json(orient="records", indent=2, force_ascii=False))
-        return
-    exact = entries().get(search or "")
-    if exact is not None:
-        found = found.drop(index=exact.name)
-        click.echo(f"{exact}{chr(10) if len(found) else ''}")
-    if len(found):
-        click.echo(
-            _aligned([("quantity", "unit", "meaning"), *zip(found.index, found["unit"], found["brief"], strict=True)])
-        )
+    _do("quantities", given)
 
 
 @main.command(short_help="Models, hardware, prices and loss laws known by name.")
 @click.argument("name", required=False, shell_complete=_completed("presets"))
-def presets(name: str | None) -> None:
+def presets(**given: Any) -> None:
     """List the presets of model=, hardware=, prices= and loss_law=; with NAME, its numbers and where they come from.
 
     \b
@@ -412,27 +316,7 @@ def presets(name: str | None) -> None:
       roofslate presets hardware
       roofslate presets "GB200 NVL72"
     """  # noqa: D301
-    from roofslate.errors import unknown
-    from roofslate.inputs import PRESETS
-
-    if name is None or name in PRESETS:
-        rows = [
-            (f"{kind}=", preset.name, preset.note)
-            for kind in ([name] if name else PRESETS)
-            for preset in PRESETS[kind].values()
-        ]
-        click.echo(_aligned(rows))
-        return
-    found = [catalog[name] for catalog in PRESETS.values() if name in catalog]
-    if not found:
-        raise unknown("preset", name, [*PRESETS, *(known for catalog in PRESETS.values() for known in catalog)])
-    click.echo("\n\n".join(map(repr, found)))
-
-
-def _aligned(rows: Iterable[Sequence[str]]) -> str:
-    from roofslate.typesetting import columns
-
-    return "\n".join(columns(rows, indent=""))
+    _do("presets", given)
 
 
 @main.command(short_help="Predictions against measured runs.")
@@ -445,7 +329,7 @@ def _aligned(rows: Iterable[Sequence[str]]) -> str:
     help="Write every row with its prediction and band here, as CSV.",
 )
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="A column that is no input; may be repeated.")
-def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]) -> None:
+def validate(**given: Any) -> None:
     """Score predictions against measured runs: mean and median error, bias, and what the bands hold.
 
     Without TABLE, every published measurement that the package carries; a bound that is broken ends with exit code 1.
@@ -457,26 +341,7 @@ def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]
       roofslate validate
       roofslate validate runs.csv --rows predicted.csv
     """  # noqa: D301
-    from roofslate.measurements import read_csv
-    from roofslate.validating import validate as compute
-
-    if table is None:
-        if ignore:
-            raise click.UsageError("--ignore goes with a table")
-        found = compute()
-    else:
-        runs = read_csv(table)
-        try:
-            found = compute(runs, ignore=ignore)
-        except RoofslateError as error:
-            raise type(error)(f"{table}: {error}") from None
-    if rows_file is not None:
-        from roofslate.files import write
-
-        write(rows_file, found.rows.to_csv(index=False))
-    click.echo(str(found))
-    if not found.holds:
-        sys.exit(1)
+    _do("validate", given)
 
 
 @main.command(short_help="The lecture as a report.")
@@ -489,74 +354,9 @@ def validate(table: Path | None, rows_file: Path | None, ignore: tuple[str, ...]
     help="Folder of the report.",
 )
 @click.option("--chapter", type=click.IntRange(min=1), metavar="N", help="One chapter alone.")
-def lecture(out: Path, chapter: int | None) -> None:
+def lecture(**given: Any) -> None:
     """Compute the lecture: every chart, the answers beside the lecture's own, and the inconsistencies.
 
     Writes one page that works offline, with the charts as SVG and PNG and the answers as CSV beside it.
     """
-    from roofslate.report import lecture as compute
-
-    click.echo(compute(out, chapter=chapter))
-
-
-@main.command(short_help="Speed against this machine's limits and other tools.")
-@click.option(
-    "--size",
-    type=click.Choice(["small", "full"]),
-    default="full",
-    show_default=True,
-    help="full takes minutes; small shows that it runs.",
-)
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="By default as many as the process may use.")
-@click.option(
-    "--json",
-    "json_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write every measurement here.",
-)
-@click.option(
-    "--markdown",
-    "markdown_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the tables here.",
-)
-@click.option(
-    "--chart",
-    "chart_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw time against points here; the file's ending says the format.",
-)
-@click.option("--only", multiple=True, metavar="PART", help="A part to measure; repeat it for several.")
-def bench(
-    size: str,
-    threads: int | None,
-    json_file: Path | None,
-    markdown_file: Path | None,
-    chart_file: Path | None,
-    only: tuple[str, ...],
-) -> None:
-    """Measure the engine against this machine's limits and against NumPy, numexpr, numba and JAX.
-
-    All ratios are taken within one run, from medians of interleaved repetitions. Tools that are not installed are
-    left out and named.
-
-    Parts: limits, four-outputs, one-output, one-operation, elasticities, fresh-memory, short-axes, table, points,
-    import, memory, best, optimum, pruning, deployments, distributions, solve, samples, stores, long-table, point-cost,
-    growth, calculators.
-    """
-    from roofslate.bench import measure
-    from roofslate.files import write
-
-    report = measure(size, threads=threads, only=only, say=lambda text: click.echo(text, err=True))
-    click.echo(report)
-    if json_file is not None:
-        write(json_file, report.json + "\n")
-    if markdown_file is not None:
-        write(markdown_file, report.markdown + "\n")
-    if chart_file is not None:
-        from roofslate.bench.chart import save
-
-        save(report, chart_file)
+    _do("lecture", given)

@@ -6,17 +6,27 @@ import codecs
 import contextlib
 import json
 import math
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+import numpy as np
+
+from roofslate._base.files import whole_file
+from roofslate.evaluation.table_files import ParquetWriter, with_units
+from roofslate.grid.grid import spread
+from roofslate.registry.registry import entries
+from roofslate.units import Scale, scale
 
 if TYPE_CHECKING:
-    import xarray as xr
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-FORMATS = ("table", "csv", "json", "parquet")
+    from roofslate.grid.grid import Grid
+    from roofslate.registry.values import Values
+
+
 _MOST_TABLE_ROWS = 100_000
+_ROWS = 1 << 16  # of a block: a grid may have more points than Python objects have room
 
 
 @contextlib.contextmanager
@@ -26,63 +36,63 @@ def text_stream(output: Path | None) -> Iterator[IO[str]]:
         with click.open_file("-", "w") as stream:
             yield stream
         return
-    from roofslate.files import whole_file
 
     with whole_file(output) as binary:
         text: Any = codecs.getwriter("utf-8")(binary)
         yield text
 
 
-def format_of(output: Path | None) -> str:
-    """What the name of the output says."""
-    if output is None:
-        return "table"
-    suffix = output.suffix.removeprefix(".").lower()
-    if suffix not in FORMATS[1:]:
-        raise click.UsageError(f"{output}: which format? Use --format, or a name that ends in .csv, .json or .parquet")
-    return suffix
-
-
 class Column:
     """A column of a result, axis or output, a row for each point of the grid."""
 
-    def __init__(self, name: str, array: xr.DataArray, sizes: Mapping[Any, int]) -> None:
-        import numpy as np
-
-        self.name = name
-        self.unit = str(array.attrs.get("units", ""))
+    def __init__(self, name: str, values: Any, dims: Sequence[str], sizes: Mapping[str, int], unit: str = "") -> None:
+        self.name, self.unit = name, unit
         self.is_axis = name in sizes
-        own = array.transpose(*(dim for dim in sizes if dim in array.dims)).to_numpy()
-        words = array.attrs.get("flag_meanings")
-        if words is not None:
-            own = np.array(words.split())[own.astype(int)]
-        self.is_number = own.dtype.kind == "f"
-        shape = [size if dim in array.dims else 1 for dim, size in sizes.items()]
-        self.points = np.broadcast_to(own.reshape(shape), tuple(sizes.values()))
+        self.is_number = values.dtype.kind == "f"
+        self.points = np.broadcast_to(spread(values, dims, list(sizes)), tuple(sizes.values()))
 
     def cells(self, start: int, stop: int) -> list[Any]:
         cells: list[Any] = self.points.flat[start:stop].tolist()
         return cells
 
 
-def long_form(result: xr.Dataset) -> list[Column]:
-    """A column for each axis and each quantity of a result."""
-    names = [*result.sizes, *(name for name in result.data_vars if name not in result.sizes)]
-    return [Column(str(name), result[name], result.sizes) for name in names]
+def long_form(
+    grid: Grid, results: Mapping[str, tuple[Values, tuple[str, ...]]], units: Mapping[str, str]
+) -> list[Column]:
+    """A column for each axis that a result depends on, and for each result.
+
+    Parameters
+    ----------
+    grid : Grid
+    results : dict of tuple
+        By output: its values and their axes.
+    units : dict of str
+        Units of outputs that are not in base units.
+    """
+    sizes = {dim: size for values, dims in results.values() for dim, size in zip(dims, values.shape, strict=True)}
+    found = []
+    for name in dict.fromkeys((*sizes, *results)):
+        q = entries().get(name)  # none of an axis of presets
+        if name in results:
+            values, dims = results[name]
+            unit = units.get(name, q.unit) if q else ""
+            values = np.array(q.choices)[values.astype(np.int8)] if q and q.choices else values
+        else:
+            values, dims = grid.coords[name][0], (name,)
+            unit = q.unit if q and not q.choices else ""
+        found.append(Column(name, values, dims, sizes, unit))
+    return found
 
 
 def _rows(columns: Sequence[Column], shown: Callable[[Any], Any]) -> Iterator[tuple[Any, ...]]:
-    """Rows of a result, a block at a time: a grid may have more points than Python objects have room."""
-    points, block = columns[0].points.size, 1 << 16
-    for start in range(0, points, block):
-        blocks = [map(shown, column.cells(start, start + block)) for column in columns]
+    """Rows of a result, a block at a time."""
+    for start in range(0, columns[0].points.size, _ROWS):
+        blocks = [map(shown, column.cells(start, start + _ROWS)) for column in columns]
         yield from zip(*blocks, strict=True)
 
 
 def write_table(columns: Sequence[Column], stream: IO[str], as_asked: Container[str]) -> None:
     """Write for reading: scaled numbers, unless their unit is `as_asked`, with the unit in the header."""
-    from roofslate.units import scale
-
     points = columns[0].points.size
     if points > _MOST_TABLE_ROWS:
         raise click.UsageError(f"a table of {points:,} rows is not for reading; choose --format csv, json or parquet")
@@ -102,7 +112,6 @@ def write_table(columns: Sequence[Column], stream: IO[str], as_asked: Container[
 
 
 def _number(x: float) -> str:
-    from roofslate.units import Scale
 
     return f"{x:,.0f}" if x.is_integer() and 1e4 <= abs(x) < 1e9 else Scale(1.0, "").text(x)
 
@@ -140,13 +149,17 @@ def write_json(columns: Sequence[Column], stream: IO[str], attrs: Mapping[str, s
 
 
 def write_parquet(columns: Sequence[Column], path: Path) -> None:
-    """Write full precision; units stand in the metadata."""
-    import pandas as pd
-    import pyarrow  # noqa: F401  # says what is missing, where pandas would guess
+    """Write full precision and units, a block of rows at a time; null for "undefined"."""
+    import pyarrow as pa
 
-    from roofslate.files import whole_file
-
-    frame = pd.DataFrame({column.name: column.points.reshape(-1) for column in columns})
-    frame.attrs["units"] = {column.name: column.unit for column in columns if column.unit}
-    with whole_file(path) as stream:
-        frame.to_parquet(stream, engine="pyarrow", index=False)
+    kinds = [column.points.dtype for column in columns]
+    types = [pa.string() if kind.kind in "OU" else pa.from_numpy_dtype(kind) for kind in kinds]
+    names = [column.name for column in columns]
+    schema = with_units(
+        pa.schema(list(zip(names, types, strict=True))), {column.name: column.unit for column in columns if column.unit}
+    )
+    axes = [column.name for column in columns if column.is_axis]
+    with whole_file(path) as stream, ParquetWriter(stream, schema, axes) as writer:
+        for start in range(0, columns[0].points.size, _ROWS):
+            blocks = [column.points.flat[start : start + _ROWS] for column in columns]
+            writer.write([pa.array(x, kind, from_pandas=True) for x, kind in zip(blocks, types, strict=True)])

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofslate._base.toml import TomlFile
 from roofslate.errors import RoofslateError, UnknownName
+from roofslate.grid.read import read_grid
+from roofslate.registry.values import input_quantity, wanted_names
+from roofslate.units import geomspace, linspace
 
 if TYPE_CHECKING:
-    from roofslate.registry import Quantity
-    from roofslate.toml import TomlFile
+    from collections.abc import Container, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from roofslate.registry.registry import Quantity
+
 
 _PRESET_INPUTS = ("model", "hardware", "prices", "loss_law")
+
+
 _OPTIONS = ("threads", "units", "format", "scenario")  # written as inputs by mistake
 
 
@@ -48,8 +55,6 @@ def units_of(words: Iterable[str]) -> dict[str, str]:
 
 def _quantity(name: str) -> Quantity | None:
     """The quantity of an input; None for one that names presets. An unknown name is an error."""
-    from roofslate.inputs import input_quantity
-
     return None if name in _PRESET_INPUTS else input_quantity(name)
 
 
@@ -67,7 +72,6 @@ def _value(name: str, text: str) -> Any:
 
 
 def _range(name: str, text: str) -> Any:
-    from roofslate.units import geomspace, linspace
 
     parts = [part.strip() for part in text.split(":")]
     if "," in text or len(parts) not in (3, 4) or not all(parts) or parts[3:] not in ([], ["log"]):
@@ -87,7 +91,6 @@ def scenario_inputs(path: Path | None, overridden: Container[str]) -> dict[str, 
     """Inputs of a scenario file, without those that the command line gives; its mistakes name file and line."""
     if path is None:
         return {}
-    from roofslate.toml import TomlFile
 
     file = TomlFile.read(path, "scenario")
     found = {name: _scenario_input(name, file, path) for name in file.content}
@@ -95,7 +98,6 @@ def scenario_inputs(path: Path | None, overridden: Container[str]) -> dict[str, 
 
 
 def _scenario_input(name: str, file: TomlFile, path: Path) -> Any:
-    from roofslate.inputs import read_grid
 
     try:
         _quantity(name)
@@ -117,8 +119,6 @@ def read_inputs(texts: Mapping[str, str], scenario: Path | None) -> dict[str, An
 
 def check_outputs(names: Sequence[str]) -> None:
     """Refuse what is no quantity, with what an input looks like."""
-    from roofslate.inputs import wanted_names
-
     try:
         wanted_names(names)
     except UnknownName as error:

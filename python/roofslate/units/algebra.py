@@ -1,28 +1,12 @@
-"""Units made of base units: whether two agree, and what products, ratios and roots are in."""
+"""Units made of base units: whether two agree, and units of products, ratios and roots, by the core's algebra."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
+from roofslate._core import BASE_UNITS, Dimension
 from roofslate.errors import UnitError
-from roofslate.units.reading import GREATEST_EXPONENT, read_unit
-from roofslate.units.table import BASE_UNITS, COUNT_POSITIONS, Dimension
-
-# The order in which base units are divided by: FLOP/parameter/token, USD/token/s, byte/s/chip.
-_BELOW = ("FLOP", "byte", "parameter", "token", "sequence", "s", "chip", "USD", "J")
-
-
-def power(name: str, halves: int) -> str:
-    """Write the power of a name, given as exponent times two."""
-    return name if halves == 2 else f"{name}^{halves / 2:g}"
-
-
-def spell_dimension(dimension: Dimension) -> str:
-    """Spell a dimension in base units, such as ``FLOP/s/chip``."""
-    exponents = dict(zip(BASE_UNITS, dimension, strict=True))
-    above = [power(name, halves) for name, halves in exponents.items() if halves > 0]
-    below = [power(name, -exponents[name]) for name in _BELOW if exponents[name] < 0]
-    return "/".join(["*".join(above) or "1", *below])
+from roofslate.units.reading import read_unit
 
 
 @lru_cache(maxsize=1024)
@@ -32,14 +16,6 @@ def dimension_of(unit: str) -> Dimension:
     if factor != 1:
         raise UnitError(f"{unit!r} is not made of base units; these are {', '.join(BASE_UNITS)}")
     return dimension
-
-
-def dimensions_fit(given: Dimension, expected: Dimension) -> bool:
-    """Whether units agree; what is counted (tokens, sequences, parameters, chips) may be left out."""
-    return all(
-        have == want or (have == 0 and position in COUNT_POSITIONS)
-        for position, (have, want) in enumerate(zip(given, expected, strict=True))
-    )
 
 
 def fits(given: str, expected: str) -> bool:
@@ -54,7 +30,7 @@ def fits(given: str, expected: str) -> bool:
     -------
     bool
     """
-    return dimensions_fit(dimension_of(given), dimension_of(expected))
+    return dimension_of(given).fits(dimension_of(expected))
 
 
 def spell(unit: str) -> str:
@@ -70,7 +46,7 @@ def spell(unit: str) -> str:
     str
         Such as ``"FLOP/s/chip"``. Two units are the same where this is.
     """
-    return spell_dimension(dimension_of(unit))
+    return str(dimension_of(unit))
 
 
 @lru_cache(maxsize=1024)
@@ -92,7 +68,7 @@ def multiply(a: str, b: str) -> str:
     UnitError
         Where an exponent becomes larger than a unit can be written with.
     """
-    return spelled(tuple(x + y for x, y in zip(dimension_of(a), dimension_of(b), strict=True)))
+    return str((dimension_of(a) * dimension_of(b)).readable())
 
 
 @lru_cache(maxsize=1024)
@@ -114,7 +90,7 @@ def divide(a: str, b: str) -> str:
     UnitError
         Where an exponent becomes larger than a unit can be written with.
     """
-    return spelled(tuple(x - y for x, y in zip(dimension_of(a), dimension_of(b), strict=True)))
+    return str((dimension_of(a) / dimension_of(b)).readable())
 
 
 @lru_cache(maxsize=1024)
@@ -136,15 +112,4 @@ def root(unit: str) -> str:
     UnitError
         Where the root is not made of whole and half exponents.
     """
-    dimension = dimension_of(unit)
-    if any(halves % 2 for halves in dimension):
-        raise UnitError(f"the square root of {spell_dimension(dimension)} has no unit: exponents are multiples of 1/2")
-    return spelled(tuple(halves // 2 for halves in dimension))
-
-
-def spelled(dimension: Dimension) -> str:
-    """Spell a unit that came of others, if it can be read again."""
-    greatest = max(map(abs, dimension)) / 2
-    if greatest > GREATEST_EXPONENT:
-        raise UnitError(f"an exponent of {greatest:g}, in {spell_dimension(dimension)}, is not supported")
-    return spell_dimension(dimension)
+    return str(dimension_of(unit).root())

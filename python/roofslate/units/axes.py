@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from roofslate.errors import AxisError, InputTypeError, ValueRangeError, shown
+from roofslate._base.messages import shown
+from roofslate.errors import AxisError, InputTypeError, ValueRangeError
 from roofslate.units.numbers import convert_factor, is_number, to_base
 
 

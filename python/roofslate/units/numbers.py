@@ -11,11 +11,13 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from roofslate.errors import InputTypeError, UnitError, ValueRangeError, shown
+from roofslate._base.messages import shown
+from roofslate._core import COUNTED_UNITS, Dimension
+from roofslate.errors import InputTypeError, UnitError, ValueRangeError
 from roofslate.units import writing
-from roofslate.units.algebra import dimension_of, dimensions_fit, spell_dimension, spelled
+from roofslate.units.algebra import dimension_of
 from roofslate.units.reading import check_length, read_unit
-from roofslate.units.table import BARE, BASE_UNITS, COUNT_POSITIONS, NUMBER, PERCENT, TABLE, Dimension, Unit
+from roofslate.units.table import BARE, NUMBER, PERCENT, TABLE, Unit
 
 # How a right spelling looks, for the messages.
 _EXAMPLES = {
@@ -54,6 +56,11 @@ _QUANTITY = re.compile(
     r"(?![\d.,_])\s*(?P<rest>.*)",
     re.DOTALL,
 )
+
+
+_MOST_POWER = 1000  # of a unit of pint; none that fits has a larger one
+
+
 _BARE_PREFIX = re.compile(r"(?P<prefix>[KMGTPE]i|bn|tn|[kMGT])(?![^\W_]|\$)\s*(?P<rest>.*)", re.DOTALL)
 
 
@@ -116,7 +123,7 @@ def read(text: str) -> tuple[float, str]:
     """
     try:
         value, dimension = _value(text, None)
-        return value, spelled(dimension)
+        return value, str(dimension.readable())
     except UnitError as error:
         raise UnitError(f"cannot read {shown(text)}: {error}") from None
 
@@ -145,13 +152,11 @@ def _value(text: str, expected: Dimension | None) -> tuple[float, Dimension]:
         expected = written.dimension
     if bare is not None and not in_dollars and (prefix in ("bn", "tn") or not _counts(rest, expected)):
         raise UnitError(f"{prefix!r} by itself is for counts only" if not rest else f"{prefix!r} belongs to the unit")
-    if written == PERCENT and any(expected):
+    if written == PERCENT and expected != NUMBER:
         raise UnitError("it is in percent")
-    if not dimensions_fit(written.dimension, expected):
-        billions = rest[:1] == "B" and any(expected[i] > 0 for i in COUNT_POSITIONS)
-        raise UnitError(
-            f"it is in {spell_dimension(written.dimension)}" + ("; B is byte, a billion is G" if billions else "")
-        )
+    if not written.dimension.fits(expected):
+        billions = rest[:1] == "B" and any(expected.exponents.get(name, 0) > 0 for name in COUNTED_UNITS)
+        raise UnitError(f"it is in {written.dimension}" + ("; B is byte, a billion is G" if billions else ""))
     value = _exact(digits, factor * written.factor)
     if math.isinf(value) and digits[0] != "i":
         raise UnitError("the number is too large")
@@ -160,14 +165,14 @@ def _value(text: str, expected: Dimension | None) -> tuple[float, Dimension]:
 
 def _counts(rest: str, expected: Dimension) -> bool:
     """Whether a "k" before this unit counts something: "128k", "128k tokens", "128k tok/s", "64k / s"."""
-    uncounted = [halves for position, halves in enumerate(expected) if position not in COUNT_POSITIONS]
+    uncounted = [exponent for name, exponent in expected.exponents.items() if name not in COUNTED_UNITS]
     if not rest:
-        return not any(uncounted)
+        return not uncounted
     if re.match(r"/|per\b", rest):
-        return max(uncounted) <= 0
+        return max(uncounted, default=0) <= 0
     first = re.match(r"[^\W\d_]+", rest)
     unit = TABLE.get(first[0]) if first else None
-    return unit is not None and unit.factor == 1 and any(unit.dimension[i] for i in COUNT_POSITIONS)
+    return unit is not None and unit.factor == 1 and not unit.dimension.exponents.keys().isdisjoint(COUNTED_UNITS)
 
 
 def _exact(digits: str, factor: Fraction) -> float:
@@ -212,8 +217,8 @@ def _convert_factor(unit_text: str, unit: str) -> float:
         factor, dimension = read_unit(unit_text)
     except UnitError as error:
         raise UnitError(f"cannot read {shown(unit_text)} as a unit of {unit}: {error}") from None
-    if not dimensions_fit(dimension, expected) or ((factor, dimension) == PERCENT and any(expected)):
-        raise UnitError(f"cannot convert {unit} to {shown(unit_text)}, which is {spell_dimension(dimension)}")
+    if not dimension.fits(expected) or ((factor, dimension) == PERCENT and expected != NUMBER):
+        raise UnitError(f"cannot convert {unit} to {shown(unit_text)}, which is {dimension}")
     return float(factor)
 
 
@@ -242,20 +247,19 @@ def from_pint(quantity: Any, unit: str) -> Any:
     powers: dict[str, Fraction] = {name: Fraction(power).limit_denominator(2) for name, power in reduced.unit_items()}
     # In pint an energy is kg m^2 / s^2.
     mass, length = powers.pop("kilogram", Fraction(0)), powers.pop("meter", Fraction(0))
-    factor, halves = Fraction(1), {"J": 2 * mass, "s": 4 * mass}
-    fits = length == 2 * mass
-    for name, power in powers.items():
+    factor, dimension = Fraction(1), NUMBER
+    fits = length == 2 * mass and all(abs(power) <= _MOST_POWER for power in (mass, *powers.values()))
+    for name, power in (("J", mass), ("s", 2 * mass), *powers.items()):
         if name == "count":
             continue
         atom = TABLE.get(name) or TABLE.get(name.upper())
-        if atom is None:
+        raised = atom.dimension.power(*power.as_integer_ratio()) if atom and fits else None
+        if atom is None or raised is None:
             fits = False
             break
         factor *= Fraction(atom.factor**power)
-        for base, half in zip(BASE_UNITS, atom.dimension, strict=True):
-            halves[base] = halves.get(base, Fraction(0)) + half * power
-    dimension = tuple(int(halves.get(name, 0)) for name in BASE_UNITS)
-    if not fits or not dimensions_fit(dimension, expected):
+        dimension *= raised
+    if not fits or not dimension.fits(expected):
         raise UnitError(f"a quantity in {quantity.units} was given, but {unit} was expected. {_example(unit)}")
     magnitude = reduced.magnitude * float(factor)
     return float(magnitude) if np.ndim(magnitude) == 0 else np.asarray(magnitude, dtype=float)

@@ -7,17 +7,25 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-from roofslate.errors import UnitError, shown
+from roofslate._base.messages import shown
+from roofslate._core import GREATEST_EXPONENT
+from roofslate.errors import UnitError
 from roofslate.units.table import TABLE, Unit, base_unit
 
 # What no unit that a person writes comes near; beyond, the work would grow without bounds.
 _MOST_CHARACTERS = 1000
-_MOST_BRACKETS = 4
-GREATEST_EXPONENT = 4
 
+
+_MOST_BRACKETS = 4
+
+
+_MOST_DENOMINATOR = 1000  # of an exponent; only a number without a unit has any but 1 and 2
+
+
+_WITH_DIGITS = "".join(f"{re.escape(name)}|" for name in sorted(TABLE, key=len) if re.search(r"\d", name[1:]))
 _TOKEN = re.compile(
     r"\s*(?:(?P<power>(?:\^|\*\*)\s*(?:\(\s*[+-]?\d+(?:\.\d+|/\d+)?\s*\)|[+-]?\d+(?:\.\d+)?))"
-    r"|(?P<name>[^\W\d_]*[$%]|[^\W\d_]+)|(?P<sign>[*·⋅/()-])|(?P<one>1(?![\d.])))"
+    rf"|(?P<name>{_WITH_DIGITS}[^\W\d_]*[$%]|[^\W\d_]+)|(?P<sign>[*·⋅/()-])|(?P<one>1(?![\d.])))"
 )
 
 
@@ -91,10 +99,11 @@ class _UnitReader:
             raise UnitError(f"a unit is missing before {word!r}" if word else "it ends where a unit should follow")
         if self.peek()[0] == "power":
             exponent = Fraction(self.take()[1].lstrip("^* ").strip("() "))
-            halves = [exponent * h for h in unit.dimension]
-            if abs(exponent) > GREATEST_EXPONENT or any(h.denominator != 1 for h in halves):
+            small = abs(exponent) <= GREATEST_EXPONENT and exponent.denominator <= _MOST_DENOMINATOR
+            dimension = unit.dimension.power(*exponent.as_integer_ratio()) if small else None
+            if dimension is None:
                 raise UnitError(f"an exponent of {exponent} is not supported")
-            unit = Unit(Fraction(unit.factor**exponent), tuple(int(h) for h in halves))
+            unit = Unit(Fraction(unit.factor**exponent), dimension)
         return unit
 
     @staticmethod
@@ -109,9 +118,9 @@ class _UnitReader:
 
     @staticmethod
     def combine(a: Unit, b: Unit, sign: int) -> Unit:
-        return Unit(
-            a.factor * b.factor**sign, tuple(x + sign * y for x, y in zip(a.dimension, b.dimension, strict=True))
-        )
+        if sign > 0:
+            return Unit(a.factor * b.factor, a.dimension * b.dimension)
+        return Unit(a.factor / b.factor, a.dimension / b.dimension)
 
 
 def check_length(text: str) -> None:

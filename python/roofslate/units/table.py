@@ -5,13 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-BASE_UNITS = ("FLOP", "byte", "token", "sequence", "parameter", "chip", "s", "USD", "J")
-COUNTS = ("token", "sequence", "parameter", "chip")
-COUNT_POSITIONS = tuple(BASE_UNITS.index(name) for name in COUNTS)
+from roofslate._core import BASE_UNITS, Dimension
 
-# Exponents times two, in the order of BASE_UNITS, so that a square root has a unit.
-Dimension = tuple[int, ...]
-NUMBER: Dimension = (0,) * len(BASE_UNITS)
+NUMBER = Dimension({})
 
 
 class Unit(NamedTuple):
@@ -23,21 +19,34 @@ class Unit(NamedTuple):
 
 def base_unit(factor: int | Fraction = 1, **exponents: int) -> Unit:
     """Make a unit of powers of base units."""
-    return Unit(Fraction(factor), tuple(2 * exponents.get(name, 0) for name in BASE_UNITS))
+    return Unit(Fraction(factor), Dimension(exponents))
 
 
 LARGE = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
+
+
 _HUGE = {"Z": 10**21, "Y": 10**24}
+
+
 _SMALL = {
     "m": Fraction(1, 10**3),
     **{micro: Fraction(1, 10**6) for micro in "uµμ"},
     "n": Fraction(1, 10**9),
     "p": Fraction(1, 10**12),
 }
+
+
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60}
+
+
 BARE = {**{name: LARGE[name] for name in "kMGT"}, **_BINARY, "bn": 10**9, "tn": 10**12}
+
+
 _HOUR = 3600
+
+
 YEAR = 365 * 24 * _HOUR
+
 
 # Names of one unit, what they are, and the prefixes that they take.
 _NAMED: tuple[tuple[str, Unit, dict[str, Any]], ...] = (
@@ -79,6 +88,18 @@ def _unit_table() -> dict[str, Unit]:
 
 
 TABLE = _unit_table()
+
+
+# How a base unit is written for a person: by the first of its names.
+SYMBOLS = {
+    base: next(names.split()[0] for names, unit, _ in _NAMED if unit == base_unit(**{base: 1})) for base in BASE_UNITS
+}
+
+
 PERCENT = TABLE["%"]
+
+
 UNIT_NAMES = frozenset(TABLE) - {"1"}
+
+
 PREFIXES_OF_COUNTS = frozenset(BARE)

@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from roofslate.units.algebra import dimension_of, power
-from roofslate.units.table import BASE_UNITS, COUNTS, LARGE, YEAR
+from roofslate._core import COUNTED_UNITS
+from roofslate.units.algebra import dimension_of
+from roofslate.units.table import LARGE, SYMBOLS, YEAR
 
 
 class Scale(NamedTuple):
@@ -59,17 +60,10 @@ class _Rung(NamedTuple):
     least: float  # the rung is used from this magnitude on
 
 
-_SYMBOLS = {
-    "FLOP": "FLOP",
-    "byte": "B",
-    "token": "tok",
-    "sequence": "seq",
-    "parameter": "param",
-    "chip": "chip",
-    "s": "s",
-    "USD": "USD",
-    "J": "J",
-}
+def _power(symbol: str, exponent: float) -> str:
+    return symbol if exponent == 1 else f"{symbol}^{exponent:g}"
+
+
 # Prices are told per these.
 _PRICED = {
     "token": (1e6, "Mtok"),
@@ -83,37 +77,37 @@ _PRICED = {
 @lru_cache(maxsize=1024)
 def _ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
     """Scales of a unit in ascending order, and the position of the one that exponents are written in."""
-    exponents = {name: halves for name, halves in zip(BASE_UNITS, dimension_of(unit), strict=True) if halves}
-    if not set(exponents) - set(COUNTS):
+    exponents = dimension_of(unit).exponents
+    if not set(exponents) - set(COUNTED_UNITS):
         # "2,400" reads better than "2.4k".
         return (
             _Rung(1.0, "", 0.0),
             _Rung(1e3, "k", 1e4),
             *(_Rung(float(LARGE[p]), p, float(LARGE[p])) for p in "MGT"),
         ), 0
-    if exponents == {"s": 2}:
+    if exponents == {"s": 1}:
         times = [(1e-9, "ns", 0.0), (1e-6, "µs", 1e-6), (1e-3, "ms", 1e-3), (1.0, "s", 1.0), (60.0, "min", 120.0)]
         long = [(3600.0, "h", 7200.0), (86400.0, "days", 172800.0), (float(YEAR), "years", 2.0 * YEAR)]
         return tuple(_Rung(*rung) for rung in times + long), 3
     if exponents.get("chip", 0) < 0:
         del exponents["chip"]  # "192 GB" of one chip
-    if exponents.get("USD") == 2:
+    if exponents.get("USD") == 1:
         del exponents["USD"]
         factor, label = 1.0, ""
-        for name, halves in exponents.items():
-            if halves < 0 and name in _PRICED and halves == -2:
+        for name, exponent in exponents.items():
+            if exponent == -1 and name in _PRICED:
                 factor, label = factor / _PRICED[name][0], f"{label}/{_PRICED[name][1]}"
             else:
-                label += ("/" if halves < 0 else "*") + power(_SYMBOLS[name], abs(halves))
+                label += ("/" if exponent < 0 else "*") + _power(SYMBOLS[name], abs(exponent))
         steps = [(1.0, "", 0.0), (1e6, "M", 1e6), (1e9, "bn", 1e9), (1e12, "tn", 1e12)]
         return tuple(_Rung(step * factor, f"{p}${label}", least * factor) for step, p, least in steps), 0
-    symbols = dict(_SYMBOLS)
-    if exponents.get("J") == 2 and exponents.get("s") == -2:
+    symbols = dict(SYMBOLS)
+    if exponents.get("J") == 1 and exponents.get("s") == -1:
         symbols["J"] = "W"
         del exponents["s"]
-    lead = next((name for name in ("FLOP", "byte", "J", "s", *COUNTS) if exponents.get(name) == 2), None)
-    others = "".join("*" + power(symbols[name], h) for name, h in exponents.items() if h > 0 and name != lead)
-    below = "".join("/" + power(symbols[name], -h) for name, h in exponents.items() if h < 0)
+    lead = next((name for name in ("FLOP", "byte", "J", "s", *COUNTED_UNITS) if exponents.get(name) == 1), None)
+    others = "".join("*" + _power(symbols[name], x) for name, x in exponents.items() if x > 0 and name != lead)
+    below = "".join("/" + _power(symbols[name], -x) for name, x in exponents.items() if x < 0)
     if lead is None or (lead == "FLOP" and exponents.get("byte", 0) < 0):
         return (_Rung(1.0, (symbols[lead] if lead else "") + (others if lead else others[1:]) + below, 0.0),), 0
     steps = [(1.0, "", 0.0), *((float(factor), prefix, float(factor)) for prefix, factor in LARGE.items())]
@@ -121,7 +115,7 @@ def _ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
         steps = steps[:1]
     if lead in ("s", "J"):
         steps = [(1e-9, "n", 0.0), (1e-6, "µ", 1e-6), (1e-3, "m", 1e-3), (1.0, "", 1.0), *steps[1:]]
-    if lead in COUNTS:
+    if lead in COUNTED_UNITS:
         steps[1] = (1e3, "k", 1e4)
     rungs = tuple(_Rung(step, prefix + symbols[lead] + others + below, least) for step, prefix, least in steps)
     return rungs, [step for step, _, _ in steps].index(1.0)

@@ -1,0 +1,64 @@
+#include "roofslate/bounds/interval.hpp"
+#include "roofslate/simd/instructions.hpp"
+
+namespace roofslate
+{
+    namespace
+    {
+        // Of the values from `data` on, over the axes from `axis` on; false: one of them is NaN.
+        bool widen(
+            Range& all,
+            const double* data,
+            const View& view,
+            const std::vector<std::size_t>& shape,
+            std::size_t axis)
+        {
+            while (axis < shape.size() && !(view.axes >> axis & 1))
+                ++axis;
+            if (axis == shape.size())
+            {
+                all = {std::min(all.low, *data), std::max(all.high, *data)};
+                return *data == *data;
+            }
+            double low, high;
+            if (!(view.axes >> axis >> 1) && view.stride[axis] == 1)
+            {
+                const bool known = instruction_set().extent(data, shape[axis], &low, &high);
+                all = {std::min(all.low, low), std::max(all.high, high)};
+                return known;
+            }
+            bool ordered = true;
+            for (std::size_t i = 0; i < shape[axis] && ordered; ++i, data += view.stride[axis])
+                ordered = widen(all, data, view, shape, axis + 1);
+            return ordered;
+        }
+    }
+
+    Range range_of_view(const View& view, const std::vector<std::size_t>& shape)
+    {
+        Range all{HUGE_VAL, -HUGE_VAL};
+        return widen(all, view.data, view, shape, 0) ? all : Range{};
+    }
+    void extend_ranges(std::pmr::vector<Range>& ranges, const Graph& graph, std::size_t most_values)
+    {
+        const auto of = [&](int i) { return i >= 0 ? ranges[std::size_t(i)] : Range{}; };
+        int i = int(ranges.size());
+        for (ranges.resize(std::size_t(graph.size())); i < graph.size(); ++i)
+        {
+            const Node& n = graph[i];
+            Range& out = ranges[std::size_t(i)];
+            if (n.is_constant())
+                out = {n.value, n.value};
+            else if (n.is_leaf())
+                out = graph.points(n.axes) <= most_values ? range_of_view(graph.view(n), graph.shape()) : Range{};
+            else
+                out = range_of(n.op, of(n.argument[0]), of(n.argument[1]), of(n.argument[2]));
+        }
+    }
+    std::pmr::vector<Range> ranges(const Graph& graph, std::pmr::memory_resource* arena, std::size_t most_values)
+    {
+        std::pmr::vector<Range> r(arena);
+        extend_ranges(r, graph, most_values);
+        return r;
+    }
+}

@@ -1,0 +1,353 @@
+#include "roofslate/bounds/monotonicity.hpp"
+#include <cmath>
+
+namespace roofslate
+{
+    namespace
+    {
+        Direction direction_of_leaf(const Graph& graph, int leaf, int axis)
+        {
+            const View& view = graph.view(graph[leaf]);
+            return view.axes == AxisSet(1) << axis ? direction_along(view, graph.shape(), axis) : Direction::unknown;
+        }
+    }
+
+    Direction Directions::operator()(int node)
+    {
+        std::optional<Direction>& known = known_[std::size_t(node)];
+        return known ? *known : known.emplace(prove(node));
+    }
+    Direction Directions::of_difference(int left, int right)
+    {
+        return ranges_[std::size_t(left)].known() && ranges_[std::size_t(right)].known()
+            ? combined((*this)(left), reversed((*this)(right)))
+            : Direction::unknown;
+    }
+    Direction Directions::prove(int i)
+    {
+        const Node& n = graph_[i];
+        if (!(n.axes >> axis_ & 1))
+            return Direction::constant;
+        if (!ranges_[std::size_t(i)].known())
+            return Direction::unknown;
+        if (n.is_leaf())
+            return direction_of_leaf(graph_, i, axis_);
+        const Direction a = (*this)(n.argument[0]), b = n.arity() > 1 ? (*this)(n.argument[1]) : Direction::constant;
+        const auto least = [&](int k) { return ranges_[std::size_t(n.argument[std::size_t(k)])].low; };
+        switch (n.op)
+        {
+        case Op::add:
+        case Op::min:
+        case Op::max: return combined(a, b);
+        case Op::sub: return combined(a, reversed(b));
+        case Op::neg: return reversed(a);
+        case Op::sqrt:
+        case Op::ceil:
+        case Op::floor: return a;
+        case Op::mul: return least(0) >= 0 && least(1) >= 0 ? combined(a, b) : Direction::unknown;
+        case Op::div: return least(0) >= 0 && least(1) > 0 ? combined(a, reversed(b)) : Direction::unknown;
+        default: return Direction::unknown;
+        }
+    }
+
+    namespace
+    {
+        // rounding is a share of the value between them
+        constexpr double least_magnitude = 1e-280, most_magnitude = 1e280;
+        constexpr double most_exponent = 8;
+
+        // Elasticities with respect to the one leaf on the axis: if it becomes x >= 1 times as large, a value becomes
+        // x^low to x^high times as large.
+        class Growth
+        {
+        public:
+            Growth(const Graph& graph, const std::pmr::vector<Range>& ranges, int axis)
+                : graph_(graph),
+                  ranges_(ranges),
+                  axis_(axis),
+                  known_(std::size_t(graph.size())),
+                  visited_(std::size_t(graph.size()), 0)
+            {
+            }
+            const Range& operator()(int i)
+            {
+                Range& r = known_[std::size_t(i)];
+                if (!visited_[std::size_t(i)]++)
+                    r = is_tame(i) ? of(graph_[i], i) : Range{};
+                return r;
+            }
+            int leaf() const { return leaf_; } // on the axis; -1: none was met
+
+        private:
+            bool is_tame(int i) const
+            {
+                const Range& r = ranges_[std::size_t(i)];
+                return r.low > least_magnitude && r.high < most_magnitude;
+            }
+            Range of(const Node& n, int i)
+            {
+                if (!(n.axes >> axis_ & 1))
+                    return {0, 0};
+                if (n.is_leaf())
+                {
+                    if (leaf_ >= 0 && leaf_ != i)
+                        return {};
+                    leaf_ = i;
+                    return {1, 1};
+                }
+                switch (n.op)
+                {
+                case Op::add:
+                case Op::min:
+                case Op::max:
+                {
+                    const Range a = (*this)(n.argument[0]), b = (*this)(n.argument[1]);
+                    return hull(a.low, a.high, b.low, b.high);
+                }
+                case Op::mul:
+                {
+                    const Range a = (*this)(n.argument[0]), b = (*this)(n.argument[1]);
+                    return {a.low + b.low, a.high + b.high};
+                }
+                case Op::div:
+                {
+                    const Range a = (*this)(n.argument[0]), b = (*this)(n.argument[1]);
+                    return {a.low - b.high, a.high - b.low};
+                }
+                case Op::sqrt:
+                {
+                    const Range a = (*this)(n.argument[0]);
+                    return {a.low / 2, a.high / 2};
+                }
+                case Op::pow:
+                {
+                    const Range a = (*this)(n.argument[0]), power = ranges_[std::size_t(n.argument[1])];
+                    if (!(power.low == power.high && std::fabs(power.low) <= most_exponent))
+                        return {};
+                    return hull(a.low * power.low, a.high * power.low, a.low * power.low, a.high * power.low);
+                }
+                default: return {};
+                }
+            }
+
+            const Graph& graph_;
+            const std::pmr::vector<Range>& ranges_;
+            int axis_, leaf_ = -1;
+            std::vector<Range> known_;
+            std::vector<char> visited_;
+        };
+    }
+
+    Direction direction(const Graph& graph, const std::pmr::vector<Range>& ranges, int node, int axis)
+    {
+        const bool negated = graph[node].op == Op::neg;
+        Growth growth(graph, ranges, axis);
+        const Range r = growth(negated ? graph[node].argument[0] : node);
+        if (!r.known() || growth.leaf() < 0 || !(r.low >= 0 || r.high <= 0))
+            return Direction::unknown;
+        const Direction of_leaf = direction_of_leaf(graph, growth.leaf(), axis);
+        if (of_leaf == Direction::unknown)
+            return Direction::unknown;
+        const bool rises = (of_leaf != Direction::nonincreasing) == (r.low >= 0);
+        return rises != negated ? Direction::nondecreasing : Direction::nonincreasing;
+    }
+
+    // All that a node is computed from, after it is known what of that depends on the input.
+    std::vector<int> Trend::ask(int node)
+    {
+        depends_.resize(std::size_t(g_.size()), -1), known_.resize(std::size_t(g_.size()));
+        std::vector<int> all = in_order(g_, {node}, [](int) { return false; });
+        for (const int i : all)
+        {
+            bool found = i == input_;
+            for (std::size_t k = 0; k < std::size_t(g_[i].arity()); ++k)
+                found = found || depends(g_[i].argument[k]);
+            depends_[std::size_t(i)] = found;
+        }
+        return all;
+    }
+    Bounds Trend::elasticity(int node)
+    {
+        for (const int i : ask(node))
+            if (known_[std::size_t(i)].low < 0)
+            {
+                const Node n = g_[i];
+                known_[std::size_t(i)] = i == input_ ? bounder_.constant(1)
+                    : depends(i)
+                    ? derive(n, i)
+                    : bounder_.constant(0);
+            }
+        return known(node);
+    }
+    int Trend::smooth(int node)
+    {
+        int all = number(1);
+        for (const int i : ask(node))
+        {
+            const Node n = g_[i];
+            if (depends(i) && (n.op == Op::ceil || n.op == Op::floor))
+                all = bounder_.both(all, same(value(i)));
+            else if (n.op == Op::select && depends(n.argument[0]))
+                all = bounder_.both(all, same(value(n.argument[0])));
+        }
+        return all;
+    }
+    bool Trend::has_routine(int node)
+    {
+        const std::vector<int> all = ask(node);
+        return std::any_of(all.begin(), all.end(), [&](int i) { return depends(i) && g_[i].op == Op::routine; });
+    }
+
+    Bounds Trend::derive(const Node& n, int i)
+    {
+        switch (n.op)
+        {
+        case Op::neg: return known(n.argument[0]);
+        case Op::add:
+        case Op::sub: return of_sum(n, i);
+        case Op::mul:
+        case Op::div:
+        {
+            const int a = n.argument[0], b = n.argument[1];
+            if (!depends(b))
+                return known(a);
+            if (n.op == Op::mul && !depends(a))
+                return known(b);
+            return bounder_.apply(n.op == Op::mul ? Op::add : Op::sub, known(a), known(b));
+        }
+        case Op::min:
+        case Op::max: return of_extreme(n);
+        case Op::sqrt: return bounder_.apply(Op::mul, known(n.argument[0]), bounder_.constant(0.5));
+        case Op::exp: return bounder_.apply(Op::mul, value(n.argument[0]), known(n.argument[0]));
+        case Op::log: return ratio(known(n.argument[0]), value(i));
+        case Op::pow: return of_power(n);
+        case Op::ceil:
+        case Op::floor: return of_steps(n, i);
+        case Op::select: return of_choice(n);
+        default: return bounder_.anything();
+        }
+    }
+    Bounds Trend::chosen(int condition, const Bounds& a, const Bounds& b)
+    {
+        if (bounder_.is(condition, 1))
+            return a;
+        if (bounder_.is(condition, 0))
+            return b;
+        return {
+            op(Op::select, condition, a.low, b.low),
+            op(Op::select, condition, a.high, b.high),
+            hull(a.range.low, a.range.high, b.range.low, b.range.high),
+            false};
+    }
+    // Between those of the terms, or what the terms change over the sum where they have unlike signs.
+    Bounds Trend::of_sum(const Node& n, int i)
+    {
+        const std::array<Bounds, 2> e{known(n.argument[0]), known(n.argument[1])};
+        std::array<Bounds, 2> v{value(n.argument[0]), value(n.argument[1])};
+        if (n.op == Op::sub)
+            v[1] = bounder_.apply(Op::neg, v[1]);
+        const auto is_zero = [&](const Bounds& x) {
+            return bounder_.both(bounder_.at_least_zero(x), bounder_.at_most_zero(x));
+        };
+        const bool unlike =
+            (v[0].range.low >= 0 && v[1].range.high <= 0) || (v[0].range.high <= 0 && v[1].range.low >= 0);
+        const int up = bounder_.both(bounder_.at_least_zero(v[0]), bounder_.at_least_zero(v[1]));
+        const int down = bounder_.both(bounder_.at_most_zero(v[0]), bounder_.at_most_zero(v[1]));
+        const int alike = unlike ? number(0) : bounder_.either(up, down);
+        Bounds found = bounder_.hull(e[0], e[1]);
+        if (!bounder_.is(alike, 1))
+        {
+            Bounds change;
+            for (std::size_t k = 0; k < 2; ++k)
+                if (depends(n.argument[k]))
+                {
+                    const Bounds part = bounder_.apply(Op::mul, v[k], e[k]);
+                    change = change.low < 0 ? part : bounder_.apply(Op::add, change, part);
+                }
+            found = chosen(alike, found, ratio(change, value(i)));
+        }
+        return chosen(is_zero(v[1]), e[0], chosen(is_zero(v[0]), e[1], found));
+    }
+    // The change of a value over the value, which may begin or end at zero.
+    Bounds Trend::ratio(const Bounds& change, const Bounds& value)
+    {
+        const Bounds quotient = bounder_.apply(Op::div, change, value);
+        if (!value.range.holds_zero())
+            return quotient;
+        const int up = bounder_.at_least_zero(value), down = bounder_.at_most_zero(value);
+        const int rises = bounder_.at_least_zero(change), falls = bounder_.at_most_zero(change);
+        const auto by_sign = [&](int if_up, int if_down, double otherwise) {
+            const auto one_way = [&](int proved) { return op(Op::select, proved, number(0), number(otherwise)); };
+            return op(Op::select, up, one_way(if_up), op(Op::select, down, one_way(if_down), number(NAN)));
+        };
+        const int holds_zero =
+            bounder_.both(op(Op::less_equal, value.low, number(0)), op(Op::less_equal, number(0), value.high));
+        Bounds found{-1, -1, {}, false};
+        found.low = op(Op::select, holds_zero, by_sign(rises, falls, -HUGE_VAL), quotient.low);
+        found.high = op(Op::select, holds_zero, by_sign(falls, rises, HUGE_VAL), quotient.high);
+        const bool all_up = value.range.low >= 0, all_down = value.range.high <= 0;
+        if (all_up || all_down)
+        {
+            const bool all_rise = all_up ? change.range.low >= 0 : change.range.high <= 0,
+                       all_fall = all_up ? change.range.high <= 0 : change.range.low >= 0;
+            found.range = {all_rise ? 0 : -HUGE_VAL, all_fall ? 0 : HUGE_VAL};
+        }
+        return found;
+    }
+    Bounds Trend::of_power(const Node& n)
+    {
+        const int a = n.argument[0], b = n.argument[1];
+        Bounds found;
+        if (depends(a))
+            found = bounder_.apply(Op::mul, value(b), known(a));
+        if (depends(b))
+        {
+            const Bounds part =
+                bounder_.apply(Op::mul, bounder_.apply(Op::log, value(a)), bounder_.apply(Op::mul, value(b), known(b)));
+            found = found.low < 0 ? part : bounder_.apply(Op::add, found, part);
+        }
+        return found;
+    }
+    // That of the one which is taken, or between both.
+    Bounds Trend::of_extreme(const Node& n)
+    {
+        const Bounds a = known(n.argument[0]), b = known(n.argument[1]), u = value(n.argument[0]),
+                     v = value(n.argument[1]);
+        const bool largest = n.op == Op::max;
+        const int first = largest ? op(Op::less_equal, v.high, u.low) : op(Op::less_equal, u.high, v.low),
+                  second = largest ? op(Op::less_equal, u.high, v.low) : op(Op::less_equal, v.high, u.low);
+        const Bounds between = bounder_.hull(a, b);
+        const auto taken = [&](int x, int y, int both) {
+            return op(Op::select, first, x, op(Op::select, second, y, both));
+        };
+        return {taken(a.low, b.low, between.low), taken(a.high, b.high, between.high), between.range, false};
+    }
+    Bounds Trend::of_steps(const Node& n, int i)
+    {
+        const Bounds e = known(n.argument[0]);
+        const int none = same(value(i)), rises = bounder_.at_least_zero(e), falls = bounder_.at_most_zero(e);
+        const auto end = [&](int zero, int other, double far) {
+            return op(
+                Op::select,
+                none,
+                number(0),
+                op(Op::select, zero, number(0), op(Op::select, other, number(far), number(NAN))));
+        };
+        Bounds found{end(rises, falls, -HUGE_VAL), end(falls, rises, HUGE_VAL), {}, false};
+        if (e.range.low >= 0)
+            found.range = {0, HUGE_VAL};
+        else if (e.range.high <= 0)
+            found.range = {-HUGE_VAL, 0};
+        return found;
+    }
+    Bounds Trend::of_choice(const Node& n)
+    {
+        const Bounds condition = value(n.argument[0]), a = known(n.argument[1]), b = known(n.argument[2]);
+        if (!depends(n.argument[0]))
+            return bounder_.apply(Op::select, condition, a, b);
+        const auto decided = [&](int x, int y) {
+            return op(Op::select, condition.low, x, op(Op::select, condition.high, number(NAN), y));
+        };
+        return {decided(a.low, b.low), decided(a.high, b.high), {}, false};
+    }
+}

@@ -1,0 +1,84 @@
+// Proofs of monotonicity: along an axis of a grid, and while an input runs over a stretch of positive numbers.
+#pragma once
+#include "roofslate/bounds/direction.hpp"
+#include "roofslate/bounds/transform.hpp"
+#include <functional>
+#include <optional>
+
+namespace roofslate
+{
+    // Directions of nodes along an axis. Rounding is monotone, so a computed value goes as its formula does.
+    class Directions
+    {
+    public:
+        Directions(
+            const Graph& graph,
+            const std::pmr::vector<Range>& ranges,
+            int axis,
+            std::pmr::memory_resource* memory)
+            : graph_(graph), ranges_(ranges), axis_(axis), known_(std::size_t(graph.size()), std::nullopt, memory)
+        {
+        }
+
+        Direction operator()(int node);
+        Direction of_difference(int left, int right);
+
+    private:
+        Direction prove(int node);
+
+        const Graph& graph_;
+        const std::pmr::vector<Range>& ranges_;
+        int axis_;
+        std::pmr::vector<std::optional<Direction>> known_;
+    };
+
+    // Direction of a value along an axis by bounds of its elasticity, where one input alone varies along the axis.
+    // Computed values follow it up to `direction_slack` of themselves, since each operation rounds. A constant value
+    // counts as nondecreasing.
+    Direction direction(const Graph& graph, const std::pmr::vector<Range>& ranges, int node, int axis);
+    inline constexpr double direction_slack = 1e-12;
+
+    // While an input runs over a stretch: bounds of the elasticity d ln y / d ln x, as operations.
+    // A sum of terms of one sign has an elasticity between theirs, however wide the stretch; so a term of each sort
+    // need not be told apart.
+    class Trend
+    {
+    public:
+        // Values of inputs lie in of_leaf(i); the input alone varies in a stretch.
+        Trend(Bounder& bounder, int input, std::function<Bounds(int)> of_leaf)
+            : bounder_(bounder), g_(bounder.graph()), input_(input), of_leaf_(std::move(of_leaf))
+        {
+        }
+
+        Bounds value(int node) { return bounder_(node, of_leaf_); }
+        // Where the value keeps its sign; NaN where nothing can be said, as where it jumps. What goes in steps goes all
+        // of a sudden.
+        Bounds elasticity(int node);
+        // Truth: neither steps nor jumps.
+        int smooth(int node);
+        bool has_routine(int node); // that depends on the input
+
+    private:
+        bool depends(int node) const { return depends_[std::size_t(node)] > 0; } // of those that have been asked for
+        std::vector<int> ask(int node);
+        Bounds known(int node) const { return known_[std::size_t(node)]; }
+        Bounds derive(const Node& n, int i);
+        Bounds of_sum(const Node& n, int i);
+        Bounds of_power(const Node& n);
+        Bounds of_extreme(const Node& n);
+        Bounds of_steps(const Node& n, int i);
+        Bounds of_choice(const Node& n);
+        Bounds chosen(int condition, const Bounds& a, const Bounds& b);
+        Bounds ratio(const Bounds& change, const Bounds& value);
+        int op(Op o, int a, int b = -1, int c = -1) { return g_.operation(o, a, b, c); }
+        int number(double x) { return g_.constant(x); }
+        int same(const Bounds& a) { return op(Op::equal, a.low, a.high); }
+
+        Bounder& bounder_;
+        Graph& g_;
+        int input_;
+        std::function<Bounds(int)> of_leaf_;
+        std::vector<signed char> depends_; // by node; -1: has not been asked for
+        std::vector<Bounds> known_; // elasticities
+    };
+}

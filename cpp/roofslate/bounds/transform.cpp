@@ -1,0 +1,162 @@
+#include "roofslate/bounds/transform.hpp"
+#include <cfloat>
+
+namespace roofslate
+{
+    Bounds Bounder::constant(double value)
+    {
+        const int node = number(value);
+        return {node, node, {value, value}};
+    }
+    Bounds Bounder::anything()
+    {
+        Bounds found = constant(NAN);
+        found.exact = false;
+        return found;
+    }
+    Bounds Bounder::hull(const Bounds& a, const Bounds& b)
+    {
+        return {
+            least(a.low, b.low),
+            most(a.high, b.high),
+            roofslate::hull(a.range.low, b.range.low, a.range.high, b.range.high),
+            a.exact && b.exact && a.low == b.low};
+    }
+    int Bounder::at_least(const Bounds& a, double limit)
+    {
+        if (a.range.low >= limit || a.range.high < limit)
+            return number(a.range.low >= limit);
+        return op(Op::less_equal, number(limit), a.low);
+    }
+    int Bounder::at_most(const Bounds& a, double limit)
+    {
+        if (a.range.high <= limit || a.range.low > limit)
+            return number(a.range.high <= limit);
+        return op(Op::less_equal, a.high, number(limit));
+    }
+    Bounds Bounder::apply(Op o, const Bounds& a, const Bounds& b, const Bounds& c)
+    {
+        const Range range = range_of(o, a.range, b.range, c.range);
+        if (a.exact && b.exact && c.exact)
+        {
+            const int node = op(o, a.low, b.low, c.low);
+            return {node, node, range};
+        }
+        Ends e = ends(o, a, b, c, range.known());
+        if (!range.known() && e.low != e.high) // one end that is NaN makes both so
+            e = {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low)};
+        return {e.low, e.high, range, false};
+    }
+
+    Bounder::Ends Bounder::corners(Op o, const Bounds& a, const Bounds& b)
+    {
+        const int ll = op(o, a.low, b.low), lh = op(o, a.low, b.high), hl = op(o, a.high, b.low),
+                  hh = op(o, a.high, b.high);
+        return {least(least(ll, lh), least(hl, hh)), most(most(ll, lh), most(hl, hh))};
+    }
+    Bounder::Ends Bounder::widened(const Ends& e)
+    {
+        const auto by = [&](int x) {
+            return op(
+                Op::add,
+                op(Op::mul, op(Op::min, op(Op::max, x, op(Op::neg, x)), number(DBL_MAX)), number(widening_share)),
+                number(widening_least));
+        };
+        return {op(Op::sub, e.low, by(e.low)), op(Op::add, e.high, by(e.high))};
+    }
+    Bounder::Ends Bounder::widened_power(const Ends& e, int at_least_one, int at_most_one)
+    {
+        const int little = number(widening_least);
+        const int low = op(Op::sub, op(Op::mul, e.low, number(1 - widening_share)), little),
+                  high = op(Op::add, op(Op::mul, e.high, number(1 + widening_share)), little);
+        return {op(Op::max, low, at_least_one), op(Op::select, at_most_one, op(Op::min, high, number(1)), high)};
+    }
+    // Infinities of both signs may meet.
+    Bounder::Ends Bounder::sum(Op o, int a_low, int b_low, int a_high, int b_high, bool proved)
+    {
+        const int low = op(o, a_low, b_low), high = op(o, a_high, b_high);
+        if (proved)
+            return {low, high};
+        const int met = op(Op::min, op(o, a_low, b_high), op(o, a_high, b_low));
+        return {op(Op::select, is_number(met), low, number(NAN)), high};
+    }
+    // An infinity may meet a zero, which no product of ends shows where the zero is inside.
+    Bounder::Ends Bounder::product(const Bounds& a, const Bounds& b, bool proved)
+    {
+        if (proved && a.range.low >= 0 && b.range.low >= 0)
+            return {op(Op::mul, a.low, b.low), op(Op::mul, a.high, b.high)};
+        const Ends all = corners(Op::mul, a, b);
+        if (proved)
+            return all;
+        const int a_zero = nearest_to_zero(a), b_zero = nearest_to_zero(b);
+        const int met = least(
+            least(op(Op::mul, a_zero, b.low), op(Op::mul, a_zero, b.high)),
+            least(op(Op::mul, b_zero, a.low), op(Op::mul, b_zero, a.high)));
+        return {op(Op::select, is_number(met), all.low, number(NAN)), all.high};
+    }
+    Bounder::Ends Bounder::quotient(const Bounds& a, const Bounds& b, bool proved)
+    {
+        if (proved && a.range.low >= 0 && b.range.low > 0)
+            return {op(Op::div, a.low, b.high), op(Op::div, a.high, b.low)};
+        const Ends all = corners(Op::div, a, b); // NaN where ends are both zero or both infinite
+        if (!b.range.holds_zero())
+            return all;
+        const int divides = holds_zero(b), undefined = op(Op::select, holds_zero(a), number(NAN), number(-HUGE_VAL));
+        return {
+            op(Op::min, all.low, op(Op::select, divides, undefined, number(HUGE_VAL))),
+            op(Op::max, all.high, op(Op::select, divides, number(HUGE_VAL), number(-HUGE_VAL)))};
+    }
+    Bounder::Ends Bounder::ends(Op o, const Bounds& a, const Bounds& b, const Bounds& c, bool proved)
+    {
+        const bool numbers = a.range.known() && b.range.known();
+        // what is compared with NaN is not refuted
+        const auto possible = [&](int refuted) { return op(Op::sub, number(1), refuted); };
+        switch (o)
+        {
+        case Op::add: return sum(o, a.low, b.low, a.high, b.high, proved);
+        case Op::sub: return sum(o, a.low, b.high, a.high, b.low, proved);
+        case Op::mul: return product(a, b, proved);
+        case Op::div: return quotient(a, b, proved);
+        case Op::neg: return {op(o, a.high), op(o, a.low)};
+        case Op::min:
+        case Op::max: return {op(o, a.low, b.low), op(o, a.high, b.high)};
+        case Op::sqrt:
+        case Op::ceil:
+        case Op::floor: return {op(o, a.low), op(o, a.high)};
+        case Op::exp: return widened_power({op(o, a.low), op(o, a.high)}, at_least(a, 0), at_most(a, 0));
+        case Op::log: return widened({op(o, a.low), op(o, a.high)});
+        case Op::pow:
+            return widened_power(
+                corners(o, a, b),
+                either(both(at_least(a, 1), at_least(b, 0)), both(at_most(a, 1), at_most(b, 0))),
+                either(both(at_most(a, 1), at_least(b, 0)), both(at_least(a, 1), at_most(b, 0))));
+        case Op::less:
+            return {op(o, a.high, b.low), numbers ? op(o, a.low, b.high) : possible(op(Op::less_equal, b.high, a.low))};
+        case Op::less_equal:
+            return {op(o, a.high, b.low), numbers ? op(o, a.low, b.high) : possible(op(Op::less, b.high, a.low))};
+        case Op::equal:
+            return {
+                op(Op::both, op(o, a.low, b.high), op(o, a.high, b.low)),
+                numbers ? op(Op::both, op(Op::less_equal, a.low, b.high), op(Op::less_equal, b.low, a.high))
+                        : possible(op(Op::either, op(Op::less, b.high, a.low), op(Op::less, a.high, b.low)))};
+        case Op::both:
+        case Op::either:
+            if (a.range.low >= 0 && b.range.low >= 0)
+                return {op(o, a.low, b.low), op(o, a.high, b.high)};
+            return {number(0), number(1)};
+        case Op::select:
+        {
+            // decided, as range_of has it
+            if (a.range.known() && (!a.range.holds_zero() || (a.range.low == 0 && a.range.high == 0)))
+                return a.range.holds_zero() ? Ends{c.low, c.high} : Ends{b.low, b.high};
+            const Ends either{least(b.low, c.low), most(b.high, c.high)};
+            if (!(a.range.low >= 0)) // no truth, which is 0 or 1
+                return either;
+            return {
+                op(Op::select, a.low, b.low, op(Op::select, a.high, either.low, c.low)),
+                op(Op::select, a.low, b.high, op(Op::select, a.high, either.high, c.high))};
+        }
+        default: return {number(NAN), number(NAN)};
+        }
+    }
+}

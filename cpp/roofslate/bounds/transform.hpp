@@ -1,0 +1,82 @@
+// Bounder: for each operation of a graph, the operations that give its bounds, lane by lane. The rules are those of
+// interval.hpp.
+#pragma once
+#include "roofslate/bounds/interval.hpp"
+#include <vector>
+
+namespace roofslate
+{
+    // Nodes between which a value lies, both NaN where it may be anything or NaN; and what holds of them in all lanes.
+    struct Bounds
+    {
+        int low = -1, high = -1;
+        Range range;
+        bool exact = true; // both are the value itself
+    };
+
+    // What all lanes prove to be a number takes no checks: no infinity meets its opposite or a zero there. Elsewhere a
+    // lane whose bounds cannot be told has none, whatever the others do; so the bounds of a lane are the same whichever
+    // lanes stand beside it.
+    class Bounder
+    {
+    public:
+        // `to` may be the same graph.
+        Bounder(const Graph& from, Graph& to) : from_(from), g_(to) {}
+
+        // Of a node; of_leaf(i) gives those of inputs.
+        template <class OfLeaf> Bounds operator()(int node, const OfLeaf& of_leaf)
+        {
+            known_.resize(std::size_t(from_.size()));
+            for (const int i : in_order(from_, {node}, [&](int k) { return known_[std::size_t(k)].low >= 0; }))
+            {
+                const Node n = from_[i]; // a copy: the graph may be the one that grows
+                std::array<Bounds, 3> x;
+                for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+                    x[k] = known_[std::size_t(n.argument[k])];
+                known_[std::size_t(i)] = n.is_constant() ? constant(n.value)
+                    : n.is_leaf()                        ? of_leaf(i)
+                    : n.op == Op::routine
+                    ? anything()
+                    : apply(n.op, x[0], x[1], x[2]);
+            }
+            return known_[std::size_t(node)];
+        }
+        Bounds apply(Op op, const Bounds& a, const Bounds& b = {}, const Bounds& c = {});
+
+        Bounds constant(double value);
+        Bounds anything();
+        Bounds hull(const Bounds& a, const Bounds& b);
+        // Truths, 1 or 0: does the value of a lane stay on this side of zero?
+        int at_least_zero(const Bounds& a) { return at_least(a, 0); }
+        int at_most_zero(const Bounds& a) { return at_most(a, 0); }
+        int both(int a, int b) { return is(a, 0) || is(b, 1) ? a : is(b, 0) || is(a, 1) ? b : op(Op::mul, a, b); }
+        int either(int a, int b) { return is(a, 1) || is(b, 0) ? a : is(b, 1) || is(a, 0) ? b : op(Op::max, a, b); }
+        bool is(int node, double value) const { return g_[node].is_constant() && g_[node].value == value; }
+        int op(Op o, int a, int b = -1, int c = -1) { return g_.operation(o, a, b, c); }
+        Graph& graph() { return g_; }
+
+    private:
+        int at_least(const Bounds& a, double limit);
+        int at_most(const Bounds& a, double limit);
+        struct Ends
+        { int low, high; };
+        Ends ends(Op op, const Bounds& a, const Bounds& b, const Bounds& c, bool proved);
+        Ends sum(Op o, int a_low, int b_low, int a_high, int b_high, bool proved);
+        Ends product(const Bounds& a, const Bounds& b, bool proved);
+        Ends quotient(const Bounds& a, const Bounds& b, bool proved);
+        Ends corners(Op o, const Bounds& a, const Bounds& b);
+        Ends widened(const Ends& e);
+        Ends widened_power(const Ends& e, int at_least_one, int at_most_one);
+        int least(int a, int b) { return a == b ? a : op(Op::min, a, b); }
+        int most(int a, int b) { return a == b ? a : op(Op::max, a, b); }
+        int number(double x) { return g_.constant(x); }
+        int is_number(int x) { return op(Op::equal, x, x); }
+        int holds_zero(const Bounds& a)
+        { return op(Op::both, op(Op::less_equal, a.low, number(0)), op(Op::less_equal, number(0), a.high)); }
+        int nearest_to_zero(const Bounds& a) { return op(Op::max, a.low, op(Op::min, a.high, number(0))); }
+
+        const Graph& from_;
+        Graph& g_;
+        std::vector<Bounds> known_;
+    };
+}

@@ -1,0 +1,136 @@
+// Exact derivatives: the chain rule backwards over the operations of a graph. Adjoints are more nodes of the same
+// graph, and run as any do.
+#pragma once
+#include "roofslate/bounds/interval.hpp"
+#include "roofslate/run/options.hpp"
+
+namespace roofslate
+{
+    enum class Derivative
+    {
+        elasticity, // d ln(output) / d ln(input); NaN where the output is 0 or not finite
+        slope // d output / d input; NaN where the output is not finite
+    };
+    enum class Side // of a kink: the derivative towards smaller values of the input, or towards larger ones
+    {
+        below,
+        above
+    };
+    struct Kink // a max or min whose arguments are equal somewhere
+    {
+        int node;
+        int where; // a node that is not 0 where they are, and the output depends on it
+    };
+    // What is thrown for a routine that has no derivative by an argument, and the inputs (by position) that reach the
+    // output through it.
+    struct NoPartial
+    {
+        const Routine* routine;
+        int argument;
+        std::vector<std::size_t> inputs;
+    };
+
+    // Derivatives of a node by leaves and variables of its graph; -1 stands for an input that the output does not take.
+    // Comparisons, ceil and floor have derivative 0, a choice that of the alternative taken.
+    class Derivation
+    {
+    public:
+        Derivation(Graph& graph, int output, const std::vector<int>& inputs, Derivative kind); // throws NoPartial
+
+        // One node for each input; at a kink they have the derivative of the argument that max or min gave.
+        const std::vector<int>& smooth() const { return smooth_; }
+        // Every max and min that may have a kink.
+        const std::vector<Kink>& kinks() const { return kinks_; }
+        // The same derivatives with those of one side at all kinks.
+        std::vector<int> beside(Side side);
+        // The kinks without the points at which the sides agree in all derivatives.
+        std::vector<Kink> sharp_kinks();
+
+    private:
+        // An adjoint in two forms: `relative` is the node times the derivative by it, `absolute` the derivative itself.
+        // The former passes through products unchanged, the latter through sums, and neither is ever divided by a value
+        // that may be 0.
+        enum Form
+        {
+            relative,
+            absolute
+        };
+        struct Use
+        {
+            int user, place; // which argument of it
+        };
+        // instead of a node: a derivative that is 0 everywhere, a condition that holds everywhere
+        static constexpr int none = -1;
+        static constexpr int unknown = -2; // not made yet
+
+        bool passes(const Node& n, int place);
+        int taken(const Node& n); // by a max or min at all points: the argument's place, or -1
+        int first_is_taken(const Node& n);
+        void find_live();
+        bool is_live(int i) const { return i >= 0 && i <= output_ && live_[std::size_t(i)]; }
+        void find_wanted();
+        void refuse_what_has_no_partial();
+        // to give an argument its adjoint in a form, a user needs its own in this one
+        static Form asked_of(Op user, int place, Form form);
+        int adjoint(int i, Form form) const { return adjoints_[std::size_t(i)][form]; }
+        int root(Form form);
+        int contribution(const Use& use, Form form);
+        int activity(int i); // a node that is not 0 where the output depends on this one
+        int active_if(const Use& use);
+        int tangent(int i, const std::vector<int>& of, Side side);
+        int tangent_of_turn(const Node& n, int a, int b, Side side);
+        int finished(int derivative);
+        int any(const std::vector<int>& nodes);
+
+        int apply(Op op, int a, int b = -1, int c = -1) { return graph_.operation(op, a, b, c); }
+        int number(double x) { return graph_.constant(x); }
+        int sum(int a, int b);
+        int negated(int a);
+        int product(int a, int b);
+        int quotient(int a, int b);
+        int chosen(int condition, int a, int b);
+        int guarded(int user, int adjoint, bool harmless);
+        int product_in(int user, int adjoint, int factor);
+        int quotient_in(int user, int adjoint, int divisor);
+        int partial(const Node& n, int place);
+        int power_slope(int power);
+        int log_of_base(int power);
+        const Range& range(int i);
+        bool is(int i, double x) const { return graph_[i].is_literal() && graph_[i].value == x; }
+        bool finite(int i) { return range(i).known() && !range(i).infinite(); }
+        bool not_zero(int i) { return !range(i).holds_zero(); }
+
+        Graph& graph_;
+        const int output_;
+        const std::vector<int> inputs_;
+        const Derivative kind_;
+        std::pmr::vector<Range> ranges_;
+        // of nodes up to the output: depends on an input, and the output on it
+        std::vector<char> live_;
+        std::vector<std::vector<Use>> uses_;
+        std::vector<std::array<bool, 2>> wanted_;
+        std::vector<std::array<int, 2>> adjoints_;
+        std::vector<int> activity_;
+        std::vector<int> smooth_;
+        std::vector<Kink> kinks_;
+    };
+
+    struct KinkPoints
+    {
+        int node;
+        std::int64_t points; // of the output's axes
+    };
+    struct Derivatives
+    {
+        std::vector<int> nodes;
+        std::vector<KinkPoints> kinks; // where the derivatives depend on the side
+    };
+    // The derivatives with those of one side at kinks, which are looked for all over the grid.
+    Derivatives differentiate(
+        Graph& graph,
+        int output,
+        const std::vector<int>& inputs,
+        Derivative kind,
+        Side side,
+        const Options& options);
+}

@@ -1,0 +1,212 @@
+// Branch and bound over the boxes of a grid. A goal says what becomes of a box whose bounds are known, and takes the
+// points of small ones.
+#pragma once
+#include "roofslate/folds/requirements.hpp"
+#include "roofslate/run/parallel.hpp"
+#include <memory>
+
+namespace roofslate
+{
+    struct Waiting
+    {
+        Box box;
+        std::array<double, most_objectives> bound{}; // as the goal wants to have them
+        std::int64_t first = 0; // index of its first point
+    };
+
+    // A goal has
+    //   bool hopeless(const Waiting&)                  of a box that waited: may nothing of it matter any more?
+    //   bool wants(Boxes&, std::size_t i, Waiting&)    of the i-th box with bounds: false if it is settled; sets what
+    //   it waits with double width(const Boxes&, std::size_t i)      of the i-th box with bounds: how far they leave
+    //   the question open static constexpr bool ordered                  are boxes with low bounds to come first? void
+    //   take(const Boxes&, std::size_t first, std::size_t n, Index index)   computed points of a small box; index(i) is
+    //   where one lies
+    class Search
+    {
+    public:
+        // many where the order is all the same
+        template <class Goal> static constexpr std::size_t boxes_at_once = Goal::ordered ? 64 : 128;
+        template <class Goal> static constexpr std::size_t points_of_leaf = Goal::ordered ? 64 : 128;
+
+        Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, Progress& progress);
+        template <class Goal> void run(Goal& goal, const Box& whole);
+
+    private:
+        std::int64_t index_of(const Box& box) const; // of its first point
+        std::int64_t index_of(const Box& box, std::size_t point) const;
+        template <class Goal> void take_points(Goal& goal, const std::vector<Box>& leaves);
+        template <class Goal> void choose_axes(const Goal& goal, const std::vector<Box>& boxes);
+        template <class Goal> void offer(Goal& goal, std::vector<Waiting>& fresh);
+
+        Boxes& boxes_;
+        std::array<std::int64_t, most_axes> index_{};
+        Progress& progress_;
+        std::vector<int> axis_;
+        std::vector<Box> children_;
+    };
+
+    inline Search::Search(Boxes& boxes, const std::vector<std::size_t>& shape, AxisSet folded, Progress& progress)
+        : boxes_(boxes), progress_(progress)
+    {
+        std::int64_t next = 1;
+        for (std::size_t k = shape.size(); k-- > 0;)
+            if (folded >> k & 1)
+                index_[k] = next, next *= std::int64_t(shape[k]);
+    }
+    inline std::int64_t Search::index_of(const Box& box) const
+    {
+        std::int64_t index = 0;
+        for (const int k : boxes_.axes())
+            index += std::int64_t(box.low[std::size_t(k)]) * index_[std::size_t(k)];
+        return index;
+    }
+    inline std::int64_t Search::index_of(const Box& box, std::size_t point) const
+    {
+        std::int64_t index = 0;
+        for (auto k = boxes_.axes().rbegin(); k != boxes_.axes().rend(); ++k)
+        {
+            const std::size_t axis = std::size_t(*k), length = box.high[axis] - box.low[axis];
+            index += std::int64_t(box.low[axis] + point % length) * index_[axis];
+            point /= length;
+        }
+        return index;
+    }
+    template <class Goal> void Search::take_points(Goal& goal, const std::vector<Box>& leaves)
+    {
+        for (std::size_t done = 0, next = 0; done < leaves.size();)
+        {
+            while (next < leaves.size() && boxes_.add_points(leaves[next]))
+                ++next;
+            boxes_.compute();
+            for (std::size_t at = 0; done < next; ++done)
+            {
+                const std::size_t n = std::size_t(boxes_.points(leaves[done]));
+                goal.take(boxes_, at, n, [&](std::size_t i) { return index_of(leaves[done], i); });
+                at += n;
+            }
+        }
+    }
+    // The axis whose own range, with all others at their middle, leaves the bounds widest.
+    template <class Goal> void Search::choose_axes(const Goal& goal, const std::vector<Box>& boxes)
+    {
+        const std::size_t d = boxes_.axes().size(), at_once = LaneProgram::capacity / d;
+        axis_.assign(boxes.size(), -1);
+        for (std::size_t first = 0; first < boxes.size(); first += at_once)
+        {
+            const std::size_t last = std::min(boxes.size(), first + at_once);
+            boxes_.bound_lines(boxes.data() + first, last - first);
+            for (std::size_t b = first; b < last; ++b)
+            {
+                double widest = -1;
+                for (std::size_t j = 0; j < d; ++j)
+                {
+                    const std::size_t axis = std::size_t(boxes_.axes()[j]),
+                                      length = boxes[b].high[axis] - boxes[b].low[axis];
+                    if (length < 2)
+                        continue;
+                    double width = goal.width(boxes_, (b - first) * d + j);
+                    width = (width >= 0 ? std::min(width, 1e300) : 1e300) + 1e-12 * double(length);
+                    if (width > widest
+                        || (width == 1e300
+                            && length > boxes[b].high[std::size_t(axis_[b])] - boxes[b].low[std::size_t(axis_[b])]))
+                        widest = width, axis_[b] = int(axis);
+                }
+            }
+        }
+    }
+    template <class Goal> void Search::offer(Goal& goal, std::vector<Waiting>& fresh)
+    {
+        for (std::size_t first = 0; first < children_.size(); first += LaneProgram::capacity)
+        {
+            const std::size_t n = std::min(children_.size() - first, LaneProgram::capacity);
+            boxes_.bound(children_.data() + first, n);
+            for (std::size_t i = 0; i < n; ++i)
+            {
+                Waiting w{children_[first + i], {}, 0};
+                w.first = index_of(w.box);
+                if (goal.wants(boxes_, i, w))
+                    fresh.push_back(w);
+            }
+        }
+    }
+    template <class Goal> void Search::run(Goal& goal, const Box& whole)
+    {
+        std::vector<Waiting> stack, fresh;
+        children_.reserve(2 * boxes_at_once<Goal>);
+        std::vector<Box> open, leaves;
+        children_.assign(1, whole);
+        offer(goal, stack);
+        while (!stack.empty() && !progress_.stopped())
+        {
+            open.clear(), leaves.clear(), fresh.clear();
+            while (!stack.empty() && open.size() + leaves.size() < boxes_at_once<Goal>)
+            {
+                const Waiting w = stack.back();
+                stack.pop_back();
+                if (!goal.hopeless(w))
+                    (boxes_.points(w.box) <= double(points_of_leaf<Goal>) ? leaves : open).push_back(w.box);
+            }
+            take_points(goal, leaves);
+            if (!open.empty())
+            {
+                choose_axes(goal, open);
+                children_.clear();
+                for (std::size_t b = 0; b < open.size(); ++b)
+                {
+                    const std::size_t axis = std::size_t(axis_[b]);
+                    Box low = open[b], high = open[b];
+                    low.high[axis] = high.low[axis] = low.low[axis] + (low.high[axis] - low.low[axis]) / 2;
+                    children_.push_back(low), children_.push_back(high);
+                }
+                offer(goal, fresh);
+                if (Goal::ordered) // the best bound comes up next
+                    std::sort(fresh.begin(), fresh.end(), [](const Waiting& a, const Waiting& b) {
+                        return a.bound > b.bound || (a.bound == b.bound && a.first > b.first);
+                    });
+                stack.insert(stack.end(), fresh.begin(), fresh.end());
+            }
+            progress_.tell();
+        }
+    }
+
+    // Searches the folded axes for each point of the kept ones, with a goal of its own.
+    template <class MakeGoal, class Take> void search_kept_points(
+        const Question& question,
+        const Options& options,
+        const MakeGoal& make_goal,
+        const Take& take)
+    {
+        const std::vector<std::size_t>& shape = question.graph.shape();
+        const AxisSet kept = question.kept();
+        const std::size_t kept_points = question.graph.points(kept);
+        Progress progress(options, kept_points);
+        in_parallel(
+            int(std::min<std::size_t>(std::size_t(std::max(options.threads, 1)), kept_points)),
+            kept_points,
+            progress,
+            [&] {
+                return std::make_unique<Boxes>(question.graph, nodes_of(question), question.axes(), instruction_set());
+            },
+            [&](std::unique_ptr<Boxes>& boxes, std::size_t point) {
+                Box whole = boxes->whole();
+                for (std::size_t k = shape.size(), rest = point; k-- > 0;)
+                    if (kept >> k & 1)
+                    {
+                        whole.low[k] = std::uint32_t(rest % shape[k]), whole.high[k] = whole.low[k] + 1;
+                        rest /= shape[k];
+                    }
+                auto goal = make_goal();
+                Search(*boxes, shape, question.folded, progress).run(goal, whole);
+                take(point, goal);
+                return std::size_t(1);
+            });
+    }
+
+    // Brute force: nothing is given up.
+    template <class Goal> struct Unpruned : Goal
+    {
+        using Goal::Goal;
+        bool hopeless(const Waiting&) const { return false; }
+        bool wants(const Boxes&, std::size_t, Waiting&) const { return true; }
+    };
+}

@@ -1,0 +1,53 @@
+// From quantities to a graph: a quantity with all it needs, down to what was supplied.
+#pragma once
+#include "roofslate/graph/graph.hpp"
+#include "roofslate/language/registry.hpp"
+
+namespace roofslate
+{
+    struct Supplied
+    {
+        int quantity;
+        View view;
+        bool variable = false; // something is differentiated by it
+    };
+
+    // Builds graphs from quantities. A supplied quantity cuts the graph; one that is missing is named with the chain
+    // that needs it.
+    class Closure
+    {
+    public:
+        Closure(const Registry& registry, Graph& graph, const std::vector<Supplied>& supplied);
+        int node(int quantity);              // of a quantity, with all it needs; throws MissingInput
+        bool was_used(int quantity) const { return used_[std::size_t(quantity)] != 0; }
+        const std::vector<int>& visited() const { return visited_; } // quantities in order of computation
+
+        struct Turn // a max or min, and where it stands
+        {
+            int node;
+            const Entry* entry;
+            int position;
+        };
+        const std::vector<Turn>& turns() const { return turns_; } // all that are no literals
+
+    private:
+        int instantiate(const Entry& entry, std::size_t first, int position);
+        [[noreturn]] void missing(int quantity) const;
+
+        const Registry& registry_;
+        Graph& graph_;
+        std::vector<int> node_of_;
+        std::vector<char> used_;
+        std::vector<int> visited_;
+        std::vector<Turn> turns_;
+        bool differentiated_ = false;
+        std::vector<int> path_; // from the wanted quantity to the one in work
+        std::vector<int> positions_; // nodes of the tapes in work, one after the other
+    };
+
+    // The numbers that a closure took: those supplied, in their order, and those it has by default. Choices are none.
+    std::vector<int> numbers_taken(
+        const Registry& registry,
+        const Closure& closure,
+        const std::vector<Supplied>& supplied);
+}

@@ -1,0 +1,94 @@
+#include "roofslate/graph/graph.hpp"
+
+namespace roofslate
+{
+    Graph::Graph(std::vector<std::size_t> shape, Literals literals) : shape_(std::move(shape)), literals_(literals)
+    {
+        nodes_.reserve(512);
+        leaves_.reserve(32);
+        chains_.fill(-1);
+    }
+    std::size_t Graph::points(AxisSet axes) const
+    {
+        std::size_t n = 1;
+        for (std::size_t k = 0; k < shape_.size(); ++k)
+            if (axes >> k & 1)
+                n *= shape_[k];
+        return n;
+    }
+    int Graph::shared(const Node& node)
+    {
+        std::uint64_t h = std::uint64_t(node.op) + 31u * math::bits(node.value);
+        for (const int a : node.argument)
+            h = (h ^ std::uint64_t(a + 1)) * 0x9e3779b97f4a7c15u;
+        int& chain = chains_[(h * 0x9e3779b97f4a7c15u) >> 56];
+        for (int i = chain; i >= 0; i = nodes_[std::size_t(i)].next)
+        {
+            const Node& other = nodes_[std::size_t(i)];
+            // values differ most often; three comparisons in place take less than a call
+            if (math::bits(other.value) == math::bits(node.value) && other.op == node.op
+                && other.argument[0] == node.argument[0] && other.argument[1] == node.argument[1]
+                && other.argument[2] == node.argument[2] && other.routine == node.routine)
+                return i;
+        }
+        nodes_.push_back(node);
+        nodes_.back().next = chain;
+        return chain = size() - 1;
+    }
+    int Graph::constant(double value)
+    {
+        Node n{Op::constant};
+        n.value = value;
+        if (literals_ == Literals::shared)
+            return shared(n);
+        nodes_.push_back(n);
+        return size() - 1;
+    }
+    int Graph::leaf(const View& view)
+    {
+        if (!view.axes)
+            return constant(*view.data);
+        Node n{Op::input};
+        n.axes = view.axes, n.leaf = int(leaves_.size());
+        leaves_.push_back(view);
+        nodes_.push_back(n);
+        return size() - 1;
+    }
+    int Graph::variable(double value)
+    {
+        Node n{Op::input};
+        n.value = value;
+        nodes_.push_back(n);
+        return size() - 1;
+    }
+    int Graph::operation(Op op, int a, int b, int c, const Routine* routine)
+    {
+        Node n{op};
+        n.argument = {a, b, c}, n.routine = routine;
+        double values[3] = {};
+        bool literal_arguments = true;
+        for (int k = 0; k < n.arity(); ++k)
+        {
+            const Node& argument = (*this)[n.argument[std::size_t(k)]];
+            n.axes |= argument.axes;
+            values[k] = argument.value;
+            literal_arguments = literal_arguments && argument.is_literal();
+        }
+        if (n.is_constant())
+            n.value = evaluate(op, routine, values);
+        if (literal_arguments)
+            return constant(n.value);
+        if (op == Op::select && (*this)[a].is_constant())
+            return (*this)[a].value != 0 ? b : c;
+        if (op == Op::select && b == c)
+            return b;
+        // A factor or divisor of one changes no bit: that is what efficiencies and stages are unless somebody says
+        // otherwise.
+        const auto is_one = [&](int i) { return (*this)[i].is_literal() && (*this)[i].value == 1; };
+        if ((op == Op::mul || op == Op::div) && is_one(b))
+            return a;
+        if (op == Op::mul && is_one(a))
+            return b;
+        return shared(n);
+    }
+}

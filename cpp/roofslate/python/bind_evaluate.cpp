@@ -1,0 +1,183 @@
+// The binding of single values.
+#include "roofslate/python/binding.hpp"
+#include <optional>
+
+namespace roofslate::binding
+{
+    namespace
+    {
+        // The node's value as Python shows it: a choice is its name.
+        py::object shown(const Spec& spec, double x)
+        {
+            if (spec.is_choice() && x >= 0 && x < double(most_choices) && spec.choices[std::size_t(x)])
+                return py::str(spec.choices[std::size_t(x)]);
+            return py::float_(x);
+        }
+
+        // Plain numbers in range under known names, or nothing: whatever else there is to say, the Python side says.
+        std::optional<std::vector<Supplied>> plain_numbers(
+            const Registry& registry,
+            const py::dict& inputs,
+            std::vector<double>& values)
+        {
+            std::vector<Supplied> supplied;
+            supplied.reserve(inputs.size());
+            values.resize(inputs.size());
+            std::size_t k = 0;
+            for (const auto& [key, given] : inputs)
+            {
+                Py_ssize_t length;
+                const char* const name = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
+                if (!name)
+                {
+                    PyErr_Clear();
+                    return {};
+                }
+                const int quantity = registry.find({name, std::size_t(length)});
+                double& x = values[k++];
+                if (PyFloat_CheckExact(given.ptr()))
+                    x = PyFloat_AS_DOUBLE(given.ptr());
+                else if (PyLong_CheckExact(given.ptr()))
+                {
+                    x = PyLong_AsDouble(given.ptr());
+                    if (x == -1 && PyErr_Occurred())
+                    {
+                        PyErr_Clear();
+                        return {};
+                    }
+                }
+                else
+                    return {};
+                if (quantity < 0 || registry[quantity].spec->is_choice() || !registry[quantity].spec->admits(x))
+                    return {};
+                supplied.push_back({quantity, {&x, 0, {}}});
+            }
+            for (const Supplied& s : supplied)
+                if (const int bound = registry[s.quantity].bound; bound >= 0)
+                    for (const Supplied& other : supplied)
+                        if (other.quantity == bound && *s.view.data > *other.view.data)
+                            return {};
+            return supplied;
+        }
+        py::object plain_value(const std::string& name, const py::dict& inputs)
+        {
+            const Current current;
+            const Registry& registry = current.registry;
+            std::vector<double> values;
+            const int quantity = registry.find(name);
+            const auto supplied = plain_numbers(registry, inputs, values);
+            if (quantity < 0 || !supplied)
+                return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+            Graph graph({}, Graph::Literals::apart);
+            Closure closure(registry, graph, *supplied);
+            return shown(*registry[quantity].spec, graph[closure.node(quantity)].value);
+        }
+        // Checked numbers by name; choices are positions.
+        std::vector<Supplied> checked_numbers(
+            const Registry& registry,
+            const py::dict& inputs,
+            std::vector<double>& values)
+        {
+            values.resize(inputs.size());
+            std::vector<Supplied> supplied;
+            supplied.reserve(inputs.size());
+            for (const auto& [key, given] : inputs)
+            {
+                double& x = values[supplied.size()];
+                x = py::cast<double>(given);
+                Py_ssize_t length;
+                const char* const input = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
+                if (!input)
+                    throw py::error_already_set();
+                supplied.push_back({registry.at({input, std::size_t(length)}), {&x, 0, {}}});
+            }
+            return supplied;
+        }
+        double value_of(const Registry& registry, const std::vector<Supplied>& supplied, const std::string& name)
+        {
+            Graph graph({}, Graph::Literals::apart);
+            Closure closure(registry, graph, supplied);
+            return graph[closure.node(registry.at(name))].value;
+        }
+        double number(const std::string& name, const py::dict& inputs)
+        {
+            const Current current;
+            std::vector<double> values;
+            return value_of(current.registry, checked_numbers(current.registry, inputs, values), name);
+        }
+        // Each from the same inputs; none where an input is missing.
+        std::vector<std::optional<double>> numbers(const std::vector<std::string>& names, const py::dict& inputs)
+        {
+            const Current current;
+            std::vector<double> values;
+            const std::vector<Supplied> supplied = checked_numbers(current.registry, inputs, values);
+            std::vector<std::optional<double>> found;
+            for (const std::string& name : names)
+                try
+                {
+                    found.emplace_back(value_of(current.registry, supplied, name));
+                }
+                catch (const Error& error)
+                {
+                    if (std::string_view(error.kind()) != "MissingInput")
+                        throw;
+                    found.emplace_back();
+                }
+            return found;
+        }
+        // Every quantity that the answer takes, in order of computation, with its value.
+        py::list chain(const std::string& name, const std::map<std::string, double>& inputs)
+        {
+            const Current current;
+            const Registry& registry = current.registry;
+            std::vector<Supplied> supplied;
+            for (const auto& [input, x] : inputs)
+                supplied.push_back({registry.at(input), {&x, 0, {}}});
+            Graph graph({});
+            Closure closure(registry, graph, supplied);
+            closure.node(registry.at(name));
+            py::list steps;
+            for (const int q : closure.visited())
+                steps.append(py::make_tuple(std::string(registry[q].name), graph[closure.node(q)].value));
+            return steps;
+        }
+        // How many values lie outside of a range; NaN does.
+        std::size_t count_outside(
+            const py::array_t<double, py::array::c_style>& values,
+            double low,
+            double high,
+            bool above_low)
+        { return instruction_set().outside(values.data(), std::size_t(values.size()), low, high, above_low); }
+    }
+
+    void bind_evaluate(py::module_& m)
+    {
+        m.def(
+            "value",
+            &plain_value,
+            py::arg("quantity"),
+            py::arg("inputs"),
+            "One value from plain numbers; NotImplemented where the inputs are anything else.");
+        m.def("number", &number, py::arg("quantity"), py::arg("inputs"), "One value from checked numbers.");
+        m.def(
+            "numbers",
+            &numbers,
+            py::arg("quantities"),
+            py::arg("inputs"),
+            "Values from checked numbers; None where an input is missing.");
+        m.def(
+            "chain",
+            &chain,
+            py::arg("quantity"),
+            py::arg("inputs"),
+            "The quantities that an answer takes, in order of computation, with their values.");
+        m.def(
+            "count_outside",
+            &count_outside,
+            py::arg("values"),
+            py::arg("low"),
+            py::arg("high"),
+            py::arg("above_low"),
+            "How many values lie outside of a range.");
+    }
+}

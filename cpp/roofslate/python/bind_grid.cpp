@@ -1,0 +1,208 @@
+// The binding of the grid: its inputs, and the values of quantities over it.
+#include "roofslate/python/grid.hpp"
+#include "roofslate/run/inspector.hpp"
+
+namespace roofslate::binding
+{
+    namespace
+    {
+        std::vector<std::size_t> checked(const std::vector<std::size_t>& shape)
+        {
+            if (shape.size() > most_axes)
+                throw axis_error(
+                    "a grid has at most " + std::to_string(most_axes) + " axes, " + std::to_string(shape.size())
+                    + " were given");
+            return shape;
+        }
+        // `columns`: inputs of a table whose values have not been checked; the results come with the number of values
+        // outside of their range.
+        py::tuple evaluated(
+            Grid& grid,
+            const std::vector<std::string>& wanted,
+            const py::list& out,
+            int threads,
+            const py::object& progress,
+            const std::vector<std::string>& columns,
+            bool single)
+        {
+            const std::size_t size = single ? sizeof(float) : sizeof(double);
+            const std::vector<std::size_t>& shape = grid.shape();
+            Graph& graph = grid.graph();
+            Inspector inspector(grid.registry(), grid.supplied(), shape, columns);
+            std::vector<Output> outputs;
+            double bytes = 0; // of a grid beyond all memory they may not fit an integer
+            for (const std::string& name : wanted)
+            {
+                outputs.push_back({grid.node(name), nullptr, {}, true});
+                double points = 1;
+                for (std::size_t a = 0; a < shape.size(); ++a)
+                    points *= graph[outputs.back().node].axes >> a & 1 ? double(shape[a]) : 1;
+                bytes += out.empty() ? points * double(size) : 0;
+            }
+            promise_memory(bytes);
+            py::list results;
+            for (std::size_t k = 0; k < outputs.size(); ++k)
+            {
+                Output& o = outputs[k];
+                const AxisSet axes = graph[o.node].axes;
+                std::vector<std::size_t> own;
+                std::vector<py::ssize_t> own_shape, own_strides;
+                for (std::size_t a = 0; a < shape.size(); ++a)
+                    if (axes >> a & 1)
+                        own.push_back(a), own_shape.push_back(py::ssize_t(shape[a]));
+                py::array array;
+                if (!out.empty())
+                {
+                    array = py::cast<py::array>(out[k]);
+                    if (!(single ? py::isinstance<py::array_t<float>>(array) : py::isinstance<Array>(array))
+                        || array.ndim() != py::ssize_t(own.size())
+                        || !std::equal(own_shape.begin(), own_shape.end(), array.shape()))
+                        throw axis_error(
+                            "out for '" + wanted[k] + "' must be a writable " + (single ? "float32" : "float64")
+                            + " array of shape " + std::string(py::str(py::tuple(py::cast(own_shape)))));
+                    for (std::size_t d = 0; d < own.size(); ++d)
+                        o.stride[own[d]] = array.strides(py::ssize_t(d)) / py::ssize_t(size);
+                }
+                else
+                {
+                    o.stride = result_strides(graph, axes);
+                    for (const std::size_t a : own)
+                        own_strides.push_back(o.stride[a]);
+                    Result r = single
+                        ? allocate<float>(own_shape, own_strides, graph.points(axes))
+                        : allocate<double>(own_shape, own_strides, graph.points(axes));
+                    array = std::move(r.array), o.used_before = r.used_before;
+                }
+                if (single)
+                    o.single = static_cast<float*>(array.mutable_data());
+                else
+                    o.data = static_cast<double*>(array.mutable_data());
+                results.append(py::make_tuple(array, own));
+            }
+            Reporter reporter(progress);
+            Options options{threads, std::ref(reporter), {}};
+            if (!columns.empty())
+                options.inspect = std::ref(inspector);
+            try
+            {
+                const py::gil_scoped_release release;
+                store(graph, outputs, options);
+            }
+            catch (const Interrupted&)
+            {
+                reporter.rethrow();
+            }
+            return py::make_tuple(results, inspector.outside());
+        }
+    }
+
+    Grid::Grid(const std::vector<std::size_t>& shape, const py::dict& inputs, bool differentiated)
+        : graph_(checked(shape)),
+          supplied_(read(inputs, differentiated)),
+          closure_(current_.registry, graph_, supplied_)
+    {
+    }
+    void Grid::check_size() const
+    {
+        double points = 1;
+        for (const std::size_t n : shape())
+        {
+            points *= double(n);
+            if (n > UINT32_MAX)
+                throw axis_error("an axis has at most 4294967295 points, " + std::to_string(n) + " were given");
+        }
+        if (points > 9e18)
+            throw axis_error("a grid has at most 9e18 points");
+    }
+    std::vector<Supplied> Grid::read(const py::dict& inputs, bool differentiated)
+    {
+        std::vector<Supplied> supplied;
+        supplied.reserve(inputs.size());
+        arrays_.reserve(inputs.size());
+        numbers_.reserve(inputs.size()); // views point into it
+        for (const auto& [key, given] : inputs)
+        {
+            Py_ssize_t length;
+            const char* const name = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
+            if (!name)
+                throw py::error_already_set();
+            const int quantity = registry().at({name, std::size_t(length)});
+            View view;
+            if (PyFloat_Check(given.ptr()))
+            {
+                numbers_.push_back(PyFloat_AS_DOUBLE(given.ptr()));
+                view.data = &numbers_.back();
+            }
+            else
+            {
+                const auto [array, axes] = py::cast<std::tuple<Array, std::vector<std::size_t>>>(given);
+                arrays_.push_back(array);
+                view = view_of(adapted(arrays_.back()), axes);
+            }
+            supplied.push_back({quantity, view, differentiated && !registry()[quantity].spec->is_choice()});
+        }
+        return supplied;
+    }
+    std::vector<std::size_t> Grid::axes(AxisSet set) const
+    {
+        std::vector<std::size_t> all;
+        for (std::size_t k = 0; k < shape().size(); ++k)
+            if (set >> k & 1)
+                all.push_back(k);
+        return all;
+    }
+    std::vector<std::string> Grid::used(const std::vector<std::string>& quantities)
+    {
+        for (const std::string& name : quantities)
+            node(name);
+        std::vector<std::string> names;
+        for (const Supplied& s : supplied_)
+            if (closure_.was_used(s.quantity))
+                names.emplace_back(registry()[s.quantity].name);
+        return names;
+    }
+
+    void bind_grid(py::module_& m)
+    {
+        GridClass grid(m, "Grid", "Inputs on the axes of a grid; what is asked of it shares one graph.");
+        grid.def(
+                py::init<const std::vector<std::size_t>&, const py::dict&, bool>(),
+                py::arg("shape"),
+                py::arg("inputs"),
+                py::arg("differentiated") = false)
+            .def("used", &Grid::used, py::arg("quantities"), "The inputs that quantities take.")
+            .def(
+                "evaluate",
+                [](Grid& self,
+                   const std::vector<std::string>& quantities,
+                   const py::list& out,
+                   int threads,
+                   const py::object& progress,
+                   bool single) {
+                    return py::list(evaluated(self, quantities, out, threads, progress, {}, single)[0]);
+                },
+                py::arg("quantities"),
+                py::arg("out"),
+                py::arg("threads"),
+                py::arg("progress"),
+                py::arg("single") = false,
+                "Quantities over the grid, as float64 or float32: for each an array and its axes.")
+            .def(
+                "evaluate_table",
+                [](Grid& self,
+                   const std::vector<std::string>& quantities,
+                   int threads,
+                   const py::object& progress,
+                   const std::vector<std::string>& columns) {
+                    return evaluated(self, quantities, py::list(), threads, progress, columns, false);
+                },
+                py::arg("quantities"),
+                py::arg("threads"),
+                py::arg("progress"),
+                py::arg("columns"),
+                "Quantities over the rows of a table, and how many values of `columns` lie outside of their ranges.");
+        add_derivatives(grid);
+        add_folds(m, grid);
+        add_solve(grid);
+    }
+}

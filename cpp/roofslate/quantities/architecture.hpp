@@ -1,0 +1,248 @@
+// What a model is made of: its weights, and the cache that a token leaves behind.
+#pragma once
+#include "roofslate/quantities/hardware.hpp"
+
+namespace roofslate::quantities
+{
+    // --- shape ---
+
+    struct layers
+    { static constexpr Spec spec = Spec("n", "1", "transformer layers", "R6.4").range(1); };
+    struct hidden_size
+    { static constexpr Spec spec = Spec("d", "1", "width of the residual stream", "R2.1").range(1); };
+    struct attention_heads
+    { static constexpr Spec spec = Spec("n_h", "1", "query heads of a layer", "R6.11").range(1); };
+    struct kv_heads
+    {
+        static constexpr Spec spec =
+            Spec("n_{kv}", "1", "key-value heads of a layer", "R6.4").range(1).at_most<attention_heads>();
+    };
+    struct head_size
+    { static constexpr Spec spec = Spec("d_h", "1", "elements of a head", "R6.4").range(1); };
+    struct kv_latent_size
+    {
+        static constexpr Spec spec =
+            Spec(
+                "d_c",
+                "1",
+                "cached elements of a token and layer with latent attention; 0: whole keys and values are cached",
+                "R6.4")
+                .range(0)
+                .by_default(0);
+    };
+    struct intermediate_size
+    { static constexpr Spec spec = Spec("d_f", "1", "width of a dense feed-forward layer", "R2.1").range(1); };
+    struct vocabulary_size
+    { static constexpr Spec spec = Spec("V", "1", "tokens that the model can tell apart", "R6.4").range(1); };
+    struct experts
+    { static constexpr Spec spec = Spec("X", "1", "routed experts of a layer; 1: a dense model", "R2.1").range(1); };
+    struct experts_per_token
+    {
+        static constexpr Spec spec =
+            Spec("k", "1", "routed experts that a token uses", "R2.1").range(1).at_most<experts>();
+    };
+    struct shared_experts
+    { static constexpr Spec spec = Spec("X_s", "1", "experts of a layer that every token uses", "R2.1").range(0); };
+    struct expert_intermediate_size
+    { static constexpr Spec spec = Spec("d_e", "1", "width of an expert", "R2.1").range(1); };
+    struct dense_layers
+    {
+        static constexpr Spec spec =
+            Spec("n_d", "1", "layers without routed experts", "R2.1").range(0).at_most<layers>();
+    };
+    struct matrices_per_expert
+    {
+        static constexpr Spec spec =
+            Spec("3", "parameter", "weights for each pair of residual and expert element: up, gate and down", "R1.4")
+                .positive()
+                .by_default(3);
+    };
+
+    // --- weights ---
+
+    struct total_parameters
+    { static constexpr Spec spec = Spec("N_t", "parameter", "weights of the whole model", "R1.3").positive(); };
+    struct active_parameters
+    {
+        static constexpr Spec spec =
+            Spec("N_a", "parameter", "weights that a token is multiplied with", "R1.2")
+                .positive()
+                .at_most<total_parameters>();
+    };
+    struct flops_per_parameter_token
+    {
+        static constexpr Spec spec =
+            Spec("2", "FLOP/parameter/token", "a multiply and an add for each weight", "R5.1").positive().by_default(2);
+    };
+    struct sparsity
+    {
+        static constexpr Spec spec = Spec("s", "1", "total over active weights", "R1.7");
+        template <class T> static constexpr T formula(in<total_parameters, T> N_t, in<active_parameters, T> N_a)
+        { return N_t / N_a; }
+    };
+    struct moe_layers
+    {
+        static constexpr Spec spec = Spec("n_e", "1", "layers with routed experts", "R2.1");
+        template <class T> static constexpr T formula(in<layers, T> n, in<dense_layers, T> n_d) { return n - n_d; }
+    };
+    struct routed_parameters
+    {
+        static constexpr Spec spec = Spec("N_r", "parameter", "weights of the routed experts of all layers", "R1.4");
+        template <class T> static constexpr T formula(
+            in<moe_layers, T> n_e,
+            in<experts, T> X,
+            in<hidden_size, T> d,
+            in<expert_intermediate_size, T> d_e,
+            in<matrices_per_expert, T> three)
+        { return n_e * X * (d * d_e * three); }
+    };
+    struct dense_parameters_from_architecture
+    {
+        static constexpr Spec spec = Spec(
+            "N_t - N_r",
+            "parameter",
+            "weights outside of the routed experts, from the shape of the model",
+            "R1.4");
+        template <class T> static constexpr T formula(
+            in<experts, T> X,
+            in<total_parameters, T> N_t,
+            in<routed_parameters, T> N_r)
+        { return select(X == T(1.0), N_t, N_t - N_r); }
+    };
+    struct dense_parameters
+    {
+        static constexpr Spec spec =
+            Spec("N_d", "parameter", "weights outside of the routed experts", "R1.4")
+                .range(0)
+                .at_most<total_parameters>()
+                .otherwise<dense_parameters_from_architecture>();
+    };
+
+    // --- bytes ---
+
+    struct weight_bits
+    {
+        static constexpr Spec spec = Spec("b_w", "1", "bits of a stored weight", "definition");
+        template <class T> static constexpr T formula(in<weight_format, T> f)
+        { return choose(f, T(16.0), T(8.0), T(8.0), T(4.0)); }
+    };
+    struct bytes_per_weight_bit
+    {
+        static constexpr Spec spec =
+            Spec("1/8", "byte/parameter", "bytes of a bit of a weight", "definition").positive().by_default(0.125);
+    };
+    struct weight_bytes_from_format
+    {
+        static constexpr Spec spec = Spec("w_f", "byte/parameter", "bytes of a weight in its format", "definition");
+        template <class T> static constexpr T formula(in<weight_bits, T> b, in<bytes_per_weight_bit, T> eighth)
+        { return b * eighth; }
+    };
+    struct weight_bytes
+    {
+        static constexpr Spec spec =
+            Spec("w", "byte/parameter", "bytes of a stored weight", "definition")
+                .positive()
+                .otherwise<weight_bytes_from_format>();
+    };
+    struct model_bytes
+    {
+        static constexpr Spec spec = Spec("w N_t", "byte", "bytes of all weights", "R1.3");
+        template <class T> static constexpr T formula(in<weight_bytes, T> w, in<total_parameters, T> N_t)
+        { return w * N_t; }
+    };
+
+    struct kv_format
+    {
+        static constexpr Spec spec =
+            Spec("f_{kv}", "1", "format in which keys and values are cached", "R6.4")
+                .one_of("bf16", "fp8", "int8", "fp4");
+    };
+    struct kv_bits
+    {
+        static constexpr Spec spec = Spec("b_{kv}", "1", "bits of a cached element", "R6.4");
+        template <class T> static constexpr T formula(in<kv_format, T> f)
+        { return choose(f, T(16.0), T(8.0), T(8.0), T(4.0)); }
+    };
+    struct bytes_per_kv_bit
+    {
+        static constexpr Spec spec =
+            Spec("1/8", "byte/token", "bytes of a bit of a token's cached element", "definition")
+                .positive()
+                .by_default(0.125);
+    };
+    struct kv_element_bytes
+    {
+        static constexpr Spec spec = Spec("w_{kv}", "byte/token", "bytes of a token's cached element", "R6.4");
+        template <class T> static constexpr T formula(in<kv_bits, T> b, in<bytes_per_kv_bit, T> eighth)
+        { return b * eighth; }
+    };
+    struct kv_elements_per_layer
+    {
+        static constexpr Spec spec = Spec(
+            "e_{kv}",
+            "1",
+            "elements that a token leaves in the cache of a layer: a latent vector, or keys and values of each head",
+            "R6.4");
+        template <class T> static constexpr T formula(
+            in<kv_latent_size, T> d_c,
+            in<kv_heads, T> n_kv,
+            in<head_size, T> d_h)
+        { return select(d_c > T(0.0), d_c, 2.0 * n_kv * d_h); }
+    };
+    struct kv_bytes_from_architecture
+    {
+        static constexpr Spec spec = Spec(
+            "q_\\mathrm{arch}",
+            "byte/token",
+            "cache of a token in all layers, from the shape of the model",
+            "R6.4");
+        template <class T> static constexpr T formula(
+            in<layers, T> n,
+            in<kv_elements_per_layer, T> e,
+            in<kv_element_bytes, T> w)
+        { return n * e * w; }
+    };
+    struct kv_bytes_per_token
+    {
+        static constexpr Spec spec =
+            Spec("q", "byte/token", "cache of a token in all layers", "R6.3")
+                .range(0)
+                .otherwise<kv_bytes_from_architecture>();
+    };
+
+    using architecture = list<
+        layers,
+        hidden_size,
+        attention_heads,
+        kv_heads,
+        head_size,
+        kv_latent_size,
+        intermediate_size,
+        vocabulary_size,
+        experts,
+        experts_per_token,
+        shared_experts,
+        expert_intermediate_size,
+        dense_layers,
+        matrices_per_expert,
+        total_parameters,
+        active_parameters,
+        flops_per_parameter_token,
+        sparsity,
+        moe_layers,
+        routed_parameters,
+        dense_parameters_from_architecture,
+        dense_parameters,
+        weight_bits,
+        bytes_per_weight_bit,
+        weight_bytes_from_format,
+        weight_bytes,
+        model_bytes,
+        kv_format,
+        kv_bits,
+        bytes_per_kv_bit,
+        kv_element_bytes,
+        kv_elements_per_layer,
+        kv_bytes_from_architecture,
+        kv_bytes_per_token>;
+}

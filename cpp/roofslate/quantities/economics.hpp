@@ -1,0 +1,299 @@
+// Chapter 1: what a token costs, and how many a cell makes.
+#pragma once
+#include "roofslate/quantities/serving.hpp"
+
+namespace roofslate::quantities
+{
+    struct round_passes
+    {
+        static constexpr Spec spec =
+            Spec("r", "1", "length of a round, in which every batch in flight gets its pass, in passes", "R3.2");
+        template <class T> static constexpr T formula(in<microbatches, T> n, in<pipeline_stages, T> P)
+        { return max(n / P, 1.0); }
+    };
+    struct round_tokens
+    {
+        static constexpr Spec spec = Spec("n_\\mu B\\ell", "token", "new tokens of a round", "R3.2");
+        template <class T> static constexpr T formula(in<microbatches, T> n, in<pass_tokens, T> tokens)
+        { return n * tokens; }
+    };
+    struct cost_per_token
+    {
+        static constexpr Spec spec = Spec("c", "USD/token", "price of the cell over the tokens that it makes", "R1.5");
+        template <class T> static constexpr T formula(
+            in<pass_time, T> t,
+            in<cell_price, T> p,
+            in<round_passes, T> r,
+            in<round_tokens, T> tokens)
+        { return t * (p * r / tokens); }
+    };
+    struct cell_throughput
+    {
+        static constexpr Spec spec = Spec("R", "token/s", "tokens that the cell makes in a second", "R1.14");
+        template <class T> static constexpr T formula(
+            in<round_tokens, T> tokens,
+            in<round_passes, T> r,
+            in<pass_time, T> t)
+        { return (tokens / r) / t; }
+    };
+
+    struct compute_bound_throughput
+    {
+        static constexpr Spec spec =
+            Spec("R_c", "token/s", "tokens that the cell makes in a second when only arithmetic counts", "R1.15");
+        template <class T> static constexpr T formula(
+            in<microbatches, T> n,
+            in<round_passes, T> r,
+            in<cell_flops, T> C,
+            in<flops_per_token, T> f)
+        { return (n / r) * (C / f); }
+    };
+
+    // --- without batching ---
+
+    struct lone_fetched_parameters
+    {
+        static constexpr Spec spec =
+            Spec("N_1", "parameter", "weights that a pass of a single sequence fetches", "R1.4");
+        template <class T> static constexpr T formula(
+            in<expert_reads, T> which,
+            in<total_parameters, T> N_t,
+            in<dense_parameters, T> N_d,
+            in<experts, T> X,
+            in<experts_per_token, T> k,
+            in<pass_length, T> l)
+        { return choose(which, N_t, N_d + (N_t - N_d) * (1.0 - pow(1.0 - k / X, count(l)))); }
+    };
+    struct lone_weight_fetch
+    {
+        static constexpr Spec spec = Spec(
+            "\\beta_1",
+            "1",
+            "time to fetch the weights for a single sequence over the time of its arithmetic",
+            "R1.6");
+        template <class T> static constexpr T formula(
+            in<weight_balance, T> A,
+            in<pass_length, T> l,
+            in<lone_fetched_parameters, T> N_1,
+            in<active_parameters, T> N_a)
+        { return count(A / l) * (N_1 / N_a); }
+    };
+    struct batch_of_one_penalty
+    {
+        static constexpr Spec spec = Spec(
+            "c(1)/c(\\infty)",
+            "1",
+            "cost of a token of a single sequence over its cost in a batch without end",
+            "R1.6");
+        template <class T> static constexpr T formula(
+            in<overlap, T> o,
+            in<lone_weight_fetch, T> b,
+            in<context_length, T> L,
+            in<balance_context, T> L_0)
+        {
+            return choose(
+                o,
+                max(b + L / L_0, 1.0) / max(L / L_0, 1.0),
+                (L / L_0 + max(b, 1.0)) / (L / L_0 + 1.0),
+                (b + L / L_0 + 1.0) / (L / L_0 + 1.0));
+        }
+    };
+
+    // --- the market ---
+
+    struct monthly_tokens
+    {
+        static constexpr Spec spec =
+            Spec("D_m", "token", "tokens that a provider serves in a month", "R1.14").positive();
+    };
+    struct month
+    {
+        static constexpr Spec spec =
+            Spec("30\\,\\mathrm{d}", "s", "length of a month", "R1.14").positive().by_default(2592000);
+    };
+    struct market_token_rate
+    {
+        static constexpr Spec spec = Spec("R_m", "token/s", "tokens that a provider serves in a second", "R1.14");
+        template <class T> static constexpr T formula(in<monthly_tokens, T> D, in<month, T> m) { return D / m; }
+    };
+    struct cell_market_share
+    {
+        static constexpr Spec spec = Spec("R/R_m", "1", "share of the market that one cell serves", "R1.14");
+        template <class T> static constexpr T formula(in<cell_throughput, T> R, in<market_token_rate, T> R_m)
+        { return R / R_m; }
+    };
+    struct cells_for_market
+    {
+        static constexpr Spec spec = Spec("R_m/R", "1", "cells that serve the whole market", "R1.14");
+        template <class T> static constexpr T formula(in<market_token_rate, T> R_m, in<cell_throughput, T> R)
+        { return R_m / R; }
+    };
+
+    // --- fast and slow mode: a pass of B sequences that memory holds up takes W + k B, a token costs its time over B
+    // ---
+
+    struct fixed_pass_time
+    {
+        static constexpr Spec spec =
+            Spec("W", "s", "part of a pass that does not depend on the batch: all weights are fetched", "Q1")
+                .range(0)
+                .otherwise<latency_floor>();
+    };
+    struct kv_fetch_time_per_sequence
+    {
+        static constexpr Spec spec = Spec("q L/M", "s/sequence", "time to fetch the cache of one sequence", "R1.3");
+        template <class T> static constexpr T formula(
+            in<context_length, T> L,
+            in<kv_bytes_per_token, T> q,
+            in<cell_bandwidth, T> M)
+        { return L * (q / M); }
+    };
+    struct compute_time_per_sequence
+    {
+        static constexpr Spec spec = Spec(
+            "\\ell N_a/C",
+            "s/sequence",
+            "time to multiply the new tokens of one sequence with the active weights",
+            "R1.2");
+        template <class T> static constexpr T formula(
+            in<pass_length, T> l,
+            in<flops_per_token, T> f,
+            in<cell_flops, T> C)
+        { return l * (f / C); }
+    };
+    struct pass_time_per_sequence_from_model
+    {
+        static constexpr Spec spec = Spec(
+            "k_\\mathrm{mem}",
+            "s/sequence",
+            "time that one more sequence adds to a pass that memory holds up",
+            "Q1");
+        template <class T> static constexpr T formula(
+            in<overlap, T> o,
+            in<kv_fetch_time_per_sequence, T> k_kv,
+            in<compute_time_per_sequence, T> k_c)
+        { return choose(o, k_kv, k_kv, k_kv + k_c); }
+    };
+    struct pass_time_per_sequence
+    {
+        static constexpr Spec spec =
+            Spec("k", "s/sequence", "time that one more sequence adds to a pass", "Q1")
+                .range(0)
+                .otherwise<pass_time_per_sequence_from_model>();
+    };
+    struct batch_time_ratio_from_model
+    {
+        static constexpr Spec spec =
+            Spec("k B/W", "1", "time of a pass that the batch takes over the time that the weights take", "Q1");
+        template <class T> static constexpr T formula(
+            in<pass_time_per_sequence, T> k,
+            in<batch_size, T> B,
+            in<fixed_pass_time, T> W)
+        { return k * B / W; }
+    };
+
+    struct price_factor
+    {
+        static constexpr Spec spec =
+            Spec("p", "1", "price of a token in the other mode over the default's, as published", "R1.17").positive();
+    };
+    struct speed_factor
+    {
+        static constexpr Spec spec =
+            Spec("v", "1", "speed of the other mode over the default's, as published", "R1.17").positive();
+    };
+    struct batch_time_ratio_from_tariff
+    {
+        static constexpr Spec spec = Spec(
+            "\\rho_{p v}",
+            "1",
+            "time that the batch takes over the time that the weights take, from a published price and speed",
+            "Q1");
+        template <class T> static constexpr T formula(in<speed_factor, T> v, in<price_factor, T> p)
+        { return (v - 1.0) / (1.0 - 1.0 / p); }
+    };
+    struct batch_time_ratio
+    {
+        static constexpr Spec spec =
+            Spec("\\rho", "1", "time that the default mode's batch takes over the time that the weights take", "Q1")
+                .range(0)
+                .otherwise<batch_time_ratio_from_tariff>();
+    };
+    struct batch_factor
+    {
+        static constexpr Spec spec = Spec("B_1/B_0", "1", "batch of the other mode over the default's", "Q1");
+        template <class T> static constexpr T formula(in<price_factor, T> p, in<speed_factor, T> v)
+        { return 1.0 / (p * v); }
+    };
+    struct fastest_speed_factor
+    {
+        static constexpr Spec spec = Spec(
+            "v_\\infty",
+            "1",
+            "speed over the default's that no price exceeds: only the weights are fetched",
+            "Q1");
+        template <class T> static constexpr T formula(in<batch_time_ratio, T> r) { return 1.0 + r; }
+    };
+    struct lowest_price_factor
+    {
+        static constexpr Spec spec =
+            Spec("p_0", "1", "price over the default's that no patience undercuts: the weights cost nothing", "Q1");
+        template <class T> static constexpr T formula(in<batch_time_ratio, T> r, in<fastest_speed_factor, T> v_max)
+        { return r / v_max; }
+    };
+    struct asked_speed_factor
+    { static constexpr Spec spec = Spec("v_a", "1", "speed over the default's that is asked for", "Q1").positive(); };
+    struct price_factor_at_speed
+    {
+        static constexpr Spec spec =
+            Spec("p(v_a)", "1", "price over the default's at the speed asked for; inf: never", "Q1");
+        template <class T> static constexpr T formula(
+            in<asked_speed_factor, T> v,
+            in<batch_time_ratio, T> r,
+            in<fastest_speed_factor, T> v_max)
+        { return select(v >= v_max, T(infinite), r / (v_max - v)); }
+    };
+    struct paid_price_factor
+    {
+        static constexpr Spec spec = Spec("p_a", "1", "price over the default's that is paid", "Q1").positive(infinite);
+    };
+    struct speed_factor_at_price
+    {
+        static constexpr Spec spec =
+            Spec("v(p_a)", "1", "speed over the default's at the price paid; 0: below the least price", "Q1");
+        template <class T> static constexpr T formula(in<batch_time_ratio, T> r, in<paid_price_factor, T> p)
+        { return max(1.0 + r * (1.0 - 1.0 / p), 0.0); }
+    };
+
+    using economics = list<
+        round_passes,
+        round_tokens,
+        cost_per_token,
+        cell_throughput,
+        compute_bound_throughput,
+        lone_fetched_parameters,
+        lone_weight_fetch,
+        batch_of_one_penalty,
+        monthly_tokens,
+        month,
+        market_token_rate,
+        cell_market_share,
+        cells_for_market,
+        fixed_pass_time,
+        kv_fetch_time_per_sequence,
+        compute_time_per_sequence,
+        pass_time_per_sequence_from_model,
+        pass_time_per_sequence,
+        batch_time_ratio_from_model,
+        price_factor,
+        speed_factor,
+        batch_time_ratio_from_tariff,
+        batch_time_ratio,
+        batch_factor,
+        fastest_speed_factor,
+        lowest_price_factor,
+        asked_speed_factor,
+        price_factor_at_speed,
+        paid_price_factor,
+        speed_factor_at_price>;
+}

@@ -1,0 +1,286 @@
+// Chips, what they cost, and how many of them serve or train one model together.
+#pragma once
+#include "roofslate/language/quantity.hpp"
+
+namespace roofslate::quantities
+{
+    // --- number formats ---
+
+    struct weight_format
+    {
+        static constexpr Spec spec =
+            Spec("f_w", "1", "format in which weights are stored", "definition").one_of("bf16", "fp8", "int8", "fp4");
+    };
+    struct compute_format
+    {
+        static constexpr Spec spec =
+            Spec("f_c", "1", "format in which weights are multiplied", "definition")
+                .one_of("bf16", "fp8", "int8", "fp4")
+                .otherwise<weight_format>();
+    };
+
+    // --- one chip ---
+
+    struct peak_flops_bf16
+    {
+        static constexpr Spec spec =
+            Spec(
+                "F_{16}",
+                "FLOP/s/chip",
+                "dense peak arithmetic of a chip in bf16, a multiply-add counted as two",
+                "data sheet")
+                .positive();
+    };
+    struct peak_flops_fp8
+    {
+        static constexpr Spec spec =
+            Spec("F_{8}", "FLOP/s/chip", "dense peak arithmetic of a chip in fp8", "data sheet")
+                .positive()
+                .otherwise<peak_flops_bf16>();
+    };
+    struct peak_flops_int8
+    {
+        static constexpr Spec spec =
+            Spec("F_{i8}", "FLOP/s/chip", "dense peak arithmetic of a chip in int8", "data sheet")
+                .positive()
+                .otherwise<peak_flops_bf16>();
+    };
+    struct peak_flops_fp4
+    {
+        static constexpr Spec spec =
+            Spec("F_{4}", "FLOP/s/chip", "dense peak arithmetic of a chip in fp4", "data sheet")
+                .positive()
+                .otherwise<peak_flops_bf16>();
+    };
+    struct peak_flops_in_format
+    {
+        static constexpr Spec spec =
+            Spec("F_f", "FLOP/s/chip", "dense peak arithmetic of a chip in the format of the multiplication", "R1.8");
+        template <class T> static constexpr T formula(
+            in<compute_format, T> f,
+            in<peak_flops_bf16, T> F_16,
+            in<peak_flops_fp8, T> F_8,
+            in<peak_flops_int8, T> F_i8,
+            in<peak_flops_fp4, T> F_4)
+        { return choose(f, F_16, F_8, F_i8, F_4); }
+    };
+    struct peak_flops
+    {
+        static constexpr Spec spec =
+            Spec("F", "FLOP/s/chip", "peak arithmetic of a chip, a multiply-add counted as two", "R1.2")
+                .positive()
+                .otherwise<peak_flops_in_format>();
+    };
+    struct hbm_bandwidth
+    { static constexpr Spec spec = Spec("m", "byte/s/chip", "memory bandwidth of a chip", "R1.3").positive(); };
+    struct hbm_capacity
+    { static constexpr Spec spec = Spec("h", "byte/chip", "memory of a chip", "R1.12").positive(); };
+    struct chip_price
+    { static constexpr Spec spec = Spec("p", "USD/s/chip", "price of a chip for a second", "R1.5").range(0); };
+    struct chip_power
+    { static constexpr Spec spec = Spec("w_c", "J/s/chip", "electric power of a chip", "Q9").range(0); };
+
+    // --- links, per chip and direction ---
+
+    struct scale_up_bandwidth
+    {
+        static constexpr Spec spec =
+            Spec("u", "byte/s/chip", "link bandwidth of a chip inside its scale-up domain, each direction", "R2.5")
+                .positive(infinite);
+    };
+    struct scale_out_bandwidth
+    {
+        static constexpr Spec spec =
+            Spec("u_o", "byte/s/chip", "link bandwidth of a chip between scale-up domains, each direction", "R2.5")
+                .positive(infinite);
+    };
+    struct scale_up_latency
+    {
+        static constexpr Spec spec =
+            Spec("\\lambda", "s", "latency of a message inside the scale-up domain", "R3.3").range(0);
+    };
+    struct scale_out_latency
+    {
+        static constexpr Spec spec =
+            Spec("\\lambda_o", "s", "latency of a message between scale-up domains", "R3.3").range(0);
+    };
+    struct scale_up_domain
+    {
+        static constexpr Spec spec =
+            Spec("G_u", "chip", "chips that reach one another at scale-up bandwidth", "R2.6").range(1);
+    };
+
+    // --- how a replica is laid out ---
+
+    struct chips
+    {
+        static constexpr Spec spec =
+            Spec("G", "chip", "chips of one replica (serving cell), all stages together", "R1.2").range(1);
+    };
+    struct pipeline_stages
+    {
+        static constexpr Spec spec =
+            Spec("P", "1", "stages that the layers are divided into", "R3.2").range(1).by_default(1);
+    };
+    struct microbatches
+    {
+        static constexpr Spec spec =
+            Spec("n_\\mu", "1", "batches in flight, one to a stage or more", "R3.2")
+                .range(1)
+                .otherwise<pipeline_stages>();
+    };
+    struct attention_data_parallel
+    {
+        static constexpr Spec spec =
+            Spec(
+                "G_d",
+                "1",
+                "groups of chips that each attend for sequences of their own, with a copy of the weights outside of "
+                "the experts",
+                "R3.8")
+                .range(1)
+                .by_default(1);
+    };
+
+    // --- efficiencies: 1 is the lecture's ideal machine ---
+
+    struct compute_efficiency
+    {
+        static constexpr Spec spec =
+            Spec("\\eta_c", "1", "share of the peak arithmetic that is reached", "Q12").positive(1).by_default(1);
+    };
+    struct bandwidth_efficiency
+    {
+        static constexpr Spec spec =
+            Spec("\\eta_m", "1", "share of the memory bandwidth that is reached", "Q12").positive(1).by_default(1);
+    };
+
+    // --- a cell of chips ---
+
+    struct chips_per_stage
+    {
+        static constexpr Spec spec = Spec("G_P", "chip", "chips that work on one stage", "R3.6");
+        template <class T> static constexpr T formula(in<chips, T> G, in<pipeline_stages, T> P) { return G / P; }
+    };
+    struct expert_parallel
+    {
+        static constexpr Spec spec =
+            Spec("G_e", "chip", "chips that the experts of a layer are spread over", "R2.2")
+                .range(1)
+                .otherwise<chips_per_stage>();
+    };
+    struct tensor_parallel_from_layout
+    {
+        static constexpr Spec spec =
+            Spec("G_P/G_d", "chip", "chips of a stage that attend for the same sequences", "R3.8");
+        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<attention_data_parallel, T> G_d)
+        { return G_P / G_d; }
+    };
+    struct tensor_parallel
+    {
+        static constexpr Spec spec =
+            Spec("G_t", "chip", "chips that share each matrix", "R3.8")
+                .range(1)
+                .otherwise<tensor_parallel_from_layout>();
+    };
+    struct cell_flops
+    {
+        static constexpr Spec spec =
+            Spec("2C", "FLOP/s", "arithmetic of the chips that work on a pass at one time", "R1.2");
+        template <class T> static constexpr T formula(
+            in<chips_per_stage, T> G_P,
+            in<peak_flops, T> F,
+            in<compute_efficiency, T> eta)
+        { return G_P * (F * eta); }
+    };
+    struct cell_bandwidth
+    {
+        static constexpr Spec spec =
+            Spec("M", "byte/s", "memory bandwidth of the chips that work on a pass at one time", "R1.3");
+        template <class T> static constexpr T formula(
+            in<chips_per_stage, T> G_P,
+            in<hbm_bandwidth, T> m,
+            in<bandwidth_efficiency, T> eta)
+        { return G_P * (m * eta); }
+    };
+    struct cell_capacity
+    {
+        static constexpr Spec spec = Spec("H", "byte", "memory of all chips of the replica", "R1.12");
+        template <class T> static constexpr T formula(in<chips, T> G, in<hbm_capacity, T> h) { return G * h; }
+    };
+    struct cell_price
+    {
+        static constexpr Spec spec = Spec("p_G", "USD/s", "price of all chips of the replica for a second", "R1.5");
+        template <class T> static constexpr T formula(in<chips, T> G, in<chip_price, T> p) { return G * p; }
+    };
+    struct hbm_drain_time
+    {
+        static constexpr Spec spec = Spec("T_\\mathrm{drain}", "s", "time to read the whole memory once", "R1.12");
+        template <class T> static constexpr T formula(in<hbm_capacity, T> h, in<hbm_bandwidth, T> m) { return h / m; }
+    };
+    struct ridge_point
+    {
+        static constexpr Spec spec = Spec("F/m", "FLOP/byte", "arithmetic that hides the fetch of one byte", "R1.7");
+        template <class T> static constexpr T formula(
+            in<peak_flops, T> F,
+            in<compute_efficiency, T> eta_c,
+            in<hbm_bandwidth, T> m,
+            in<bandwidth_efficiency, T> eta_m)
+        { return (F * eta_c) / (m * eta_m); }
+    };
+
+    struct arithmetic_intensity
+    {
+        static constexpr Spec spec =
+            Spec("I", "FLOP/byte", "arithmetic done for each byte that is fetched", "R1.1").range(0);
+    };
+    struct attainable_flops
+    {
+        static constexpr Spec spec =
+            Spec("F(I)", "FLOP/s/chip", "arithmetic that a chip reaches at an intensity: its roofline", "R1.1");
+        template <class T> static constexpr T formula(
+            in<arithmetic_intensity, T> I,
+            in<peak_flops, T> F,
+            in<compute_efficiency, T> eta_c,
+            in<hbm_bandwidth, T> m,
+            in<bandwidth_efficiency, T> eta_m)
+        { return min(F * eta_c, I * (m * eta_m)); }
+    };
+
+    using hardware = list<
+        weight_format,
+        compute_format,
+        peak_flops_bf16,
+        peak_flops_fp8,
+        peak_flops_int8,
+        peak_flops_fp4,
+        peak_flops_in_format,
+        peak_flops,
+        hbm_bandwidth,
+        hbm_capacity,
+        chip_price,
+        chip_power,
+        scale_up_bandwidth,
+        scale_out_bandwidth,
+        scale_up_latency,
+        scale_out_latency,
+        scale_up_domain,
+        chips,
+        pipeline_stages,
+        microbatches,
+        attention_data_parallel,
+        compute_efficiency,
+        bandwidth_efficiency,
+        chips_per_stage,
+        expert_parallel,
+        tensor_parallel_from_layout,
+        tensor_parallel,
+        cell_flops,
+        cell_bandwidth,
+        cell_capacity,
+        cell_price,
+        hbm_drain_time,
+        ridge_point,
+        arithmetic_intensity,
+        attainable_flops>;
+}

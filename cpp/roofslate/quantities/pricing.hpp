@@ -1,0 +1,701 @@
+// Chapter 6: what a price list gives away, and what its prices would have to be.
+#pragma once
+#include "roofslate/quantities/context.hpp"
+#include "roofslate/quantities/storage.hpp"
+
+namespace roofslate::quantities
+{
+    // --- a price list ---
+
+    struct input_price
+    { static constexpr Spec spec = Spec("p_i", "USD/token", "list price of a token of a prompt", "R6.5").positive(); };
+    struct output_price
+    { static constexpr Spec spec = Spec("p_o", "USD/token", "list price of a token of an answer", "R6.5").positive(); };
+    struct longest_context
+    { static constexpr Spec spec = Spec("L_m", "token/sequence", "longest context in use", "R6.2").positive(); };
+    struct long_context_threshold
+    {
+        static constexpr Spec spec =
+            Spec("L_t", "token/sequence", "context beyond which tokens have another list price", "R6.2")
+                .positive()
+                .at_most<longest_context>();
+    };
+    struct long_input_price
+    {
+        static constexpr Spec spec =
+            Spec("p_i'", "USD/token", "list price of a token of a prompt beyond the threshold", "R6.2").positive();
+    };
+    struct long_output_price
+    {
+        static constexpr Spec spec =
+            Spec("p_o'", "USD/token", "list price of a token of an answer beyond the threshold", "R6.2").positive();
+    };
+    struct cache_read_price
+    {
+        static constexpr Spec spec =
+            Spec("p_r", "USD/token", "list price of a token of a prompt that is found in the cache", "R6.7").positive();
+    };
+    struct long_cache_read_price
+    {
+        static constexpr Spec spec =
+            Spec(
+                "p_r'",
+                "USD/token",
+                "list price of a token of a prompt beyond the threshold that is found in the cache",
+                "R6.7")
+                .positive();
+    };
+    struct cache_write_price
+    {
+        static constexpr Spec spec =
+            Spec("p_w", "USD/token", "list price of a token of a prompt that is then kept for the short time", "R6.7")
+                .positive();
+    };
+    struct cache_write_time
+    {
+        static constexpr Spec spec =
+            Spec("T_w", "s", "the short time for which a written token is kept", "R6.7").positive();
+    };
+    struct long_cache_write_price
+    {
+        static constexpr Spec spec =
+            Spec("p_w'", "USD/token", "list price of a token of a prompt that is then kept for the long time", "R6.7")
+                .positive();
+    };
+    struct long_cache_write_time
+    {
+        static constexpr Spec spec =
+            Spec("T_w'", "s", "the long time for which a written token is kept", "R6.7").positive();
+    };
+    struct cache_storage_price
+    {
+        static constexpr Spec spec =
+            Spec("p_s", "USD/token/s", "list price of keeping a token in the cache for a second", "R6.7").positive();
+    };
+
+    // --- its ratios ---
+
+    struct output_input_ratio_from_prices
+    {
+        static constexpr Spec spec =
+            Spec("p_o/p_i", "1", "list price of a token of an answer over that of a prompt, from both", "R6.5");
+        template <class T> static constexpr T formula(in<output_price, T> p_o, in<input_price, T> p_i)
+        { return p_o / p_i; }
+    };
+    struct output_input_ratio
+    {
+        static constexpr Spec spec =
+            Spec("\\varrho", "1", "list price of a token of an answer over that of a prompt", "R6.5")
+                .positive()
+                .otherwise<output_input_ratio_from_prices>();
+    };
+    struct long_context_premium_from_prices
+    {
+        static constexpr Spec spec = Spec(
+            "p_o'/p_o",
+            "1",
+            "list price of a token of an answer beyond the threshold over that below, from both",
+            "R6.2");
+        template <class T> static constexpr T formula(in<long_output_price, T> p_l, in<output_price, T> p_o)
+        { return p_l / p_o; }
+    };
+    struct long_context_premium
+    {
+        static constexpr Spec spec =
+            Spec("\\pi", "1", "list price of a token of an answer beyond the threshold over that below", "R6.2")
+                .positive()
+                .otherwise<long_context_premium_from_prices>();
+    };
+    struct long_input_premium_from_prices
+    {
+        static constexpr Spec spec = Spec(
+            "p_i'/p_i",
+            "1",
+            "list price of a token of a prompt beyond the threshold over that below, from both",
+            "Q11");
+        template <class T> static constexpr T formula(in<long_input_price, T> p_l, in<input_price, T> p_i)
+        { return p_l / p_i; }
+    };
+    struct long_input_premium
+    {
+        static constexpr Spec spec =
+            Spec("\\pi_i", "1", "list price of a token of a prompt beyond the threshold over that below", "Q11")
+                .positive()
+                .otherwise<long_input_premium_from_prices>();
+    };
+    struct cache_write_factor
+    {
+        static constexpr Spec spec = Spec(
+            "p_w/p_i",
+            "1",
+            "list price of a token that is kept for the short time over that of one that is not",
+            "R6.7");
+        template <class T> static constexpr T formula(in<cache_write_price, T> p_w, in<input_price, T> p_i)
+        { return p_w / p_i; }
+    };
+    struct long_cache_write_factor
+    {
+        static constexpr Spec spec = Spec(
+            "p_w'/p_i",
+            "1",
+            "list price of a token that is kept for the long time over that of one that is not",
+            "R6.7");
+        template <class T> static constexpr T formula(in<long_cache_write_price, T> p_w, in<input_price, T> p_i)
+        { return p_w / p_i; }
+    };
+    struct cache_read_factor
+    {
+        static constexpr Spec spec =
+            Spec("p_r/p_i", "1", "list price of a token found in the cache over that of a fresh one", "R6.7");
+        template <class T> static constexpr T formula(in<cache_read_price, T> p_r, in<input_price, T> p_i)
+        { return p_r / p_i; }
+    };
+    struct cache_write_read_ratio
+    {
+        static constexpr Spec spec = Spec(
+            "p_w/p_r",
+            "1",
+            "list price of a token that is written to the cache over that of one found there",
+            "R6.7");
+        template <class T> static constexpr T formula(in<cache_write_price, T> p_w, in<cache_read_price, T> p_r)
+        { return p_w / p_r; }
+    };
+
+    // --- two tiers of context ---
+
+    struct price_margin
+    {
+        static constexpr Spec spec =
+            Spec("\\mu_p", "1", "price over cost, less one, where arithmetic is all that costs", "R6.2").range(0);
+    };
+    struct cost_plus_price
+    {
+        static constexpr Spec spec = Spec(
+            "(1 + \\mu_p) c_r",
+            "USD/token",
+            "price of a token up to the threshold that covers its arithmetic and leaves the margin",
+            "R6.2");
+        template <class T> static constexpr T formula(in<recompute_cost, T> c, in<price_margin, T> mu)
+        { return c * (1.0 + mu); }
+    };
+    struct long_cost_plus_price
+    {
+        static constexpr Spec spec = Spec(
+            "\\pi (1 + \\mu_p) c_r",
+            "USD/token",
+            "price of a token beyond the threshold: that of the first tier at the premium",
+            "R6.2");
+        template <class T> static constexpr T formula(in<cost_plus_price, T> p, in<long_context_premium, T> pi)
+        { return p * pi; }
+    };
+    struct break_even_context
+    {
+        static constexpr Spec spec = Spec(
+            "L_e",
+            "token/sequence",
+            "context beyond which a token of the second tier costs more than its price",
+            "R6.2");
+        template <class T> static constexpr T formula(
+            in<balance_context, T> L_0,
+            in<long_context_premium, T> pi,
+            in<price_margin, T> mu,
+            in<weight_fetch_ratio, T> w)
+        { return L_0 * max(pi * (1.0 + mu) - w, 0.0); }
+    };
+    struct context_distribution
+    {
+        static constexpr Spec spec =
+            Spec("\\Phi_L", "1", "how contexts are spread below the threshold, and beyond it up to the longest", "R6.2")
+                .one_of("uniform", "log_uniform", "power_law");
+    };
+    struct traffic_exponent
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\gamma",
+                "1",
+                "power of the context by which contexts of a power law get rarer; 0: spread evenly, 1: evenly on a "
+                "logarithmic scale",
+                "Q11")
+                .range(0, 4);
+    };
+    struct shortest_context
+    {
+        static constexpr Spec spec =
+            Spec("L_s", "token/sequence", "shortest context in use", "Q11")
+                .positive()
+                .at_most<long_context_threshold>();
+    };
+
+    // not max(x, -x), whose range may be negative
+    template <class T> constexpr T magnitude(T x) { return max(x, T(0.0)) + max(0.0 - x, T(0.0)); }
+    // sinh(z / 2) / (z / 2), which is 1 at 0, for z from 0 on. No range of z makes a divisor that may be 0: bounds are
+    // finite.
+    template <class T> constexpr T half_sinh_ratio(T z)
+    {
+        const T least = 1e-3, far = max(z, least);
+        return select(z < least, 1.0 + z * z / 24.0, (exp(far / 2.0) - exp(0.0 - far / 2.0)) / far);
+    }
+    // Of contexts that get rarer with the power gamma, from a to b, about their geometric mean.
+    template <class T> constexpr T mean_context(
+        in<context_distribution, T> which,
+        in<traffic_exponent, T> gamma,
+        const T& a,
+        const T& b)
+    {
+        const T width = log(b / a), middle = sqrt(a * b);
+        return choose(
+            which,
+            0.5 * (a + b),
+            middle * half_sinh_ratio<T>(width),
+            middle
+                * (half_sinh_ratio<T>(magnitude<T>(2.0 - gamma) * width)
+                   / half_sinh_ratio<T>(magnitude<T>(1.0 - gamma) * width)));
+    }
+    struct mean_short_context
+    {
+        static constexpr Spec spec = Spec("\\bar L_s", "token/sequence", "mean context up to the threshold", "Q11");
+        template <class T> static constexpr T formula(
+            in<context_distribution, T> which,
+            in<traffic_exponent, T> gamma,
+            in<shortest_context, T> a,
+            in<long_context_threshold, T> b)
+        { return mean_context<T>(which, gamma, a, b); }
+    };
+    struct mean_long_context
+    {
+        static constexpr Spec spec = Spec("\\bar L", "token/sequence", "mean context beyond the threshold", "R6.2");
+        template <class T> static constexpr T formula(
+            in<context_distribution, T> which,
+            in<traffic_exponent, T> gamma,
+            in<long_context_threshold, T> a,
+            in<longest_context, T> b)
+        { return mean_context<T>(which, gamma, a, b); }
+    };
+    struct fair_long_context_premium
+    {
+        static constexpr Spec spec = Spec(
+            "\\bar L/L_0",
+            "1",
+            "premium at which the second tier earns what the first does, if its threshold is the balance context or "
+            "more",
+            "Q11");
+        template <class T> static constexpr T formula(in<mean_long_context, T> L, in<balance_context, T> L_0)
+        { return L / L_0; }
+    };
+    struct attention_balance_from_premium
+    {
+        static constexpr Spec spec = Spec(
+            "L_a(\\pi_i)",
+            "token/sequence",
+            "context at which attention multiplies as much as the weights, if it is what makes prompts at the "
+            "threshold dearer; inf: they are not",
+            "Q11");
+        template <class T> static constexpr T formula(in<long_context_threshold, T> L, in<long_input_premium, T> pi)
+        { return select(pi > T(1.0), L / (2.0 * (pi - 1.0)), T(infinite)); }
+    };
+    struct hidden_size_from_premium
+    {
+        static constexpr Spec spec = Spec("d(\\pi_i)", "1", "width of the residual stream that goes with it", "Q11");
+        template <class T> static constexpr T formula(
+            in<attention_balance_from_premium, T> L_a,
+            in<balance_context_per_width, T> eight)
+        { return L_a / eight; }
+    };
+
+    // --- what the kink tells of the cache, and the answer's price of the batch ---
+
+    struct kv_bytes_from_kink
+    {
+        static constexpr Spec spec = Spec(
+            "q_k",
+            "byte/token",
+            "cache of a token with which memory takes as long as compute at the threshold",
+            "R6.3");
+        template <class T> static constexpr T formula(
+            in<flops_per_token, T> f,
+            in<pass_length, T> l,
+            in<weight_bytes, T> w,
+            in<flops_per_parameter_token, T> two,
+            in<weight_balance, T> A,
+            in<long_context_threshold, T> L_t,
+            in<weight_fetch_ratio, T> omega)
+        { return f * l * (w / (two * A * L_t)) * max(1.0 - omega, 0.0); }
+    };
+    struct kv_bytes_from_balance_context
+    {
+        static constexpr Spec spec = Spec(
+            "q(L_0)",
+            "byte/token",
+            "cache of a token that makes this the balance context; 0: it is never reached",
+            "R6.3");
+        template <class T> static constexpr T formula(
+            in<flops_per_token, T> f,
+            in<pass_length, T> l,
+            in<weight_bytes, T> w,
+            in<flops_per_parameter_token, T> two,
+            in<weight_balance, T> A,
+            in<balance_context, T> L_0)
+        { return f * l * (w / (two * A * L_0)); }
+    };
+    struct batch_from_prices
+    {
+        static constexpr Spec spec = Spec(
+            "B(\\varrho)",
+            "sequence",
+            "batch at which a decoded token costs as much more than one of a prompt as it is priced; inf: the cache "
+            "alone costs more",
+            "R6.5");
+        template <class T> static constexpr T formula(
+            in<output_input_ratio, T> rho,
+            in<context_length, T> L,
+            in<balance_context, T> L_0,
+            in<balance_batch, T> B_0)
+        { return select(rho > L / L_0, B_0 / (rho - L / L_0), T(infinite)); }
+    };
+    struct context_from_prices
+    {
+        static constexpr Spec spec = Spec(
+            "L(\\varrho)",
+            "token/sequence",
+            "context at which a decoded token costs as much more than one of a prompt as it is priced",
+            "R6.5");
+        template <class T> static constexpr T formula(
+            in<balance_context, T> L_0,
+            in<output_input_ratio, T> rho,
+            in<weight_fetch_ratio, T> w)
+        { return L_0 * max(rho - w, 0.0); }
+    };
+
+    // --- prices as costs: all items of a list are marked up alike, but for a factor that has a range ---
+
+    struct relative_markup
+    {
+        static constexpr Spec spec =
+            Spec("\\lambda_p", "1", "price over cost of an item of a list, over that of prompts", "R6.7").positive();
+    };
+    struct decode_cost_ratio
+    {
+        static constexpr Spec spec = Spec(
+            "\\varrho/\\lambda_p",
+            "1",
+            "cost of a token of an answer over that of a prompt, from their prices",
+            "R6.5");
+        template <class T> static constexpr T formula(in<output_input_ratio, T> rho, in<relative_markup, T> lambda)
+        { return rho / lambda; }
+    };
+    struct decode_prefill_utilization
+    {
+        static constexpr Spec spec = Spec(
+            "\\lambda_p/\\varrho",
+            "1",
+            "share of the arithmetic that decoding keeps busy over the share that prefill does, from their prices",
+            "R6.5");
+        template <class T> static constexpr T formula(in<decode_cost_ratio, T> r) { return 1.0 / r; }
+    };
+    struct long_decode_cost_ratio
+    {
+        static constexpr Spec spec = Spec(
+            "p_o'/(\\lambda_p p_i)",
+            "1",
+            "cost of a token of an answer beyond the threshold over that of a prompt, from their prices",
+            "R6.2");
+        template <class T> static constexpr T formula(
+            in<long_output_price, T> p_l,
+            in<input_price, T> p_i,
+            in<relative_markup, T> lambda)
+        { return p_l / (p_i * lambda); }
+    };
+    struct decode_cost_step
+    {
+        static constexpr Spec spec = Spec(
+            "(p_o' - p_o)/(\\lambda_p p_i)",
+            "1",
+            "what a token of an answer costs more beyond the threshold, over the cost of one of a prompt, from their "
+            "prices",
+            "R6.2");
+        template <class T> static constexpr T formula(
+            in<long_output_price, T> p_l,
+            in<output_price, T> p_o,
+            in<input_price, T> p_i,
+            in<relative_markup, T> lambda)
+        { return (p_l - p_o) / (p_i * lambda); }
+    };
+    struct balance_context_from_step
+    {
+        static constexpr Spec spec = Spec(
+            "L_0(\\Delta p_o)",
+            "token/sequence",
+            "balance context with which longer contexts cost as much more as they are priced, if memory binds from the "
+            "first token on; inf: they are not",
+            "R6.2");
+        template <class T> static constexpr T formula(
+            in<mean_long_context, T> L_l,
+            in<mean_short_context, T> L_s,
+            in<decode_cost_step, T> step)
+        { return select(step > T(0.0), (L_l - L_s) / step, T(infinite)); }
+    };
+    struct threshold_alignment
+    {
+        static constexpr Spec spec =
+            Spec(
+                "a_t",
+                "1",
+                "threshold of the second tier over the context at which memory takes as long as compute",
+                "R6.2")
+                .positive();
+    };
+    struct kink_from_threshold
+    {
+        static constexpr Spec spec = Spec(
+            "L_t/a_t",
+            "token/sequence",
+            "context at which memory takes as long as compute, from the threshold",
+            "R6.2");
+        template <class T> static constexpr T formula(in<long_context_threshold, T> L_t, in<threshold_alignment, T> a)
+        { return L_t / a; }
+    };
+    struct balance_context_from_premium
+    {
+        static constexpr Spec spec = Spec(
+            "L_0(p_o')",
+            "token/sequence",
+            "balance context with which longer contexts cost as much more as they are priced, if memory binds from the "
+            "kink on; inf: they are not",
+            "R6.2");
+        template <class T> static constexpr T formula(
+            in<mean_long_context, T> L_l,
+            in<kink_from_threshold, T> L_k,
+            in<long_decode_cost_ratio, T> r)
+        { return select(r > T(1.0), (L_l - L_k) / (r - 1.0), T(infinite)); }
+    };
+
+    // --- what keeping a token costs ---
+
+    struct implied_storage_price
+    {
+        static constexpr Spec spec = Spec(
+            "\\Delta p_w/\\Delta T_w",
+            "USD/token/s",
+            "price of keeping a token for a second longer, from the two prices of a write",
+            "R6.7");
+        template <class T> static constexpr T formula(
+            in<long_cache_write_price, T> p_l,
+            in<cache_write_price, T> p_w,
+            in<long_cache_write_time, T> T_l,
+            in<cache_write_time, T> T_w)
+        { return (p_l - p_w) / (T_l - T_w); }
+    };
+    struct implied_write_price
+    {
+        static constexpr Spec spec = Spec(
+            "p_{w0}",
+            "USD/token",
+            "price of writing a token that is kept for no time, from the two prices of a write",
+            "R6.7");
+        template <class T> static constexpr T formula(
+            in<cache_write_price, T> p_w,
+            in<input_price, T> p_i,
+            in<cache_write_time, T> T_w,
+            in<implied_storage_price, T> p_s)
+        { return (p_w - p_i) - T_w * p_s; }
+    };
+    struct storage_price_per_byte
+    {
+        static constexpr Spec spec = Spec("p_s/q", "USD/byte/s", "list price of keeping a byte for a second", "R6.7");
+        template <class T> static constexpr T formula(in<cache_storage_price, T> p_s, in<kv_bytes_per_token, T> q)
+        { return p_s / q; }
+    };
+    struct storage_price_factor
+    {
+        static constexpr Spec spec =
+            Spec("p_s h/(q p)", "1", "list price of keeping a token over the rent of the HBM that it takes", "R6.7");
+        template <class T> static constexpr T formula(in<storage_price_per_byte, T> p_b, in<hbm_rent, T> r)
+        { return p_b / r; }
+    };
+    struct kv_bytes_from_storage_price
+    {
+        static constexpr Spec spec = Spec(
+            "q_s",
+            "byte/token",
+            "cache of a token that would be worth its list price of storage, were it kept in HBM",
+            "R6.7");
+        template <class T> static constexpr T formula(in<cache_storage_price, T> p_s, in<hbm_rent, T> r)
+        { return p_s / r; }
+    };
+    struct paying_hold_time
+    {
+        static constexpr Spec spec = Spec(
+            "(p_i - p_r)/p_s",
+            "s",
+            "time up to which keeping a token and reading it is listed for less than sending it again",
+            "R6.8");
+        template <class T> static constexpr T formula(
+            in<input_price, T> p_i,
+            in<cache_read_price, T> p_r,
+            in<cache_storage_price, T> p_s)
+        { return max(p_i - p_r, 0.0) / p_s; }
+    };
+    struct input_price_factor
+    {
+        static constexpr Spec spec =
+            Spec("p_i/c_r", "1", "list price of a token of a prompt over the price of its arithmetic", "R6.7");
+        template <class T> static constexpr T formula(in<input_price, T> p_i, in<recompute_cost, T> c)
+        { return p_i / c; }
+    };
+
+    struct hold_cost_from_prices
+    {
+        static constexpr Spec spec = Spec(
+            "p_s c_r/(\\lambda_p p_i)",
+            "USD/token/s",
+            "cost of keeping a token for a second, were it marked up like prompts",
+            "R6.7");
+        template <class T> static constexpr T formula(
+            in<cache_storage_price, T> p_s,
+            in<input_price_factor, T> mu,
+            in<relative_markup, T> lambda)
+        { return p_s / (mu * lambda); }
+    };
+    struct kv_bytes_from_hold_price
+    {
+        static constexpr Spec spec =
+            Spec("q_h", "byte/token", "cache of a token that is worth this cost, were it kept in the tier", "R6.8");
+        template <class T> static constexpr T formula(in<hold_cost_from_prices, T> c, in<tier_rent, T> r)
+        { return c / r; }
+    };
+    struct read_cost_from_prices
+    {
+        static constexpr Spec spec = Spec(
+            "p_r c_r/(\\lambda_p p_i)",
+            "USD/token",
+            "cost of reading a token from the cache, were it marked up like prompts",
+            "R6.7");
+        template <class T> static constexpr T formula(
+            in<cache_read_price, T> p_r,
+            in<input_price_factor, T> mu,
+            in<relative_markup, T> lambda)
+        { return p_r / (mu * lambda); }
+    };
+    struct kv_bytes_from_read_price
+    {
+        static constexpr Spec spec =
+            Spec("q_r", "byte/token", "largest cache of a token that the tier can be read for at this cost", "R6.8");
+        template <class T> static constexpr T formula(in<read_cost_from_prices, T> c, in<tier_retrieve_price, T> r)
+        { return c / r; }
+    };
+
+    // --- what a tariff brings ---
+
+    struct served_input_tokens
+    {
+        static constexpr Spec spec =
+            Spec("D_i", "token", "tokens of prompts that are paid in full", "definition").range(0);
+    };
+    struct cached_input_tokens
+    {
+        static constexpr Spec spec =
+            Spec("D_r", "token", "tokens of prompts that are found in the cache", "definition").range(0);
+    };
+    struct served_output_tokens
+    { static constexpr Spec spec = Spec("D_o", "token", "tokens of answers that are paid", "definition").range(0); };
+    struct served_time
+    { static constexpr Spec spec = Spec("T_D", "s", "time in which they are served", "definition").positive(); };
+    struct token_revenue
+    {
+        static constexpr Spec spec = Spec("E_p", "USD", "what the served tokens bring at list prices", "definition");
+        template <class T> static constexpr T formula(
+            in<served_input_tokens, T> D_i,
+            in<input_price, T> p_i,
+            in<cached_input_tokens, T> D_r,
+            in<cache_read_price, T> p_r,
+            in<served_output_tokens, T> D_o,
+            in<output_price, T> p_o)
+        { return D_i * p_i + D_r * p_r + D_o * p_o; }
+    };
+    struct serving_cost
+    {
+        static constexpr Spec spec =
+            Spec("p_G T_D", "USD", "rent of the chips for the time in which tokens are served", "definition");
+        template <class T> static constexpr T formula(in<cell_price, T> p_G, in<served_time, T> T_D)
+        { return p_G * T_D; }
+    };
+    struct serving_margin
+    {
+        static constexpr Spec spec = Spec(
+            "E_p/(p_G T_D) - 1",
+            "1",
+            "what served tokens bring over the rent of the chips, less one",
+            "definition");
+        template <class T> static constexpr T formula(in<token_revenue, T> E, in<serving_cost, T> c)
+        { return E / c - 1.0; }
+    };
+
+    using pricing = list<
+        input_price,
+        output_price,
+        longest_context,
+        long_context_threshold,
+        long_input_price,
+        long_output_price,
+        cache_read_price,
+        long_cache_read_price,
+        cache_write_price,
+        cache_write_time,
+        long_cache_write_price,
+        long_cache_write_time,
+        cache_storage_price,
+        output_input_ratio_from_prices,
+        output_input_ratio,
+        long_context_premium_from_prices,
+        long_context_premium,
+        long_input_premium_from_prices,
+        long_input_premium,
+        cache_write_factor,
+        long_cache_write_factor,
+        cache_read_factor,
+        cache_write_read_ratio,
+        price_margin,
+        cost_plus_price,
+        long_cost_plus_price,
+        break_even_context,
+        context_distribution,
+        traffic_exponent,
+        shortest_context,
+        mean_short_context,
+        mean_long_context,
+        fair_long_context_premium,
+        attention_balance_from_premium,
+        hidden_size_from_premium,
+        kv_bytes_from_kink,
+        kv_bytes_from_balance_context,
+        batch_from_prices,
+        context_from_prices,
+        relative_markup,
+        decode_cost_ratio,
+        decode_prefill_utilization,
+        long_decode_cost_ratio,
+        decode_cost_step,
+        balance_context_from_step,
+        threshold_alignment,
+        kink_from_threshold,
+        balance_context_from_premium,
+        implied_storage_price,
+        implied_write_price,
+        storage_price_per_byte,
+        storage_price_factor,
+        kv_bytes_from_storage_price,
+        paying_hold_time,
+        input_price_factor,
+        hold_cost_from_prices,
+        kv_bytes_from_hold_price,
+        read_cost_from_prices,
+        kv_bytes_from_read_price,
+        served_input_tokens,
+        cached_input_tokens,
+        served_output_tokens,
+        served_time,
+        token_revenue,
+        serving_cost,
+        serving_margin>;
+}

@@ -1,0 +1,151 @@
+// Chapter 7: what training keeps for the backward pass, and what it pays to keep less.
+#pragma once
+#include "roofslate/quantities/training.hpp"
+
+namespace roofslate::quantities
+{
+    struct sequence_length
+    {
+        static constexpr Spec spec =
+            Spec("L_T", "token/sequence", "tokens of a sequence that is trained on", "R5.1").positive();
+    };
+    struct global_batch
+    { static constexpr Spec spec = Spec("B_T", "sequence", "sequences of one training step", "R3.5").positive(); };
+    struct trained_tokens_from_batch
+    {
+        static constexpr Spec spec =
+            Spec("B_T L_T", "token", "tokens of one training step, from its sequences", "R3.5");
+        template <class T> static constexpr T formula(in<global_batch, T> B, in<sequence_length, T> L) { return B * L; }
+    };
+    struct trained_tokens
+    {
+        static constexpr Spec spec =
+            Spec("n_T", "token", "tokens of one training step", "R7.3")
+                .positive()
+                .otherwise<trained_tokens_from_batch>();
+    };
+    struct activation_bytes_per_element
+    {
+        static constexpr Spec spec =
+            Spec("w_x", "byte/token", "bytes of a token's element of the residual stream", "R7.3")
+                .positive()
+                .by_default(2);
+    };
+    struct activation_policy
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\pi_a",
+                "1",
+                "what the forward pass keeps: all; what large matrices give; the input of each layer; only the last "
+                "layer's output, from which the others are undone",
+                "Q7")
+                .one_of("all", "selective", "block", "reversible");
+    };
+    struct activations_of_a_layer
+    {
+        static constexpr Spec spec =
+            Spec(
+                "20",
+                "1",
+                "activations of a layer as wide as the residual stream, all intermediates",
+                "scaling book, chapter 5")
+                .positive()
+                .by_default(20);
+    };
+    struct matrix_activations_of_a_layer
+    {
+        static constexpr Spec spec =
+            Spec(
+                "7",
+                "1",
+                "activations of a layer as wide as the residual stream, results of large matrices alone",
+                "scaling book, chapter 5")
+                .positive()
+                .by_default(7);
+    };
+    struct reversible_streams
+    {
+        static constexpr Spec spec =
+            Spec(
+                "n_s",
+                "1",
+                "halves of a reversible layer that are kept; each is as wide as the residual stream",
+                "R7.3")
+                .range(1)
+                .by_default(1);
+    };
+    struct kept_activations
+    {
+        static constexpr Spec spec =
+            Spec("c_a", "1", "activations as wide as the residual stream that are kept for each layer", "Q7");
+        template <class T> static constexpr T formula(
+            in<activation_policy, T> policy,
+            in<activations_of_a_layer, T> all,
+            in<matrix_activations_of_a_layer, T> selective,
+            in<reversible_streams, T> s,
+            in<layers, T> n)
+        { return choose(policy, all, selective, T(1.0), s / n); }
+    };
+    struct activation_bytes
+    {
+        static constexpr Spec spec =
+            Spec("K_a", "byte", "memory that one step of training keeps for the backward pass", "R7.3");
+        template <class T> static constexpr T formula(
+            in<trained_tokens, T> tokens,
+            in<layers, T> n,
+            in<hidden_size, T> d,
+            in<activation_bytes_per_element, T> w,
+            in<kept_activations, T> c)
+        { return tokens * (n * d * w * c); }
+    };
+    struct repeated_forward
+    {
+        static constexpr Spec spec = Spec(
+            "\\rho_a",
+            "1",
+            "share of the forward pass that the backward pass computes again; what is cheap beside large matrices is "
+            "left out",
+            "Q7");
+        template <class T> static constexpr T formula(in<activation_policy, T> policy)
+        { return choose(policy, T(0.0), T(0.0), T(1.0)); }
+    };
+    struct recomputation_factor
+    {
+        static constexpr Spec spec =
+            Spec("\\chi", "1", "arithmetic of a training step over that of one that keeps everything", "R7.3");
+        template <class T> static constexpr T formula(
+            in<repeated_forward, T> again,
+            in<flops_per_parameter_token, T> two,
+            in<training_flops_per_parameter, T> six)
+        { return 1.0 + again * (two / six); }
+    };
+    struct recomputed_training_flops
+    {
+        static constexpr Spec spec = Spec(
+            "8 N_a",
+            "FLOP/token",
+            "arithmetic of a token that is trained on, what is computed again included",
+            "R7.3");
+        template <class T> static constexpr T formula(
+            in<training_flops_per_token, T> f,
+            in<recomputation_factor, T> again)
+        { return f * again; }
+    };
+
+    using reversible = list<
+        sequence_length,
+        global_batch,
+        trained_tokens_from_batch,
+        trained_tokens,
+        activation_bytes_per_element,
+        activation_policy,
+        activations_of_a_layer,
+        matrix_activations_of_a_layer,
+        reversible_streams,
+        kept_activations,
+        activation_bytes,
+        repeated_forward,
+        recomputation_factor,
+        recomputed_training_flops>;
+}

@@ -1,0 +1,331 @@
+// Chapter 1: when a pass departs, who waits for it, and what would fill it.
+#pragma once
+#include "roofslate/quantities/economics.hpp"
+#include <cfloat>
+#include <limits>
+
+namespace roofslate::quantities
+{
+    // Share of the arrivals that find all `seats` taken (M/M/c, Erlang's C), for any number of seats from one up, whole
+    // or not. The reciprocal of Erlang's B is e^a a^-c times the upper incomplete gamma function of (c + 1, a), with a
+    // = load c: the whole gamma function less the lower part, an integral over a falling exponential, by a
+    // double-exponential rule of fixed length.
+    struct erlang_c
+    {
+        static constexpr const char* name = "erlang_c";
+        static constexpr const char* latex = "C";
+        static constexpr int arity = 2;
+        struct by_load;
+        using partials = list<no_partial, by_load>; // that by the seats is no short formula of them
+        static constexpr Dimension dimension(const Dimension& seats, const Dimension& load)
+        { return roofslate::count(seats) * load; }
+
+        static double value(double seats, double load)
+        {
+            if (!(seats >= 1) || load != load)
+                return std::numeric_limits<double>::quiet_NaN();
+            if (load >= 1)
+                return 1;
+            if (load <= 0 || seats > DBL_MAX)
+                return 0;
+            return 1 / (load + (1 - load) * per_b(seats, load));
+        }
+
+    private:
+        static double per_b(double seats, double load)
+        {
+            const double whole = sqrt(6.283185307179586 * seats) * exp(stirling_error(seats) + seats * excess(load));
+            return whole - lower_part(seats * load, seats * (1 - load));
+        }
+        // ln Gamma(c + 1) less Stirling's formula.
+        static double stirling_error(double c)
+        {
+            double shift = 0;
+            for (; c < 12; c += 1)
+                shift += (c + 0.5) * log(1 + 1 / c) - 1;
+            const double r = 1 / (c * c);
+            return shift
+                + (1.0 / 12
+                   - r * (1.0 / 360 - r * (1.0 / 1260 - r * (1.0 / 1680 - r * (1.0 / 1188 - r * (691.0 / 360360))))))
+                / c;
+        }
+        // load - 1 - ln(load), without cancellation near 1.
+        static double excess(double load)
+        {
+            const double v = 1 - load;
+            if (v > 0.1)
+                return -v - log(load);
+            double sum = 0;
+            for (int n = 18; n >= 2; --n)
+                sum = sum * v + 1.0 / n;
+            return sum * v * v;
+        }
+        // y - 1 + e^-y, without cancellation near 0.
+        static double bend(double y)
+        {
+            if (y > 0.5)
+                return y - 1 + exp(-y);
+            double sum = 1;
+            for (int n = 15; n >= 3; --n)
+                sum = 1 - y / n * sum;
+            return 0.5 * y * y * sum;
+        }
+        // a times the integral of exp(-(1 + spare) y - a bend(y)) over y from 0.
+        static double lower_part(double a, double spare)
+        {
+            static const Rule rule;
+            const double scale = 1 / (1 + spare + sqrt(a));
+            double sum = 0;
+            for (int i = 0; i < Rule::points; ++i)
+            {
+                const double y = scale * rule.at[i];
+                sum += rule.weight[i] * exp(-(1 + spare) * y - a * bend(y));
+            }
+            return a * scale * sum;
+        }
+        struct Rule // x = exp(s - exp(-s)) in equal steps of s
+        {
+            static constexpr int points = 113;
+            double at[points], weight[points];
+            Rule()
+            {
+                for (int i = 0; i < points; ++i)
+                {
+                    const double s = (i - 54) / 15.0, e = exp(-s);
+                    at[i] = exp(s - e);
+                    weight[i] = at[i] * (1 + e) / 15.0;
+                }
+            }
+        };
+    };
+    struct erlang_c::by_load // from a load of one on all wait, and it is 0
+    {
+        static constexpr const char* name = "erlang_c_by_load";
+        static constexpr const char* latex = "\\partial C/\\partial\\varrho";
+        static constexpr int arity = 2;
+
+        static double value(double seats, double load)
+        {
+            if (!(seats >= 1) || load != load)
+                return std::numeric_limits<double>::quiet_NaN();
+            if (load >= 1 || load < 0 || seats > DBL_MAX)
+                return 0;
+            if (load == 0)
+                return seats > 1 ? 0 : 1;
+            const double b = per_b(seats, load), c = 1 / (load + (1 - load) * b);
+            return c * (seats * ((1 - load) / load) + c * (b - 1));
+        }
+    };
+
+    // --- trains: a pass departs each period, with whoever is there ---
+
+    struct train_period
+    {
+        static constexpr Spec spec =
+            Spec("T", "s", "time between the starts of two passes", "R1.13").positive().otherwise<hbm_drain_time>();
+    };
+    struct train_mean_wait
+    {
+        static constexpr Spec spec =
+            Spec("T_w", "s", "mean wait for the next pass while there are seats for all", "R1.13");
+        template <class T> static constexpr T formula(in<train_period, T> T_p) { return 0.5 * T_p; }
+    };
+    struct train_mean_time
+    {
+        static constexpr Spec spec = Spec(
+            "\\bar T",
+            "s",
+            "mean time from asking to having a token, wait and pass, while there are seats for all",
+            "R1.13");
+        template <class T> static constexpr T formula(in<train_period, T> T_p) { return 1.5 * T_p; }
+    };
+    struct train_worst_time
+    {
+        static constexpr Spec spec = Spec(
+            "T_\\mathrm{max}",
+            "s",
+            "longest time from asking to having a token while there are seats for all",
+            "R1.13");
+        template <class T> static constexpr T formula(in<train_period, T> T_p) { return 2.0 * T_p; }
+    };
+    struct arrival_rate
+    {
+        static constexpr Spec spec = Spec("\\Lambda", "sequence/s", "sequences that arrive in a second", "Q6").range(0);
+    };
+    struct seats
+    { static constexpr Spec spec = Spec("c_s", "sequence", "sequences that a pass has room for", "R1.13").range(1); };
+    struct train_load
+    {
+        static constexpr Spec spec = Spec(
+            "\\Lambda T/c_s",
+            "1",
+            "sequences that arrive in a period over the seats; from 1 on the queue has no end",
+            "R1.13");
+        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<train_period, T> T_p, in<seats, T> c)
+        { return a * (T_p / c); }
+    };
+
+    // --- depart when idle: a pass starts as soon as the one before it is over ---
+
+    struct idle_dispatch_period
+    {
+        static constexpr Spec spec =
+            Spec("T_i", "s", "pass time that settles when passes follow one another; inf: never", "Q6");
+        template <class T> static constexpr T formula(
+            in<fixed_pass_time, T> W,
+            in<arrival_rate, T> a,
+            in<pass_time_per_sequence, T> k)
+        { return select(a * k >= 1.0, T(infinite), W / (1.0 - a * k)); }
+    };
+    struct idle_dispatch_batch
+    {
+        static constexpr Spec spec =
+            Spec("B_i", "sequence", "batch that settles when passes follow one another; inf: never", "Q6");
+        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<idle_dispatch_period, T> T_i)
+        { return a * T_i; }
+    };
+    struct idle_dispatch_time
+    {
+        static constexpr Spec spec = Spec(
+            "\\bar T_i",
+            "s",
+            "mean time from asking to having a token when passes follow one another; inf: never",
+            "Q6");
+        template <class T> static constexpr T formula(in<idle_dispatch_period, T> T_i) { return 1.5 * T_i; }
+    };
+
+    // --- seats: a sequence keeps its seat until its answer is complete ---
+
+    struct response_length
+    {
+        static constexpr Spec spec =
+            Spec("L_r", "token/sequence", "tokens of an answer", "Q6").positive().otherwise<output_tokens>();
+    };
+    struct seat_time
+    {
+        static constexpr Spec spec = Spec("\\tau_s", "s", "time that a sequence keeps its seat", "Q6");
+        template <class T> static constexpr T formula(
+            in<response_length, T> L_r,
+            in<pass_length, T> l,
+            in<train_period, T> T_p)
+        { return L_r / l * T_p; }
+    };
+    struct seat_rate
+    {
+        static constexpr Spec spec =
+            Spec("\\mu_s", "sequence/s", "sequences that the seats serve in a second when all are taken", "Q6");
+        template <class T> static constexpr T formula(in<seats, T> c, in<seat_time, T> t) { return c / t; }
+    };
+    struct seat_load_from_arrivals
+    {
+        static constexpr Spec spec =
+            Spec("\\Lambda/\\mu_s", "1", "sequences that arrive over those that the seats can serve", "Q6");
+        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<seat_rate, T> m) { return a / m; }
+    };
+    struct seat_load
+    {
+        static constexpr Spec spec =
+            Spec("\\varrho", "1", "share of the seats that is taken, on average", "Q6")
+                .range(0, 1)
+                .otherwise<seat_load_from_arrivals>();
+    };
+    struct waiting_probability
+    {
+        static constexpr Spec spec =
+            Spec("P_w", "1", "share of the sequences that find no seat when they arrive (Erlang C)", "Q6");
+        template <class T> static constexpr T formula(in<seats, T> c, in<seat_load, T> r)
+        { return routine<erlang_c>(c, r); }
+    };
+    struct seat_mean_wait
+    {
+        static constexpr Spec spec = Spec("T_s", "s", "mean wait for a seat; inf: never", "Q6");
+        template <class T> static constexpr T formula(
+            in<seats, T> c,
+            in<seat_load, T> r,
+            in<waiting_probability, T> P_w,
+            in<seat_time, T> t)
+        { return select(r >= 1.0, T(infinite), P_w * (t / (count(c) * (1.0 - r)))); }
+    };
+
+    // --- batch, period and cell: two of them fix the third ---
+
+    struct compute_bound_batch
+    {
+        static constexpr Spec spec = Spec("B_T", "sequence", "batch whose arithmetic takes a whole period", "R1.15");
+        template <class T> static constexpr T formula(in<train_period, T> T_p, in<compute_time_per_sequence, T> k_c)
+        { return T_p / k_c; }
+    };
+    struct train_batch
+    {
+        static constexpr Spec spec = Spec(
+            "B_\\mathrm{train}",
+            "sequence",
+            "largest batch whose pass is over within a period; 0: fetching the weights alone takes longer",
+            "R1.13");
+        template <class T> static constexpr T formula(
+            in<overlap, T> o,
+            in<train_period, T> T_p,
+            in<fixed_pass_time, T> W,
+            in<kv_fetch_time_per_sequence, T> k_kv,
+            in<compute_time_per_sequence, T> k_c,
+            in<compute_bound_batch, T> B_T)
+        {
+            return choose(
+                o,
+                min(max(T_p - W, 0.0) / k_kv, B_T),
+                min(max(T_p - W, 0.0) / k_kv, T_p / (k_kv + k_c)),
+                max(T_p - W, 0.0) / (k_kv + k_c));
+        }
+    };
+    struct full_memory_kv_bytes
+    {
+        static constexpr Spec spec = Spec(
+            "K_\\mathrm{full}",
+            "byte/sequence",
+            "cache of a sequence that fills the memory beside the weights",
+            "R1.15");
+        template <class T> static constexpr T formula(in<kv_room, T> room, in<microbatches, T> n, in<batch_size, T> B)
+        { return room / (n * B); }
+    };
+    struct full_memory_context
+    {
+        static constexpr Spec spec =
+            Spec("L_\\mathrm{full}", "token/sequence", "context that fills the memory beside the weights", "R1.15");
+        template <class T> static constexpr T formula(in<full_memory_kv_bytes, T> K, in<kv_bytes_per_token, T> q)
+        { return K / q; }
+    };
+    struct full_memory_utilization
+    {
+        static constexpr Spec spec = Spec(
+            "u_\\mathrm{full}",
+            "1",
+            "share of a pass that reads the whole memory in which the arithmetic is busy",
+            "R1.15");
+        template <class T> static constexpr T formula(in<compute_time, T> t_c, in<hbm_drain_time, T> t_d)
+        { return t_c / max(t_d, t_c); }
+    };
+
+    using scheduling = list<
+        train_period,
+        train_mean_wait,
+        train_mean_time,
+        train_worst_time,
+        arrival_rate,
+        seats,
+        train_load,
+        idle_dispatch_period,
+        idle_dispatch_batch,
+        idle_dispatch_time,
+        response_length,
+        seat_time,
+        seat_rate,
+        seat_load_from_arrivals,
+        seat_load,
+        waiting_probability,
+        seat_mean_wait,
+        compute_bound_batch,
+        train_batch,
+        full_memory_kv_bytes,
+        full_memory_context,
+        full_memory_utilization>;
+}

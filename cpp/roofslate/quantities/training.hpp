@@ -1,0 +1,1095 @@
+// Chapter 5: what pretraining, reinforcement learning and inference compute, and how many tokens each should see.
+#pragma once
+#include "roofslate/quantities/economics.hpp"
+#include <cfloat>
+#include <limits>
+
+namespace roofslate::quantities
+{
+    // --- tokens ---
+
+    struct model_token_rate
+    {
+        static constexpr Spec spec =
+            Spec("R_i", "token/s", "tokens that a model serves in a second, on all its cells together", "R5.5")
+                .positive();
+    };
+    struct model_lifetime
+    {
+        static constexpr Spec spec =
+            Spec("T_i", "s", "time for which a model is served before the next one replaces it", "R5.5").positive();
+    };
+    struct lifetime_tokens
+    {
+        static constexpr Spec spec = Spec("D_i", "token", "tokens that a model serves in its lifetime", "R5.5");
+        template <class T> static constexpr T formula(in<model_token_rate, T> R, in<model_lifetime, T> T_i)
+        { return R * T_i; }
+    };
+    struct deployment_probability
+    {
+        static constexpr Spec spec =
+            Spec("p_i", "1", "chance that a trained model is good enough to be served at all", "R5.8")
+                .positive(1)
+                .by_default(1);
+    };
+    struct expected_inference_tokens
+    {
+        static constexpr Spec spec =
+            Spec("\\bar{D}_i", "token", "tokens that a model can expect to serve when it is trained", "R5.8");
+        template <class T> static constexpr T formula(in<deployment_probability, T> p, in<lifetime_tokens, T> D)
+        { return p * D; }
+    };
+    struct inference_tokens
+    {
+        static constexpr Spec spec =
+            Spec("D_\\mathrm{inf}", "token", "tokens that a model serves", "R5.2")
+                .positive()
+                .otherwise<expected_inference_tokens>();
+    };
+
+    // --- arithmetic of a token ---
+
+    struct backward_flops_per_parameter
+    {
+        static constexpr Spec spec =
+            Spec(
+                "4",
+                "FLOP/parameter/token",
+                "a multiply and an add for the gradient of each weight and for that of each of its inputs",
+                "R5.1")
+                .positive()
+                .by_default(4);
+    };
+    struct training_flops_per_parameter
+    {
+        static constexpr Spec spec = Spec("6", "FLOP/parameter/token", "forward and backward", "R5.1");
+        template <class T> static constexpr T formula(
+            in<flops_per_parameter_token, T> two,
+            in<backward_flops_per_parameter, T> four)
+        { return two + four; }
+    };
+    struct training_flops_per_token
+    {
+        static constexpr Spec spec =
+            Spec("6 N_a", "FLOP/token", "arithmetic of a token that is trained on, attention left out", "R5.1");
+        template <class T> static constexpr T formula(
+            in<training_flops_per_parameter, T> six,
+            in<active_parameters, T> N_a)
+        { return six * N_a; }
+    };
+    struct rl_flops_per_parameter
+    {
+        static constexpr Spec spec =
+            Spec(
+                "c_\\mathrm{RL}",
+                "FLOP/parameter/token",
+                "arithmetic of a token of reinforcement learning for each weight: 2 if none is trained on, 6 if all "
+                "are",
+                "R5.2")
+                .range(2, 6);
+    };
+
+    // --- how much better training uses the arithmetic than decoding ---
+
+    struct prefill_token_rate
+    {
+        static constexpr Spec spec =
+            Spec("R_p", "token/s", "tokens that `chips` prefill in a second, as measured", "R6.5").positive();
+    };
+    struct decode_token_rate
+    {
+        static constexpr Spec spec =
+            Spec("R_d", "token/s", "tokens that `chips` decode in a second, as measured", "R6.5").positive();
+    };
+    struct prefill_utilization_from_rate
+    {
+        static constexpr Spec spec =
+            Spec("2 N_a R_p/(G F)", "1", "share of the peak arithmetic that prefill reaches, from its rate", "R6.5");
+        template <class T> static constexpr T formula(
+            in<prefill_token_rate, T> R,
+            in<flops_per_token, T> f,
+            in<chips, T> G,
+            in<peak_flops, T> F)
+        { return R * (f / (G * F)); }
+    };
+    struct decode_utilization_from_rate
+    {
+        static constexpr Spec spec =
+            Spec("2 N_a R_d/(G F)", "1", "share of the peak arithmetic that decoding reaches, from its rate", "R6.5");
+        template <class T> static constexpr T formula(
+            in<decode_token_rate, T> R,
+            in<flops_per_token, T> f,
+            in<chips, T> G,
+            in<peak_flops, T> F)
+        { return prefill_utilization_from_rate::formula<T>(as<prefill_token_rate>(R), f, G, F); }
+    };
+    struct prefill_utilization
+    {
+        static constexpr Spec spec =
+            Spec("u_p", "1", "share of the peak arithmetic that prefill or training reaches", "R5.2")
+                .positive(1)
+                .otherwise<prefill_utilization_from_rate>();
+    };
+    struct decode_utilization
+    {
+        static constexpr Spec spec =
+            Spec("u_d", "1", "share of the peak arithmetic that decoding reaches", "R5.2")
+                .positive(1)
+                .otherwise<decode_utilization_from_rate>();
+    };
+    struct decode_inefficiency_from_utilization
+    {
+        static constexpr Spec spec =
+            Spec("u_p/u_d", "1", "arithmetic of prefill or training over that of decoding in the same time", "R5.2");
+        template <class T> static constexpr T formula(in<prefill_utilization, T> u_p, in<decode_utilization, T> u_d)
+        { return u_p / u_d; }
+    };
+    struct decode_inefficiency
+    {
+        static constexpr Spec spec =
+            Spec(
+                "I",
+                "1",
+                "what decoded arithmetic costs over the same arithmetic in training; the lecture's 3",
+                "R5.2")
+                .range(1)
+                .otherwise<decode_inefficiency_from_utilization>();
+    };
+
+    // --- what a served token costs over one that is trained on: prompts are prefilled, the rest is decoded, perhaps on
+    // other chips ---
+
+    struct input_token_share
+    {
+        static constexpr Spec spec =
+            Spec(
+                "x_\\mathrm{in}",
+                "1",
+                "share of the served tokens that are prompts; the lecture counts none",
+                "arXiv 2401.00448")
+                .range(0, 1)
+                .by_default(0);
+    };
+    struct prefill_inefficiency
+    {
+        static constexpr Spec spec =
+            Spec(
+                "I_\\mathrm{in}",
+                "1",
+                "what prefilled arithmetic costs over the same arithmetic in training",
+                "arXiv 2401.00448")
+                .positive()
+                .by_default(1);
+    };
+    struct serving_price_ratio
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\rho_s",
+                "1",
+                "price of peak arithmetic where a model is served over its price where it is trained: other chips, "
+                "formats or rents",
+                "arXiv 2401.00448")
+                .positive()
+                .by_default(1);
+    };
+    struct serving_inefficiency_from_mix
+    {
+        static constexpr Spec spec = Spec(
+            "\\rho_s(x_\\mathrm{in} I_\\mathrm{in} + (1 - x_\\mathrm{in}) I)",
+            "1",
+            "what served arithmetic costs over the same arithmetic in training, prompts and decoded tokens together",
+            "arXiv 2401.00448");
+        template <class T> static constexpr T formula(
+            in<input_token_share, T> x,
+            in<prefill_inefficiency, T> I_in,
+            in<decode_inefficiency, T> I,
+            in<serving_price_ratio, T> rho)
+        { return rho * (x * I_in + (1.0 - x) * I); }
+    };
+    struct serving_inefficiency
+    {
+        static constexpr Spec spec =
+            Spec("I_s", "1", "what served arithmetic costs over the same arithmetic in training", "R5.2")
+                .positive()
+                .otherwise<serving_inefficiency_from_mix>();
+    };
+
+    // --- tokens that make the three buckets cost the same ---
+
+    struct pretraining_rl_token_ratio
+    {
+        static constexpr Spec spec = Spec(
+            "r_\\mathrm{RL}",
+            "1",
+            "pretraining tokens over those of reinforcement learning where both cost the same",
+            "R5.4");
+        template <class T> static constexpr T formula(
+            in<rl_flops_per_parameter, T> c,
+            in<decode_inefficiency, T> I,
+            in<training_flops_per_parameter, T> six)
+        { return c * I / six; }
+    };
+    struct pretraining_inference_token_ratio
+    {
+        static constexpr Spec spec =
+            Spec("r_\\mathrm{inf}", "1", "pretraining tokens over served tokens where both cost the same", "R5.4");
+        template <class T> static constexpr T formula(
+            in<flops_per_parameter_token, T> two,
+            in<serving_inefficiency, T> I,
+            in<training_flops_per_parameter, T> six)
+        { return two * I / six; }
+    };
+    struct balanced_pretraining_tokens
+    {
+        static constexpr Spec spec =
+            Spec("D_\\mathrm{PT}^=", "token", "pretraining tokens that cost what the served tokens cost", "R5.4");
+        template <class T> static constexpr T formula(
+            in<pretraining_inference_token_ratio, T> r,
+            in<inference_tokens, T> D)
+        { return r * D; }
+    };
+    struct pretraining_tokens
+    {
+        static constexpr Spec spec =
+            Spec("D_\\mathrm{PT}", "token", "tokens that a model is pretrained on", "R5.2")
+                .positive()
+                .otherwise<balanced_pretraining_tokens>();
+    };
+    struct balanced_rl_tokens
+    {
+        static constexpr Spec spec = Spec(
+            "D_\\mathrm{RL}^=",
+            "token",
+            "tokens of reinforcement learning that cost what pretraining costs",
+            "R5.4");
+        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<pretraining_rl_token_ratio, T> r)
+        { return D / r; }
+    };
+    struct rl_tokens
+    {
+        static constexpr Spec spec =
+            Spec("D_\\mathrm{RL}", "token", "tokens that a model generates in reinforcement learning", "R5.2")
+                .range(0)
+                .otherwise<balanced_rl_tokens>();
+    };
+
+    // --- the three buckets; decoding counts as the training that its chips could have done ---
+
+    struct pretraining_flops
+    {
+        static constexpr Spec spec = Spec("C_\\mathrm{PT}", "FLOP", "arithmetic of pretraining", "R5.1");
+        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<training_flops_per_token, T> f)
+        { return D * f; }
+    };
+    struct rl_flops
+    {
+        static constexpr Spec spec =
+            Spec("C_\\mathrm{RL}", "FLOP", "arithmetic of reinforcement learning, times its inefficiency", "R5.2");
+        template <class T> static constexpr T formula(
+            in<rl_tokens, T> D,
+            in<rl_flops_per_parameter, T> c,
+            in<active_parameters, T> N_a,
+            in<decode_inefficiency, T> I)
+        { return D * (c * N_a * I); }
+    };
+    struct inference_flops
+    {
+        static constexpr Spec spec =
+            Spec("C_\\mathrm{inf}", "FLOP", "arithmetic of the served tokens, times its inefficiency", "R5.2");
+        template <class T> static constexpr T formula(
+            in<inference_tokens, T> D,
+            in<flops_per_token, T> f,
+            in<serving_inefficiency, T> I)
+        { return D * (f * I); }
+    };
+    struct lifetime_flops
+    {
+        static constexpr Spec spec =
+            Spec("C_\\mathrm{tot}", "FLOP", "arithmetic that a model costs from pretraining to its end", "R5.2");
+        template <class T> static constexpr T formula(
+            in<pretraining_flops, T> C_PT,
+            in<rl_flops, T> C_RL,
+            in<inference_flops, T> C_inf)
+        { return C_PT + C_RL + C_inf; }
+    };
+    struct inference_flops_share
+    {
+        static constexpr Spec spec =
+            Spec("C_\\mathrm{inf}/C_\\mathrm{tot}", "1", "share of a model's arithmetic that serves", "R5.3");
+        template <class T> static constexpr T formula(in<inference_flops, T> C_inf, in<lifetime_flops, T> C)
+        { return C_inf / C; }
+    };
+
+    // --- chips and money ---
+
+    struct pretraining_chip_time
+    {
+        static constexpr Spec spec =
+            Spec("G T_\\mathrm{PT}", "chip*s", "chips times the time for which they pretrain", "R5.1");
+        template <class T> static constexpr T formula(
+            in<pretraining_flops, T> C,
+            in<peak_flops, T> F,
+            in<compute_efficiency, T> eta)
+        { return C / (F * eta); }
+    };
+    struct pretraining_cost
+    {
+        static constexpr Spec spec = Spec("c_\\mathrm{PT}", "USD", "price of the chips that pretrain", "R5.1");
+        template <class T> static constexpr T formula(in<pretraining_chip_time, T> GT, in<chip_price, T> p)
+        { return GT * p; }
+    };
+    struct rl_chip_time
+    {
+        static constexpr Spec spec =
+            Spec("G T_\\mathrm{RL}", "chip*s", "chips times the time for which they do reinforcement learning", "R5.2");
+        template <class T> static constexpr T formula(
+            in<rl_flops, T> C,
+            in<peak_flops, T> F,
+            in<compute_efficiency, T> eta)
+        { return pretraining_chip_time::formula<T>(as<pretraining_flops>(C), F, eta); }
+    };
+    struct inference_chip_time
+    {
+        static constexpr Spec spec = Spec(
+            "G T_\\mathrm{inf}",
+            "chip*s",
+            "chips times the time for which they serve, counted in chips that train",
+            "R5.2");
+        template <class T> static constexpr T formula(
+            in<inference_flops, T> C,
+            in<peak_flops, T> F,
+            in<compute_efficiency, T> eta)
+        { return pretraining_chip_time::formula<T>(as<pretraining_flops>(C), F, eta); }
+    };
+    struct lifetime_chip_time
+    {
+        static constexpr Spec spec = Spec(
+            "G T_\\mathrm{tot}",
+            "chip*s",
+            "chips times the time that a model takes from pretraining to its end",
+            "R5.2");
+        template <class T> static constexpr T formula(
+            in<pretraining_chip_time, T> PT,
+            in<rl_chip_time, T> RL,
+            in<inference_chip_time, T> inf)
+        { return PT + RL + inf; }
+    };
+    struct rl_cost
+    {
+        static constexpr Spec spec =
+            Spec("\\hat{c}_\\mathrm{RL}", "USD", "price of the chips that do reinforcement learning", "R5.2");
+        template <class T> static constexpr T formula(in<rl_chip_time, T> GT, in<chip_price, T> p)
+        { return pretraining_cost::formula<T>(as<pretraining_chip_time>(GT), p); }
+    };
+    struct inference_cost
+    {
+        static constexpr Spec spec =
+            Spec("c_\\mathrm{inf}", "USD", "price of the chips that serve a model all its life", "R5.2");
+        template <class T> static constexpr T formula(in<inference_chip_time, T> GT, in<chip_price, T> p)
+        { return pretraining_cost::formula<T>(as<pretraining_chip_time>(GT), p); }
+    };
+    struct lifetime_cost
+    {
+        static constexpr Spec spec =
+            Spec("c_\\mathrm{tot}", "USD", "price of a model from pretraining to its end", "R5.2");
+        template <class T> static constexpr T formula(
+            in<pretraining_cost, T> PT,
+            in<rl_cost, T> RL,
+            in<inference_cost, T> inf)
+        { return PT + RL + inf; }
+    };
+    struct pretraining_chips
+    {
+        static constexpr Spec spec =
+            Spec("G_\\mathrm{PT}", "chip", "chips that pretrain together", "R5.1").positive().otherwise<chips>();
+    };
+    struct pretraining_time
+    {
+        static constexpr Spec spec = Spec("T_\\mathrm{PT}", "s", "time that pretraining takes", "R5.1");
+        template <class T> static constexpr T formula(in<pretraining_chip_time, T> GT, in<pretraining_chips, T> G)
+        { return GT / G; }
+    };
+    struct rl_chips
+    {
+        static constexpr Spec spec =
+            Spec("G_\\mathrm{RL}", "chip", "chips that do reinforcement learning together", "R5.2")
+                .positive()
+                .otherwise<pretraining_chips>();
+    };
+    struct rl_time
+    {
+        static constexpr Spec spec = Spec("T_\\mathrm{RL}", "s", "time that reinforcement learning takes", "R5.2");
+        template <class T> static constexpr T formula(in<rl_chip_time, T> GT, in<rl_chips, T> G)
+        { return pretraining_time::formula<T>(as<pretraining_chip_time>(GT), as<pretraining_chips>(G)); }
+    };
+    struct serving_chips
+    {
+        static constexpr Spec spec = Spec(
+            "G_\\mathrm{inf}",
+            "chip",
+            "chips that serve a model on average over its lifetime, counted in chips that train",
+            "R5.5");
+        template <class T> static constexpr T formula(in<inference_chip_time, T> GT, in<model_lifetime, T> T_i)
+        { return GT / T_i; }
+    };
+    struct spent_chip_time
+    {
+        static constexpr Spec spec =
+            Spec("G T_s", "chip*s", "chips times the time for which they pretrained, as reported", "R5.1").positive();
+    };
+    struct training_utilization
+    {
+        static constexpr Spec spec =
+            Spec("u_\\mathrm{PT}", "1", "share of the peak arithmetic that pretraining reached", "R5.1");
+        template <class T> static constexpr T formula(
+            in<pretraining_flops, T> C,
+            in<spent_chip_time, T> GT,
+            in<peak_flops, T> F)
+        { return C / (GT * F); }
+    };
+
+    // --- why equal: the least sum of a cost that rises, a x^p, and one that falls, b x^-n ---
+
+    struct rising_coefficient
+    { static constexpr Spec spec = Spec("a", "1", "rising cost at one unit of effort", "R5.3").positive(); };
+    struct falling_coefficient
+    { static constexpr Spec spec = Spec("b", "1", "falling cost at one unit of effort", "R5.3").positive(); };
+    struct rising_exponent
+    {
+        static constexpr Spec spec =
+            Spec("p_x", "1", "power of the effort that the rising cost follows", "R5.3").positive().by_default(1);
+    };
+    struct falling_exponent
+    {
+        static constexpr Spec spec =
+            Spec("n_x", "1", "power of the effort that the falling cost follows, taken positive", "R5.3")
+                .positive()
+                .by_default(1);
+    };
+    struct effort
+    {
+        static constexpr Spec spec =
+            Spec("x", "1", "effort that one cost rises with and the other falls with", "R5.3").positive();
+    };
+    struct rising_cost
+    {
+        static constexpr Spec spec = Spec("c_\\uparrow", "1", "cost that rises with the effort", "R5.3");
+        template <class T> static constexpr T formula(
+            in<rising_coefficient, T> a,
+            in<effort, T> x,
+            in<rising_exponent, T> p)
+        { return a * pow(x, p); }
+    };
+    struct falling_cost
+    {
+        static constexpr Spec spec = Spec("c_\\downarrow", "1", "cost that falls with the effort", "R5.3");
+        template <class T> static constexpr T formula(
+            in<falling_coefficient, T> b,
+            in<effort, T> x,
+            in<falling_exponent, T> n)
+        { return b * pow(x, -n); }
+    };
+    struct effort_cost
+    {
+        static constexpr Spec spec = Spec("c_{\\uparrow\\downarrow}", "1", "both costs together", "R5.3");
+        template <class T> static constexpr T formula(in<rising_cost, T> up, in<falling_cost, T> down)
+        { return up + down; }
+    };
+    struct equal_cost_effort
+    {
+        static constexpr Spec spec = Spec("x^=", "1", "effort at which both costs are equal", "R5.3");
+        template <class T> static constexpr T formula(
+            in<rising_coefficient, T> a,
+            in<falling_coefficient, T> b,
+            in<rising_exponent, T> p,
+            in<falling_exponent, T> n)
+        { return pow(b / a, 1.0 / (p + n)); }
+    };
+    struct least_cost_effort
+    {
+        static constexpr Spec spec = Spec("x^*", "1", "effort at which the sum of both costs is least", "R5.3");
+        template <class T> static constexpr T formula(
+            in<rising_coefficient, T> a,
+            in<falling_coefficient, T> b,
+            in<rising_exponent, T> p,
+            in<falling_exponent, T> n)
+        { return pow(n * b / (p * a), 1.0 / (p + n)); }
+    };
+    struct least_rising_cost
+    {
+        static constexpr Spec spec = Spec("c_\\uparrow^*", "1", "rising cost where the sum is least", "R5.3");
+        template <class T> static constexpr T formula(
+            in<rising_coefficient, T> a,
+            in<least_cost_effort, T> x,
+            in<rising_exponent, T> p)
+        { return a * pow(x, p); }
+    };
+    struct least_falling_cost
+    {
+        static constexpr Spec spec = Spec("c_\\downarrow^*", "1", "falling cost where the sum is least", "R5.3");
+        template <class T> static constexpr T formula(
+            in<falling_coefficient, T> b,
+            in<least_cost_effort, T> x,
+            in<falling_exponent, T> n)
+        { return b * pow(x, -n); }
+    };
+    struct least_cost
+    {
+        static constexpr Spec spec = Spec("c_{\\uparrow\\downarrow}^*", "1", "least sum of both costs", "R5.3");
+        template <class T> static constexpr T formula(in<least_rising_cost, T> up, in<least_falling_cost, T> down)
+        { return up + down; }
+    };
+    struct least_cost_ratio
+    {
+        static constexpr Spec spec = Spec(
+            "c_\\uparrow^*/c_\\downarrow^*",
+            "1",
+            "rising over falling cost where the sum is least; 1, the heuristic, if both follow the same power",
+            "R5.3");
+        template <class T> static constexpr T formula(in<least_rising_cost, T> up, in<least_falling_cost, T> down)
+        { return up / down; }
+    };
+
+    struct equal_cost_penalty
+    {
+        static constexpr Spec spec = Spec(
+            "c_{\\uparrow\\downarrow}^=/c_{\\uparrow\\downarrow}^*",
+            "1",
+            "sum where both costs are equal over the least sum; 1 if both follow the same power",
+            "R5.3");
+        template <class T> static constexpr T formula(
+            in<rising_coefficient, T> a,
+            in<equal_cost_effort, T> x,
+            in<rising_exponent, T> p,
+            in<least_cost, T> least)
+        { return 2.0 * (a * pow(x, p)) / least; }
+    };
+
+    // --- over-training ---
+
+    struct optimal_tokens_per_parameter
+    {
+        static constexpr Spec spec =
+            Spec(
+                "20",
+                "token/parameter",
+                "pretraining tokens for each weight where training alone counts",
+                "arXiv 2203.15556")
+                .positive()
+                .by_default(20);
+    };
+    struct chinchilla_tokens
+    {
+        static constexpr Spec spec =
+            Spec("D_{20}", "token", "pretraining tokens of a model of this size where training alone counts", "R5.7");
+        template <class T> static constexpr T formula(
+            in<optimal_tokens_per_parameter, T> twenty,
+            in<active_parameters, T> N_a)
+        { return twenty * N_a; }
+    };
+    struct overtraining_ratio
+    {
+        static constexpr Spec spec =
+            Spec("x_{20}", "1", "pretraining tokens over those where training alone counts", "R5.7");
+        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<chinchilla_tokens, T> D_c)
+        { return D / D_c; }
+    };
+
+    // --- the same from a loss law, L = E + A/N^alpha + B/D^beta: least arithmetic, served tokens included, for a given
+    // loss ---
+
+    // x with x^beta = 1 + k/x: tokens over those where training alone counts, at which no other size reaches the same
+    // loss cheaper. In y = ln x the equation is concave and rises, so Newton's steps from 0 climb to the root and never
+    // pass it.
+    struct overtraining_optimum
+    {
+        static constexpr const char* name = "overtraining_optimum";
+        static constexpr const char* latex = "X";
+        static constexpr int arity = 2;
+        struct by_beta;
+        struct by_k;
+        using partials = list<by_beta, by_k>;
+        static constexpr Dimension dimension(const Dimension& beta, const Dimension& k) { return beta * k; }
+
+        static double value(double beta, double k)
+        {
+            if (!(beta > 0) || !(k >= 0))
+                return std::numeric_limits<double>::quiet_NaN();
+            if (k > DBL_MAX || beta > DBL_MAX)
+                return k > DBL_MAX ? k : 1;
+            double y = 0;
+            for (int step = 0; step < 100; ++step)
+            {
+                const double pull = k * exp(-y);
+                const double next = y + (log(1 + pull) - beta * y) / (beta + pull / (1 + pull));
+                if (!(next > y))
+                    break;
+                y = next;
+            }
+            return exp(y);
+        }
+    };
+    // From beta y = ln(1 + k/x), y = ln x, by the rule for implicit functions.
+    struct overtraining_optimum::by_beta
+    {
+        static constexpr const char* name = "overtraining_optimum_by_beta";
+        static constexpr const char* latex = "\\partial X/\\partial\\beta";
+        static constexpr int arity = 2;
+        static double value(double beta, double k)
+        {
+            const double x = overtraining_optimum::value(beta, k);
+            return -x * log(x) / (beta + k / (x + k));
+        }
+    };
+    struct overtraining_optimum::by_k
+    {
+        static constexpr const char* name = "overtraining_optimum_by_k";
+        static constexpr const char* latex = "\\partial X/\\partial k";
+        static constexpr int arity = 2;
+        static double value(double beta, double k)
+        {
+            const double x = overtraining_optimum::value(beta, k);
+            return x / (x + k) / (beta + k / (x + k));
+        }
+    };
+
+    struct loss_floor
+    {
+        static constexpr Spec spec =
+            Spec("E", "1", "loss of a model without end, trained on tokens without end, in nats a token", "R5.9")
+                .range(0);
+    };
+    struct loss_size_coefficient
+    { static constexpr Spec spec = Spec("A_L", "1", "loss that a single weight leaves", "R5.9").positive(); };
+    struct loss_data_coefficient
+    { static constexpr Spec spec = Spec("B_L", "1", "loss that a single token leaves", "R5.9").positive(); };
+    struct loss_size_exponent
+    {
+        static constexpr Spec spec =
+            Spec("\\alpha_L", "1", "power of the weights with which the loss falls", "R5.9").positive();
+    };
+    struct loss_data_exponent
+    {
+        static constexpr Spec spec =
+            Spec("\\beta_L", "1", "power of the tokens with which the loss falls", "R5.9").positive();
+    };
+    struct loss_unit_size
+    {
+        static constexpr Spec spec =
+            Spec("1_N", "parameter", "weights that the loss law counts in", "definition").positive().by_default(1);
+    };
+    struct loss_unit_tokens
+    {
+        static constexpr Spec spec =
+            Spec("1_D", "token", "tokens that the loss law counts in", "definition").positive().by_default(1);
+    };
+    struct loss_from_size
+    {
+        static constexpr Spec spec = Spec("A_L/N_a^\\alpha", "1", "loss for want of weights", "R5.9");
+        template <class T> static constexpr T formula(
+            in<loss_size_coefficient, T> A,
+            in<active_parameters, T> N,
+            in<loss_unit_size, T> one,
+            in<loss_size_exponent, T> alpha)
+        { return A * pow(N / one, -alpha); }
+    };
+    struct pretraining_loss
+    {
+        static constexpr Spec spec =
+            Spec("\\mathcal L", "1", "loss of a model of this size trained on these tokens, in nats a token", "R5.9");
+        template <class T> static constexpr T formula(
+            in<loss_floor, T> E,
+            in<loss_from_size, T> L_N,
+            in<loss_data_coefficient, T> B,
+            in<pretraining_tokens, T> D,
+            in<loss_unit_tokens, T> one,
+            in<loss_data_exponent, T> beta)
+        { return E + (L_N + B * pow(D / one, -beta)); }
+    };
+    struct training_optimal_tokens
+    {
+        static constexpr Spec spec = Spec(
+            "D_c",
+            "token",
+            "pretraining tokens of a model of this size where training alone counts, by the loss law",
+            "R5.9");
+        template <class T> static constexpr T formula(
+            in<loss_unit_tokens, T> one,
+            in<loss_data_exponent, T> beta,
+            in<loss_data_coefficient, T> B,
+            in<loss_size_exponent, T> alpha,
+            in<loss_from_size, T> L_N)
+        { return one * pow(beta * B / (alpha * L_N), 1.0 / beta); }
+    };
+    struct training_optimal_token_ratio
+    {
+        static constexpr Spec spec = Spec(
+            "D_c/N_a",
+            "token/parameter",
+            "pretraining tokens for each weight where training alone counts, by the loss law; the lecture's 20",
+            "R5.9");
+        template <class T> static constexpr T formula(in<training_optimal_tokens, T> D_c, in<active_parameters, T> N_a)
+        { return D_c / N_a; }
+    };
+    struct frontier_size_exponent_from_law
+    {
+        static constexpr Spec spec = Spec(
+            "\\beta/(\\alpha + \\beta)",
+            "1",
+            "power of the arithmetic with which the best size grows where training alone counts, by the loss law",
+            "arXiv 2203.15556");
+        template <class T> static constexpr T formula(in<loss_size_exponent, T> alpha, in<loss_data_exponent, T> beta)
+        { return beta / (alpha + beta); }
+    };
+    struct frontier_size_exponent
+    {
+        static constexpr Spec spec =
+            Spec(
+                "a_C",
+                "1",
+                "power of the arithmetic with which the best size grows where training alone counts",
+                "arXiv 2203.15556")
+                .positive(1)
+                .otherwise<frontier_size_exponent_from_law>();
+    };
+    struct anchor_parameters
+    {
+        static constexpr Spec spec =
+            Spec(
+                "N_0",
+                "parameter",
+                "size of a model that is known to be trained best where training alone counts",
+                "arXiv 2203.15556")
+                .positive();
+    };
+    struct anchor_tokens
+    {
+        static constexpr Spec spec =
+            Spec("D_0", "token", "pretraining tokens of that model", "arXiv 2203.15556").positive();
+    };
+    struct frontier_tokens
+    {
+        static constexpr Spec spec = Spec(
+            "D_0 (N_a/N_0)^{1/a_C - 1}",
+            "token",
+            "pretraining tokens of a model of this size where training alone counts, by a power law through a known "
+            "model",
+            "arXiv 2203.15556");
+        template <class T> static constexpr T formula(
+            in<anchor_tokens, T> D_0,
+            in<active_parameters, T> N,
+            in<anchor_parameters, T> N_0,
+            in<frontier_size_exponent, T> a)
+        { return D_0 * pow(N / N_0, 1.0 / a - 1.0); }
+    };
+    struct training_budget
+    {
+        static constexpr Spec spec =
+            Spec("C", "FLOP", "arithmetic that may be spent on pretraining", "arXiv 2203.15556").positive();
+    };
+    struct budget_optimal_parameters
+    {
+        static constexpr Spec spec = Spec(
+            "N_c(C)",
+            "parameter",
+            "size of the model that reaches the least loss for the arithmetic, by the loss law",
+            "arXiv 2203.15556");
+        template <class T> static constexpr T formula(
+            in<training_budget, T> C,
+            in<training_flops_per_parameter, T> six,
+            in<loss_unit_size, T> one_N,
+            in<loss_unit_tokens, T> one_D,
+            in<loss_size_coefficient, T> A,
+            in<loss_data_coefficient, T> B,
+            in<loss_size_exponent, T> alpha,
+            in<loss_data_exponent, T> beta)
+        { return one_N * pow(alpha * A / (beta * B) * pow(C / (six * one_N * one_D), beta), 1.0 / (alpha + beta)); }
+    };
+    struct budget_optimal_tokens
+    {
+        static constexpr Spec spec = Spec("D_c(C)", "token", "pretraining tokens of that model", "arXiv 2203.15556");
+        template <class T> static constexpr T formula(
+            in<training_budget, T> C,
+            in<training_flops_per_parameter, T> six,
+            in<budget_optimal_parameters, T> N)
+        { return C / (six * N); }
+    };
+    struct equal_cost_overtraining
+    {
+        static constexpr Spec spec = Spec(
+            "2^{1/\\beta}",
+            "1",
+            "tokens over those where training alone counts at which the optimum spends as much on serving as on "
+            "training",
+            "R5.9");
+        template <class T> static constexpr T formula(in<loss_data_exponent, T> beta)
+        { return pow(T(2.0), 1.0 / beta); }
+    };
+    struct optimal_overtraining
+    {
+        static constexpr Spec spec = Spec(
+            "x_D",
+            "1",
+            "tokens over those where training alone counts at which training and serving together cost least for their "
+            "loss",
+            "R5.9");
+        template <class T> static constexpr T formula(
+            in<loss_data_exponent, T> beta,
+            in<balanced_pretraining_tokens, T> D_b,
+            in<training_optimal_tokens, T> D_c)
+        { return routine<overtraining_optimum>(beta, D_b / D_c); }
+    };
+    struct optimal_pretraining_tokens
+    {
+        static constexpr Spec spec = Spec(
+            "D^*",
+            "token",
+            "pretraining tokens with which a model of this size costs least for its loss, served tokens included",
+            "R5.9");
+        template <class T> static constexpr T formula(in<training_optimal_tokens, T> D_c, in<optimal_overtraining, T> x)
+        { return D_c * x; }
+    };
+    struct optimal_inference_training_ratio
+    {
+        static constexpr Spec spec = Spec(
+            "D_\\mathrm{PT}^=/D^*",
+            "1",
+            "cost of serving over that of pretraining at this optimum; the heuristic's 1",
+            "R5.9");
+        template <class T> static constexpr T formula(
+            in<balanced_pretraining_tokens, T> D_b,
+            in<optimal_pretraining_tokens, T> D)
+        { return D_b / D; }
+    };
+    struct optimal_loss
+    {
+        static constexpr Spec spec =
+            Spec("\\mathcal L^*", "1", "loss of a model of this size at this optimum, in nats a token", "R5.9");
+        template <class T> static constexpr T formula(
+            in<loss_floor, T> E,
+            in<loss_from_size, T> L_N,
+            in<loss_data_coefficient, T> B,
+            in<optimal_pretraining_tokens, T> D,
+            in<loss_unit_tokens, T> one,
+            in<loss_data_exponent, T> beta)
+        { return pretraining_loss::formula<T>(E, L_N, B, as<pretraining_tokens>(D), one, beta); }
+    };
+
+    // --- beside the model that reaches the same loss with the least training, which is larger and sees fewer tokens
+    // ---
+
+    struct law_overtraining
+    {
+        static constexpr Spec spec = Spec(
+            "D_\\mathrm{PT}/D_c",
+            "1",
+            "pretraining tokens over those where training alone counts, by the loss law",
+            "R5.9");
+        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<training_optimal_tokens, T> D_c)
+        { return D / D_c; }
+    };
+    struct equal_loss_parameters
+    {
+        static constexpr Spec spec = Spec(
+            "N_=",
+            "parameter",
+            "size of the model that reaches the loss of these pretraining tokens with the least training",
+            "arXiv 2401.00448");
+        template <class T> static constexpr T formula(
+            in<active_parameters, T> N,
+            in<loss_size_exponent, T> alpha,
+            in<loss_data_exponent, T> beta,
+            in<law_overtraining, T> x)
+        { return N * pow((1.0 + alpha / beta) / (1.0 + alpha / beta * pow(x, -beta)), 1.0 / alpha); }
+    };
+    struct equal_loss_tokens
+    {
+        static constexpr Spec spec = Spec(
+            "D_=",
+            "token",
+            "pretraining tokens of the model that reaches the loss of these pretraining tokens with the least training",
+            "arXiv 2401.00448");
+        template <class T> static constexpr T formula(
+            in<training_optimal_tokens, T> D_c,
+            in<equal_loss_parameters, T> N_e,
+            in<active_parameters, T> N,
+            in<loss_size_exponent, T> alpha,
+            in<loss_data_exponent, T> beta)
+        { return D_c * pow(N_e / N, alpha / beta); }
+    };
+    struct break_even_inference_tokens
+    {
+        static constexpr Spec spec = Spec(
+            "D_\\mathrm{inf}^=",
+            "token",
+            "served tokens from which on these pretraining tokens cost less than the model that reaches their loss "
+            "with the least training; inf: never",
+            "arXiv 2401.00448");
+        template <class T> static constexpr T formula(
+            in<active_parameters, T> N,
+            in<pretraining_tokens, T> D,
+            in<equal_loss_parameters, T> N_e,
+            in<equal_loss_tokens, T> D_e,
+            in<pretraining_inference_token_ratio, T> r)
+        { return select(N_e > N, (N * D - N_e * D_e) / (N_e - N) / r, T(infinite)); }
+    };
+    struct training_optimal_parameters
+    {
+        static constexpr Spec spec = Spec(
+            "N_c",
+            "parameter",
+            "size of the model that reaches the loss of this optimum with the least training",
+            "R5.9");
+        template <class T> static constexpr T formula(
+            in<active_parameters, T> N,
+            in<loss_size_exponent, T> alpha,
+            in<loss_data_exponent, T> beta,
+            in<optimal_overtraining, T> x)
+        { return equal_loss_parameters::formula<T>(N, alpha, beta, as<law_overtraining>(x)); }
+    };
+    struct least_training_tokens
+    {
+        static constexpr Spec spec = Spec(
+            "D_c(N_c)",
+            "token",
+            "pretraining tokens of the model that reaches the loss of this optimum with the least training",
+            "arXiv 2401.00448");
+        template <class T> static constexpr T formula(
+            in<training_optimal_tokens, T> D_c,
+            in<training_optimal_parameters, T> N_c,
+            in<active_parameters, T> N,
+            in<loss_size_exponent, T> alpha,
+            in<loss_data_exponent, T> beta)
+        { return equal_loss_tokens::formula<T>(D_c, as<equal_loss_parameters>(N_c), N, alpha, beta); }
+    };
+    struct optimal_token_ratio
+    {
+        static constexpr Spec spec = Spec(
+            "D^*/D_c(N_c)",
+            "1",
+            "pretraining tokens of this optimum over those of the model that reaches the same loss with the least "
+            "training",
+            "arXiv 2401.00448");
+        template <class T> static constexpr T formula(
+            in<optimal_pretraining_tokens, T> D,
+            in<least_training_tokens, T> D_c)
+        { return D / D_c; }
+    };
+    struct optimal_lifetime_saving
+    {
+        static constexpr Spec spec = Spec(
+            "1 - C^*/C_c",
+            "1",
+            "share of the arithmetic that the smaller, longer trained model saves over the one with the least training",
+            "R5.9");
+        template <class T> static constexpr T formula(
+            in<active_parameters, T> N,
+            in<training_optimal_parameters, T> N_c,
+            in<optimal_pretraining_tokens, T> D,
+            in<least_training_tokens, T> D_c,
+            in<balanced_pretraining_tokens, T> D_b)
+        { return 1.0 - (D + D_b) / (D_c + D_b) * (N / N_c); }
+    };
+
+    using training = list<
+        model_token_rate,
+        model_lifetime,
+        lifetime_tokens,
+        deployment_probability,
+        expected_inference_tokens,
+        inference_tokens,
+        backward_flops_per_parameter,
+        training_flops_per_parameter,
+        training_flops_per_token,
+        rl_flops_per_parameter,
+        prefill_token_rate,
+        decode_token_rate,
+        prefill_utilization_from_rate,
+        decode_utilization_from_rate,
+        prefill_utilization,
+        decode_utilization,
+        decode_inefficiency_from_utilization,
+        decode_inefficiency,
+        input_token_share,
+        prefill_inefficiency,
+        serving_price_ratio,
+        serving_inefficiency_from_mix,
+        serving_inefficiency,
+        pretraining_rl_token_ratio,
+        pretraining_inference_token_ratio,
+        balanced_pretraining_tokens,
+        pretraining_tokens,
+        balanced_rl_tokens,
+        rl_tokens,
+        pretraining_flops,
+        rl_flops,
+        inference_flops,
+        lifetime_flops,
+        inference_flops_share,
+        pretraining_chip_time,
+        pretraining_cost,
+        rl_chip_time,
+        inference_chip_time,
+        lifetime_chip_time,
+        rl_cost,
+        inference_cost,
+        lifetime_cost,
+        pretraining_chips,
+        pretraining_time,
+        rl_chips,
+        rl_time,
+        serving_chips,
+        spent_chip_time,
+        training_utilization,
+        rising_coefficient,
+        falling_coefficient,
+        rising_exponent,
+        falling_exponent,
+        effort,
+        rising_cost,
+        falling_cost,
+        effort_cost,
+        equal_cost_effort,
+        least_cost_effort,
+        least_rising_cost,
+        least_falling_cost,
+        least_cost,
+        least_cost_ratio,
+        equal_cost_penalty,
+        optimal_tokens_per_parameter,
+        chinchilla_tokens,
+        overtraining_ratio,
+        loss_floor,
+        loss_size_coefficient,
+        loss_data_coefficient,
+        loss_size_exponent,
+        loss_data_exponent,
+        loss_unit_size,
+        loss_unit_tokens,
+        loss_from_size,
+        pretraining_loss,
+        training_optimal_tokens,
+        training_optimal_token_ratio,
+        frontier_size_exponent_from_law,
+        frontier_size_exponent,
+        anchor_parameters,
+        anchor_tokens,
+        frontier_tokens,
+        training_budget,
+        budget_optimal_parameters,
+        budget_optimal_tokens,
+        equal_cost_overtraining,
+        optimal_overtraining,
+        optimal_pretraining_tokens,
+        optimal_inference_training_ratio,
+        optimal_loss,
+        law_overtraining,
+        equal_loss_parameters,
+        equal_loss_tokens,
+        break_even_inference_tokens,
+        training_optimal_parameters,
+        least_training_tokens,
+        optimal_token_ratio,
+        optimal_lifetime_saving>;
+}

@@ -1,0 +1,815 @@
+// A training run on real machines: what a step computes, moves, waits for and keeps, and what all steps take and cost.
+// With ideal constants (efficiencies 1, times 0, links without end) a step takes its arithmetic and the bubble of
+// chapter 4, and a run 6 N D over the chips.
+#pragma once
+#include "roofslate/quantities/deployment.hpp"
+#include "roofslate/quantities/pipeline.hpp"
+
+namespace roofslate::quantities
+{
+    // --- layout ---
+
+    struct common_copies
+    {
+        static constexpr Spec spec =
+            Spec("G_P/G_t", "1", "chips that have the same weights outside of the routed experts", "R3.8");
+        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<tensor_parallel, T> G_t)
+        { return G_P / G_t; }
+    };
+    struct routed_copies
+    {
+        static constexpr Spec spec = Spec("G_P/G_e", "1", "chips that have the same routed experts", "R3.8");
+        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<expert_parallel, T> G_e)
+        { return G_P / G_e; }
+    };
+    struct context_parallel
+    {
+        static constexpr Spec spec =
+            Spec("G_c", "1", "parts that a trained sequence is cut into, each with chips of its own", "definition")
+                .range(1)
+                .by_default(1);
+    };
+    struct data_parallel
+    {
+        static constexpr Spec spec =
+            Spec("G_r", "1", "copies of the model that train on sequences of their own", "R3.8");
+        template <class T> static constexpr T formula(in<common_copies, T> G_1, in<context_parallel, T> G_c)
+        { return G_1 / G_c; }
+    };
+    struct microbatch_size
+    {
+        static constexpr Spec spec =
+            Spec("B_\\mu", "sequence", "sequences of a micro-batch of one copy of the model", "R3.5");
+        template <class T> static constexpr T formula(
+            in<trained_tokens, T> tokens,
+            in<sequence_length, T> L,
+            in<microbatches, T> n,
+            in<data_parallel, T> G_r)
+        { return tokens / L / (n * G_r); }
+    };
+    struct sequence_parallel
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\sigma_s",
+                "1",
+                "whether what tensor parallelism leaves whole is divided along the sequence",
+                "arXiv:2205.05198")
+                .one_of("off", "on")
+                .by_default(0);
+    };
+    struct sharded_state
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\sigma_z",
+                "1",
+                "what copies of the model share out among them instead of each having it: ZeRO 0 to 3, each with what "
+                "stands before it",
+                "arXiv:1910.02054")
+                .one_of("none", "optimizer", "gradients", "weights")
+                .by_default(0);
+    };
+
+    // --- arithmetic of a token ---
+
+    struct prediction_layers
+    {
+        static constexpr Spec spec =
+            Spec(
+                "n_p",
+                "1",
+                "layers that are trained to predict tokens further ahead, beside those of the model; each works with "
+                "the output head once more",
+                "arXiv:2412.19437")
+                .range(0)
+                .by_default(0);
+    };
+    struct prediction_parameters
+    {
+        static constexpr Spec spec = Spec(
+            "N_p",
+            "parameter",
+            "weights that a token is multiplied with in the layers that predict further ahead: a mean layer, the "
+            "projection of two residual streams to one, and the head",
+            "arXiv:2412.19437");
+        template <class T> static constexpr T formula(
+            in<prediction_layers, T> n_p,
+            in<active_parameters, T> N_a,
+            in<head_parameters, T> N_h,
+            in<layers, T> n,
+            in<hidden_size, T> d,
+            in<weights_per_table_element, T> one)
+        { return n_p * ((N_a - N_h) / n + 2.0 * d * d * one + N_h); }
+    };
+    struct attention_mask
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\mu_a",
+                "1",
+                "what attention multiplies in training: causal, each token with those before it; full, with the whole "
+                "sequence, as older kernels do and many published counts",
+                "R6.11")
+                .one_of("causal", "full")
+                .by_default(0);
+    };
+    struct windowed_attention_layers
+    {
+        static constexpr Spec spec =
+            Spec("n_w", "1", "layers in which a token attends to attention_window tokens alone", "Q4")
+                .range(0)
+                .at_most<layers>()
+                .by_default(0);
+    };
+    // Mean over a sequence of length L of the tokens that each one meets, at most m of them.
+    template <class T> constexpr T tokens_met(in<attention_mask, T> mask, in<sequence_length, T> L, const T& m)
+    { return choose(mask, m * (1.0 - m / L / 2.0), m); }
+    struct attention_training_flops
+    {
+        static constexpr Spec spec = Spec(
+            "f_{aT}",
+            "FLOP/token",
+            "arithmetic of attention of a token that is trained on, forward and backward",
+            "R6.11");
+        template <class T>
+        static constexpr T formula(
+            in<training_flops_per_parameter, T> six,
+            in<flops_per_parameter_token, T> two,
+            in<flops_per_head_element, T> two_a,
+            in<attention_heads, T> n_h,
+            in<head_size, T> d_h,
+            in<latent_rotary_size, T> d_r,
+            in<attention_mask, T> mask,
+            in<sequence_length, T> L,
+            in<global_attention_layers, T> n_g,
+            in<prediction_layers, T> n_p,
+            in<selected_tokens, T> K,
+            in<windowed_attention_layers, T> n_w,
+            in<attention_window, T> w)
+        {
+            return six / two * (two_a * (n_h * (2.0 * d_h - d_r)))
+                * ((n_g + n_p) * tokens_met<T>(mask, L, min(L, K)) + n_w * tokens_met<T>(mask, L, min(L, w)));
+        }
+    };
+    struct matrix_training_flops
+    {
+        static constexpr Spec spec =
+            Spec("6 (N_a + N_p)", "FLOP/token", "arithmetic of a token with the weights, forward and backward", "R5.1");
+        template <class T> static constexpr T formula(
+            in<training_flops_per_parameter, T> six,
+            in<active_parameters, T> N_a,
+            in<prediction_parameters, T> N_p)
+        { return six * (N_a + N_p); }
+    };
+    struct training_flops_with_attention
+    {
+        static constexpr Spec spec = Spec(
+            "6 (N_a + N_p) + f_{aT}",
+            "FLOP/token",
+            "arithmetic of a token that is trained on, attention included",
+            "R5.1");
+        template <class T> static constexpr T formula(
+            in<matrix_training_flops, T> f,
+            in<attention_training_flops, T> f_a)
+        { return f + f_a; }
+    };
+    struct counted_training_flops
+    {
+        static constexpr Spec spec = Spec(
+            "f_T",
+            "FLOP/token",
+            "arithmetic of a token that counts as the model's: attention if attention_arithmetic says so, nothing "
+            "twice",
+            "R5.1");
+        template <class T> static constexpr T formula(
+            in<attention_arithmetic, T> counted,
+            in<matrix_training_flops, T> f,
+            in<training_flops_with_attention, T> both)
+        { return choose(counted, f, both); }
+    };
+    struct repeated_attention
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\rho_s",
+                "1",
+                "forward passes of attention alone that the backward pass computes again, beside those of "
+                "activation_policy",
+                "arXiv:2205.05198")
+                .range(0)
+                .by_default(0);
+    };
+    struct executed_matrix_flops
+    {
+        static constexpr Spec spec = Spec(
+            "\\chi f_m",
+            "FLOP/token",
+            "arithmetic of a token with the weights, what is computed again included",
+            "R7.3");
+        template <class T> static constexpr T formula(in<matrix_training_flops, T> f, in<recomputation_factor, T> again)
+        { return f * again; }
+    };
+    struct executed_attention_flops
+    {
+        static constexpr Spec spec = Spec(
+            "\\chi f_a",
+            "FLOP/token",
+            "arithmetic of attention of a token, what is computed again included; 0 where attention_arithmetic leaves "
+            "it out",
+            "R7.3");
+        template <class T>
+        static constexpr T formula(
+            in<attention_arithmetic, T> counted,
+            in<attention_training_flops, T> f_a,
+            in<repeated_forward, T> again,
+            in<repeated_attention, T> more,
+            in<flops_per_parameter_token, T> two,
+            in<training_flops_per_parameter, T> six)
+        { return choose(counted, T(0.0) * f_a, f_a * (1.0 + (again + more) * (two / six))); }
+    };
+    struct executed_training_flops
+    {
+        static constexpr Spec spec = Spec(
+            "f_x",
+            "FLOP/token",
+            "arithmetic of a token that is trained on, what is computed again included",
+            "R7.3");
+        template <class T> static constexpr T formula(
+            in<executed_matrix_flops, T> f,
+            in<executed_attention_flops, T> f_a)
+        { return f + f_a; }
+    };
+    struct recomputation_overhead
+    {
+        static constexpr Spec spec =
+            Spec("f_x/f_T", "1", "arithmetic that is executed over that which counts as the model's", "R7.3");
+        template <class T> static constexpr T formula(
+            in<executed_training_flops, T> executed,
+            in<counted_training_flops, T> counted)
+        { return executed / counted; }
+    };
+
+    // --- what a stage is busy with in a step ---
+
+    struct attention_compute_efficiency
+    {
+        static constexpr Spec spec =
+            Spec("\\eta_a", "1", "share of the bf16 peak that attention reaches in training", "Q12")
+                .positive(1)
+                .otherwise<compute_efficiency>();
+    };
+    struct training_compute_time
+    {
+        static constexpr Spec spec =
+            Spec("t_{cT}", "s", "time of a step's arithmetic; that of attention is in bf16", "R5.1");
+        template <class T>
+        static constexpr T formula(
+            in<trained_tokens, T> tokens,
+            in<chips, T> G,
+            in<executed_matrix_flops, T> f,
+            in<peak_flops, T> F,
+            in<compute_efficiency, T> eta,
+            in<executed_attention_flops, T> f_a,
+            in<peak_flops_bf16, T> F_16,
+            in<attention_compute_efficiency, T> eta_a)
+        { return tokens * ((f / (F * eta) + f_a / (F_16 * eta_a)) / G); }
+    };
+    struct training_passes
+    {
+        static constexpr Spec spec = Spec(
+            "1 + \\rho_b + \\rho_a",
+            "1",
+            "forward passes that the work of a step is worth: forward, backward, what is computed again",
+            "R5.1");
+        template <class T> static constexpr T formula(in<backward_forward_ratio, T> r, in<repeated_forward, T> again)
+        { return 1.0 + r + again; }
+    };
+    struct training_activation_time
+    {
+        static constexpr Spec spec =
+            Spec("t_{aT}", "s", "time in a step to move activations through memory between kernels", "calibration");
+        template <class T> static constexpr T formula(
+            in<trained_tokens, T> tokens,
+            in<activation_time_per_token, T> t,
+            in<training_passes, T> passes,
+            in<pipeline_stages, T> P)
+        { return tokens * (t * (passes / P)); }
+    };
+    struct training_kernel_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_{KT}",
+            "s",
+            "time that the kernels of a stage take in a step whatever their work: each micro-batch pays it",
+            "calibration");
+        template <class T> static constexpr T formula(
+            in<microbatches, T> n,
+            in<kernel_overhead, T> t,
+            in<training_passes, T> passes,
+            in<pipeline_stages, T> P)
+        { return n * (t * (passes / P)); }
+    };
+    struct tensor_collective_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_{tT}",
+            "s",
+            "time on the links in a step to add up what the chips that share matrices have: twice in a layer forward, "
+            "twice backward",
+            "arXiv:1909.08053");
+        template <class T>
+        static constexpr T formula(
+            in<trained_tokens, T> tokens,
+            in<common_copies, T> G_1,
+            in<tensor_parallel, T> G_t,
+            in<layers_per_stage, T> n,
+            in<hidden_size, T> d,
+            in<collective_bytes_per_element, T> w,
+            in<repeated_forward, T> again,
+            in<scale_up_domain, T> G_u,
+            in<scale_up_bandwidth, T> u,
+            in<scale_out_bandwidth, T> u_o)
+        { return tokens / G_1 * (n * d * w) * (2.0 * (2.0 + again) * all_reduce_time<T>(G_t, G_u, u, u_o)); }
+    };
+    struct training_exchange_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_{xT}",
+            "s",
+            "time on the links in a step to send tokens to routed experts and back, forward and backward: a copy to "
+            "each of them, but only one to each other domain",
+            "R2.3");
+        template <class T>
+        static constexpr T formula(
+            in<trained_tokens, T> tokens,
+            in<chips_per_stage, T> G_P,
+            in<moe_layers, T> n_e,
+            in<pipeline_stages, T> P,
+            in<hidden_size, T> d,
+            in<collective_bytes_per_element, T> w,
+            in<repeated_forward, T> again,
+            in<experts_per_token, T> k,
+            in<expert_parallel, T> G_e,
+            in<hierarchical_leaving_copies, T> R_o,
+            in<scale_up_bandwidth, T> u,
+            in<scale_out_bandwidth, T> u_o)
+        {
+            return tokens / count(G_P) * (n_e / P * d * w)
+                * (2.0 * (2.0 + again) * max(k * (1.0 - 1.0 / count(G_e)) / u, R_o / u_o));
+        }
+    };
+    // A micro-batch passes P stages, so P - 1 hops; v chunks a stage, one round after the other, make it v P - 1, those
+    // from the last stage to the first among them. In a V of two chunks it turns around on the last stage, which is no
+    // hop; DualPipe's two directions have P - 1 each.
+    struct stage_hops
+    {
+        static constexpr Spec spec = Spec(
+            "n_h/P",
+            "1",
+            "hops of a micro-batch from stage to stage, forward, over the stages",
+            "arXiv:2104.04473");
+        template <class T> static constexpr T formula(
+            in<pipeline_schedule, T> which,
+            in<pipeline_stages, T> P,
+            in<model_chunks, T> v)
+        {
+            const T once = 1.0 - 1.0 / P;
+            return choose(which, once, once, once, once, select(P > T(1.0), v - 1.0 / P, T(0.0)), 2.0 * once, once);
+        }
+    };
+    struct stage_hop_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_{hT}",
+            "s",
+            "time on the links in a step to hand the residual stream to the next stage and its gradient back, for each "
+            "chunk of layers",
+            "R3.3");
+        template <class T>
+        static constexpr T formula(
+            in<trained_tokens, T> tokens,
+            in<chips_per_stage, T> G_P,
+            in<stage_hops, T> hops,
+            in<hidden_size, T> d,
+            in<collective_bytes_per_element, T> w,
+            in<chips, T> G,
+            in<scale_up_domain, T> G_u,
+            in<scale_up_bandwidth, T> u,
+            in<scale_out_bandwidth, T> u_o)
+        { return tokens / count(G_P) * (2.0 * hops * d * w) / select(G > G_u, u_o, u); }
+    };
+    struct link_overlap
+    {
+        static constexpr Spec spec =
+            Spec("o_u", "1", "share of the time on links that arithmetic hides", "calibration")
+                .range(0, 1)
+                .by_default(0);
+    };
+    struct stage_communication_time
+    {
+        static constexpr Spec spec = Spec("t_{uT}", "s", "time in a step that a stage waits for links", "R3.8");
+        template <class T> static constexpr T formula(
+            in<tensor_collective_time, T> t_t,
+            in<training_exchange_time, T> t_x,
+            in<stage_hop_time, T> t_h,
+            in<link_overlap, T> o,
+            in<link_efficiency, T> eta)
+        { return (t_t + t_x + t_h) * ((1.0 - o) / eta); }
+    };
+    struct stage_busy_time
+    {
+        static constexpr Spec spec = Spec("t_b", "s", "time that a stage works in a step", "R3.4");
+        template <class T> static constexpr T formula(
+            in<training_compute_time, T> t_c,
+            in<training_activation_time, T> t_a,
+            in<training_kernel_time, T> t_K,
+            in<stage_communication_time, T> t_u)
+        { return t_c + (t_a + t_K + t_u); }
+    };
+
+    // --- weights, gradients and optimizer states ---
+
+    struct trained_weight_bytes
+    {
+        static constexpr Spec spec =
+            Spec("w_T", "byte/parameter", "bytes of a weight that training multiplies with", "arXiv:2104.04473")
+                .positive()
+                .by_default(2);
+    };
+    struct gradient_bytes
+    {
+        static constexpr Spec spec =
+            Spec("w_g", "byte/parameter", "bytes of the gradient of a weight", "arXiv:2104.04473")
+                .range(0)
+                .by_default(4);
+    };
+    struct optimizer_bytes
+    {
+        static constexpr Spec spec =
+            Spec(
+                "w_o",
+                "byte/parameter",
+                "bytes that the optimizer keeps for a weight: a copy and two moments in four bytes each",
+                "arXiv:2104.04473")
+                .range(0)
+                .by_default(12);
+    };
+    struct common_parameters_per_chip
+    {
+        static constexpr Spec spec =
+            Spec("N_d/(P G_t)", "parameter/chip", "weights outside of the routed experts that a chip trains", "R3.6");
+        template <class T> static constexpr T formula(
+            in<dense_parameters, T> N_d,
+            in<pipeline_stages, T> P,
+            in<tensor_parallel, T> G_t)
+        { return N_d / (P * G_t); }
+    };
+    struct routed_parameters_per_chip
+    {
+        static constexpr Spec spec =
+            Spec("(N_t - N_d)/(P G_e)", "parameter/chip", "weights of the routed experts that a chip trains", "R3.6");
+        template <class T> static constexpr T formula(
+            in<total_parameters, T> N_t,
+            in<dense_parameters, T> N_d,
+            in<pipeline_stages, T> P,
+            in<expert_parallel, T> G_e)
+        { return (N_t - N_d) / (P * G_e); }
+    };
+    struct weight_copies
+    {
+        static constexpr Spec spec = Spec(
+            "\\kappa_w",
+            "1",
+            "copies of its weights and gradients that a chip keeps: DualPipe has two stages on each",
+            "arXiv:2412.19437");
+        template <class T> static constexpr T formula(in<pipeline_schedule, T> which, in<pipeline_stages, T> P)
+        { return select(is<pipeline_schedule>(which, "dualpipe"), min(P, 2.0), T(1.0)); }
+    };
+    struct optimizer_state_bytes
+    {
+        static constexpr Spec spec = Spec("O", "byte/chip", "what the optimizer keeps on a chip", "arXiv:1910.02054");
+        template <class T> static constexpr T formula(
+            in<sharded_state, T> z,
+            in<optimizer_bytes, T> w,
+            in<common_parameters_per_chip, T> N_c,
+            in<common_copies, T> G_1,
+            in<routed_parameters_per_chip, T> N_k,
+            in<routed_copies, T> G_2)
+        { return w * select(is<sharded_state>(z, "none"), N_c + N_k, N_c / G_1 + N_k / G_2); }
+    };
+    struct training_state_bytes
+    {
+        static constexpr Spec spec =
+            Spec("S_T", "byte/chip", "weights, gradients and optimizer states on a chip", "arXiv:1910.02054");
+        template <class T> static constexpr T formula(
+            in<sharded_state, T> z,
+            in<trained_weight_bytes, T> w,
+            in<gradient_bytes, T> g,
+            in<weight_copies, T> copies,
+            in<common_parameters_per_chip, T> N_c,
+            in<common_copies, T> G_1,
+            in<routed_parameters_per_chip, T> N_k,
+            in<routed_copies, T> G_2,
+            in<optimizer_state_bytes, T> O)
+        {
+            const T whole = N_c + N_k, shared = N_c / G_1 + N_k / G_2;
+            return copies * choose(z, (w + g) * whole, (w + g) * whole, w * whole + g * shared, (w + g) * shared) + O;
+        }
+    };
+    // Copies that stand `apart` chips from one another: how many a domain has room for.
+    template <class T> constexpr T copies_in_domain(in<scale_up_domain, T> domain, const T& apart)
+    { return domain / min(apart, domain); }
+    struct gradient_collective_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_{gT}",
+            "s",
+            "time on the links in a step to add up gradients among copies of the weights and to share out what the "
+            "optimizer made of them; weights that are shared out are fetched for every micro-batch, forward and "
+            "backward",
+            "arXiv:1910.02054");
+        template <class T>
+        static constexpr T formula(
+            in<sharded_state, T> z,
+            in<trained_weight_bytes, T> w,
+            in<gradient_bytes, T> g,
+            in<microbatches, T> n,
+            in<common_parameters_per_chip, T> N_c,
+            in<routed_parameters_per_chip, T> N_k,
+            in<common_copies, T> G_1,
+            in<routed_copies, T> G_2,
+            in<tensor_parallel, T> G_t,
+            in<expert_parallel, T> G_e,
+            in<scale_up_domain, T> G_u,
+            in<scale_up_bandwidth, T> u,
+            in<scale_out_bandwidth, T> u_o)
+        {
+            const T common = all_reduce_time<T>(G_1, copies_in_domain<T>(G_u, G_t), u, u_o),
+                    routed = all_reduce_time<T>(G_2, copies_in_domain<T>(G_u, G_e), u, u_o);
+            return choose(z, 2.0 * g, g + w, g + w, n * (g + 2.0 * w)) / 2.0 * (N_c * common + N_k * routed);
+        }
+    };
+    struct gradient_overlap
+    {
+        static constexpr Spec spec =
+            Spec("o_g", "1", "share of the time of gradients on links that arithmetic hides", "calibration")
+                .range(0, 1)
+                .otherwise<link_overlap>();
+    };
+    struct optimizer_transfers
+    {
+        static constexpr Spec spec =
+            Spec("c_o", "1", "times that what the optimizer keeps goes through memory in a step", "calibration")
+                .range(0)
+                .by_default(0);
+    };
+    struct optimizer_time
+    {
+        static constexpr Spec spec =
+            Spec("t_{oT}", "s", "time in which the optimizer changes the weights", "calibration");
+        template <class T> static constexpr T formula(
+            in<optimizer_transfers, T> c,
+            in<optimizer_state_bytes, T> O,
+            in<hbm_bandwidth, T> m,
+            in<bandwidth_efficiency, T> eta)
+        { return c * (O / (m * eta)); }
+    };
+
+    // --- a step ---
+
+    struct training_step_time
+    {
+        static constexpr Spec spec =
+            Spec("T_T", "s", "time of a training step: a stage's work, the bubble, gradients, the optimizer", "R3.4");
+        template <class T> static constexpr T formula(
+            in<stage_busy_time, T> t_b,
+            in<training_bubble_overhead, T> phi,
+            in<gradient_collective_time, T> t_g,
+            in<gradient_overlap, T> o,
+            in<link_efficiency, T> eta,
+            in<optimizer_time, T> t_o)
+        { return t_b * (1.0 + phi) + (t_g * ((1.0 - o) / eta) + t_o); }
+    };
+    struct trained_tokens_per_second
+    {
+        static constexpr Spec spec = Spec("R_T", "token/s", "tokens that are trained on in a second", "R5.1");
+        template <class T> static constexpr T formula(in<trained_tokens, T> tokens, in<training_step_time, T> t)
+        { return tokens / t; }
+    };
+    struct trained_tokens_per_second_per_chip
+    {
+        static constexpr Spec spec = Spec("R_T/G", "token/s/chip", "tokens that a chip trains on in a second", "R5.1");
+        template <class T> static constexpr T formula(in<trained_tokens_per_second, T> R, in<chips, T> G)
+        { return R / G; }
+    };
+    struct training_flops_utilization
+    {
+        static constexpr Spec spec = Spec(
+            "u_T",
+            "1",
+            "arithmetic of the model over what the chips could do in the time of a step: MFU",
+            "R1.11");
+        template <class T> static constexpr T formula(
+            in<trained_tokens_per_second_per_chip, T> R,
+            in<counted_training_flops, T> f,
+            in<peak_flops, T> F)
+        { return R * (f / F); }
+    };
+    struct hardware_flops_utilization
+    {
+        static constexpr Spec spec = Spec(
+            "u_x",
+            "1",
+            "arithmetic that is executed, repeated work included, over what the chips could do in the time of a step: "
+            "HFU",
+            "R1.11");
+        template <class T> static constexpr T formula(
+            in<trained_tokens_per_second_per_chip, T> R,
+            in<executed_training_flops, T> f,
+            in<peak_flops, T> F)
+        { return R * (f / F); }
+    };
+
+    // --- memory of a chip of the first stage, which holds the most micro-batches; what the output head keeps is left
+    // out ---
+
+    struct whole_activations_of_a_layer
+    {
+        static constexpr Spec spec =
+            Spec(
+                "5",
+                "1",
+                "activations of a layer as wide as the residual stream that each chip of a tensor-parallel group has "
+                "whole: inputs of norms and matrices, masks of dropout",
+                "arXiv:2205.05198")
+                .range(0)
+                .by_default(5);
+    };
+    struct kept_score_bytes
+    {
+        static constexpr Spec spec =
+            Spec(
+                "w_s",
+                "byte*sequence/token/token",
+                "bytes that are kept for each score of attention: 0 where the backward pass computes it again, 5 with "
+                "bf16 and dropout",
+                "arXiv:2205.05198")
+                .range(0)
+                .by_default(0);
+    };
+    struct layer_activation_bytes
+    {
+        static constexpr Spec spec = Spec(
+            "a_1",
+            "byte/chip",
+            "what a chip keeps of a micro-batch in a layer for the backward pass",
+            "arXiv:2205.05198");
+        template <class T>
+        static constexpr T formula(
+            in<trained_tokens, T> tokens,
+            in<microbatches, T> n,
+            in<chips_per_stage, T> G_P,
+            in<tensor_parallel, T> G_t,
+            in<hidden_size, T> d,
+            in<activation_bytes_per_element, T> w,
+            in<activation_policy, T> policy,
+            in<kept_activations, T> kept,
+            in<whole_activations_of_a_layer, T> five,
+            in<sequence_parallel, T> divided,
+            in<attention_heads, T> n_h,
+            in<sequence_length, T> L,
+            in<kept_score_bytes, T> w_s)
+        {
+            // Of what large matrices give, two results are summed over the group and so are whole; a layer's input is
+            // whole as well.
+            const T whole = choose(policy, min(five, kept), min(T(2.0), kept), kept);
+            const T scores = n_h * (L * w_s) * select(is<activation_policy>(policy, "all"), T(1.0), T(0.0));
+            return tokens / (n * G_P)
+                * (d * w * (whole * choose(divided, count(G_t), T(1.0)) + (kept - whole)) + scores);
+        }
+    };
+    struct training_activation_bytes
+    {
+        static constexpr Spec spec = Spec(
+            "A_T",
+            "byte/chip",
+            "what a chip of the first stage keeps for the backward pass, all layers and micro-batches",
+            "arXiv:2205.05198");
+        template <class T> static constexpr T formula(
+            in<layer_activation_bytes, T> a,
+            in<layers_per_stage, T> n,
+            in<live_microbatches, T> live)
+        { return a * (n * live); }
+    };
+    struct training_memory
+    {
+        static constexpr Spec spec = Spec(
+            "h_T",
+            "byte/chip",
+            "memory that training takes on a chip: weights, gradients, optimizer states, activations",
+            "R3.6");
+        template <class T> static constexpr T formula(in<training_state_bytes, T> S, in<training_activation_bytes, T> A)
+        { return S + A; }
+    };
+
+    // --- the run ---
+
+    struct goodput
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\eta_g",
+                "1",
+                "share of a run's time in which steps advance: failures, restarts and checkpoints take the rest",
+                "definition")
+                .positive(1)
+                .by_default(1);
+    };
+    struct run_steps
+    {
+        static constexpr Spec spec = Spec("D_\\mathrm{PT}/n_T", "1", "steps of a run", "R5.1");
+        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<trained_tokens, T> tokens)
+        { return D / tokens; }
+    };
+    struct run_time
+    {
+        static constexpr Spec spec = Spec("T_\\mathrm{run}", "s", "time of a run", "R5.1");
+        template <class T> static constexpr T formula(
+            in<pretraining_tokens, T> D,
+            in<trained_tokens_per_second, T> R,
+            in<goodput, T> eta)
+        { return D / (R * eta); }
+    };
+    struct run_chip_time
+    {
+        static constexpr Spec spec = Spec("G T_\\mathrm{run}", "chip*s", "chips times the time of a run", "R5.1");
+        template <class T> static constexpr T formula(in<chips, T> G, in<run_time, T> t) { return G * t; }
+    };
+    struct run_cost
+    {
+        static constexpr Spec spec = Spec("c_\\mathrm{run}", "USD", "price of the chips for the time of a run", "R5.1");
+        template <class T> static constexpr T formula(in<run_chip_time, T> GT, in<chip_price, T> p) { return GT * p; }
+    };
+
+    using training_run = list<
+        common_copies,
+        routed_copies,
+        context_parallel,
+        data_parallel,
+        microbatch_size,
+        sequence_parallel,
+        sharded_state,
+        prediction_layers,
+        prediction_parameters,
+        attention_mask,
+        windowed_attention_layers,
+        attention_training_flops,
+        matrix_training_flops,
+        training_flops_with_attention,
+        counted_training_flops,
+        repeated_attention,
+        executed_matrix_flops,
+        executed_attention_flops,
+        executed_training_flops,
+        recomputation_overhead,
+        attention_compute_efficiency,
+        training_compute_time,
+        training_passes,
+        training_activation_time,
+        training_kernel_time,
+        tensor_collective_time,
+        training_exchange_time,
+        stage_hops,
+        stage_hop_time,
+        link_overlap,
+        stage_communication_time,
+        stage_busy_time,
+        trained_weight_bytes,
+        gradient_bytes,
+        optimizer_bytes,
+        common_parameters_per_chip,
+        routed_parameters_per_chip,
+        weight_copies,
+        optimizer_state_bytes,
+        training_state_bytes,
+        gradient_collective_time,
+        gradient_overlap,
+        optimizer_transfers,
+        optimizer_time,
+        training_step_time,
+        trained_tokens_per_second,
+        trained_tokens_per_second_per_chip,
+        training_flops_utilization,
+        hardware_flops_utilization,
+        whole_activations_of_a_layer,
+        kept_score_bytes,
+        layer_activation_bytes,
+        training_activation_bytes,
+        training_memory,
+        goodput,
+        run_steps,
+        run_time,
+        run_chip_time,
+        run_cost>;
+}

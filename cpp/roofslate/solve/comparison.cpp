@@ -1,0 +1,43 @@
+#include "roofslate/language/error.hpp"
+#include "roofslate/solve/roots.hpp"
+
+namespace roofslate
+{
+    namespace
+    {
+        Relation relation_of(Condition::Kind kind)
+        {
+            switch (kind)
+            {
+            case Condition::Kind::equal: return Relation::equal;
+            case Condition::Kind::less: return Relation::less;
+            default: return Relation::less_equal;
+            }
+        }
+    }
+    Comparison comparison_of(
+        const Condition& condition,
+        int unknown,
+        const std::vector<Supplied>& supplied,
+        const Registry& registry,
+        Graph& graph,
+        Closure& closure)
+    {
+        const Entry& e = registry[unknown];
+        const int left = node_of(condition.left, registry, graph, closure),
+                  right = node_of(condition.right, registry, graph, closure);
+        Comparison comparison{graph, left, right, relation_of(condition.kind), {}};
+        Unknown& u = comparison.unknown;
+        u.leaf = closure.node(unknown), u.low = e.spec->low, u.high = e.spec->high, u.above_low = e.spec->above_low;
+        for (const Supplied& s : supplied)
+        {
+            if (registry[s.quantity].bound == unknown)
+                u.above.push_back(closure.node(s.quantity));
+            if (s.quantity == e.bound)
+                u.below.push_back(closure.node(s.quantity));
+        }
+        if (!((graph[left].axes | graph[right].axes) & graph[u.leaf].axes))
+            throw Error("IneffectiveInput", "the condition does not depend on '" + std::string(e.name) + "'");
+        return comparison;
+    }
+}

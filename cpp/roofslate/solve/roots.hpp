@@ -1,0 +1,72 @@
+// Where one input makes a comparison of two nodes true, for each point of the grid of the others.
+#pragma once
+#include "roofslate/bounds/interval.hpp"
+#include "roofslate/graph/formula.hpp"
+#include "roofslate/run/options.hpp"
+
+namespace roofslate
+{
+    // Magnitudes between which roots are sought where the range of the input has no end of its own.
+    inline constexpr double least_magnitude = 1e-75, greatest_magnitude = 1e75;
+
+    struct Unknown
+    {
+        int leaf;                        // its node, on an axis of its own
+        double low, high;                // the range that it may have
+        bool above_low = false;          // the lower end itself is excluded
+        std::vector<int> above, below;   // nodes that it must not fall below, or exceed
+    };
+    enum class Relation : std::uint8_t
+    {
+        equal,
+        less,
+        less_equal,
+    };
+    enum class Which : std::uint8_t
+    {
+        smallest,
+        largest,
+        all,
+    };
+    enum class Outcome : std::uint8_t
+    {
+        found,
+        never,
+        always,
+        undefined,
+    };
+    struct Comparison
+    {
+        Graph& graph;
+        int left, right;
+        Relation relation;
+        Unknown unknown;
+
+        AxisSet axes() const; // that its solution varies along
+    };
+
+    // The comparison of two formulas by a quantity that is supplied on an axis of its own, within what bounds it;
+    // throws where it does not depend on that.
+    Comparison comparison_of(
+        const Condition& condition,
+        int unknown,
+        const std::vector<Supplied>& supplied,
+        const Registry& registry,
+        Graph& graph,
+        Closure& closure);
+
+    // Of an equality the roots: values at which both sides agree within rounding; of a stretch where they do, its ends.
+    // Of an inequality the ends of where it holds: of the values next to such an end the one at which it still does. In
+    // the order of the grid, the last axis fastest; `each` for a point, NaN after the last one.
+    //
+    // Values at which both sides are computed are few, since bounds and trends tell most stretches apart. Two roots of
+    // one point may be missed that are nearer to each other than a share of 2^-26 (where a side has a routine: of which
+    // nothing is known, a tenth of a decade), or where telling stretches apart takes more than some thousand of them.
+    struct Roots
+    {
+        std::size_t each, size;
+        Doubles values;
+        std::vector<Outcome> outcomes;
+    };
+    Roots solve(const Comparison& comparison, Which which, const Options& options);
+}

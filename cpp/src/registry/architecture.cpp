@@ -1,4 +1,0 @@
-#include <roofslate/declare.hpp>
-#include <roofslate/quantities/architecture.hpp>
-
-ROOFSLATE_DECLARE(architecture)

@@ -1,4 +1,0 @@
-#include <roofslate/declare.hpp>
-#include <roofslate/quantities/deployment.hpp>
-
-ROOFSLATE_DECLARE(deployment)

@@ -1,4 +1,0 @@
-#include <roofslate/declare.hpp>
-#include <roofslate/quantities/economics.hpp>
-
-ROOFSLATE_DECLARE(economics)

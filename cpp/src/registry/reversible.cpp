@@ -1,4 +1,0 @@
-#include <roofslate/declare.hpp>
-#include <roofslate/quantities/reversible.hpp>
-
-ROOFSLATE_DECLARE(reversible)

@@ -1,4 +1,0 @@
-#include <roofslate/declare.hpp>
-#include <roofslate/quantities/scheduling.hpp>
-
-ROOFSLATE_DECLARE(scheduling)

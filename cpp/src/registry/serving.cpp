@@ -1,4 +1,0 @@
-#include <roofslate/declare.hpp>
-#include <roofslate/quantities/serving.hpp>
-
-ROOFSLATE_DECLARE(serving)

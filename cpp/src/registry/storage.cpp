@@ -1,4 +1,0 @@
-#include <roofslate/declare.hpp>
-#include <roofslate/quantities/storage.hpp>
-
-ROOFSLATE_DECLARE(storage)

@@ -1,0 +1,76 @@
+"""Messages: a value as text, and the nearest known names."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from roofslate.errors import UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["did_you_mean", "shown", "unknown"]
+
+
+_LONGEST = 100  # characters of what was given that a message repeats
+
+
+def _nearest(given: str, known: Iterable[str]) -> list[str]:
+    names: dict[str, str] = {}
+    for name in known:
+        names.setdefault(name.casefold(), name)
+    wanted = given.casefold()
+    scored = [(difflib.SequenceMatcher(None, wanted, name).ratio(), name) for name in names]
+    best = max((score for score, _ in scored), default=0.0)
+    near = sorted(((s, n) for s, n in scored if s >= 0.6 and s >= best - 0.08), key=lambda pair: (-pair[0], pair[1]))
+    found = [name for _, name in near[:3]]
+    if len(wanted) >= 2 and best < 0.85:
+        found += [name for name in names if wanted in name and name not in found]
+    return [names[name] for name in found[:5]]
+
+
+def shown(given: object) -> str:
+    """What was given, short enough for a sentence."""
+    cut = isinstance(given, (str, bytes, bytearray)) and len(given) > _LONGEST  # a text may fill the memory
+    try:
+        text = repr(given[:_LONGEST] if cut else given)  # type: ignore[index]
+    except ValueError:  # Python does not write integers of thousands of digits
+        text = f"an integer of {int(given).bit_length()} bits" if isinstance(given, int) else object.__repr__(given)
+    except RecursionError:  # nor lists in lists in lists
+        text = object.__repr__(given)
+    length = len(given) + 2 if cut else len(text)  # type: ignore[arg-type]
+    return text if length <= _LONGEST else f"{text[: _LONGEST - 20]}... ({length} characters)"
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """End of a message that names what was probably meant; empty where nothing is near."""
+    near = [repr(name) for name in _nearest(given, known)]
+    if not near:
+        return ""
+    listed = near[0] if len(near) == 1 else f"{', '.join(near[:-1])} or {near[-1]}"
+    return f"; did you mean {listed}?"
+
+
+def unknown(kind: str, given: object, known: Iterable[str]) -> UnknownName:
+    """Error for a name that does not exist, with the nearest names that do.
+
+    Parameters
+    ----------
+    kind : str
+        What the name should be, such as ``"quantity"`` or ``"hardware preset"``.
+    given : object
+        The name as it was given.
+    known : iterable of str
+        The names that exist.
+
+    Returns
+    -------
+    UnknownName
+        To be raised by the caller.
+    """
+    names = list(known)
+    hint = did_you_mean(given[:_LONGEST] if isinstance(given, str) else shown(given), names)
+    if not hint and 0 < len(names) <= 12:
+        hint = f"; known are {', '.join(repr(name) for name in names)}"
+    return UnknownName(f"unknown {kind} {shown(given)}{hint}")

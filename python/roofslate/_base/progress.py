@@ -1,0 +1,67 @@
+"""A progress bar for long calls: shown from one second on."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["Progress", "ProgressWish"]
+
+
+_DELAY = 1.0  # seconds before a bar appears
+
+
+class Progress:
+    """What the engine calls from time to time with points done and points in all.
+
+    Parameters
+    ----------
+    wanted : None, bool or callable
+        None: a bar where a person looks on (a terminal or a notebook); False: none; a function of (done, total).
+    unit : str
+        What is counted.
+    """
+
+    def __init__(self, wanted: bool | Callable[[int, Any], Any] | None, unit: str = "point") -> None:
+        self._wanted, self._unit = wanted, unit
+        self._start = time.monotonic()
+        self._bar: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    @property
+    def callback(self) -> Callable[[int, Any], Any] | None:
+        """For what counts; None where nobody looks on."""
+        if callable(self._wanted):
+            return self._wanted
+        if self._wanted is False or (self._wanted is None and not _watched()):
+            return None
+        return self._show
+
+    def _show(self, done: int, total: int | None) -> None:
+        if self._bar is None:
+            if time.monotonic() - self._start < _DELAY:
+                return
+            from tqdm.auto import tqdm
+
+            self._bar = tqdm(initial=done, total=total, unit=self._unit, unit_scale=True, leave=False)
+        self._bar.update(done - self._bar.n)
+
+
+def _watched() -> bool:
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+ProgressWish = bool | Callable[[int, int], None] | None

@@ -1,0 +1,45 @@
+"""Number of threads of a call."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from roofslate._base.messages import shown
+from roofslate.errors import InputTypeError
+
+__all__ = ["thread_count"]
+
+
+_MOST_THREADS = 4096
+
+
+def thread_count(wanted: int | None) -> int:
+    """Threads of a call: what was asked for, the environment's word, or the processors that the process may use."""
+    name = "threads"
+    given: object = wanted
+    if wanted is None:
+        name = "ROOFSLATE_THREADS"
+        given = os.environ.get(name)
+        if not given:
+            if "distributed" in sys.modules and _in_dask_worker():
+                return 1
+            affinity = getattr(os, "sched_getaffinity", None)
+            return len(affinity(0)) if affinity else os.cpu_count() or 1
+    try:
+        count = int(given)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        count = 0
+    if not 1 <= count <= _MOST_THREADS or isinstance(given, (bool, float)):
+        raise InputTypeError(f"{name} must be a whole number of at least 1, got {shown(given)}")
+    return int(count)
+
+
+def _in_dask_worker() -> bool:
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Questions about outputs: solve, explain, compare, differentiate, sample."""

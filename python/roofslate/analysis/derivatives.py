@@ -1,0 +1,263 @@
+"""What moves a number, and by how much: exact derivatives by all inputs in one pass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from roofslate import _core
+from roofslate._base.messages import shown, unknown
+from roofslate._base.progress import Progress, ProgressWish
+from roofslate._base.threads import thread_count
+from roofslate.analysis.explain import Binding
+from roofslate.errors import AxisError, InputTypeError, MissingInput
+from roofslate.grid.checks import explain_missing
+from roofslate.grid.grid import Grid, Input
+from roofslate.grid.label import data_array, provenance, variable
+from roofslate.grid.read import read_grid
+from roofslate.grid.run import given_memory, keep_apart
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.registry import Quantity, entries, lookup
+from roofslate.registry.values import Values, wanted_names
+from roofslate.units import divide
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+__all__ = ["gradient", "sensitivity"]
+
+INPUT = "input"  # the axis of what is differentiated by
+UNIT = "unit"  # its coordinate with the units of derivatives
+_SIDES = ("above", "below")
+_LONGEST_EQUATION = 120  # characters
+
+
+def sensitivity(
+    output: str,
+    /,
+    *,
+    to: str | Sequence[str] | None = None,
+    side: Literal["above", "below"] = "above",
+    out: Any = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    **inputs: Any,
+) -> pd.Series | xr.DataArray:
+    """Exact elasticities of a quantity, d ln(output) / d ln(input): percent of change for a percent of an input (1).
+
+    Parameters
+    ----------
+    output : str
+        Name of a quantity.
+    to : str or list of str, optional
+        Inputs that are varied; by default every number that the output takes: given, from presets or by default,
+        constants of nature among them. A quantity that is otherwise computed can be varied where it is given. By an
+        input that the output does not take, the elasticity is 0.
+    side : {"above", "below"}
+        Where two terms of a max or min are equal, the elasticity towards larger or smaller values of the input.
+    out : numpy.ndarray, optional
+        Memory for the result: float64, with a first axis for the inputs and then those of the output.
+    threads, progress
+        As for `evaluate`.
+    **inputs
+        As for `evaluate`. Arrays of dask are loaded.
+
+    Returns
+    -------
+    pandas.Series or xarray.DataArray
+        A Series by input where no input is an axis, otherwise a DataArray with the dims ``input`` and those of the
+        output. NaN where the output is 0, infinite or undefined. Where the two sides differ anywhere,
+        ``attrs["kinks"]`` tells what is equal there and in which quantity. ``attrs["binding"]`` of a Series tells which
+        term each max and min chose, and by how much. Rounding up or down counts as flat, a choice between formulas as
+        the formula that was taken.
+
+    Raises
+    ------
+    NoDerivative
+        Where the output depends on an input through a function without an exact derivative by it.
+    MissingInput, UnknownName, UnitError, ValueRangeError, AxisError, InputTypeError, IneffectiveInput, OutOfMemory
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> rs.sensitivity("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
+    input
+    hbm_capacity     1.0
+    hbm_bandwidth   -1.0
+    Name: hbm_drain_time, dtype: float64
+    """
+    question = _Question(output, to, side, inputs)
+    values, dims = question.run(out, threads, progress, relative=True)
+    return question.labelled(values, dims, {"units": "1", "long_name": f"elasticity of {output}"})
+
+
+def gradient(
+    output: str,
+    /,
+    *,
+    to: str | Sequence[str] | None = None,
+    side: Literal["above", "below"] = "above",
+    out: Any = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    **inputs: Any,
+) -> pd.Series | xr.DataArray:
+    """Exact derivatives of a quantity, d output / d input, in base units of the one over those of the other.
+
+    Parameters
+    ----------
+    output, to, side, out, threads, progress, **inputs
+        As for `sensitivity`.
+
+    Returns
+    -------
+    pandas.Series or xarray.DataArray
+        As for `sensitivity`. The unit differs from input to input: a DataArray has them as a coordinate ``unit`` along
+        ``input``, a Series as a dict by input in ``attrs["unit"]``. NaN where the output is infinite or undefined.
+
+    Raises
+    ------
+    NoDerivative, MissingInput, UnknownName, UnitError, ValueRangeError, AxisError, InputTypeError, IneffectiveInput
+        As for `sensitivity`.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> slopes = rs.gradient("hbm_drain_time", to="hbm_capacity", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
+    >>> float(slopes["hbm_capacity"]), slopes.attrs["unit"]["hbm_capacity"]
+    (1.25e-13, 's*chip/byte')
+    """
+    question = _Question(output, to, side, inputs)
+    units = {name: divide(question.output.unit, lookup(name).unit) for name in question.to}
+    values, dims = question.run(out, threads, progress, relative=False)
+    return question.labelled(values, dims, {"long_name": f"derivative of {output}"}, units)
+
+
+class _Question:
+    """An output, the inputs that it is differentiated by, the grid, and what is found out about kinks."""
+
+    def __init__(self, output: str, to: str | Sequence[str] | None, side: str, inputs: Mapping[str, Any]) -> None:
+        if not isinstance(output, str):
+            raise InputTypeError(f"expected the name of one quantity, got {shown(output)}")
+        self.output = lookup(wanted_names(output)[0])
+        if self.output.choices:
+            raise InputTypeError(f"{output} is one of {self.output.range_text}: a choice has no derivative")
+        if not isinstance(side, str) or side not in _SIDES:
+            raise unknown("side", side, _SIDES)
+        self.side = side
+        wanted = None if to is None else _inputs_named(to)
+        self.grid = read_grid(inputs, [output])
+        for dim in (INPUT, UNIT):
+            if dim in self.grid.sizes:
+                raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")
+        self.formula = [("quantity", output)]
+        try:
+            self.taken = self.grid.core.numbers_taken(self.formula)
+        except MissingInput as error:
+            raise explain_missing(error, self.grid) from None
+        self.to = self.taken if wanted is None else wanted
+        if not self.to:
+            raise InputTypeError(f"{output} takes no number that it could be differentiated by")
+        for name in self.to:
+            if name not in self.taken and name not in self.grid.inputs:
+                _refuse_what_follows(lookup(name))
+        self.kinks: list[tuple[str, str, str, int]] = []
+
+    def run(
+        self, out: Any, threads: int | None, progress: ProgressWish, *, relative: bool
+    ) -> tuple[Values, tuple[str, ...]]:
+        """The derivatives, and the axes of the output."""
+        given = given_memory(out, [self.output.name], self.output.name, np.dtype(np.float64))
+        keep_apart(self.grid, given)
+        defaults = {
+            name: Input(q, float(q.default or 0.0))
+            for name, q in ((name, lookup(name)) for name in self.taken if name not in self.grid.inputs)
+        }
+        grid = Grid({**self.grid.inputs, **defaults}, self.grid.sizes, differentiated=True)
+        with Progress(progress) as bar:
+            values, axes, self.kinks = grid.core.derivatives(
+                self.formula, self.to, relative, self.side == "above", given[0] if given else None,
+                thread_count(threads), bar.callback,
+            )  # fmt: skip
+        sizes = list(self.grid.sizes)
+        return values, tuple(sizes[k] for k in axes)
+
+    def labelled(
+        self, values: Values, dims: tuple[str, ...], attrs: dict[str, Any], units: Mapping[str, str] | None = None
+    ) -> pd.Series | xr.DataArray:
+        """The result as the caller gets it."""
+        if self.kinks:
+            points = math.prod(self.grid.sizes[dim] for dim in dims)
+            attrs["kinks"] = "; ".join(
+                _equation(name, left, right) + (f" at {n:,} of {points:,} points" if points > 1 else "")
+                for name, left, right, n in self.kinks
+            )
+        if self.grid.sizes:
+            name = self.output.name
+            array = data_array(name, variable(name, values, (INPUT, *dims), ""), self.grid)
+            array.attrs = attrs | provenance(self.grid)
+            coords: dict[str, Any] = {INPUT: self.to}
+            return array.assign_coords(coords if units is None else coords | {UNIT: (INPUT, list(units.values()))})
+        import pandas as pd
+
+        series = pd.Series(values, index=pd.Index(self.to, name=INPUT), name=self.output.name, copy=False)
+        if units is not None:
+            attrs["unit"] = dict(units)
+        if bindings := self._bindings():
+            attrs["binding"] = "; ".join(bindings)
+        series.attrs.update(attrs | provenance(self.grid))
+        return series
+
+    def _bindings(self) -> list[str]:
+        """What each max and min on the way chose, and by how much."""
+        supplied = self.grid.numbers()
+        values = supplied | dict(_core.chain(self.output.name, supplied))
+        found = []
+        for name in values:
+            q = lookup(name)
+            if name in supplied or not q.computed:
+                continue
+            needs = [values.get(need, math.nan) for need in q.needs]  # what a choice leaves out has no value
+            _, decisions, _ = _core.apply_formula(name, needs, q.needs, False)
+            found += [
+                f"{name}: {Binding(winner, loser, winner_value, loser_value, maximum)}"
+                for maximum, winner, winner_value, loser, loser_value in decisions
+                if winner_value != loser_value
+            ]
+        return found
+
+
+def _equation(name: str, left: str, right: str) -> str:
+    """What is equal at a kink, short enough to be read."""
+    equation = f"{name}: {left} = {right}"
+    return equation if len(equation) <= _LONGEST_EQUATION else f"{name}: two of its terms are equal"
+
+
+def _inputs_named(to: str | Sequence[str]) -> list[str]:
+    """Names of what is differentiated by, checked."""
+    names = [to] if isinstance(to, str) else to
+    if not isinstance(names, Sequence) or not names:
+        raise InputTypeError(f"to: expected the name of an input or a list of names, got {shown(to)}")
+    for name in names:
+        if isinstance(name, str) and name in PRESETS:
+            raise InputTypeError(f"to: {name!r} names a preset; differentiate by the numbers that it supplies")
+        q = entries().get(name) if isinstance(name, str) else None
+        if q is None:
+            raise unknown("input", name, entries())
+        if q.choices:
+            raise InputTypeError(f"to: {name} is one of {q.range_text}, no number that it could be differentiated by")
+    if len(set(names)) < len(names):
+        raise InputTypeError(f"to names an input twice: {', '.join(names)}")
+    return list(names)
+
+
+def _refuse_what_follows(q: Quantity) -> None:
+    """A quantity that is neither given nor a plain input is no variable: it follows from others."""
+    if q.computed or q.fallback:
+        sources = ", ".join(q.needs) if q.computed else str(q.fallback)
+        raise MissingInput(f"to: {q.name!r} follows from {sources} here; give its value to differentiate by it")

@@ -1,0 +1,408 @@
+"""The derivation of a value, as on the board: formula, numbers put in, result, and which term binds."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from roofslate import _core, units
+from roofslate._base.messages import shown
+from roofslate.analysis.dependencies import Dependencies
+from roofslate.display.html import LITERAL, html_table
+from roofslate.display.mathml import mathml
+from roofslate.errors import AxisError, InputTypeError, ValueRangeError
+from roofslate.evaluation.bands import band_text, requested_bands
+from roofslate.grid.read import read_grid
+from roofslate.registry.registry import Quantity, lookup
+from roofslate.registry.values import is_whole, wanted_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from roofslate.grid.grid import Grid
+    from roofslate.presets.calibration import Bands, FittedConstants
+
+__all__ = ["Explanation", "Given", "Step", "explain"]
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What a max or min in a formula chose, and by how much."""
+
+    winner: str
+    loser: str
+    winner_value: float
+    loser_value: float
+    maximum: bool
+
+    def __str__(self) -> str:
+        larger, smaller = max(self.winner_value, self.loser_value), min(self.winner_value, self.loser_value)
+        verb = "binds" if self.maximum else "limits"
+        if smaller <= 0 or not math.isfinite(larger):
+            return f"{self.winner} {verb}"
+        side = "smaller" if self.maximum else "larger"
+        return f"{self.winner} {verb}, {self.loser} is {larger / smaller:.3g} times {side}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A quantity of the derivation and its value in base units; of a choice, its position."""
+
+    quantity: Quantity
+    value: float
+
+    @property
+    def result(self) -> str:
+        """The value as a person reads it."""
+        q = self.quantity
+        return repr(q.choices[int(self.value)]) if q.choices else units.format(self.value, q.unit)
+
+
+@dataclass(frozen=True)
+class Step(Part):
+    """One quantity of the derivation, with its formula.
+
+    Attributes
+    ----------
+    quantity : Quantity
+    value : float
+        In base units; of a choice, its position.
+    needs : tuple of str
+        The quantities that decide the value here, in the formula's order.
+    formula, substituted : str
+        What choices leave of the formula, in names and with the numbers put in.
+    latex, latex_substituted : str
+        The same as LaTeX.
+    bindings : tuple of Binding
+        What max and min chose.
+    choices : tuple of str
+        Decided choices, as ``overlap = 'board'``, and conditions that led to this formula.
+    """
+
+    needs: tuple[str, ...]
+    formula: str
+    substituted: str
+    latex: str
+    latex_substituted: str
+    bindings: tuple[Binding, ...] = ()
+    choices: tuple[str, ...] = ()
+
+    @property
+    def remark(self) -> str:
+        """Which terms bind and what was decided."""
+        return "; ".join([*map(str, self.bindings), *self.choices])
+
+    @property
+    def aligned(self) -> str:
+        """Formula, numbers put in and result as LaTeX, one below the other."""
+        sides = dict.fromkeys([self.latex, self.latex_substituted, _latex_number(self.quantity, self.value)])
+        rows = [f"{'' if k else self.quantity.symbol} &= {side}" for k, side in enumerate(sides)]
+        return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+@dataclass(frozen=True)
+class Given(Part):
+    """A quantity at which the derivation ends, and where its number comes from."""
+
+    origin: str  # "given", "default", the preset with its source, or the depth that derives it
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """The derivation of one value, top-down, with the inputs at its end.
+
+    `str()` gives text; `markdown`, `latex` and `html` are texts too. Jupyter shows the HTML, whose formulas a browser
+    draws by itself; what makes a PDF of a notebook takes the LaTeX.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        The quantity that was asked for first; each one before those that it needs.
+    inputs : tuple of Given
+        What was given, and with a `depth` what is not derived any further.
+    band : str
+        The band of the value, where it was asked for.
+    """
+
+    steps: tuple[Step, ...]
+    inputs: tuple[Given, ...]
+    band: str = ""
+
+    @property
+    def value(self) -> float | str:
+        """The explained value, in base units; of a choice, its word."""
+        first = self._parts[0]
+        q = first.quantity
+        return q.choices[int(first.value)] if q.choices else first.value
+
+    @property
+    def _parts(self) -> list[Part]:
+        return [*self.steps, *self.inputs]
+
+    def graph(self) -> Dependencies:
+        """The quantities of the derivation and which takes which, to be drawn by Graphviz or matplotlib.
+
+        Returns
+        -------
+        Dependencies
+        """
+        binding = {
+            (b.winner, step.quantity.name) for step in self.steps for b in step.bindings if b.winner in step.needs
+        }
+        return Dependencies(
+            {part.quantity.name: part.result for part in self._parts},
+            tuple((need, step.quantity.name) for step in self.steps for need in step.needs),
+            frozenset(given.quantity.name for given in self.inputs),
+            frozenset(binding),
+        )
+
+    def __str__(self) -> str:
+        blocks = []
+        for step in self.steps:
+            q = step.quantity
+            sides = dict.fromkeys([step.formula, step.substituted, step.result])
+            lines = [f"{q.name}: {q.brief}  [{q.source}]", *(f"  = {side}" for side in sides)]
+            if step.remark:
+                lines[-1] += f"    ({step.remark})"
+            blocks.append("\n".join(lines))
+        width = max((len(given.quantity.name) for given in self.inputs), default=0)
+        column = max((len(given.result) for given in self.inputs), default=0)
+        rows = [
+            f"  {given.quantity.name:<{width}}  {given.result:<{column}}  {given.origin}".rstrip()
+            for given in self.inputs
+        ]
+        return "\n\n".join([*blocks, "\n".join(["Inputs", *rows]), *self._legend])
+
+    __repr__ = __str__
+
+    @property
+    def markdown(self) -> str:
+        """The derivation as Markdown, formulas as LaTeX."""
+        blocks = []
+        for step in self.steps:
+            q = step.quantity
+            blocks += [f"**{q.name}**: {q.brief} [{q.source}]", f"$$\n{step.aligned}\n$$"]
+            if step.remark:
+                blocks.append(f"*{step.remark}*")
+        rows = ["| input | symbol | value | from |", "|---|---|---|---|"]
+        for given in self.inputs:
+            q = given.quantity
+            rows.append(f"| {q.name} | ${q.symbol}$ | {_cell(given.result)} | {_cell(given.origin)} |")
+        return "\n\n".join([*blocks, "\n".join(rows), *self._legend])
+
+    @property
+    def latex(self) -> str:
+        """The derivation as LaTeX, one aligned block a quantity."""
+        return "\n\n".join(f"\\[\n{step.aligned}\n\\]" for step in self.steps)
+
+    @property
+    def html(self) -> str:
+        """The derivation as HTML, formulas as MathML."""
+        from markupsafe import Markup
+
+        blocks = []
+        for step in self.steps:
+            q = step.quantity
+            words = Markup("<p><b>{}</b>: {} [{}]</p>").format(q.name, q.brief, q.source)
+            remark = Markup("<p><i>{}</i></p>").format(step.remark) if step.remark else ""
+            blocks.append(f"{words}<p>{mathml(step.aligned)}</p>{remark}")
+        rows = [
+            (given.quantity.name, mathml(given.quantity.symbol), given.result, given.origin) for given in self.inputs
+        ]
+        blocks.append(html_table("Inputs", ("input", "symbol", "value", "from"), rows))
+        blocks += [Markup("<p>{}</p>").format(line) for line in self._legend]
+        return f"<div {LITERAL}>{''.join(blocks)}</div>"
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
+
+    def _repr_latex_(self) -> str | None:
+        return self.latex or None
+
+    @property
+    def _legend(self) -> list[str]:
+        """The band, and what the letters of the sources mean, in a line each; none where there is nothing to say."""
+        told: dict[str, str] = {}
+        for part in self._parts:
+            if isinstance(part, Given) and not part.origin.startswith("default"):
+                continue
+            source = part.quantity.source
+            if place := re.fullmatch(r"R(\d+)\.(\d+)", source):
+                told.setdefault("R", f"{source} is relation {place[2]} of chapter {place[1]} of Reiner Pope's lecture")
+            elif place := re.fullmatch(r"Q(\d+)", source):
+                told.setdefault("Q", f"{source} is question {place[1]} that the lecture leaves open")
+        sources = [f"Sources: {', '.join(told.values())}; see docs/reference/sources.md"] if told else []
+        return [self.band] * bool(self.band) + sources
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("$", "\\$")
+
+
+def _latex_number(q: Quantity, x: float) -> str:
+    if q.choices:
+        return f"\\text{{{q.choices[int(x)].replace('_', ' ')}}}"
+    if math.isinf(x):
+        return "\\infty" if x > 0 else "-\\infty"
+    text = units.format(x, q.unit)
+    for character in "$%&_#":
+        text = text.replace(character, f"\\{character}")
+    # no powers in text
+    return re.sub(r"\^([\d.]+)", r"}^{\1}\\text{", f"\\text{{{text}}}").removesuffix("\\text{}")
+
+
+def explain(
+    output: str, /, *, depth: int | None = None, bands: float | Bands | FittedConstants | None = None, **inputs: Any
+) -> Explanation:
+    """The derivation of one value, as on the board.
+
+    Parameters
+    ----------
+    output : str
+        Name of a quantity.
+    depth : int, optional
+        How many levels below the output are derived; what lies deeper stands among the inputs, with its value and the
+        depth that derives it. By default everything is derived.
+    bands : float, Bands or Calibration, optional
+        As for `evaluate`: what is measured lies in between.
+    **inputs
+        As for `evaluate`, but none of them may be an axis.
+
+    Returns
+    -------
+    Explanation
+        Text with `str()`, HTML, Markdown and LaTeX, and a graph; every number in it is that of `value`.
+
+    Raises
+    ------
+    MissingInput, UnknownName, UnitError, ValueRangeError, AxisError, InputTypeError, IneffectiveInput
+        As for `evaluate`, and for a `depth` that is no whole number from 0 on.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> print(rs.explain("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s"))
+    hbm_drain_time: time to read the whole memory once  [R1.12]
+      = hbm_capacity / hbm_bandwidth
+      = 192 GB / (8 TB/s)
+      = 24 ms
+    <BLANKLINE>
+    Inputs
+      hbm_capacity   192 GB  given
+      hbm_bandwidth  8 TB/s  given
+    <BLANKLINE>
+    Sources: R1.12 is relation 12 of chapter 1 of Reiner Pope's lecture; see docs/reference/sources.md
+    """
+    (name,) = wanted_names([output])
+    levels = math.inf if depth is None else _whole(depth)
+    grid = read_grid(inputs, [name])
+    wide = requested_bands(bands, [name], grid.inputs)
+    for input_name, i in grid.inputs.items():
+        if i.dims:
+            raise AxisError(
+                f"rs.explain derives one value, but {i.origin or input_name} is an axis; choose a point of it"
+            )
+    supplied = grid.numbers()
+    computed = dict(_core.chain(name, supplied))
+    values = {given: supplied[given] for given in sorted(grid.core.used([name]))} | computed
+    steps: dict[str, Step] = {}
+    level = {name: 0}
+    queue = [name]
+    for reached in queue:  # which grows; the first way to a quantity is the shortest
+        q = lookup(reached)
+        if reached in supplied or level[reached] > levels or not (q.computed or q.fallback in values):
+            continue
+        steps[reached] = _step(q, values)
+        for need in steps[reached].needs:
+            if need not in level:
+                level[need] = level[reached] + 1
+                queue.append(need)
+    order = _top_down(name, steps)
+    givens = [Given(lookup(n), values[n], _origin(lookup(n), grid, values, level[n])) for n in order if n not in steps]
+    band = band_text(wide, name, values[name], grid) if wide else ""
+    return Explanation(tuple(steps[n] for n in order if n in steps), tuple(givens), band)
+
+
+def _whole(depth: Any) -> int:
+    if not is_whole(depth):
+        raise InputTypeError(f"depth must be a whole number of levels, got {shown(depth)}")
+    if depth < 0:
+        raise ValueRangeError(f"depth must be at least 0, got {shown(depth)}")
+    return int(depth)
+
+
+def _top_down(name: str, steps: Mapping[str, Step]) -> list[str]:
+    """Names in an order in which each stands before what it needs, the deepest inputs last."""
+    order: dict[str, None] = {}
+
+    def visit(current: str) -> None:
+        if current not in order:
+            for need in reversed(steps[current].needs if current in steps else ()):
+                visit(need)
+            order[current] = None
+
+    visit(name)
+    return list(order)[::-1]
+
+
+def _step(q: Quantity, values: Mapping[str, float]) -> Step:
+    if not q.computed:
+        source = lookup(str(q.fallback))
+        x = values[source.name]
+        sides = (source.name, Part(source, x).result, source.symbol, _latex_number(source, x))
+        return Step(q, values[q.name], (source.name,), *sides)
+    needs = [lookup(need) for need in q.needs]
+    numbers = [values.get(need.name, math.nan) for need in needs]  # what a choice leaves out has no value
+
+    def applied(symbols: Sequence[str], *, latex: bool) -> Any:
+        return _core.apply_formula(q.name, numbers, list(symbols), latex)
+
+    formula, decisions, conditions = applied([need.name for need in needs], latex=False)
+    named = re.findall(r"\w+", " ".join([formula, *conditions]))
+    decided = {
+        need.name: f"{need.name} = {Part(need, x).result}"
+        for need, x in zip(needs, numbers, strict=True)
+        if need.choices and need.name in values
+    }
+    return Step(
+        q,
+        values[q.name],
+        tuple(need.name for need in needs if need.name in values and need.name in (*named, *decided)),
+        formula,
+        _substituted(q, needs, numbers),
+        applied([need.symbol for need in needs], latex=True)[0],
+        applied([_latex_number(need, x) for need, x in zip(needs, numbers, strict=True)], latex=True)[0].replace(
+            r" \, ",
+            r" \times ",  # a space between numbers would group digits
+        ),
+        tuple(
+            Binding(winner, loser, winner_value, loser_value, maximum)
+            for maximum, winner, winner_value, loser, loser_value in decisions
+            if winner_value != loser_value
+        ),
+        (*decided.values(), *(f"since {condition}" for condition in conditions)),
+    )
+
+
+def _substituted(q: Quantity, needs: Sequence[Quantity], numbers: Sequence[float]) -> str:
+    parts = zip(needs, numbers, strict=True)
+    texts = [need.name if math.isnan(x) else Part(need, x).result for need, x in parts]  # nothing else is known of it
+    # a unit that is divided by something stands in parentheses, unless nothing stands beside it
+    formula: str = _core.apply_formula(q.name, list(numbers), [f"({t})" if "/" in t else t for t in texts], False)[0]
+    return formula[1:-1] if formula[1:-1] in texts else formula
+
+
+def _origin(q: Quantity, grid: Grid, values: Mapping[str, float], level: int) -> str:
+    i = grid.inputs.get(q.name)
+    if i is None:
+        return f"computed; depth={level} derives it" if q.computed or q.fallback in values else f"default [{q.source}]"
+    if i.origin is None:
+        return "given"
+    preset = grid.presets[i.origin][0]
+    fact = preset.facts.get(q.name)
+    return f"{i.origin} {preset.name}{f': {fact.origin}' if fact else ''}"

@@ -1,0 +1,184 @@
+"""`solve`: the value of one input that makes a condition between quantities true, for each point of a grid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from roofslate._base.messages import shown
+from roofslate._base.progress import Progress, ProgressWish
+from roofslate._base.threads import thread_count
+from roofslate.errors import AxisError, ConditionError, InputTypeError, MissingInput, UnknownName
+from roofslate.grid.checks import explain_missing
+from roofslate.grid.label import conversions, data_array, provenance, variable
+from roofslate.grid.read import read_grid
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.conditions import Condition, parse_conditions
+from roofslate.registry.registry import Quantity, lookup
+from roofslate.registry.values import input_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+    import xarray as xr
+
+    from roofslate.grid.grid import Grid
+
+__all__ = ["REASONS", "solve"]
+
+REASONS = ("", "never", "always", "undefined")  # as the engine counts them
+_PLACES = ("smallest", "largest", "all")
+_ROOT = "root"  # the axis of several solutions
+_SMALL = 1e-75  # stands for the unknown until the engine takes over
+
+
+def solve(
+    unknown: str,
+    condition: str,
+    /,
+    *,
+    at: Literal["smallest", "largest", "all"] = "smallest",
+    units: str | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    **inputs: Any,
+) -> xr.DataArray:
+    """The value of one input that makes a condition true, in base units unless `units` says otherwise.
+
+    Of an equality the value at which both sides agree. Of an inequality the boundary of where it holds: of the values
+    next to it the one at which the condition still does.
+
+    Parameters
+    ----------
+    unknown : str
+        The quantity that is sought: an input, or a computed one, which then is supplied. A preset's value of it gives
+        way.
+    condition : str
+        One comparison of quantities: ``"kv_fetch_time == compute_time"``, ``"cost_per_token == 0.5 USD/Mtoken"``,
+        ``"pass_time <= 50 ms"``.
+    at : {"smallest", "largest", "all"}
+        Which solution, where there are several.
+    units : str, optional
+        Unit of the result.
+    threads, progress
+        As for `evaluate`.
+    **inputs
+        As for `evaluate`, without the unknown. Arrays of dask are loaded.
+
+    Returns
+    -------
+    xarray.DataArray
+        Named after the unknown, on the axes that the answer depends on; with ``at="all"`` and a last axis ``root``, as
+        long as the most solutions of a point. NaN where there is none: the coordinate ``reason`` tells why,
+        ``"never"``, ``"always"`` or ``"undefined"``, and is empty elsewhere.
+
+    Raises
+    ------
+    ConditionError, AxisError, MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError, IneffectiveInput
+        Before any work is done; `OutOfMemory` too.
+
+    Notes
+    -----
+    The whole valid range of the unknown is searched, and no more than inputs leave that bound it; an end that is open
+    or infinite stands for a magnitude of 1e-75 or 1e75, and zero is looked at if the range has it. Guaranteed bounds,
+    and trends, divide the range into stretches in which the condition turns once at most. Steps of Newton's method,
+    inside a bracket that halves where they fail, close in on each turn to a few units in the last place. A point alone
+    gives the same bits as within a grid, on any number of threads.
+
+    Both sides are equal where they agree within rounding. Where they do on a whole stretch, as ``pass_time`` and
+    ``compute_time`` on all large batches, ``"smallest"`` gives its lower end, ``"largest"`` its upper end, ``"all"``
+    both; of a stretch that reaches an open end of the range that is 0 or infinity. Where sides jump past one another,
+    an equality has no solution, and an inequality its boundary.
+
+    Solutions may be missed where sides touch and do not cross, where two of them are nearer to one another than a part
+    in 10^7, or where 4,096 stretches do not suffice to tell solutions apart. What is no closed form, such as
+    ``waiting_probability``, tells nothing of a stretch: then the range is looked at ten times a decade, and brackets
+    are halved.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> cell = dict(model="DeepSeek-V3", hardware="GB200 NVL72")
+    >>> batch = rs.solve("batch_size", "weight_fetch_time == compute_time", **cell)
+    >>> round(batch.item(), 3), round(rs.value("balance_batch", **cell), 3)
+    (5725.387, 5725.387)
+    >>> longest = rs.solve("context_length", "pass_time <= 20 ms", units="ktoken", batch_size=[1, 1000, 10**6], **cell)
+    >>> longest["reason"].values.tolist()
+    ['', '', 'never']
+    """
+    import xarray as xr
+
+    if at not in _PLACES:
+        raise InputTypeError(f"at must be 'smallest', 'largest' or 'all', got {shown(at)}")
+    q = _unknown(unknown, inputs)
+    factor, unit = conversions([q.name], {q.name: units} if units is not None else None).get(q.name, (1.0, q.unit))
+    c = _one_comparison(condition)
+    grid = _grid(q, c, inputs, at)
+    with Progress(progress) as bar:
+        try:
+            comparison = list(c.left.steps), c.relation, list(c.right.steps)
+            values, reasons, axes = grid.core.solve(q.name, comparison, at, thread_count(threads), bar.callback)
+        except MissingInput as error:
+            raise explain_missing(error, grid) from None
+    dims = tuple(list(grid.sizes)[k] for k in axes)
+    shape = tuple(grid.sizes[dim] for dim in dims)
+    values = values.reshape((*shape, -1) if at == "all" else shape)
+    if factor != 1.0:
+        values = values / factor
+    solved = variable(q.name, values, (*dims, _ROOT) if at == "all" else dims, unit)
+    reason = xr.Variable(dims, _words(reasons.reshape(shape)))
+    return data_array(q.name, solved, grid, beside={"reason": reason}, attrs={"condition": c.text, **provenance(grid)})
+
+
+def _unknown(name: str, inputs: Mapping[str, Any]) -> Quantity:
+    """The quantity that is sought."""
+    if not isinstance(name, str):
+        raise InputTypeError(f"expected the name of the one quantity that is sought, got {shown(name)}")
+    if name in PRESETS:
+        raise UnknownName(f"{name!r} is an input that names a preset, not a quantity")
+    q = input_quantity(name)
+    if q.choices:
+        raise InputTypeError(f"{name} is one of {q.range_text}: solve looks for a number")
+    if name in inputs:
+        raise InputTypeError(f"{name} is what is sought, so it can't be given too: got {shown(inputs[name])}")
+    return q
+
+
+def _one_comparison(condition: str) -> Condition:
+    """A condition of one comparison between numbers."""
+    if not isinstance(condition, str):
+        raise InputTypeError(f"expected one condition such as 'pass_time <= 50 ms', got {shown(condition)}")
+    found = parse_conditions(condition, allow_equality=True)
+    if len(found) > 1:
+        raise ConditionError(f"condition {shown(condition)}: solve takes one comparison, got {len(found)}")
+    (c,) = found
+    choices = [n for n in (*c.left.quantities, *c.right.quantities) if lookup(n).choices]
+    if choices:
+        raise ConditionError(f"condition {shown(condition)}: {choices[0]} is a choice; solve compares numbers")
+    if c.relation == "!=":
+        raise ConditionError(
+            f"condition {shown(condition)}: what is unequal has no boundary; ask by ==, <, <=, > or >="
+        )
+    return c
+
+
+def _grid(q: Quantity, c: Condition, inputs: Mapping[str, Any], at: str) -> Grid:
+    """All inputs, the unknown as the last axis with a value that stands for all."""
+    for name, given in inputs.items():
+        if q.name in map(str, getattr(given, "dims", ())) or q.name == getattr(
+            getattr(given, "index", None), "name", None
+        ):
+            raise AxisError(f"{name}: its axis {q.name!r} is called like the unknown; give the axis another name")
+    stand_in = np.array([_SMALL if q.above_low else q.low])
+    grid = read_grid({**inputs, q.name: stand_in}, [*c.left.quantities, *c.right.quantities], sought=q.name)
+    for dim in grid.sizes:
+        if dim == "reason" or (dim == _ROOT and at == "all"):
+            raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")
+    return grid
+
+
+def _words(reasons: npt.NDArray[np.uint8]) -> npt.NDArray[np.str_]:
+    words = np.array(REASONS)
+    return words[reasons] if reasons.any() else np.broadcast_to(words[0], reasons.shape)  # which takes no memory

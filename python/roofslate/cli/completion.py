@@ -1,0 +1,105 @@
+"""What a shell completes, on a command line and in IPython: quantities, inputs, and what stands after their ``=``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.registry import entries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from IPython.core.completer import CompletionContext, SimpleMatcherResult
+    from IPython.core.interactiveshell import InteractiveShell
+
+__all__ = ["begun_words", "load_ipython_extension", "names", "presets", "words"]
+
+
+def words(begun: str) -> list[str]:
+    """Words of a question: names of quantities, inputs with ``=``, presets and choices behind it."""
+    name, given, value = begun.partition("=")
+    if not given:
+        return [*(f"{kind}=" for kind in PRESETS if kind.startswith(begun)), *names(begun)]
+    known = list(PRESETS[name]) if name in PRESETS else entries()[name].choices if name in entries() else ()
+    return [f"{name}={x}" for x in known if x.lower().startswith(value.lower())]
+
+
+def names(begun: str) -> list[str]:
+    """Names of quantities."""
+    return [name for name in entries() if name.startswith(begun)]
+
+
+def presets(begun: str) -> list[str]:
+    """Kinds of presets and their names."""
+    known = [*PRESETS, *(name for catalog in PRESETS.values() for name in catalog)]
+    return [name for name in known if name.lower().startswith(begun.lower())]
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Complete names of quantities, inputs, presets and choices in calls: ``%load_ext roofslate``."""
+    from IPython.core.completer import SimpleCompletion, context_matcher
+
+    @context_matcher(identifier="roofslate")  # type: ignore[untyped-decorator]
+    def match(context: CompletionContext) -> SimpleMatcherResult:
+        lines = context.full_text.split("\n")[: context.cursor_line + 1]
+        before = "\n".join([*lines[:-1], lines[-1][: context.cursor_position]])
+        found, begun = begun_words(before, shell.user_ns)
+        kept = begun.removesuffix(context.token)  # what IPython takes as complete, such as "GB200 " of "GB200 NV"
+        offered = [SimpleCompletion(word[len(kept) :]) for word in found if word.startswith(kept)]
+        return {"completions": offered, "suppress": bool(offered) and not found[0].endswith("=")}  # no files in a text
+
+    shell.Completer.custom_matchers.append(match)
+
+
+def begun_words(before: str, known: Mapping[str, Any]) -> tuple[list[str], str]:
+    """Words that may stand at the end of some code, and what is there of them.
+
+    Parameters
+    ----------
+    before : str
+        Code up to the cursor.
+    known : dict
+        The variables.
+
+    Returns
+    -------
+    list of str
+        Empty outside of calls of the package and of `dict`.
+    str
+        The beginning that they share.
+    """
+    code = _ENDED.sub(_blank, before)
+    while (inner := _CLOSED.sub(_blank, code)) != code:
+        code = inner
+    opened = re.search(r"[\"'].*$", code)
+    head, begun = (code[: opened.start()], before[opened.start() + 1 :]) if opened else (code, "")
+    call = re.search(r"([\w.]+)\(([^(]*)$", head)
+    if call is None or not _takes_inputs(call[1], known):
+        return [], ""
+    keyword = re.search(r"(\w+)\s*=\s*(?:[\[{][^\[{]*)?$", call[2])
+    if not opened:
+        word = re.search(r"(?:^|,)\s*(\w+)$", call[2])
+        return ([f"{each.rstrip('=')}=" for each in words(word[1])], word[1]) if word else ([], "")
+    if keyword and (keyword[1] in PRESETS or keyword[1] in entries()):
+        return [each.partition("=")[2] for each in words(f"{keyword[1]}={begun}")], begun
+    return names(begun), begun
+
+
+_ENDED = re.compile(r"#[^\n]*|(\"|')(?:\\.|(?!\1)[^\\\n])*\1")
+
+
+_CLOSED = re.compile(r"\([^()\[\]{}]*\)|\[[^()\[\]{}]*\]|\{[^()\[\]{}]*\}")
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
+
+
+def _takes_inputs(callee: str, known: Mapping[str, Any]) -> bool:
+    root, *path = callee.split(".")
+    called = known.get(root, dict if root == "dict" else None)
+    for name in path:
+        called = getattr(called, name, None)
+    return called is dict or str(getattr(called, "__module__", "")).partition(".")[0] == "roofslate"

@@ -1,0 +1,59 @@
+"""`roofslate evaluate`: from words to a table, without the libraries that label results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import numpy as np
+
+from roofslate.cli.formats import format_of
+from roofslate.cli.rows import long_form, text_stream, write_csv, write_json, write_parquet, write_table
+from roofslate.cli.words import check_outputs, read_inputs, texts_of, units_of
+from roofslate.grid.label import conversions, provenance
+from roofslate.grid.read import read_grid
+from roofslate.grid.run import compute
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["run_evaluate"]
+
+
+def run_evaluate(
+    words: Sequence[str],
+    scenario: Path | None,
+    units: Sequence[str],
+    form: str | None,
+    output: Path | None,
+    threads: int | None,
+) -> None:
+    """Write quantities over a grid, a row for each point."""
+    outputs, texts = texts_of(words)
+    if not outputs:
+        raise click.UsageError("no quantity was asked for; `roofslate quantities` lists them")
+    check_outputs(outputs)
+    form = form or format_of(output)
+    if form == "parquet" and output is None:
+        raise click.UsageError("--format parquet needs a file: --output FILE")
+    inputs = read_inputs(texts, scenario)
+    in_units = units_of(units)
+
+    wanted = list(dict.fromkeys(outputs))
+    converted = conversions(wanted, in_units)
+    grid = read_grid(inputs, wanted)
+    factors = {name: factor for name, (factor, _) in converted.items()}
+    results = compute(grid, wanted, factors, np.dtype("float64"), threads=threads)
+    columns = long_form(grid, dict(zip(wanted, results, strict=True)), in_units)
+    if form == "parquet":
+        write_parquet(columns, Path(str(output)))
+        return
+    with text_stream(output) as stream:
+        if form == "table":
+            write_table(columns, stream, in_units)
+        elif form == "csv":
+            write_csv(columns, stream)
+        else:
+            write_json(columns, stream, provenance(grid))
+        stream.flush()

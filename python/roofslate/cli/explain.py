@@ -1,0 +1,46 @@
+"""`roofslate explain` and `roofslate compare`: why a value is what it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from roofslate.analysis.compare import compare
+from roofslate.analysis.explain import explain
+from roofslate.cli.words import check_outputs, read_inputs, scenario_inputs, texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["run_compare", "run_explain"]
+
+
+def run_explain(words: Sequence[str], scenario: Path | None, form: str, depth: int | None) -> None:
+    """Print the derivation of one value."""
+    outputs, texts = texts_of(words)
+    if len(outputs) != 1:
+        raise click.UsageError(f"explain takes one quantity and inputs as NAME=VALUE, got {len(outputs)} quantities")
+    check_outputs(outputs)
+    inputs = read_inputs(texts, scenario)
+
+    derivation = explain(outputs[0], depth=depth, **inputs)
+    if form == "html":
+        click.echo(f'<!doctype html><meta charset="utf-8"><title>{outputs[0]}</title>\n{derivation.html}')
+    elif form in ("text", "dot"):
+        click.echo(str(derivation if form == "text" else derivation.graph()))
+    else:
+        click.echo(getattr(derivation, form))
+
+
+def run_compare(words: Sequence[str]) -> None:
+    """Print the factors between two scenarios."""
+    given, texts = texts_of(words)
+    if len(given) != 3:
+        raise click.UsageError(f"compare takes a quantity and two scenario files, got {len(given)} words")
+    output, *files = given
+    check_outputs([output])
+    a, b = (scenario_inputs(Path(file), texts) for file in files)
+
+    click.echo(str(compare(a, b, output, **read_inputs(texts, None))))

@@ -1,0 +1,25 @@
+"""Formats of results, by name and by the end of a file's name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["FORMATS", "format_of"]
+
+
+FORMATS = ("table", "csv", "json", "parquet")
+
+
+def format_of(output: Path | None) -> str:
+    """What the name of the output says."""
+    if output is None:
+        return "table"
+    suffix = output.suffix.removeprefix(".").lower()
+    if suffix not in FORMATS[1:]:
+        raise click.UsageError(f"{output}: which format? Use --format, or a name that ends in .csv, .json or .parquet")
+    return suffix

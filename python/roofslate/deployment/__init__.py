@@ -1,0 +1,1 @@
+"""The best deployment under conditions: candidates, search, result."""

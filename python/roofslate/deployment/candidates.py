@@ -1,0 +1,286 @@
+"""What `deploy` searches: the legal layouts of all kinds of deployment as one axis, and everything that was given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate.errors import MissingInput, ValueRangeError
+from roofslate.grid.checks import check_bounds
+from roofslate.grid.grid import Grid, Input, spread
+from roofslate.grid.read import read_grid
+from roofslate.presets.layouts import SIZES, dimensions_searched, legal_layouts
+from roofslate.presets.lookup import PRESETS, preset_numbers
+from roofslate.registry.registry import lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+__all__ = ["CROWD", "LAYOUT", "Candidates"]
+
+
+LAYOUT = "layout"  # the axis of layouts
+
+
+Places = npt.NDArray[np.intp]
+
+
+CROWD = ("clients", "batch_size")  # who is served: searched where nothing is given
+
+
+_DOMAINS = 8  # scale-up domains that a replica takes at most, unless chips are given
+
+
+_MOST_TRAINING_CHIPS = 2**17
+
+
+_OCTAVE = 8  # steps of an octave in which clients and batches are tried
+
+
+_MOST_OCTAVES = 16
+
+
+class Candidates:
+    """All legal layouts of all kinds of deployment. A kind is a combination of presets and choices.
+
+    Parameters
+    ----------
+    inputs : mapping
+        What the caller gave.
+    given : Grid
+        The same, read.
+    wanted : sequence of str
+        All quantities that will be asked for.
+    reached : mapping
+        All that they depend on.
+
+    Attributes
+    ----------
+    parts : list of str
+        The parts of a layout that matter.
+    kinds : list of str
+        The axes whose values make kinds.
+    columns : dict of numpy.ndarray
+        Each of the parts, by layout.
+    places : list of numpy.ndarray
+        The position along each axis of kinds, by layout.
+    reasons : list of tuple
+        Positions of the kinds that have no legal layout, and what does not divide.
+    searched : Grid
+        Everything along an axis of layouts and the axes that are searched.
+    """
+
+    def __init__(
+        self, inputs: Mapping[str, Any], given: Grid, wanted: Sequence[str], reached: Mapping[str, None]
+    ) -> None:
+        self.given = given
+        self.training = "trained_tokens" in reached
+        self.parts = self._parts(reached)
+        missing = [name for name in (*CROWD, "context_length") if name in reached and name not in given.inputs]
+        joined = [name for name in missing if name != "clients"] if set(CROWD) <= reached.keys() else []
+        crowd = {name: _octaves() for name in missing if name in CROWD and name not in joined}
+        alone = dict.fromkeys([*self.parts, *joined], 1)  # until the layouts are known
+        self.grid = read_grid({**inputs, **crowd, **alone}, wanted)
+        for name in alone:
+            del self.grid.inputs[name]
+        self.kinds = self._kinds()
+        self.reasons: list[tuple[tuple[int, ...], str]] = []
+        self.columns, self.places = self._legal()
+        self.searched = self._along_layouts()
+        self._join(joined)
+        check_bounds(self.searched)
+
+    def _parts(self, reached: Mapping[str, None]) -> list[str]:
+        """The dimensions of a layout that matter. In training, chips also hold copies of the model."""
+        if self.training and "chips" in reached:
+            reached = {**reached, "data_parallel": None}
+        return dimensions_searched(reached, self.given.inputs, training=self.training)
+
+    def _kinds(self) -> list[str]:
+        """The axes whose values make kinds."""
+        found = {dim for dim in self.grid.sizes if dim in PRESETS}
+        for name, i in self.grid.inputs.items():
+            if i.origin or i.quantity.choices or name in SIZES or name == "scale_up_domain":
+                found |= set(i.dims)
+        return [dim for dim in self.grid.sizes if dim in found]
+
+    def _legal(self) -> tuple[dict[str, Places], list[Places]]:
+        """The parts of each legal layout, and the position of its kind along each of the axes of kinds."""
+        parts: list[npt.NDArray[np.int64]] = []
+        places = []
+        for place in np.ndindex(*(self.grid.sizes[dim] for dim in self.kinds)):
+            try:
+                found = self._legal_of(dict(zip(self.kinds, place, strict=True)))
+            except ValueRangeError as error:
+                self.reasons.append((place, str(error)))
+                continue
+            parts.append(found)
+            places.append(np.tile(np.array(place, dtype=np.intp)[:, np.newaxis], found.shape[1]))
+        if not parts:
+            raise ValueRangeError(f"no layout is legal: {self.reasons[0][1]}")
+        columns = dict(zip(self.parts, np.concatenate(parts, axis=1), strict=True))
+        return columns, list(np.concatenate(places, axis=1))
+
+    def _legal_of(self, place: Mapping[str, int]) -> npt.NDArray[np.int64]:
+        """The legal layouts of a kind, a row for each part that matters; one without rows where none does."""
+        if not self.parts:
+            return np.empty((0, 1), np.int64)
+        candidates: dict[str, Any] = dict.fromkeys(
+            part for part in self.parts if part not in ("chips", "expert_parallel")
+        )
+        if not self.training:
+            candidates["attention_data_parallel"] = None
+        for part in (*self.parts, "tensor_parallel", "attention_data_parallel", "expert_parallel"):
+            i = self.given.inputs.get(part)
+            if i is not None and i.origin is None:
+                candidates[part] = np.unique(_at(i, place))
+        if "chips" not in candidates:
+            candidates["chips"] = self._chips(place)
+        sizes = {name: _at(self.grid.inputs[name], place) for name in SIZES if name in self.grid.inputs}
+        legal = legal_layouts(candidates, {name: float(x) for name, x in sizes.items() if x.size == 1})
+        return np.unique(np.stack([legal[part] for part in self.parts]), axis=1)
+
+    def _chips(self, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
+        """Powers of two and whole scale-up domains, and what a system has."""
+        if "scale_up_domain" not in self.grid.inputs:
+            raise MissingInput(
+                "deploy tries chips up to eight scale-up domains: give chips=, a number or a list, or hardware= whose "
+                "scale_up_domain is known"
+            )
+        domain = float(_at(self.grid.inputs["scale_up_domain"], place).max())
+        most = max(_DOMAINS * domain, _MOST_TRAINING_CHIPS if self.training else 0)
+        own = [preset_numbers(p).get("chips") for p in self._chosen("hardware", place)]
+        found = np.array([*(2.0 ** np.arange(0, np.log2(most) + 1)), *(domain * np.arange(1, _DOMAINS + 1))])
+        if self.training and "layers" in self.grid.inputs:
+            layers = _at(self.grid.inputs["layers"], place).max()
+            stages = np.arange(1, layers + 1)
+            found = np.outer(found, stages[layers % stages == 0]).ravel()
+        return np.unique([*found[found <= most], *(x for x in own if x is not None)])
+
+    def _chosen(self, keyword: str, place: Mapping[str, int]) -> list[Any]:
+        """The presets of a kind."""
+        presets = self.grid.presets.get(keyword, [])
+        return [presets[place[keyword]]] if keyword in place else presets[:1]
+
+    def _along_layouts(self) -> Grid:
+        """The grid of all inputs: what differs from kind to kind varies along the axis of layouts."""
+        grid = Grid()
+        for name, i in self.grid.inputs.items():
+            if not i.dims:
+                grid.inputs[name] = Input(i.quantity, i.number)
+                continue
+            values: Any = i.values
+            own = [dim for dim in self.kinds if dim in i.dims]
+            rest = [dim for dim in i.dims if dim not in own]
+            if own:
+                turned = np.transpose(values, [i.dims.index(dim) for dim in (*own, *rest)])
+                values = turned[tuple(self.places[self.kinds.index(dim)] for dim in own)]
+                rest = [LAYOUT, *rest]
+            self._add(grid, name, values, rest)
+        for part, x in self.columns.items():
+            self._add(grid, part, x.astype(float), [LAYOUT])
+        return grid
+
+    def _add(self, grid: Grid, name: str, values: Any, dims: Sequence[str]) -> None:
+        """Join an input; axes come in the order in which inputs have them."""
+        for dim, size in zip(dims, np.shape(values), strict=True):
+            grid.sizes.setdefault(dim, size)
+            if dim in self.grid.coords and dim not in self.kinds:
+                grid.coords.setdefault(dim, self.grid.coords[dim])
+        grid.inputs[name] = Input(lookup(name), values, tuple(dims))
+
+    def _join(self, joined: Iterable[str]) -> None:
+        """Let the pass of a cell be the step of a deployment: its batch what of the clients is in flight."""
+        grid = self.searched
+
+        def combined(name: str, first: Input, second: Input, operation: Any) -> None:
+            dims = tuple(dict.fromkeys((*first.dims, *second.dims)))
+            values = operation(*(spread(i.values, i.dims, dims) for i in (first, second)))
+            if dims:
+                self._add(grid, name, values, dims)
+            else:
+                grid.inputs[name] = Input(lookup(name), float(values))
+
+        if "batch_size" in joined:
+            in_flight = "microbatches" if "microbatches" in grid.inputs else "pipeline_stages"
+            combined("batch_size", grid.inputs["clients"], grid.inputs[in_flight], np.divide)
+        if "context_length" in joined and {"input_tokens", "output_tokens"} <= grid.inputs.keys():
+            lengths = grid.inputs["input_tokens"], grid.inputs["output_tokens"]
+            combined("context_length", *lengths, lambda prompt, answer: prompt + answer / 2)
+
+    def of(self, at: Places) -> Grid:
+        """The grid of some layouts."""
+        grid = self.searched
+        inputs = {
+            name: Input(i.quantity, np.take(i.values, at, i.dims.index(LAYOUT)), i.dims) if LAYOUT in i.dims else i
+            for name, i in grid.inputs.items()
+        }
+        sizes = {dim: len(at) if dim == LAYOUT else n for dim, n in grid.sizes.items()}
+        return Grid(inputs, sizes, grid.coords)
+
+    def labelled(self) -> dict[str, Any]:
+        """Everything as inputs of any call."""
+        import xarray as xr
+
+        found: dict[str, Any] = {}
+        for name, i in self.searched.inputs.items():
+            values: Any = np.asarray(i.quantity.choices)[i.values.astype(int)] if i.quantity.choices else i.values
+            if not i.dims:
+                found[name] = values.item()
+            elif i.dims == (name,):
+                found[name] = values
+            else:
+                coords = {dim: self.searched.coords[dim][0] for dim in i.dims if dim in self.searched.coords}
+                found[name] = xr.DataArray(values, dims=i.dims, coords=coords)
+        return found
+
+    def axes(self) -> dict[str, Any]:
+        """The values on each axis; on that of the layouts, columns that tell them apart."""
+        grid = self.searched
+        found: dict[str, Any] = {LAYOUT: self.named(self.places) | self.columns}
+        for dim, size in grid.sizes.items():
+            if dim not in found:
+                found[dim] = grid.coords[dim][0] if dim in grid.coords else np.arange(size)
+        return found
+
+    def settings(self) -> dict[str, tuple[Any, tuple[str, ...]]]:
+        """All that is no preset's, and the presets by their names: values and their axes."""
+        found: dict[str, tuple[Any, tuple[str, ...]]] = {}
+        for keyword, presets in self.grid.presets.items():
+            names = np.array([p.name for p in presets], dtype=object)
+            along = next((i.dims[0] for i in self.grid.inputs.values() if i.origin == keyword and i.dims), None)
+            if along:
+                found[keyword] = names[self.places[self.kinds.index(along)]], (LAYOUT,)
+            else:
+                found[keyword] = np.array(names.item(), dtype=object), ()
+        for name, i in self.searched.inputs.items():
+            if name not in self.grid.inputs or self.grid.inputs[name].origin is None:
+                words = np.asarray(i.quantity.choices)
+                found[name] = (words[i.values.astype(int)] if i.quantity.choices else i.values), i.dims
+        return found
+
+    @property
+    def count(self) -> int:
+        """How many layouts there are, of all kinds."""
+        return len(self.places[0]) if self.places else len(next(iter(self.columns.values()), range(1)))
+
+    def named(self, places: Sequence[Places]) -> dict[str, Any]:
+        """What the axes of kinds have at some positions."""
+        coords = [self.grid.coords.get(dim) for dim in self.kinds]
+        return {
+            dim: at if coord is None else np.asarray(coord[0])[at]
+            for dim, coord, at in zip(self.kinds, coords, places, strict=True)
+        }
+
+
+def _at(i: Input, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
+    """The values of an input at a kind."""
+    return np.asarray(i.values[tuple(place.get(dim, slice(None)) for dim in i.dims)])
+
+
+def _octaves() -> npt.NDArray[np.float64]:
+    """Whole numbers that grow evenly."""
+    return np.unique(np.round(2.0 ** np.linspace(0, _MOST_OCTAVES, _OCTAVE * _MOST_OCTAVES + 1)))

@@ -1,0 +1,372 @@
+"""`deploy`: the best way to put a model on chips, among all layouts in which everything divides."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate._base.messages import shown
+from roofslate.deployment.candidates import CROWD, LAYOUT, Candidates
+from roofslate.deployment.result import CONDITION, MARGIN, Deployments
+from roofslate.errors import InputTypeError
+from roofslate.folds.best import best_points
+from roofslate.folds.request import FoldRequest
+from roofslate.grid.label import conversions
+from roofslate.grid.read import read_grid
+from roofslate.presets.layouts import DIMENSIONS
+from roofslate.registry.conditions import Condition, parse_conditions
+from roofslate.registry.registry import Definition, Registry, current, lookup
+from roofslate.registry.scopes import within
+from roofslate.registry.values import wanted_names
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from roofslate._base.progress import ProgressWish
+    from roofslate.grid.grid import Grid
+    from roofslate.registry.registry import Step
+
+__all__ = ["deploy"]
+
+
+Names = str | Sequence[str]
+
+
+Places = npt.NDArray[np.intp]
+
+
+_GOAL = "goal of the search"
+
+
+# What a deployment must hold anyway, where the quantity before it is given or matters.
+_ALWAYS = (
+    ("batch_size", "hbm_used <= hbm_capacity"),
+    ("clients", "least_deployed_bytes <= cell_capacity"),
+    ("clients", "clients >= least_clients"),
+    ("trained_tokens", "training_memory <= hbm_capacity"),
+)
+
+
+def deploy(
+    *,
+    objective: str,
+    where: Names = (),
+    maximize: bool = False,
+    also: Names = (),
+    units: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    **inputs: Any,
+) -> Deployments:
+    """The best deployment: every layout in which everything divides, each at its best, in base units.
+
+    A layout is what the question depends on of ``chips``, ``pipeline_stages``, ``attention_data_parallel``,
+    ``tensor_parallel``, ``expert_parallel``, and in training ``data_parallel`` and ``microbatches``. It is legal if the
+    stages divide chips and layers, the chips of a group divide heads and matrices, key-value heads divide or are copied
+    evenly, and the chips of a stage share experts out evenly. Each part takes all legal values unless given as a number
+    or a list; chips are powers of two and whole scale-up domains, up to eight domains. In training these are the chips
+    of a stage, up to 131,072 in all, and of the micro-batches that divide the batch those count that do best.
+
+    Parameters
+    ----------
+    objective : str
+        Name of the quantity that is to be small: ``"cost_per_output_token"``.
+    where : str or list of str
+        Conditions that must hold: ``"time_per_output_token <= 30 ms"``. That weights and caches find room in memory,
+        and that no group of chips is without a sequence, is always among them.
+    maximize : bool
+        Whether the quantity is to be large instead.
+    also : str or list of str
+        Quantities that are wanted at the best points too.
+    units : dict of str, optional
+        Units of results: ``{"cost_per_output_token": "USD/Mtoken"}``.
+    threads, progress
+        As for `evaluate`.
+    **inputs
+        As for `evaluate`. Lists of ``model=``, ``hardware=``, formats and other choices are compared; what differs
+        among them is a Series by their names. All other axes are searched. ``clients``, or where the question has none
+        ``batch_size``, go from 1 to 65,536 unless given; where it has both, a batch is what of the clients is in
+        flight.
+
+    Returns
+    -------
+    Deployments
+        Its `table` has the best point of each layout, best first, its `rejected` those that cannot meet a condition.
+
+    Raises
+    ------
+    ValueRangeError
+        If no layout is legal; it names what does not divide what.
+    ConditionError, AxisError, MissingInput, UnknownName, UnitError, InputTypeError
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> plan = rs.deploy(
+    ...     model="DeepSeek-V3", hardware=["HGX H200", "GB200 NVL72"], objective="cost_per_output_token",
+    ...     where=["time_per_output_token <= 30 ms", "time_to_first_token <= 2 s"], expert_reads="expected",
+    ...     input_tokens="2k", output_tokens="500", chip_price="$3/hour",
+    ... )
+    >>> plan.best["hardware"], plan.best["chips"]
+    ('GB200 NVL72', 64.0)
+    """
+    names = wanted_names([objective]) if isinstance(objective, str) else []
+    if not names:
+        raise InputTypeError(f"objective: expected the name of one quantity, got {shown(objective)}")
+    others = [n for n in (wanted_names(also) if also else []) if n != objective]
+    given = read_grid(inputs)
+    conditions = parse_conditions(where)
+    told = list(dict.fromkeys([objective, *_quantities_of(conditions), *others]))
+    converted = conversions(told, units)
+    always = _always(_reached(told, given.inputs), given)
+    wanted = list(dict.fromkeys([*told, *_quantities_of(always)]))
+    layouts = Candidates(inputs, given, wanted, _reached(wanted, given.inputs))
+    search = _Search(told, bool(maximize), conditions, always, layouts, {"threads": threads, "progress": progress})
+    table, places, rejected = search.run()
+    for frame in (table, rejected):
+        for name, (factor, _) in converted.items():
+            if name in frame:
+                frame[name] /= factor
+    return Deployments(
+        objective=lookup(objective),
+        maximize=bool(maximize),
+        conditions=conditions,
+        always=tuple(c.text for c in always),
+        table=table,
+        rejected=rejected,
+        _candidates=layouts,
+        units={name: unit for name, (_, unit) in converted.items()},
+        _settings=layouts.settings(),
+        _axes=layouts.axes(),
+        _places=places,
+    )
+
+
+def _quantities_of(conditions: Iterable[Condition]) -> list[str]:
+    """The quantities that conditions compare, each once."""
+    return list(dict.fromkeys(n for c in conditions for side in (c.left, c.right) for n in side.quantities))
+
+
+def _reached(wanted: Iterable[str], given: Iterable[str]) -> Mapping[str, None]:
+    """Quantities that outputs depend on, where given ones depend on nothing; in the order in which they are met."""
+    return _reached_in(current(), tuple(wanted), frozenset(given).difference(DIMENSIONS))
+
+
+@functools.lru_cache(maxsize=256)
+def _reached_in(registry: Registry, wanted: tuple[str, ...], cut: frozenset[str]) -> Mapping[str, None]:
+    reached: dict[str, None] = {}
+    waiting = list(wanted)
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached[name] = None
+        if name not in cut:
+            q = registry.entries[name]
+            waiting += [*q.needs, *([q.fallback] if q.fallback else [])]
+    return MappingProxyType(reached)
+
+
+def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
+    """The conditions of every deployment that this question can tell."""
+    found = []
+    searched = {*DIMENSIONS, *CROWD, "context_length"}
+    for trigger, text in _ALWAYS:
+        if trigger in reached or trigger in given.inputs:
+            (condition,) = parse_conditions(text)
+            missing = [
+                name
+                for name in _reached(_quantities_of([condition]), given.inputs)
+                if name not in given.inputs and name not in searched and _is_open(name)
+            ]
+            if not missing:
+                found.append(condition)
+    return found
+
+
+def _is_open(name: str) -> bool:
+    """Whether a quantity has neither a formula nor a default."""
+    q = lookup(name)
+    return not q.computed and q.default is None and q.fallback is None
+
+
+class _Search:
+    """The best point of each layout, and where none meets the conditions the one that misses them least.
+
+    What is searched for, and the margins, are quantities of the search alone: the engine computes them with all else.
+    """
+
+    def __init__(
+        self,
+        told: Sequence[str],
+        maximize: bool,
+        conditions: Sequence[Condition],
+        always: Sequence[Condition],
+        layouts: Candidates,
+        running: Mapping[str, Any],
+    ) -> None:
+        self.objective, self.maximize = told[0], maximize
+        self.layouts, self.running = layouts, running
+        self.over = _searched_axes(layouts.searched)
+        self.told = [name for name in told if name not in self.over and name not in layouts.columns]
+        # Of the micro-batches of a layout those count that do best.
+        self.apart = [*layouts.kinds, *(part for part in layouts.parts if part != "microbatches")]
+        self.always = [c.text for c in always]
+        self.conditions = {c.text: c for c in (*conditions, *always)}
+        self.where = list(self.conditions)
+        margins = {c.text: _margin(c) for c in (*conditions, *always) if _has_margin(c)}
+        self.measured = list(margins)
+        self.made = [_made(text, "1", steps) for text, steps in margins.items()]
+
+    def run(self) -> tuple[pd.DataFrame, Places, pd.DataFrame]:
+        """The layouts that meet the conditions, best first, their positions, and the others, nearest first."""
+        import pandas as pd
+
+        everything = np.arange(self.layouts.count)
+        steps: tuple[Step, ...] = (("quantity", self.objective),)
+        columns = self._best(everything, steps, lookup(self.objective).unit, self.where, self.maximize)
+        met = ~np.isnan(columns.pop(_GOAL))
+        rank = columns[self.objective]
+        places = np.flatnonzero(met)
+        if rank.dtype.kind == "f":
+            places = places[np.argsort(-rank[met] if self.maximize else rank[met], kind="stable")]
+        else:
+            places = pd.Series(rank[met]).sort_values(ascending=not self.maximize, kind="stable").index.to_numpy()
+            places = np.flatnonzero(met)[places]
+        layouts = self._layouts_of(columns)
+        places = self._distinct(places, layouts)
+        table = {name: values[places] for name, values in columns.items()}
+        if self.measured:
+            table[MARGIN] = np.fmin.reduce([table[name] for name in self.measured])
+        able = {layouts[k] for k in np.flatnonzero(met).tolist()}
+        others = np.array([k for k, layout in enumerate(layouts) if layout not in able], dtype=np.intp)
+        ranks = pd.RangeIndex(1, len(places) + 1, name="rank")
+        return pd.DataFrame(table, index=ranks), places, self._rejected(everything[others])
+
+    def _layouts_of(self, columns: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """The parts that tell layouts apart, a tuple a row."""
+        if not self.apart:
+            return [()] * len(next(iter(columns.values())))
+        return list(zip(*(columns[name].tolist() for name in self.apart), strict=True))
+
+    def _distinct(self, rows: Places, layouts: Sequence[tuple[Any, ...]]) -> Places:
+        """The first row of each layout."""
+        if "microbatches" not in self.layouts.parts:
+            return rows
+        first: dict[tuple[Any, ...], int] = {}
+        for row in rows.tolist():
+            first.setdefault(layouts[row], row)
+        return np.array(list(first.values()), dtype=np.intp)
+
+    def _best(
+        self, at: Places, goal: tuple[Step, ...], unit: str, where: Sequence[str], maximize: bool
+    ) -> dict[str, Any]:
+        """Columns with a row for each of these layouts: its parts, its best point, and the outputs there."""
+        shown = [*self.told, *self.measured]
+        with within((*current().definitions, *self.made, _made(_GOAL, unit, goal))):
+            conditions = [self.conditions[text] for text in where]
+            request = FoldRequest.of_grid(self.layouts.of(at), [_GOAL, *shown], conditions, self.over)
+            points = best_points(request, _GOAL, shown, maximize=maximize, **self.running)
+        columns: dict[str, Any] = self.layouts.named([place[at] for place in self.layouts.places])
+        columns |= {part: values[at] for part, values in self.layouts.columns.items()}
+        for name in [*self.over, *shown, _GOAL]:
+            there = points.coordinate(name) if name in self.over else points.results[name][0]
+            values = np.broadcast_to(there, at.shape)
+            choices = lookup(name).choices if name in self.told else ()
+            words = [choices[int(x)] if x == x else "" for x in values] if choices else None
+            columns[name] = values if words is None else np.array(words, dtype=np.str_)
+        return columns
+
+    def _rejected(self, at: Places) -> pd.DataFrame:
+        """What is wrong with each of these layouts, and by how much at least; then the kinds that have no legal one.
+
+        Of the points that can be deployed at all the one counts that misses least; where there is none, of all points.
+        """
+        import pandas as pd
+
+        own = [text for text in self.measured if text not in self.always]
+        others = [text for text in self.where if text not in self.measured]
+        parts = []
+        for measured, where in ((own, [*others, *self.always]), (self.always, others), ([], [])):
+            if not len(at):
+                break
+            goal = _least(measured) if measured else (("constant", 0.0),)
+            columns = self._best(at, goal, "1", where, True)
+            margin = columns.pop(_GOAL)
+            layouts = self._layouts_of(columns)
+            found = pd.DataFrame(columns)
+            met = ~np.isnan(margin)
+            if measured:
+                worst = np.argmin(found[measured].fillna(np.inf).to_numpy(), axis=1)
+                reason = np.where(margin > 0, f"{self.objective} is undefined", np.array(measured, dtype=object)[worst])
+            else:
+                margin = np.full(len(at), np.nan)
+                reason = np.full(len(at), " and ".join(others) or f"{self.objective} is undefined")
+            found.insert(0, CONDITION, reason)
+            found.insert(1, MARGIN, margin)
+            nearest = found[met].sort_values(MARGIN, ascending=False, kind="stable")
+            parts.append(nearest.loc[self._distinct(nearest.index.to_numpy(dtype=np.intp), layouts)])
+            able = {layouts[k] for k in np.flatnonzero(met).tolist()}
+            at = at[[layout not in able for layout in layouts]]
+        reasons = self.layouts.reasons
+        places = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
+        illegal = {CONDITION: [reason for _, reason in reasons], MARGIN: np.nan}
+        if reasons:
+            parts.append(pd.DataFrame(illegal | self.layouts.named(places)))
+        parts = [part for part in parts if len(part)]
+        if not parts:
+            return pd.DataFrame({CONDITION: [], MARGIN: []})
+        rejected: pd.DataFrame = pd.concat(parts, ignore_index=True)
+        return rejected
+
+
+def _made(name: str, unit: str, steps: tuple[Step, ...]) -> Definition:
+    return Definition(name, name, unit, name, "this search", steps)
+
+
+def _has_margin(condition: Condition) -> bool:
+    """Whether it tells by how much it holds: it compares numbers, and not with infinity."""
+    sides = (condition.left, condition.right)
+    endless = any(side.steps == (("constant", end),) for side in sides for end in (np.inf, -np.inf))
+    return condition.relation in ("<", "<=") and not endless
+
+
+def _margin(condition: Condition) -> tuple[Step, ...]:
+    """Room below the right side as a share of the limit: of the side without quantities, otherwise of the right one."""
+    steps = list(condition.right.steps)
+    right = len(steps) - 1
+    left = right + len(condition.left.steps)
+    steps += [_moved(step, right + 1) for step in condition.left.steps]
+    steps.append(("sub", right, left))
+    limit = left if condition.right.quantities and not condition.left.quantities else right
+    if steps[limit] != ("constant", 0.0):  # of which nothing is a share
+        steps += [("neg", limit), ("max", limit, left + 2), ("div", left + 1, left + 3)]
+    return tuple(steps)
+
+
+def _moved(step: Step, by: int) -> Step:
+    """A step of a formula that follows upon others."""
+    if step[0] in ("quantity", "constant"):
+        return step
+    return (step[0], *(k + by for k in step[1:]))  # type: ignore[return-value, operator]
+
+
+def _least(names: Sequence[str]) -> tuple[Step, ...]:
+    """The least of some quantities."""
+    steps: list[Step] = [("quantity", names[0])]
+    for name in names[1:]:
+        steps += [("quantity", name), ("min", len(steps) - 1, len(steps))]
+    return tuple(steps)
+
+
+def _searched_axes(grid: Grid) -> list[str]:
+    """Axes other than that of the layouts: those of inputs along them first, then those that are inputs themselves."""
+    mixed = [dim for name, i in grid.inputs.items() if i.dims != (name,) for dim in i.dims if dim != LAYOUT]
+    own = [name for name, i in grid.inputs.items() if i.dims == (name,)]
+    return list(dict.fromkeys([*mixed, *own]))

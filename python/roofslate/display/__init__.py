@@ -1,0 +1,1 @@
+"""Text, HTML, formulas, and the house style of pictures."""

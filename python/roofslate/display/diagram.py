@@ -1,0 +1,91 @@
+"""Parts of diagrams: boxes, arrows, what is left out of a long row, and letters that fit."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from roofslate.display import style
+from roofslate.errors import ValueRangeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+__all__ = ["arrow", "box", "inside", "left_out", "letters", "round_box", "whole"]
+
+
+def whole(name: str, value: float) -> int:
+    """Give the number of boxes or arrows to draw.
+
+    Raises
+    ------
+    ValueRangeError
+        If it is not a whole number.
+    """
+    if not math.isfinite(value) or value != int(value):
+        raise ValueRangeError(f"{name}: a drawing has a whole number of them, got {value:g}")
+    return int(value)
+
+
+def left_out(count: int, most: int, shown: int | None = None, tail: int | None = None) -> list[int | None]:
+    """Numbers from 0 to be drawn, and None for those that are left out before the last.
+
+    Parameters
+    ----------
+    count : int
+        Of all.
+    most : int
+        That are drawn in full.
+    shown, tail : int, optional
+        How many are drawn of more than that, and how many of these are the last ones.
+    """
+    if count <= most:
+        return list(range(count))
+    shown = most if shown is None else shown
+    tail = (1 if shown < 5 else 2) if tail is None else tail
+    return [*range(shown - tail), None, *range(count - tail, count)]
+
+
+def letters(ax: Axes, size: float, figure: tuple[float, float]) -> float:
+    """Points of letters, fewer in axes that are smaller than those of a figure of this size in inches."""
+    across, up = (side / ax.figure.dpi for side in style.pixels(ax))
+    return max(3.5, size * min(1.0, 1.1 * across / figure[0], 1.1 * up / figure[1]))
+
+
+def box(ax: Axes, corner: tuple[float, float], size: tuple[float, float], gid: str, **look: Any) -> None:
+    """Draw a rectangle."""
+    from matplotlib.patches import Rectangle
+
+    ax.add_patch(Rectangle(corner, *size, gid=gid, **{"linewidth": 0.9, "zorder": 2, **look}))
+
+
+def round_box(ax: Axes, middle: tuple[float, float], size: tuple[float, float], gid: str, **look: Any) -> None:
+    """Draw a rectangle with round corners about its middle."""
+    from matplotlib.patches import FancyBboxPatch
+
+    corner = (middle[0] - size[0] / 2, middle[1] - size[1] / 2)
+    shape = f"round,pad=0,rounding_size={0.15 * min(size)}"
+    ax.add_patch(FancyBboxPatch(corner, *size, boxstyle=shape, gid=gid, **{"linewidth": 1.0, "zorder": 2, **look}))
+
+
+def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], gid: str, **look: Any) -> None:
+    """Draw an arrow from point to point."""
+    from matplotlib.patches import FancyArrowPatch
+
+    look = {"arrowstyle": "-|>", "mutation_scale": 7, "linewidth": 1.1, "color": style.INK, "zorder": 3, **look}
+    ax.add_patch(FancyArrowPatch(start, end, shrinkA=0, shrinkB=0, gid=gid, **look))
+
+
+def inside(ax: Axes, place: Sequence[float], text: str, size: float, **look: Any) -> None:
+    """Write into a box (x, y, width, height): smaller where it is narrow, not at all where nobody could read it."""
+    x, y, width, height = place
+    across, up = (side * 72 / ax.figure.dpi for side in style.pixels(ax))
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    lines = text.split("\n")
+    room = (width / (right - left) * across - 2) / (0.65 * max(map(len, lines)))
+    room = min(room, height / (high - low) * up / (1.3 * len(lines)))
+    if room >= 4:
+        look = {"ha": "center", "va": "center", "fontsize": min(size, room), **look}
+        ax.text(x + width / 2, y + height / 2, text, **look)

@@ -1,0 +1,398 @@
+"""How charts are drawn: the house style, scaled ticks, labels at lines, panels and brackets."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate import units
+from roofslate.errors import InputTypeError, UnitError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.text import Annotation
+
+__all__ = [
+    "BATCH",
+    "BOLD",
+    "COMPUTE",
+    "ELLIPSIS",
+    "HALO",
+    "INK",
+    "KV",
+    "MEMORY",
+    "MINUS",
+    "NOTE",
+    "PALETTE",
+    "RED",
+    "TIMES",
+    "WEIGHTS",
+    "axes",
+    "bracket",
+    "callout",
+    "counted",
+    "drawing",
+    "end_ticks",
+    "house_style",
+    "label_ends",
+    "moment",
+    "panels",
+    "pixels",
+    "scale_of",
+    "scale_ticks",
+    "styles",
+    "text_of",
+    "time_ticks",
+    "title",
+    "words",
+]
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2)), (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+INK = "#222222"
+HALO: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind words that lines may cross
+NOTE = "#555555"
+RED = "#B24700"  # what one should not overlook
+ELLIPSIS, MINUS, TIMES = "\N{HORIZONTAL ELLIPSIS}", "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
+
+# One look for each term of a pass, in all charts.
+COMPUTE: dict[str, Any] = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.6}
+KV: dict[str, Any] = {"color": "#E69F00", "linestyle": "-.", "linewidth": 1.6}
+WEIGHTS: dict[str, Any] = {"color": "#7A4A12", "linestyle": "-", "linewidth": 1.6}
+MEMORY: dict[str, Any] = {"color": "#777777", "linestyle": "--", "linewidth": 1.1}
+BOLD: dict[str, Any] = {"color": "#111111", "linestyle": "-", "linewidth": 3.4, "zorder": 2.5}
+BATCH = "batch size (sequences)"
+
+# Where a logarithmic axis of times has ticks, as people count time.
+_MOMENTS = {
+    **{10.0**k: f"{10 ** (k + 6)} µs" for k in range(-6, -3)},
+    **{10.0**k: f"{10 ** (k + 3)} ms" for k in range(-3, 0)},
+    1.0: "1 s",
+    10.0: "10 s",
+    60.0: "1 min",
+    600.0: "10 min",
+    3600.0: "1 h",
+    21600.0: "6 h",
+    **{86400.0 * 10**k: f"{10**k:,} d" for k in range(5)},
+}
+
+_SPELLED = {"kv": "KV", "hbm": "HBM", "flops": "FLOPs"}
+
+_COUNTED = {
+    "sequence": "sequences",
+    "token": "tokens",
+    "token/sequence": "tokens",
+    "parameter": "parameters",
+    "chip": "chips",
+}
+
+
+@contextlib.contextmanager
+def house_style() -> Iterator[None]:
+    """Draw in the house style inside of the block; what the user has set holds again after it."""
+    from matplotlib import pyplot, style
+
+    # A notebook's backend is loaded now: inside the context its settings would be undone.
+    pyplot.draw_if_interactive()  # type: ignore[no-untyped-call]
+    with style.context(Path(__file__).with_name("house.mplstyle")):
+        yield
+
+
+def axes(ax: Any, size: tuple[float, float]) -> Axes:
+    """Give the axes to draw into: those given, in the manner of the house, or those of a new figure."""
+    from matplotlib import pyplot
+    from matplotlib.axes import Axes
+
+    if ax is None:
+        return pyplot.subplots(figsize=size)[1]
+    if not isinstance(ax, Axes):
+        raise InputTypeError(f"ax must be a matplotlib Axes, got {type(ax).__name__}")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+@contextlib.contextmanager
+def drawing(ax: Any, size: tuple[float, float]) -> Iterator[Axes]:
+    """Draw in the house style inside of the block, into the axes given or those of a new figure."""
+    with house_style():
+        yield axes(ax, size)
+
+
+def title(ax: Axes, text: str) -> None:
+    """Set the title, on several lines where the axes are narrow."""
+    import textwrap
+
+    said = ax.set_title(text)
+    share = said.get_window_extent().width / pixels(ax)[0]
+    if share > 1.1:
+        said.set_text(textwrap.fill(text, max(16, int(len(text) / share))))
+
+
+def styles(count: int) -> list[dict[str, Any]]:
+    """Colours with a line and a marker of their own."""
+    n = len(PALETTE)
+    return [
+        {"color": PALETTE[k % n], "linestyle": DASHES[(k + k // n) % n], "marker": MARKERS[k % n]} for k in range(count)
+    ]
+
+
+def words(name: str, unit: str | None = None) -> str:
+    """Name of a quantity as an axis wants it: ``"batch size (sequences)"``."""
+    text = " ".join(_SPELLED.get(word, word) for word in name.split("_"))
+    if str(unit).startswith("FLOP/s"):
+        text = text.replace("FLOPs", "FLOPS")  # a speed
+    return f"{text} ({_COUNTED[unit]})" if unit in _COUNTED else text
+
+
+def text_of(value: float, unit: str, digits: int = 3) -> str:
+    """Number with its unit as short as a chart wants it: ``"87.4k"``, ``"$2/Mtok"``."""
+    return scale_of([value], unit).tick(value, digits)
+
+
+def counted(value: float, unit: str) -> str:
+    """Tokens or weights, these in billions."""
+    text = text_of(value, unit)
+    return text.replace("G", "B") if unit == "parameter" else text
+
+
+def scale_of(values: Any, unit: str) -> units.Scale:
+    """Scale of values in base units; values in other units, such as ms or USD/Mtoken, keep theirs."""
+    try:
+        return units.scale(values, unit)
+    except UnitError:
+        return units.Scale(1.0, unit.replace("USD", "$").replace("token", "tok"))
+
+
+def scale_ticks(axis: Axis, unit: str) -> None:
+    """Write the ticks of an axis with its unit, scaled: ``200k``, ``20 ms``, ``$2/Mtok``."""
+    from matplotlib.ticker import AutoLocator, FuncFormatter, LogLocator, NullFormatter
+
+    log = axis.get_scale() == "log"
+    low, high = sorted(axis.get_view_interval())
+    huge = unit == "FLOP" and high >= 1e21  # beyond the prefixes
+
+    def write(x: float, _: int | None = None) -> str:
+        if x == 0:
+            return "0"
+        if huge and log:
+            return f"{x:.0e} FLOP".replace("e+", "e")
+        span = [x] if log else np.abs(axis.get_view_interval()).max(keepdims=True)
+        return scale_of(span, unit).tick(x).replace("-", MINUS, 1 if x < 0 else 0)
+
+    if log and unit == "s" and high > 60 and high / low > 30:
+        time_ticks(axis)
+        return
+    if log:
+        axis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 30 else (1.0, 2.0, 5.0), numticks=9))
+        axis.set_minor_formatter(NullFormatter())
+    elif isinstance(axis.get_major_locator(), AutoLocator):
+        _fit_ticks(axis, unit, write)
+    axis.set_major_formatter(FuncFormatter(write))
+    end_ticks(axis)
+
+
+def _fit_ticks(axis: Axis, unit: str, write: Callable[[float], str]) -> None:
+    """Put ticks at whole numbers of what they are written in, of days for a time, and no more than have room."""
+    from matplotlib.ticker import MaxNLocator
+
+    class WholeSteps(MaxNLocator):
+        def tick_values(self, vmin: float, vmax: float) -> Any:
+            factor = scale_of([max(abs(vmin), abs(vmax))], unit).factor
+            return np.multiply(factor, super().tick_values(vmin / factor, vmax / factor))
+
+    ticks = axis.get_ticklocs()
+    if axis.axis_name == "x":  # type: ignore[attr-defined]
+        letters = max(len(write(x)) for x in ticks)
+        room = int(pixels(axis.axes)[0] / axis.axes.figure.dpi / (0.06 * letters + 0.08))
+    else:
+        room = len(ticks)
+    if unit == "s" or len(ticks) > room + 1:
+        axis.set_major_locator(WholeSteps(max(2, min(room, 9)), steps=[1, 2, 2.5, 5, 10]))
+
+
+def moment(seconds: float) -> str:
+    """Time as a tick of a logarithmic axis: ``"10 min"``."""
+    return _MOMENTS.get(seconds) or text_of(seconds, "s")
+
+
+def time_ticks(axis: Axis) -> None:
+    """Write the ticks of a logarithmic axis of times in seconds, minutes, hours and days."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+    across = axis.axis_name == "x"  # type: ignore[attr-defined]
+    bounds = axis.axes.spines["bottom" if across else "left"].get_bounds()
+    low, high = sorted(axis.get_view_interval()) if bounds is None else bounds
+    kept = [time for time in _MOMENTS if low * (1 - 1e-9) <= time <= high * (1 + 1e-9)]
+    inches = pixels(axis.axes)[0 if across else 1] / axis.axes.figure.dpi
+    kept = kept[:: max(1, math.ceil((0.55 if across else 0.3) * len(kept) / inches))]
+    axis.set_major_locator(FixedLocator(kept))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: moment(min(_MOMENTS, key=lambda time: abs(time - x)))))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(NullLocator())
+
+
+def end_ticks(axis: Axis) -> None:
+    """Leave out ticks beyond the end of the axis's line, where labels stand."""
+    from matplotlib.ticker import FixedLocator
+
+    bounds = axis.axes.spines["bottom" if axis.axis_name == "x" else "left"].get_bounds()  # type: ignore[attr-defined]
+    if bounds is None or axis.axis_name != "x":  # type: ignore[attr-defined]
+        return
+    for minor in (False, True):
+        kept = [t for t in axis.get_ticklocs(minor=minor) if bounds[0] * (1 - 1e-9) <= t <= bounds[1] * (1 + 1e-9)]
+        (axis.set_minor_locator if minor else axis.set_major_locator)(FixedLocator(kept))
+
+
+def pixels(ax: Axes) -> tuple[float, float]:
+    box = ax.get_window_extent()
+    return max(box.width, 1.0), max(box.height, 1.0)
+
+
+def label_ends(
+    ax: Axes, ends: Sequence[tuple[float, float, str, str]], *, size: float = 9, room: float | None = None
+) -> None:
+    """Label lines at their right ends, inside of the axes, which are widened; labels that would touch are moved apart.
+
+    Parameters
+    ----------
+    ax : Axes
+        With its limits set.
+    ends : sequence of tuple
+        ``(x, y, text, color)`` of each end.
+    size : float
+        Of the font, in points.
+    room : float, optional
+        Share of the width that the labels get; measured otherwise.
+    """
+    if not ends:
+        return
+    width, height = pixels(ax)
+    point = ax.figure.dpi / 72
+    if room is None:
+        measured = [ax.text(0, 0, text, fontsize=size) for *_, text, _ in ends]
+        widest = max(m.get_window_extent().width for m in measured)
+        for m in measured:
+            m.remove()
+        room = min((widest + 14 * point) / (0.86 * width), 0.5)  # the layout narrows the axes for the ticks
+    right = max(x for x, *_ in ends)
+    _widen(ax, right, room)
+    gap = size * 1.22 * point
+    order = sorted(range(len(ends)), key=lambda k: ends[k][1])
+    wanted = [float(ax.transData.transform((ends[k][0], ends[k][1]))[1]) for k in order]
+    bottom = float(ax.transAxes.transform((0, 0))[1])
+    # the layout makes the axes lower later, so the gap is taken a little wide
+    placed = _apart(wanted, gap * 1.12, bottom, bottom + height)
+    for k, before, after in zip(order, wanted, placed, strict=True):
+        x, y, text, color = ends[k]
+        shift = (after - before) / point
+        ax.annotate(
+            text,
+            (x, y),
+            xytext=(7, shift),
+            textcoords="offset points",
+            va="center",
+            ha="left",
+            fontsize=size,
+            color=color,
+            annotation_clip=False,
+        )
+
+
+def _widen(ax: Axes, right: float, room: float) -> None:
+    low = ax.get_xlim()[0]
+    if ax.get_xscale() == "log":
+        ax.set_xlim(low, low * (right / low) ** (1 / (1 - room)))
+    else:
+        ax.set_xlim(low, low + (right - low) / (1 - room))
+    ax.spines["bottom"].set_bounds(low, right)
+    ax.xaxis.label.set_x((1 - room) / 2)
+
+
+def _apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Positions in ascending order at least `gap` apart, as near to those wanted as that allows."""
+    groups: list[list[float]] = []  # mean of wants less their place in the group, count
+    for y in wanted:
+        groups.append([y, 1.0])
+        while len(groups) > 1:
+            (a, n), (b, m) = groups[-2:]
+            if a + gap * (n - 1) / 2 + gap <= b - gap * (m - 1) / 2:
+                break
+            groups[-2:] = [[(a * n + b * m) / (n + m), n + m]]
+    placed = [middle + gap * (i - (n - 1) / 2) for middle, n in groups for i in range(int(n))]
+    down = max(0.0, placed[-1] - high)
+    up = max(0.0, low - placed[0])
+    return [y - down + up for y in placed]
+
+
+def callout(
+    ax: Axes,
+    text: str,
+    at: tuple[float, float],
+    to: tuple[float, float],
+    *,
+    color: str = INK,
+    **more: Any,
+) -> Annotation:
+    """Write a remark at `to`, in shares of the axes, with a thin arrow to the point `at`."""
+    arrow = {"arrowstyle": "-|>", "color": color, "linewidth": 0.8, "shrinkA": 2, "shrinkB": 4, "mutation_scale": 8}
+    return ax.annotate(
+        text,
+        at,
+        xytext=to,
+        textcoords="axes fraction",
+        fontsize=9,
+        color=color,
+        arrowprops=arrow,
+        **{"ha": "left", "va": "center", **more},
+    )
+
+
+def bracket(ax: Axes, left: float, right: float, y: float, text: str, *, color: str = INK, below: bool = True) -> None:
+    """Mark a stretch of the horizontal axis by a line with two arrowheads, and say what it is."""
+    arrow = {"arrowstyle": "<|-|>", "color": color, "linewidth": 1.0, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8}
+    ax.annotate("", (right, y), xytext=(left, y), arrowprops=arrow)
+    ax.annotate(
+        text,
+        ((left + right) / 2, y),
+        xytext=(0, -4 if below else 4),
+        textcoords="offset points",
+        ha="center",
+        va="top" if below else "bottom",
+        fontsize=9,
+        color=color,
+    )
+
+
+def panels(
+    ax: Axes, columns: int, *, rows: int = 1, left: float = 0, gap: float = 0.06, bottom: float = 0, top: float = 0
+) -> list[Axes]:
+    """Divide axes into panels, row by row; the axes themselves keep their title alone.
+
+    Parameters
+    ----------
+    ax : Axes
+    columns, rows : int
+    left, bottom, top : float
+        Margin for labels, in shares of the axes.
+    gap : float
+        Between panels, in shares of the axes.
+    """
+    ax.set_axis_off()
+    width, height = (1 - left - gap * (columns - 1)) / columns, (1 - bottom - top - gap * (rows - 1)) / rows
+    places = [
+        (left + k * (width + gap), bottom + j * (height + gap)) for j in reversed(range(rows)) for k in range(columns)
+    ]
+    made = [ax.inset_axes((*place, width, height)) for place in places]
+    for panel in made:
+        for side in ("top", "right"):
+            panel.spines[side].set_visible(False)
+    return made

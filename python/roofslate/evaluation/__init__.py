@@ -1,0 +1,1 @@
+"""Calls that compute: `value`, `evaluate`, `frame`, `sweep`."""

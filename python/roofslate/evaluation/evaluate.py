@@ -1,0 +1,121 @@
+"""`rs.evaluate`: quantities over a grid."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate._base.messages import shown
+from roofslate.errors import InputTypeError
+from roofslate.evaluation.bands import band_variables, requested_bands
+from roofslate.grid import dask as chunked
+from roofslate.grid.label import conversions, data_array, dataset, variable
+from roofslate.grid.read import read_grid
+from roofslate.grid.run import compute, given_memory, keep_apart
+from roofslate.registry.registry import lookup
+from roofslate.registry.values import wanted_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import xarray as xr
+
+    from roofslate._base.progress import ProgressWish
+    from roofslate.presets.calibration import Bands, FittedConstants
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    outputs: str | Sequence[str],
+    /,
+    *,
+    out: Any = None,
+    dtype: Any = "float64",
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    units: Mapping[str, str] | None = None,
+    bands: float | Bands | FittedConstants | None = None,
+    **inputs: Any,
+) -> xr.DataArray | xr.Dataset:
+    """Quantities over the grid of all axes that the inputs have, in base units unless `units` says otherwise.
+
+    Parameters
+    ----------
+    outputs : str or list of str
+        Names of quantities; `rs.quantities()` lists them.
+    out : numpy.ndarray or dict of them, optional
+        Memory for the results, of `dtype`, in the shape of the result; a dict by name for several outputs.
+    dtype : {"float64", "float32"}
+        How results are stored; everything is computed in float64.
+    threads : int, optional
+        By default as many as the process may use, or ``ROOFSLATE_THREADS``. Results do not depend on it.
+    progress : bool or callable, optional
+        A bar from one second on where a person looks on; False for none; or a function of (done, total).
+    units : dict of str, optional
+        Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
+    bands : float, Bands or Calibration, optional
+        For calibrated outputs also ``<name>_lower`` and ``<name>_upper``, between which this share of measured values
+        lies: 0.8. The constants must be given, ``**rs.calibration()``; `Calibration.bands` makes those of another one.
+    **inputs
+        By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array,
+        `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray`
+        (its dims; from one that dask holds in chunks the results follow in chunks, computed when they are asked for);
+        ``model=``, ``hardware=``, ``prices=``, ``loss_law=``: the name of a preset, a preset, or a list of them (an
+        axis).
+
+    Returns
+    -------
+    xarray.DataArray or xarray.Dataset
+        A DataArray for a name, a Dataset for a list or with `bands`. Each carries only the dims that it depends on,
+        with ``units`` and ``long_name``; a quantity that is a choice carries ``flag_values`` and ``flag_meanings``.
+
+    Raises
+    ------
+    MissingInput
+        Names the input and the chain of quantities that needs it.
+    UnknownName, UnitError, ValueRangeError, AxisError, InputTypeError, IneffectiveInput, OutOfMemory
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> cell = dict(model="DeepSeek-V3", hardware="GB200 NVL72", context_length="8k")
+    >>> t = rs.evaluate("pass_time", batch_size=[1, 1024], **cell)
+    >>> t.dims
+    ('batch_size',)
+    """
+    wanted = wanted_names(outputs)
+    stored = _storage(dtype)
+    converted = conversions(wanted, units)
+    factors = {name: factor for name, (factor, _) in converted.items()}
+    grid = read_grid(inputs, wanted, chunks=True)
+    wide = requested_bands(bands, wanted, grid.inputs) if bands is not None else None
+    given = given_memory(out, wanted, outputs, stored)
+    keep_apart(grid, given)
+    if grid.chunked:
+        if given:
+            raise InputTypeError(f"out: {next(iter(grid.chunked))} is in chunks, and so is what comes of it")
+        results = chunked.evaluate(grid, wanted, factors, stored, threads)
+    else:
+        results = compute(grid, wanted, factors, stored, out=given, threads=threads, progress=progress)
+    variables = {}
+    for name, (values, dims) in zip(wanted, results, strict=True):
+        unit = converted[name][1] if name in converted else lookup(name).unit
+        variables[name] = variable(name, values, dims, unit, keep=bool(given))
+        if wide is not None and name in wide.calibration.fits:
+            variables |= band_variables(wide, name, variables[name], grid)
+    if not isinstance(outputs, str) or wide is not None:
+        return dataset(variables, grid)
+    ((name, only),) = variables.items()
+    return data_array(name, only, grid)
+
+
+def _storage(dtype: Any) -> np.dtype[Any]:
+    with contextlib.suppress(TypeError, ValueError, SyntaxError, RecursionError):
+        found: np.dtype[Any] = np.dtype(dtype)
+        if found in (np.dtype("float64"), np.dtype("float32")):
+            return found
+    raise InputTypeError(f"dtype must be 'float64' or 'float32', got {shown(dtype)}")

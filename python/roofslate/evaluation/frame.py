@@ -1,0 +1,114 @@
+"""`rs.frame`: quantities for each row of a table."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate._base.messages import shown
+from roofslate.errors import InputTypeError, RoofslateWarning
+from roofslate.evaluation.bands import requested_bands
+from roofslate.grid.label import conversions
+from roofslate.grid.scenarios import Scenarios, choice_codes, preset_names, read_columns
+from roofslate.registry.registry import lookup
+from roofslate.registry.values import wanted_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+
+    from roofslate._base.progress import ProgressWish
+    from roofslate.presets.calibration import Bands, FittedConstants
+
+__all__ = ["frame"]
+
+
+def frame(
+    table: pd.DataFrame,
+    outputs: str | Sequence[str],
+    /,
+    *,
+    ignore: Iterable[str] = (),
+    units: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    bands: float | Bands | FittedConstants | None = None,
+    **inputs: Any,
+) -> pd.DataFrame:
+    """Quantities for each row of a table of scenarios, in base units unless `units` says otherwise.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns are inputs: numbers, texts with units, words of choices; in ``model``, ``hardware``, ``prices`` and
+        ``loss_law`` names of presets.
+    outputs : str or list of str
+        Names of quantities.
+    ignore : iterable of str
+        Columns that are no inputs.
+    units : dict of str, optional
+        Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
+    threads, progress, bands
+        As for `evaluate`.
+    **inputs
+        Inputs that are the same for all rows.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One column an output, with the index of `table`; a quantity that is a choice is categorical. A row with a
+        missing value or a number outside of its range holds NaN, and one warning counts such rows.
+
+    Raises
+    ------
+    UnknownName, UnitError, InputTypeError, IneffectiveInput, MissingInput
+        For columns, texts and names that can't be read, before any work is done.
+
+    Examples
+    --------
+    >>> import pandas as pd, roofslate as rs
+    >>> table = pd.DataFrame({"batch_size": [1, 64]}, index=["alone", "together"])
+    >>> rs.frame(table, "pass_tokens")
+              pass_tokens
+    alone             1.0
+    together         64.0
+    """
+    import pandas as pd
+
+    wanted = wanted_names(outputs)
+    converted = conversions(wanted, units)
+    if not isinstance(table, pd.DataFrame):
+        raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
+    try:
+        names = (
+            [ignore] if isinstance(ignore, str) else list(ignore)
+        )  # a list is refused where a set would go on and on
+        ignored = set(names)
+    except (TypeError, MemoryError):
+        raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None
+    columns = read_columns(table, ignored, inputs)
+    scenarios = Scenarios(columns, wanted, inputs, "rs.frame")
+    wide = requested_bands(bands, wanted, {*columns, *inputs}) if bands is not None else None
+    results, bad = scenarios.compute(columns, len(table), threads=threads, progress=progress)
+    found: dict[str, Any] = {}
+    for name, values in zip(wanted, results, strict=True):
+        q = lookup(name)
+        if name in converted:
+            np.divide(values, converted[name][0], out=values)
+        if q.choices:
+            found[name] = pd.Categorical.from_codes(choice_codes(values), categories=pd.Index(q.choices))
+        else:
+            found[name] = values
+        if wide is not None and name in wide.calibration.fits:
+            factors = wide.calibration.band_of_rows(wide.level, name, preset_names(columns, inputs, len(table)))
+            found |= {f"{name}_{end}": values * factor for end, factor in zip(("lower", "upper"), factors, strict=True)}
+    if len(bad):
+        warnings.warn(
+            f"{len(bad)} of {len(table)} rows hold NaN: an input is missing or outside of its range",
+            RoofslateWarning,
+            stacklevel=2,
+        )
+    return pd.DataFrame(found, index=table.index, copy=False)

@@ -1,0 +1,268 @@
+"""`rs.sweep`: a table file in, a table file with results out, in blocks."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate._base.files import whole_file
+from roofslate._base.messages import shown
+from roofslate._base.progress import Progress
+from roofslate._base.threads import thread_count
+from roofslate.errors import AxisError, InputTypeError, RoofslateError, RoofslateWarning, UnknownName
+from roofslate.evaluation.table_files import (
+    MISSING,
+    CsvReader,
+    CsvWriter,
+    ParquetReader,
+    ParquetWriter,
+    Reader,
+    with_units,
+)
+from roofslate.grid.label import conversions
+from roofslate.grid.scenarios import Column, Columns, Names, Scenarios, check_column, choice_codes, column_of, read_word
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.registry import lookup
+from roofslate.registry.values import wanted_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["sweep"]
+
+
+def sweep(
+    source: str | os.PathLike[str],
+    outputs: str | Sequence[str],
+    target: str | os.PathLike[str],
+    /,
+    *,
+    ignore: Iterable[str] = (),
+    units: Mapping[str, str] | None = None,
+    overwrite: bool = False,
+    threads: int | None = None,
+    progress: bool | Callable[[int, int | None], object] | None = None,
+    **inputs: Any,
+) -> int:
+    """Compute quantities for each row of a scenario file and write them, beside its columns, into another.
+
+    For files of any size: rows are read, computed and written a chunk at a time, in their order. The results are those
+    of `frame`. The target appears when it is whole; until then what is written has another name, in the same folder,
+    that starts with a dot and ends in ``.partial``.
+
+    Parameters
+    ----------
+    source : path
+        A file whose name ends in ``.csv`` or ``.parquet``. Its columns are inputs, as for `frame`.
+    outputs : str or list of str
+        Names of quantities.
+    target : path
+        The file to write, in the format that its name ends in.
+    ignore : iterable of str
+        Columns that are no inputs; they are written with the others.
+    units : dict of str, optional
+        Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
+    overwrite : bool
+        Replace a target that exists, at the end.
+    threads : int, optional
+        As for `evaluate`.
+    progress : bool or callable, optional
+        As for `evaluate`; a function is told the rows done, and the rows in all or None where they are not known.
+    **inputs
+        Inputs that are the same for all rows.
+
+    Returns
+    -------
+    int
+        The number of rows.
+
+    Raises
+    ------
+    UnknownName, UnitError, InputTypeError, IneffectiveInput, MissingInput
+        Where a value can't be read, with the line of a CSV file or the row of a Parquet file, both from one on.
+    OSError
+        Where a file can't be read or written, or the target exists and `overwrite` is not asked for.
+    ModuleNotFoundError
+        Without pyarrow, which ``pip install 'roofslate[io]'`` brings.
+
+    Notes
+    -----
+    An empty cell of a CSV file is a missing value, as are NA, NaN and null; a column of numbers or of texts with units
+    is written to Parquet as numbers in base units. A row with a missing value or a number outside of its range has
+    empty cells (null) for results, and one warning counts such rows. Undefined results are empty too.
+    """
+    try:
+        import pandas as pd  # noqa: F401  # or pyarrow would, in the middle of the work, where Ctrl-C breaks an import
+        import pyarrow  # noqa: F401
+    except ModuleNotFoundError as error:
+        message = "rs.sweep needs pyarrow, which is not installed: pip install 'roofslate[io]'"
+        raise ModuleNotFoundError(message, name=error.name) from None
+    wanted = list(dict.fromkeys(wanted_names(outputs)))
+    converted = conversions(wanted, units)
+    count = thread_count(threads)
+    if not isinstance(ignore, Iterable):
+        raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}")
+    source, target = _path("source", source), _path("target", target)
+    open_writer = _by_suffix(target, {".csv": CsvWriter, ".parquet": ParquetWriter})
+    with contextlib.ExitStack() as stack:
+        reader = _by_suffix(source, {".csv": CsvReader, ".parquet": ParquetReader})(source)
+        names = _input_columns(reader, {ignore} if isinstance(ignore, str) else set(ignore), wanted, inputs)
+        scenarios = Scenarios(names, wanted, inputs, "sweep")
+        stream = stack.enter_context(whole_file(target, overwrite=overwrite))
+        as_numbers = names if reader.is_text and open_writer is ParquetWriter else []
+        fields = _fields(
+            reader, as_numbers, {name: converted.get(name, (1.0, lookup(name).unit))[1] for name in wanted}
+        )
+        writer = stack.enter_context(open_writer(stream, fields))
+        tell = stack.enter_context(Progress(progress, "row")).callback or (lambda *_: None)
+        rows = bad = 0
+        tell(0, reader.rows)
+        for block in stack.enter_context(contextlib.closing(reader.blocks())):
+            columns = {name: _column(name, block.column(name), reader, rows) for name in names}
+            results, wrong = scenarios.compute(columns, len(block), threads=count, progress=False)
+            for name, values in zip(wanted, results, strict=True):
+                if name in converted:
+                    np.divide(values, converted[name][0], out=values)
+            writer.write([*_carried(block, columns, as_numbers), *map(_result, wanted, results)])
+            rows, bad = rows + len(block), bad + len(wrong)
+            tell(rows, reader.rows)
+    if bad:
+        warnings.warn(
+            f"{bad} of {rows} rows have no results: an input is missing or outside of its range",
+            RoofslateWarning,
+            stacklevel=2,
+        )
+    return rows
+
+
+def _path(name: str, given: Any) -> Path:
+    if isinstance(given, (str, os.PathLike)):
+        return Path(os.fsdecode(given))
+    raise InputTypeError(f"{name}: expected the name of a file, got {shown(given)}")
+
+
+def _by_suffix(path: Path, known: Mapping[str, Any]) -> Any:
+    found = known.get(path.suffix.lower())
+    if found is None:
+        raise InputTypeError(f"{path}: the name of a table ends in {' or '.join(known)}")
+    return found
+
+
+def _input_columns(reader: Reader, ignored: set[str], wanted: Sequence[str], inputs: Mapping[str, Any]) -> list[str]:
+    """The columns of a file that are inputs, checked by name."""
+    places = collections.Counter(reader.names)
+    for name in reader.names:
+        if places[name] > 1:
+            raise AxisError(f"{reader.path}: two columns are called {name!r}")
+        if name in wanted:
+            raise InputTypeError(f"{reader.path}: {name!r} is a column already; ask for it without the column")
+    ignored = ignored | reader.index
+    names = [name for name in reader.names if name not in ignored]
+    try:
+        for name in names:
+            check_column(name, inputs)
+    except UnknownName as error:
+        raise UnknownName(f"{reader.path}: {error} (a column that is no input is named in ignore)") from None
+    except RoofslateError as error:
+        raise type(error)(f"{reader.path}: {error}") from None
+    return names
+
+
+def _column(name: str, array: pa.Array, reader: Reader, start: int) -> Column | Names:
+    """A column as the engine takes it; an error names the place of the first value that can't be read."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    is_word = name in PRESETS or bool(lookup(name).choices)
+    if pa.types.is_null(kind):
+        array = pc.cast(array, pa.string())
+    elif pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        if is_word:
+            raise InputTypeError(f"{reader.path}: {name}: expected words, got a column of {kind}")
+        return Column(_numbers(array))
+    elif not pa.types.is_dictionary(kind):
+        if not any(test(kind) for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)):
+            raise InputTypeError(f"{reader.path}: {name}: expected numbers or texts, got a column of {kind}")
+        if not is_word:
+            with contextlib.suppress(pa.ArrowInvalid):
+                numbers = _numbers(array)
+                if not np.isinf(numbers).any():  # perhaps too large a number
+                    return Column(numbers)
+        array = (pc.cast(array, pa.string()) if pa.types.is_string_view(kind) else array).dictionary_encode()
+    array = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    codes = pc.fill_null(pc.cast(array.indices, pa.int32()), -1).to_numpy()
+    words = array.dictionary.to_pylist()
+    missing = [k for k, word in enumerate(words) if word is None or (reader.is_text and word.strip() in MISSING)]
+    if missing:
+        codes = np.where(np.isin(codes, missing), -1, codes)
+        for k in missing:
+            words[k] = None
+    return _column_of_words(name, codes, words, reader, start)
+
+
+def _numbers(array: pa.Array) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+
+def _column_of_words(name: str, codes: Any, words: list[Any], reader: Reader, start: int) -> Column | Names:
+    try:
+        return column_of(name, codes, words)
+    except RoofslateError:
+        distinct, first = np.unique(codes, return_index=True)
+        rows = sorted(zip(first.tolist(), distinct.tolist(), strict=True))
+        faults = ((row, _fault_of(name, words[k])) for row, k in rows if k >= 0)
+        row, fault = next((row, fault) for row, fault in faults if fault is not None)
+        raise type(fault)(f"{reader.place(start + row)}: {fault}") from None
+
+
+def _fault_of(name: str, word: Any) -> RoofslateError | None:
+    try:
+        read_word(name, None if name in PRESETS else lookup(name), word)
+    except RoofslateError as error:
+        return error
+    return None
+
+
+def _fields(reader: Reader, as_numbers: Sequence[str], units: Mapping[str, str]) -> pa.Schema:
+    """The columns of the target: those of the source, then the results, with their units."""
+    import pyarrow as pa
+
+    numeric = {name: lookup(name).unit for name in as_numbers if name not in PRESETS and not lookup(name).choices}
+    measured = numeric | {name: unit for name, unit in units.items() if not lookup(name).choices}
+    fields = [field.with_type(pa.float64()) if field.name in numeric else field for field in reader.schema]
+    word = pa.dictionary(pa.int8(), pa.string())
+    fields += [pa.field(name, pa.float64() if name in measured else word) for name in units]
+    return with_units(pa.schema(fields, reader.schema.metadata), measured)
+
+
+def _carried(block: pa.RecordBatch, columns: Columns, as_numbers: Sequence[str]) -> Iterator[pa.Array]:
+    """The columns of the source as they are written."""
+    import pyarrow as pa
+
+    for name in block.schema.names:
+        column = columns[name] if name in as_numbers else None
+        if isinstance(column, Column) and not lookup(name).choices:
+            yield pa.array(column.part(slice(None), np.empty(len(block))), from_pandas=True)
+        else:
+            yield block.column(name)
+
+
+def _result(name: str, values: Any) -> pa.Array:
+    import pyarrow as pa
+
+    choices = lookup(name).choices
+    if not choices:
+        return pa.array(values, from_pandas=True)  # NaN is null
+    codes = choice_codes(values)
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(choices))

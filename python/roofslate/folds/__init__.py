@@ -1,0 +1,1 @@
+"""Reductions of a grid: one file a fold."""

@@ -1,0 +1,70 @@
+"""`rs.bounds`: guaranteed ranges of outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from roofslate._base.messages import shown
+from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
+from roofslate.folds.request import only_value
+from roofslate.grid.checks import explain_missing
+from roofslate.grid.label import conversions
+from roofslate.grid.read import read_grid
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.values import input_quantity
+
+__all__ = ["bounds"]
+
+
+def bounds(output: str, /, *, units: str | None = None, **inputs: Any) -> tuple[float, float]:
+    """Bounds that no value of a quantity leaves while its inputs stay in ranges, in base units.
+
+    They hold for what the engine computes, rounding included. They may be wider than need be where an input enters a
+    formula more than once.
+
+    Parameters
+    ----------
+    output : str
+        Name of a quantity.
+    units : str, optional
+        Unit of the result.
+    **inputs
+        As for `evaluate`; a tuple of two is a range, all of it.
+
+    Returns
+    -------
+    tuple of float
+        The lower and the upper bound; NaN where nothing can be said.
+
+    Raises
+    ------
+    MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError
+        As for `evaluate`.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> rs.bounds("hbm_drain_time", hbm_capacity=("80 GB", "288 GB"), hbm_bandwidth="8 TB/s")
+    (0.01, 0.036)
+    """
+    name = only_value(output)
+    factor, _ = conversions([name], {name: units} if units is not None else None).get(name, (1.0, ""))
+    ends = {}
+    for key, given in inputs.items():
+        if isinstance(given, tuple):
+            if len(given) != 2:
+                raise InputTypeError(f"{key}: a range is a tuple of two, got {shown(given)}")
+            if key in PRESETS or input_quantity(key).choices:
+                raise InputTypeError(f"{key}: words have no range, give a list of them; got {shown(given)}")
+            ends[key] = list(given)
+        else:
+            ends[key] = given
+    grid = read_grid(ends, [name])
+    for key, given in inputs.items():
+        if isinstance(given, tuple) and key in grid.inputs and grid.inputs[key].values[0] > grid.inputs[key].values[1]:
+            raise ValueRangeError(f"{key}: the range is reversed, {shown(given)}")
+    try:
+        low, high = grid.core.bounds([("quantity", name)])
+    except MissingInput as error:
+        raise explain_missing(error, grid) from None
+    return low / factor, high / factor

@@ -1,0 +1,90 @@
+"""`rs.count`: number of points that meet conditions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from roofslate import _core
+from roofslate.errors import InputTypeError
+from roofslate.folds.chunks import reduce
+from roofslate.folds.fold import Comparison, Fold
+from roofslate.folds.request import FoldRequest, Names
+from roofslate.registry.conditions import parse_conditions
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from roofslate._base.progress import ProgressWish
+
+__all__ = ["Count", "count"]
+
+
+@dataclass(frozen=True)
+class Count(Fold):
+    """How many points meet conditions."""
+
+    conditions: list[Comparison]
+
+    def core(self) -> _core.Count:
+        return _core.Count(self.conditions)
+
+
+def count(
+    where: Names,
+    /,
+    *,
+    over: Names | None = None,
+    n: int | None = None,
+    seed: int | None = None,
+    correlation: Any = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    prune: bool = True,
+    **inputs: Any,
+) -> int | xr.DataArray:
+    """How many points of a grid meet conditions (1).
+
+    Parameters
+    ----------
+    where : str or list of str
+        Conditions: ``"pass_time <= 50 ms"``. NaN meets none.
+    over : str or list of str, optional
+        Axes whose points are counted; by default all.
+    threads, progress, prune
+        As for `best`.
+    n, seed, correlation
+        As for `sample`, where inputs are distributions: the draws are an axis ``sample``, which is folded and not kept.
+    **inputs
+        As for `evaluate`; distributions too, with `n` and `seed`.
+
+    Returns
+    -------
+    int or xarray.DataArray
+        A number if all axes are counted, otherwise an array on the others that the conditions vary along.
+
+    Raises
+    ------
+    ConditionError, AxisError, MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> rs.count("pass_tokens >= 5 tok", batch_size=range(1, 9))
+    4
+    """
+    import xarray as xr
+
+    conditions = parse_conditions(where)
+    if not conditions:
+        raise InputTypeError("count needs a condition: rs.count('pass_time <= 50 ms', ...)")
+    request = FoldRequest(inputs, [], conditions, over, (n, seed, correlation))
+    _, counts, axes = reduce(request, Count(request.conditions), threads=threads, progress=progress, prune=prune)
+    dims = request.dims(axes)
+    if not dims:
+        return int(counts[0])
+    attrs = {"units": "1", "long_name": " and ".join(c.text for c in conditions)}
+    return xr.DataArray(
+        counts.reshape(request.shape(dims)), dims=dims, coords=request.coords(dims), name="count", attrs=attrs
+    )

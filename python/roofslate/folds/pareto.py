@@ -1,0 +1,171 @@
+"""`rs.pareto`: points that no other point dominates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from roofslate import _core
+from roofslate.errors import InputTypeError
+from roofslate.folds.chunks import reduce
+from roofslate.folds.fold import Chunk, Comparison, Fold
+from roofslate.folds.request import FoldRequest, Names, quantities_of
+from roofslate.grid.label import conversions
+from roofslate.grid.run import run
+from roofslate.registry.conditions import parse_conditions
+from roofslate.registry.registry import lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from roofslate._base.progress import ProgressWish
+    from roofslate.registry.values import Values
+
+__all__ = ["Pareto", "pareto"]
+
+
+@dataclass
+class _Front:
+    """Points of which none beats another: values that are to be small, and places in the whole grid."""
+
+    values: Values
+    where: Any
+
+
+@dataclass(frozen=True)
+class Pareto(Fold):
+    """The points that no other point dominates."""
+
+    objectives: list[str]
+    maximize: list[bool]
+    conditions: list[Comparison]
+
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(object)
+
+    def core(self) -> _core.Pareto:
+        return _core.Pareto([[("quantity", n)] for n in self.objectives], self.maximize, self.conditions)
+
+    def of_chunk(self, chunk: Chunk) -> Any:
+        where = chunk.run(self)[1]
+        values = np.empty((where.size, len(self.objectives)))
+        if where.size:
+            grid = chunk.request.at_places(chunk.request.places(where), ["point"])
+            for k, (objective, large) in enumerate(zip(self.objectives, self.maximize, strict=True)):
+                column = chunk.values(grid, objective, ["point"])
+                values[:, k] = -column if large else column  # to be small
+        front = np.empty(1, object)
+        front[0] = _Front(values, chunk.places(where))
+        return front
+
+    @staticmethod
+    def merge(x: Any, axis: tuple[int, ...], keepdims: bool = True) -> Any:  # noqa: ARG004
+        fronts = x.reshape(-1).tolist()
+        values = np.concatenate([front.values for front in fronts])
+        where = np.concatenate([front.where for front in fronts])
+        order = np.lexsort((where, *values.T[::-1]))  # sorted so, a point is beaten by one before it or by none
+        stays = order[_unbeaten(values[order])]
+        merged = np.empty((1,) * x.ndim, object)
+        merged.reshape(-1)[0] = _Front(values[stays], where[stays])
+        return merged
+
+    def as_engine(self, merged: Any) -> tuple[Any, Any]:
+        return np.empty(0), merged.reshape(-1)[0].where
+
+
+def _unbeaten(values: Values) -> Any:
+    """Which of the sorted points no point before them beats."""
+    if values.shape[1] == 2:
+        least_before = np.minimum.accumulate(np.concatenate([[np.inf], values[:, 1]]))[:-1]
+        stays = values[:, 1] < least_before
+        stays[:1] = True
+        return stays
+    stays = np.zeros(len(values), dtype=bool)
+    members, n = np.empty_like(values), 0
+    for k, value in enumerate(values):
+        stays[k] = not (members[:n] <= value).all(axis=1).any()
+        if stays[k]:
+            members[n], n = value, n + 1
+    return stays
+
+
+def pareto(
+    *,
+    minimize: Names = (),
+    maximize: Names = (),
+    where: Names = (),
+    also: Names = (),
+    units: Mapping[str, str] | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    prune: bool = True,
+    **inputs: Any,
+) -> pd.DataFrame:
+    """The points of a grid that no other point beats in all objectives, in base units.
+
+    Parameters
+    ----------
+    minimize, maximize : str or list of str
+        Quantities that are to be small and large, up to four.
+    where : str or list of str
+        Conditions that must hold: ``"hbm_used <= hbm_capacity"``.
+    also : str or list of str
+        Quantities that are wanted at these points too.
+    units : dict of str, optional
+        Units of results: ``{"cost_per_token": "USD/Mtoken"}``.
+    threads, progress, prune
+        As for `best`.
+    **inputs
+        As for `evaluate`; all axes are searched.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each point, best value of the first objective first: what stands on each axis, the objectives, `also`.
+        Of points that are equal in all objectives the first one is kept.
+
+    Raises
+    ------
+    ConditionError, AxisError, MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> front = rs.pareto(
+    ...     minimize=["cost_per_token", "pass_time"], batch_size=rs.geomspace(1, 8192, 100), context_length="8k",
+    ...     model="DeepSeek-V3", hardware="GB200 NVL72", chip_price="$3/hour",
+    ... )
+    >>> bool(front["cost_per_token"].is_monotonic_increasing and front["pass_time"].is_monotonic_decreasing)
+    True
+    """
+    import pandas as pd
+
+    small, large = quantities_of(minimize), quantities_of(maximize)
+    objectives = [*small, *large]
+    if not objectives:
+        raise InputTypeError("pareto needs objectives: minimize=['cost_per_token', 'pass_time']")
+    if len(set(objectives)) < len(objectives):
+        raise InputTypeError(f"an objective is named twice: {', '.join(objectives)}")
+    others = [n for n in quantities_of(also) if n not in objectives]
+    converted = conversions([*objectives, *others], units)
+    request = FoldRequest(inputs, [*objectives, *others], parse_conditions(where), None)
+    fold = Pareto(objectives, [n in large for n in objectives], request.conditions)
+    _, where_found, _ = reduce(request, fold, threads=threads, progress=progress, prune=prune)
+    at = request.places(where_found)
+    columns: dict[str, Any] = {dim: request.coordinate(dim, at[dim]) for dim in request.axes}
+    if where_found.size:
+        results, _ = run(request.at_places(at, ["point"]), [*objectives, *others], threads=threads, progress=False)
+    else:
+        results = [(np.empty(0), ("point",)) for _ in [*objectives, *others]]
+    for name, (values, _) in zip([*objectives, *others], results, strict=True):
+        factor = converted[name][0] if name in converted else 1.0
+        column = np.broadcast_to(values / factor, where_found.shape)
+        choices = lookup(name).choices
+        columns[name] = (
+            pd.Categorical.from_codes(column.astype(np.int8), categories=pd.Index(choices)) if choices else column
+        )
+    return pd.DataFrame(columns)

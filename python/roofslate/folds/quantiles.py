@@ -1,0 +1,267 @@
+"""`rs.quantiles`: exact quantiles over a grid."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from roofslate import _core
+from roofslate._base.messages import shown
+from roofslate.errors import InputTypeError, ValueRangeError
+from roofslate.folds.chunks import Folding, reduce
+from roofslate.folds.fold import Chunk, Fold
+from roofslate.folds.histogram import Histogram
+from roofslate.folds.request import FoldRequest, Names, only_value
+from roofslate.grid.grid import Grid, Input
+from roofslate.grid.label import conversions
+from roofslate.registry.registry import lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import xarray as xr
+
+    from roofslate._base.progress import ProgressWish
+
+__all__ = ["Quantiles", "quantiles"]
+
+
+@dataclass(frozen=True)
+class Quantiles(Fold):
+    """Order statistics: for each quantile the sorted values before and after it, and how far it lies between."""
+
+    value: str
+    q: list[float]
+
+    dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
+
+    @property
+    def length(self) -> int:
+        return 3 * len(self.q)
+
+    def core(self) -> _core.Quantiles:
+        return _core.Quantiles([("quantity", self.value)], self.q)
+
+    def of_chunk(self, chunk: Chunk) -> Any:
+        return chunk.run(self)[0]
+
+    def of_chunks(self, folding: Folding) -> Any:
+        return _in_chunks(folding, self.value, self.q)
+
+    def as_engine(self, merged: Any) -> tuple[Any, Any]:
+        return merged.reshape(-1), np.empty(0, np.int64)
+
+
+def quantiles(
+    output: str,
+    q: float | Sequence[float],
+    /,
+    *,
+    over: Names | None = None,
+    n: int | None = None,
+    seed: int | None = None,
+    correlation: Any = None,
+    units: str | None = None,
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    **inputs: Any,
+) -> float | xr.DataArray:
+    """Exact quantiles of the values of a quantity on a grid, in base units unless `units` says otherwise.
+
+    Parameters
+    ----------
+    output : str
+        Name of a quantity.
+    q : float or sequence of float
+        From 0 to 1; 0.5 is the median. Between two values as NumPy does it (``"linear"``).
+    over : str or list of str, optional
+        Axes whose points are taken together; by default all.
+    units : str, optional
+        Unit of the result.
+    threads, progress
+        As for `evaluate`.
+    n, seed, correlation
+        As for `sample`, where inputs are distributions: the draws are an axis ``sample``, which is folded and not kept.
+    **inputs
+        As for `evaluate`; distributions too, with `n` and `seed`.
+
+    Returns
+    -------
+    float or xarray.DataArray
+        With the axis ``quantile`` first if `q` is a sequence, then the axes that are kept. NaN values are left out.
+
+    Raises
+    ------
+    AxisError, MissingInput, UnknownName, UnitError, ValueRangeError, InputTypeError
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> rs.quantiles("pass_tokens", 0.5, batch_size=range(1, 9))
+    4.5
+    """
+    import xarray as xr
+
+    name = only_value(output)
+    try:
+        wanted = np.array(q, dtype=float)
+    except (TypeError, ValueError, OverflowError, MemoryError):
+        raise InputTypeError(f"q: expected numbers from 0 to 1, got {shown(q)}") from None
+    if wanted.ndim > 1 or wanted.size == 0 or q is None:
+        raise InputTypeError(f"q: expected a number from 0 to 1 or a list of them, got {shown(q)}")
+    if not np.all((wanted >= 0) & (wanted <= 1)):
+        raise ValueRangeError(f"q must be from 0 to 1, got {shown(q)}")
+    factor, unit = conversions([name], {name: units} if units is not None else None).get(name, (1.0, lookup(name).unit))
+    request = FoldRequest(inputs, [name], (), over, (n, seed, correlation))
+    request.refuse("quantile")
+    fold = Quantiles(name, np.atleast_1d(wanted).tolist())
+    found, _, axes = reduce(request, fold, threads=threads, progress=progress)
+    dims = request.dims(axes)
+    before, after, share = np.moveaxis(found.reshape((*request.shape(dims), -1, 3)), -1, 0)
+    with np.errstate(invalid="ignore"):
+        step = after - before
+        between = np.where(share < 0.5, before + step * share, after - step * (1 - share))
+    values = np.where((before == after) | (share == 0), before, between)
+    values = np.moveaxis(values, -1, 0) / factor
+    coords = request.coords(dims)
+    if wanted.ndim == 0:
+        if not dims:
+            return float(values[0])
+        values = values[0]
+    else:
+        dims, coords = ["quantile", *dims], {"quantile": wanted, **coords}
+    attrs = {"units": unit, "long_name": lookup(name).brief}
+    return xr.DataArray(values, dims=dims, coords=coords, name=name, attrs=attrs)
+
+
+@dataclass(frozen=True)
+class _RowsOfCounts(Fold):
+    """How many values lie between edges that differ from one kept point to the next; rows of edges end in NaN."""
+
+    value: str
+    edges: int  # of the longest row
+
+    @property
+    def length(self) -> int:
+        return self.edges + 1
+
+    def core(self) -> _core.Histogram:
+        return _core.Histogram([("quantity", self.value)], [0.0, 1.0])
+
+    def of_chunk(self, chunk: Chunk) -> Any:
+        (edges,) = chunk.more
+        rows = [row[~np.isnan(row)] for row in edges.reshape((-1, edges.shape[-1]))]
+        counts = np.zeros((len(rows), edges.shape[-1] + 1), np.int64)
+        alike = all(np.array_equal(row, rows[0]) for row in rows)
+        for k, row in enumerate(rows[:1] if alike else rows):
+            if len(row):
+                at = {} if alike else dict(zip(chunk.own, np.unravel_index(k, edges.shape[:-1]), strict=False))
+                point = dataclasses.replace(chunk, request=_at_point(chunk.request, at))
+                of_row = point.run(Histogram(self.value, row.tolist()))[1]
+                filled = slice(None) if alike else slice(k, k + 1)
+                counts[filled, : len(row) + 1] = of_row.reshape((-1, len(row) + 2))[:, :-1]  # NaN is left out
+        return counts
+
+
+def _at_point(request: FoldRequest, at: Mapping[str, Any]) -> FoldRequest:
+    """The request at one point of some axes."""
+    one = copy.copy(request)
+    one.grid = Grid(sizes={dim: 1 if dim in at else n for dim, n in request.grid.sizes.items()})
+    for name, i in request.grid.inputs.items():
+        index = tuple(slice(at[dim], at[dim] + 1) if dim in at else slice(None) for dim in i.dims)
+        one.grid.inputs[name] = Input(i.quantity, i.values[index] if i.dims else i.number, i.dims)
+    return one
+
+
+_INFINITY = 0x7FF << 52  # its ordinal
+
+
+_MOST_EDGES = 1 << 14  # of a kept point
+
+
+_MOST_COUNTS = 1 << 19  # of all kept points together
+
+
+_FEWEST_EDGES = 32
+
+
+def _turned(numbers: Any) -> Any:
+    """Doubles, as the integers that they are stored as, in the order of their values; and back. Both zeros are 0."""
+    return np.where(numbers < 0, np.iinfo(np.int64).min - numbers, numbers)
+
+
+def _in_chunks(folding: Folding, value: str, q: Sequence[float]) -> Any:
+    """Order statistics, as the engine gives them: in one pass where a chunk has room for all values of a kept point."""
+    sizes, of_axis = folding.chunks.grid.sizes, folding.chunks.of_axis
+    folded = [dim for dim in folding.own if dim not in folding.kept]
+    room = math.prod(max(of_axis.get(dim, (sizes[dim],))) for dim in folding.own)
+    room //= math.prod(sizes[dim] for dim in folded)
+    if not room:
+        return _narrowed(folding, value, q)
+    cuts: dict[str, tuple[int, ...]] = {dim: (sizes[dim],) for dim in folded}
+    for dim in reversed(folding.kept):
+        length = min(sizes[dim], max(room, 1))
+        room //= length
+        full, rest = divmod(sizes[dim], length)
+        cuts[dim] = (length,) * full + (rest,) * (rest > 0)
+    return folding.over(folding.chunks.recut(cuts)).ask(Quantiles(value, list(q)))
+
+
+def _narrowed(folding: Folding, value: str, q: Sequence[float]) -> Any:
+    """The same in many passes: stretches of doubles that hold them are narrowed until each is one double."""
+    grid = folding.chunks.grid
+    shape = tuple(grid.sizes[dim] for dim in folding.kept)
+    rows = math.prod(shape)
+    low = np.full((rows, 2 * len(q)), -_INFINITY)
+    high = np.full_like(low, _INFINITY)
+    ranks = np.zeros_like(low)
+    shares = np.empty((rows, len(q)))
+    budget = min(max(_MOST_COUNTS // rows, _FEWEST_EDGES), _MOST_EDGES)
+    first = True
+    while first or (low + 1 < high).any():
+        edges = [_edges_between(*ends, budget) for ends in zip(low, high, strict=True)]
+        padded = np.full((rows, max(map(len, edges))), np.nan)
+        for row, own in zip(padded, edges, strict=True):
+            row[: len(own)] = _turned(own).view(np.float64)
+        asked = padded.reshape((*shape, -1))
+        counts = folding.ask(_RowsOfCounts(value, padded.shape[1]), edges=asked).reshape((rows, -1))
+        for k, own in enumerate(edges):
+            if not len(own):
+                continue
+            below = np.cumsum(counts[k, : len(own)])  # each edge
+            if first:
+                ranks[k], shares[k] = _ranks(q, int(below[-1] + counts[k, len(own)]))
+            at = np.searchsorted(below, ranks[k], side="right") - 1
+            open_ = low[k] + 1 < high[k]
+            low[k] = np.where(open_, own[at], low[k])
+            high[k] = np.where(open_, np.append(own, _INFINITY + 1)[at + 1], high[k])
+        first = False
+    found = _turned(low).view(np.float64).reshape((rows, len(q), 2))
+    found[np.isnan(shares)] = np.nan
+    return np.concatenate([found, shares[..., np.newaxis]], axis=-1)
+
+
+def _ranks(q: Sequence[float], n: int) -> tuple[Any, Any]:
+    """Places among n sorted values, two for each of `q`, and how far between the two."""
+    if n == 0:
+        return 0, np.nan
+    place = np.array(q) * float(n - 1)
+    before = np.minimum(np.floor(place).astype(np.int64), n - 1)
+    return np.stack([before, np.minimum(before + 1, n - 1)], axis=-1).reshape(-1), place - np.floor(place)
+
+
+def _edges_between(low: Any, high: Any, budget: int) -> Any:
+    """Ordinals that cut the stretches from `low` to before `high` into equal slots; the last one is infinity."""
+    stretches = {(int(a), int(b)) for a, b in zip(low, high, strict=True) if a + 1 < b}
+    pieces = []
+    for a, b in stretches:
+        step = -((a - b) // max(budget // len(stretches), 2))
+        slots = np.arange(-((a - b) // step), dtype=np.uint64) * np.uint64(step)
+        pieces += [(slots + np.uint64(a % 2**64)).view(np.int64), [b]]
+    return np.unique(np.concatenate([*pieces, [_INFINITY]]).astype(np.int64)) if pieces else np.empty(0, np.int64)

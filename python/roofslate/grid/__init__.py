@@ -1,0 +1,1 @@
+"""From keywords to a grid, through the engine, to labelled arrays."""

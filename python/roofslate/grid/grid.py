@@ -1,0 +1,148 @@
+"""Inputs of a call on named axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate import _core
+from roofslate.errors import AxisError
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.registry import current
+from roofslate.registry.reserved import RESERVED_WORDS
+from roofslate.registry.values import Values, encoded_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from roofslate._core import Grid as CoreGrid
+    from roofslate.presets.preset import Preset
+    from roofslate.registry.registry import Quantity, Registry
+
+__all__ = ["Grid", "Input"]
+
+
+Positions = npt.NDArray[np.integer[Any]]
+
+
+class Input:
+    """One quantity as the engine takes it: a number, or values along named axes, in base units.
+
+    Parameters
+    ----------
+    quantity : Quantity
+    values : float or numpy.ndarray
+        One number where there are no dims.
+    dims : tuple of str
+    origin : str, optional
+        The keyword of the preset that supplies it.
+    """
+
+    __slots__ = ("_values", "dims", "number", "origin", "quantity")
+
+    def __init__(
+        self, quantity: Quantity, values: float | Values, dims: tuple[str, ...] = (), origin: str | None = None
+    ) -> None:
+        self.quantity, self.dims, self.origin = quantity, dims, origin
+        self.number = 0.0 if dims else float(values)
+        self._values: Any = values if dims else None
+
+    @property
+    def values(self) -> Values:
+        """The values as an array; that of one number has no axes."""
+        if self._values is None:
+            self._values = np.array(self.number)
+        return self._values  # type: ignore[no-any-return]
+
+    @values.setter
+    def values(self, values: Values) -> None:
+        self._values = values
+
+
+@dataclass
+class Chunked:
+    """A dask array as it was given, and what its attributes say of its numbers; `Grid.inputs` has a stand-in for it."""
+
+    quantity: Quantity
+    data: Any
+    attrs: dict[str, Any]
+
+    def at(self, index: tuple[Any, ...] | None = None) -> Values:
+        """Its numbers at some places, or all of them, loaded."""
+        chosen = self.data if index is None else self.data.vindex[index]
+        return encoded_numbers(chosen.compute(), self.attrs, self.quantity)
+
+
+@dataclass
+class Grid:
+    """All inputs of a call, and the axes that they make, in the order in which they came."""
+
+    inputs: dict[str, Input] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    coords: dict[str, Any] = field(default_factory=dict)  # by axis: array, or (array, name of its quantity)
+    presets: dict[str, list[Preset]] = field(default_factory=dict)
+    gaps: dict[str, str] = field(default_factory=dict)  # quantity: why the presets of a list do not supply it
+    chunked: dict[str, Chunked] = field(default_factory=dict)
+    preset_axes: dict[str, str] = field(default_factory=dict)  # along which the presets of a kind vary, if they do
+    registry: Registry = field(default_factory=current)
+    differentiated: bool = False  # derivatives by the inputs will be asked for
+    _core: _core.Grid | None = None
+
+    def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:
+        """Join an axis; one that exists must have the same length and the same coordinate."""
+        if size == 0:
+            raise AxisError(f"{owner}: the axis {dim!r} is empty")
+        if dim in RESERVED_WORDS and dim not in PRESETS:
+            raise AxisError(f"{owner}: {dim!r} is a word that calls use as an argument; give the axis another name")
+        known = self.sizes.setdefault(dim, size)
+        if known != size:
+            raise AxisError(f"{owner}: the axis {dim!r} has {size} values here and {known} in another input")
+        if coord is None:
+            return
+        before = self.coords.setdefault(dim, coord)
+        if before is coord:
+            return
+        if not same_values(before[0], coord[0]):
+            raise AxisError(f"{owner}: the axis {dim!r} has other coordinates here than in another input")
+        if before[1] is None:
+            self.coords[dim] = before[0], coord[1]
+
+    @property
+    def core(self) -> CoreGrid:
+        """The grid in the compiled engine: one graph for all calls. The inputs stay as they are from now on."""
+        if self._core is None:
+            at = {dim: k for k, dim in enumerate(self.sizes)}
+            inputs: dict[str, Any] = {
+                name: (i.values, [at[dim] for dim in i.dims]) if i.dims else i.number for name, i in self.inputs.items()
+            }
+            self._core = _core.Grid(list(self.sizes.values()), inputs, self.differentiated)
+        return self._core
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: x for name, x in vars(self).items() if name not in ("registry", "_core")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, registry=current(), _core=None)
+
+    def release(self) -> None:
+        """Let go of the engine's grid, since inputs have changed."""
+        self._core = None
+
+    def numbers(self) -> dict[str, float]:
+        """Inputs that are one number."""
+        return {name: i.number for name, i in self.inputs.items() if not i.dims}
+
+
+def same_values(a: Any, b: Any) -> bool:
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and bool(np.all((a == b) | ((a != a) & (b != b))))
+
+
+def spread(values: Any, own: Sequence[str], dims: Sequence[str]) -> Any:
+    """Values along their own dims with one axis for each of `dims`, of length one where they do not vary."""
+    there = [dim for dim in dims if dim in own]
+    turned = np.transpose(values, [own.index(dim) for dim in there])
+    return turned[tuple(slice(None) if dim in there else np.newaxis for dim in dims)]

@@ -1,0 +1,159 @@
+"""Inverse distribution functions as tables of polynomials, which the engine reads a hundred times as fast as SciPy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate import _core
+from roofslate.errors import ValueRangeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["BITS", "tabulate"]
+
+
+Values = npt.NDArray[np.float64]
+
+
+Places = npt.NDArray[np.int64]
+
+
+BITS = 32  # of a draw: the probability (x + 1/2) / 2**32 for a whole x
+
+
+_CELLS = 16  # of an octave
+
+
+_TERMS = 6  # of a polynomial
+
+
+_TOLERANCE = 1e-10  # of a value, or of how far the values of a piece lie apart
+
+
+_MOST_PIECES = 1 << 16
+
+
+# Chebyshev's points, stretched to the ends; between them a polynomial through them is checked.
+_NODES = (1 - np.cos((2 * np.arange(_TERMS) + 1) * np.pi / (2 * _TERMS)) / np.cos(np.pi / (2 * _TERMS))) / 2
+
+
+_BETWEEN = (_NODES[1:] + _NODES[:-1]) / 2
+
+
+def tabulate(
+    below: Callable[[Values], Any], above: Callable[[Values], Any], *, steps: bool = False
+) -> tuple[_core.InverseDistribution, float, float]:
+    """A distribution's inverse as the engine takes it, and the least and the largest value that can be drawn.
+
+    In the lower half of probabilities it is tabulated by its distance to 0, in the upper half by that to 1. What is
+    drawn lies on a lattice of 2**32 probabilities. A piece with few of them goes through them all; a larger one is
+    checked at points between, and halved until it is right to 1e-10 of the value, or of how far the values of the piece
+    lie apart.
+
+    Parameters
+    ----------
+    below : function
+        The value at a probability.
+    above : function
+        The value that is exceeded with a probability.
+    steps : bool
+        Whether the values are those of a discrete distribution: pieces are constant then, and exact.
+
+    Raises
+    ------
+    ValueRangeError
+        Where a value is not finite, or so many pieces would be needed that no table can be made.
+    """
+    first, last = _cells()
+    cell = np.arange(first.size)
+    upper = cell >= cell.size // 2
+    done: list[tuple[Any, ...]] = []
+    pieces = 0
+    while first.size:
+        ends, coefficients, right = _fitted(first, last, upper, below, above, steps)
+        done.append((cell[right], first[right], ends[right], coefficients[right]))
+        pieces += int(right.sum()) + 2 * int((~right).sum())
+        if pieces > _MOST_PIECES:
+            raise ValueRangeError("its inverse distribution function has too many steps, or is too rough, for a table")
+        again = np.repeat(np.flatnonzero(~right), 2)
+        cell, upper, first, last = cell[again], upper[again], first[again], last[again]
+        middle = (first[::2] + last[::2]) // 2
+        first[1::2], last[::2] = middle, middle
+    cells, starts, ends, coefficients = (np.concatenate(column) for column in zip(*done, strict=True))
+    order = np.lexsort((starts, cells))
+    cells, ends, coefficients = cells[order], ends[order], coefficients[order]
+    same = (cells[1:] == cells[:-1]) & (coefficients[1:, 2] == coefficients[:-1, 2]) & _constant(coefficients)[1:]
+    kept = ~np.append(same & _constant(coefficients)[:-1], False)  # of equal neighbours the last one reaches over all
+    cells, ends, coefficients = cells[kept], ends[kept], coefficients[kept]
+    starts = np.searchsorted(cells, np.arange(2 * BITS * _CELLS + 1)).astype(np.uint32)
+    low, high = (float(f(np.array([2.0 ** -(BITS + 1)]))[0]) for f in (below, above))
+    return _core.InverseDistribution(starts, ends, coefficients, low, high), low, high
+
+
+def _cells() -> tuple[Places, Places]:
+    """The first point of each cell of the lattice, and the one after its last; a cell without points gets one."""
+    octave, part = np.divmod(np.arange(BITS * _CELLS), _CELLS)
+    # v = (y + 1/2) / 2**32 lies in [1 + part/16, 1 + (part + 1)/16) 2**(octave - 33)
+    edges = [np.ceil((2.0**octave * (1 + (part + k) / _CELLS) - 1) / 2).astype(np.int64) for k in (0, 1)]
+    first = np.minimum(edges[0], (1 << (BITS - 1)) - 1)
+    return np.tile(first, 2), np.tile(np.maximum(edges[1], first + 1), 2)
+
+
+def _distance(y: Any) -> Any:
+    return (y + 0.5) * 2.0**-BITS
+
+
+def _constant(coefficients: Values) -> npt.NDArray[np.bool_]:
+    flat: npt.NDArray[np.bool_] = np.all(coefficients[:, 3:] == 0, axis=1)
+    return flat
+
+
+def _fitted(
+    first: Places, last: Places, upper: Any, below: Any, above: Any, steps: bool
+) -> tuple[Values, Values, npt.NDArray[np.bool_]]:
+    """For each piece its end, its middle, scale and coefficients, and whether it is right."""
+
+    def values(y: Places, of: Any) -> Values:
+        found = np.empty(y.shape)
+        side = upper[of]
+        found[~side] = below(_distance(y[~side]))
+        found[side] = above(_distance(y[side]))
+        if not np.all(np.isfinite(found)):
+            raise ValueRangeError("its inverse distribution function is not finite everywhere")
+        return found
+
+    ends = _distance(last - 0.5)
+    count = last - first
+    middle, half = _distance((first + last - 1) / 2), (count - 1) / 2 * 2.0**-BITS
+    scale = np.where(half > 0, 1 / np.where(half > 0, half, 1), 0)
+    coefficients = np.zeros((first.size, 2 + _TERMS))
+    coefficients[:, 0], coefficients[:, 1] = middle, scale
+    right = count <= _TERMS
+    for points in range(1, _TERMS + 1):
+        (of,) = np.nonzero(np.minimum(count, _TERMS) == points)
+        if not of.size:
+            continue
+        share = _NODES if points == _TERMS else np.arange(points) / max(points - 1, 1)
+        y = first[of, None] + np.rint(share * (count[of, None] - 1)).astype(np.int64)
+        at_nodes = values(y, of)
+        nodes = (_distance(y) - middle[of, None]) * scale[of, None]
+        powers = nodes[..., None] ** np.arange(points)
+        coefficients[of, 2 : 2 + points] = np.linalg.solve(powers, at_nodes[..., None])[..., 0]
+        flat = np.all(at_nodes == at_nodes[:, :1], axis=1)
+        coefficients[of[flat], 2:] = 0
+        coefficients[of[flat], 2] = at_nodes[flat, 0]
+        if steps:
+            right[of] = flat
+        elif points == _TERMS:
+            y = first[of, None] + np.rint(_BETWEEN * (count[of, None] - 1)).astype(np.int64)
+            exact = values(y, of)
+            t = (_distance(y) - middle[of, None]) * scale[of, None]
+            fitted = np.einsum("pnk,pk->pn", t[..., None] ** np.arange(_TERMS), coefficients[of, 2:])
+            spread = np.ptp(at_nodes, axis=1)[:, None]
+            off = np.abs(fitted - exact) > _TOLERANCE * np.maximum(np.abs(exact), spread)
+            right[of] |= ~off.any(axis=1)
+    return ends, coefficients, right

@@ -1,0 +1,301 @@
+"""Reads keywords into a grid: units, presets, arrays and their axes."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate import _core, units
+from roofslate._base.messages import shown
+from roofslate.errors import (
+    AxisError,
+    InputTypeError,
+    MissingInput,
+    OutOfMemory,
+    PresetError,
+    UnitError,
+    ValueRangeError,
+)
+from roofslate.grid.checks import check_bounds, check_effect
+from roofslate.grid.grid import Chunked, Grid, Input
+from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
+from roofslate.presets.preset import Preset
+from roofslate.registry.registry import BUILT_IN, Quantity, ancestors, entries, lookup
+from roofslate.registry.values import (
+    Values,
+    check_range,
+    check_type,
+    encoded_numbers,
+    expected_of,
+    input_quantity,
+    is_bool,
+    is_distribution,
+    is_of,
+    number,
+    numbers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+__all__ = ["read_grid"]
+
+
+def read_grid(
+    keywords: Mapping[str, Any], wanted: Sequence[str] = (), *, chunks: bool = False, sought: str | None = None
+) -> Grid:
+    """Everything that a call was given, as a grid; `wanted` are its outputs, for the check of inputs without effect.
+
+    Arrays of dask are loaded, or stay as they are with `chunks`. The value of `sought` stands for all that it may have:
+    it exceeds nothing, and nothing exceeds it.
+    """
+    grid = Grid()
+    known = grid.registry.entries
+    explicit = keywords.keys() - PRESETS.keys()
+    for name, value in keywords.items():
+        q = known.get(name)
+        kind = type(value)
+        if name in PRESETS:
+            _add_presets(grid, name, value, explicit)
+        elif q is None:
+            input_quantity(name)
+        elif (kind is float or kind is int) and not q.choices and q.low < value < q.high:  # most inputs, the short way
+            grid.inputs[name] = Input(q, value)
+        elif kind is str:
+            grid.inputs[name] = Input(q, number(value, q))
+        else:
+            _add_input(grid, q, value, chunks)
+    check_bounds(grid, sought)
+    for dim in grid.sizes:
+        if dim in wanted and grid.inputs.get(dim, None) is None:
+            raise AxisError(f"an axis and an output are both called {dim!r}: give the axis another name")
+    if grid.gaps and wanted:
+        _fill_gaps(grid, wanted)
+    if grid.presets and wanted:
+        check_effect(grid, wanted)
+    return grid
+
+
+def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool) -> None:
+    name = q.name
+    if isinstance(value, tuple):
+        raise InputTypeError(f"{name}: a tuple means a range, which this call does not take; a list makes an axis")
+    if value is None or is_bool(value) or isinstance(value, (bytes, bytearray, memoryview, np.timedelta64)):
+        raise InputTypeError(f"{name}: expected {'' if q.choices else 'a number '}{expected_of(q)}, got {shown(value)}")
+    if isinstance(value, units.Axis):
+        _add_axis(grid, q, _resolve_axis(value, q))
+    elif is_of("pandas", "DataFrame", value):
+        raise InputTypeError(f"{name}: a DataFrame of scenario rows goes to rs.frame(table, outputs)")
+    elif is_of("pandas", "Series", value):
+        _add_series(grid, q, value)
+    elif is_of("xarray", "DataArray", value):
+        _add_data_array(grid, q, value, chunks)
+    elif is_of("xarray", "Dataset", value):
+        raise InputTypeError(f"{name}: expected one array, got a Dataset; take one of its variables")
+    elif hasattr(value, "to_base_units"):
+        array = np.asarray(_of_pint(value, q))
+        if array.ndim:
+            _add_axis(grid, q, numbers(array, q))
+        else:
+            grid.inputs[name] = Input(q, number(float(array), q))
+    elif isinstance(value, (list, range, np.ndarray)) or (hasattr(value, "__array__") and not np.isscalar(value)):
+        array = numbers(_points_of(value, q) if isinstance(value, range) else value, q)
+        if array.ndim > 1:
+            raise AxisError(f"{name}: an array with {array.ndim} axes needs their names: give an xarray.DataArray")
+        if array.ndim == 0:
+            grid.inputs[name] = Input(q, float(array))
+        else:
+            _add_axis(grid, q, array)
+    elif is_distribution(value):
+        raise InputTypeError(
+            f"{name}: this call takes no distribution; rs.sample draws from it, rs.sobol shares the variance out, and "
+            "rs.quantiles, rs.histogram and rs.count take it together with n= and seed="
+        )
+    else:
+        grid.inputs[name] = Input(q, number(value, q))
+
+
+def _points_of(value: range, q: Quantity) -> Values:
+    try:
+        return np.arange(value.start, value.stop, value.step, dtype=np.float64)
+    except (MemoryError, OverflowError, ValueError):
+        raise OutOfMemory(f"{q.name}: {shown(value)} has more points than fit into memory") from None
+
+
+def _of_pint(value: Any, q: Quantity) -> Any:
+    try:
+        return units.from_pint(value, q.unit)
+    except UnitError as error:
+        raise UnitError(f"{q.name}: {error}") from None
+
+
+def _resolve_axis(axis: units.Axis, q: Quantity) -> Values:
+    if q.choices:
+        raise InputTypeError(f"{q.name} is one of {q.range_text}: give a list of words")
+    try:
+        values = axis.resolve(q.unit)
+    except (UnitError, ValueRangeError, InputTypeError) as error:
+        raise type(error)(f"{q.name}: {error}") from None
+    check_range(values, q)
+    return values
+
+
+def _add_axis(grid: Grid, q: Quantity, values: Values) -> None:
+    coord = np.array([q.choices[int(v)] for v in values]) if q.choices else values
+    grid.add_axis(q.name, len(values), (coord, q.name), q.name)
+    grid.inputs[q.name] = Input(q, values, (q.name,))
+
+
+def _add_series(grid: Grid, q: Quantity, series: Any) -> None:
+    if series.index.nlevels > 1:
+        raise InputTypeError(f"{q.name}: a Series with a MultiIndex has no single axis; use .to_xarray()")
+    dim = str(series.index.name) if series.index.name is not None else "index"
+    values = series.to_numpy()
+    if values.dtype.kind not in "iufOUST":
+        values = series.to_numpy(dtype=object)
+    grid.add_axis(dim, len(series), (series.index.to_numpy(), None), q.name)
+    grid.inputs[q.name] = Input(q, numbers(values, q), (dim,))
+
+
+def _coordinate(array: Any, dim: Any) -> Any:
+    """An axis's own coordinate, and the quantity that it says it is; None where it has only positions."""
+    if dim not in array.coords:
+        return None
+    coord = array.coords[dim]
+    q = entries().get(dim)
+    return coord.to_numpy(), dim if q is not None and coord.attrs.get("units") == q.unit else None
+
+
+def _add_data_array(grid: Grid, q: Quantity, array: Any, chunks: bool) -> None:
+    if len(set(array.dims)) != array.ndim:
+        raise AxisError(f"{q.name}: the array names an axis twice: {array.dims}")
+    if any(size != size for size in array.shape):
+        raise AxisError(f"{q.name}: the sizes of its chunks are not known yet; dask's compute_chunk_sizes() finds them")
+    for dim in array.dims:
+        grid.add_axis(str(dim), array.sizes[dim], _coordinate(array, dim), q.name)
+    given = array.attrs.get("units")
+    if given is not None and not isinstance(given, str):
+        raise InputTypeError(f"{q.name}: the attribute units of the array is no text, but {shown(given)}")
+    dims = tuple(str(dim) for dim in array.dims)
+    if chunks and dims and array.chunks is not None:
+        attrs = {key: array.attrs[key] for key in ("units", "flag_meanings", "flag_values") if key in array.attrs}
+        encoded_numbers(np.empty(0, array.dtype), attrs, q)  # the unit is checked now, and the type; the numbers later
+        if array.dtype.kind not in "OUST" and "flag_meanings" not in attrs:
+            check_type(array.dtype, q)
+        grid.chunked[q.name] = Chunked(q, array.data, attrs)
+        grid.inputs[q.name] = Input(q, np.ones((1,) * len(dims)), dims)
+    else:
+        grid.inputs[q.name] = Input(q, encoded_numbers(array.to_numpy(), array.attrs, q), dims)
+
+
+@functools.lru_cache(maxsize=256)
+def _inputs_of(preset: Preset) -> dict[str, Input] | None:
+    """Inputs that a preset supplies; None where one of them is a definition, which depends on the scope."""
+    known = BUILT_IN.entries
+    numbers = preset_numbers(preset)
+    if not numbers.keys() <= known.keys():
+        return None
+    return {name: Input(known[name], x, (), preset.kind) for name, x in numbers.items()}
+
+
+def add_preset(grid: Grid, preset: Preset, explicit: AbstractSet[str]) -> None:
+    """Join the inputs that one preset supplies, except those given explicitly."""
+    inputs = _inputs_of(preset)
+    if inputs is None:
+        inputs = {name: Input(lookup(name), x, (), preset.kind) for name, x in preset_numbers(preset).items()}
+    grid.presets[preset.kind] = [preset]
+    for name in inputs:
+        if name in grid.inputs and name not in explicit:
+            raise supplied_twice(name, grid)
+    if explicit.isdisjoint(inputs):
+        grid.inputs.update(inputs)
+    else:
+        grid.inputs.update((name, i) for name, i in inputs.items() if name not in explicit)
+
+
+def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str]) -> None:
+    if isinstance(given, (str, Preset)):
+        add_preset(grid, find_preset(keyword, given), explicit)
+        return
+    dims: tuple[str, ...] = ()
+    if getattr(given, "size", 0) and getattr(getattr(given, "dtype", None), "kind", "O") in "biufcmM":
+        find_preset(keyword, np.asarray(given).flat[0])  # numbers, however many: refused by the first
+    if isinstance(given, (str, Preset)):
+        names = [given]
+    elif is_of("pandas", "Series", given):
+        names = list(given)
+        dims = (str(given.index.name) if given.index.name is not None else "index",)
+        grid.add_axis(dims[0], len(names), (given.index.to_numpy(), None), keyword)
+    elif is_of("xarray", "DataArray", given):
+        if given.ndim != 1:
+            raise AxisError(f"{keyword}: expected an array of names along one axis, got {given.ndim} axes")
+        names, dims = given.to_numpy().tolist(), (str(given.dims[0]),)
+        grid.add_axis(dims[0], len(names), _coordinate(given, given.dims[0]), keyword)
+    elif isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim):
+        names, dims = list(given), (keyword,)
+        if not names:
+            raise AxisError(f"{keyword}: the axis {keyword!r} is empty")
+    else:
+        names = [given]
+    presets = [find_preset(keyword, name) for name in names]
+    if dims == (keyword,):
+        grid.add_axis(keyword, len(presets), (np.array([p.name for p in presets]), None), keyword)
+    grid.presets[keyword] = presets
+    if dims:
+        grid.preset_axes[keyword] = dims[0]
+    supplied = dict.fromkeys(name for p in presets for name in preset_numbers(p))
+    for name in supplied:
+        if name in explicit:
+            continue
+        if name in grid.inputs:
+            raise supplied_twice(name, grid)
+        values = []
+        for preset in presets:
+            value = _supplied_by(preset, name)
+            if value is None:
+                grid.gaps[name] = f"{keyword}={preset.name!r} supplies no {name}, others of the list do"
+                break
+            values.append(value)
+        else:
+            data = np.array(values) if dims else np.array(values[0])
+            grid.inputs[name] = Input(lookup(name), data, dims, keyword)
+
+
+def supplied_twice(name: str, grid: Grid) -> PresetError:
+    """Error that names a preset of each kind that supplies an input."""
+    given = [p for presets in grid.presets.values() for p in presets]
+    told = {p.kind: f"{p.kind}={p.name!r}" for p in given if name in p.values}
+    return PresetError(f"{' and '.join(told.values())} both supply {name!r}: give {name}= itself")
+
+
+def _fill_gaps(grid: Grid, wanted: Sequence[str]) -> None:
+    """Compute what some presets of a list supply themselves and others leave to the formulas, for those others."""
+    matter = frozenset(wanted).union(*(ancestors(name) for name in wanted if name in entries()))
+    constants = {name: float(i.values) for name, i in grid.inputs.items() if not i.dims}
+    for name, why in list(grid.gaps.items()):
+        q = lookup(name)
+        if name not in matter or not (q.computed or q.fallback) or name in grid.inputs:
+            continue
+        keyword = next(key for key, presets in grid.presets.items() if any(name in preset_numbers(p) for p in presets))
+        presets = grid.presets[keyword]
+        values = [_supplied_by(p, name, constants) for p in presets]
+        if None in values:
+            own = next(p.name for p in presets if name in preset_numbers(p))
+            raise PresetError(f"{why}, and it can't be computed for them alone: evaluate {own!r} apart from the others")
+        dims = next(i.dims for i in grid.inputs.values() if i.origin == keyword and i.dims)
+        grid.inputs[name] = Input(lookup(name), np.array(values), dims, keyword)
+        del grid.gaps[name]
+
+
+def _supplied_by(preset: Preset, name: str, others: Mapping[str, float] | None = None) -> float | None:
+    """A quantity of a preset: supplied, or derived from what it supplies, where its neighbours in a list supply it."""
+    own = preset_numbers(preset)
+    if name in own:
+        return own[name]
+    try:
+        return float(_core.number(name, {**(others or {}), **own}))
+    except MissingInput:
+        return None

@@ -1,0 +1,127 @@
+"""Evaluates a grid in the compiled engine."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate._base.progress import Progress, ProgressWish
+from roofslate._base.threads import thread_count
+from roofslate.errors import AxisError, InputTypeError, MissingInput
+from roofslate.grid.checks import explain_missing
+
+if TYPE_CHECKING:
+    from roofslate.grid.grid import Grid
+    from roofslate.registry.values import Values
+
+__all__ = ["ROW", "compute", "given_memory", "keep_apart", "run"]
+
+
+ROW = "row"  # the axis of a table
+
+
+_log = logging.getLogger(__name__)
+
+
+logging.getLogger("roofslate").addHandler(logging.NullHandler())  # silent unless asked for
+
+
+def given_memory(out: Any, wanted: Sequence[str], outputs: str | Sequence[str], stored: np.dtype[Any]) -> list[Any]:
+    """Arrays that results are to be written into, checked but for their shape; none where none were given."""
+    if out is None:
+        return []
+    if isinstance(out, Mapping):
+        if set(out) != set(wanted):
+            raise InputTypeError(
+                f"out must hold one array for each output {', '.join(wanted)}, got {', '.join(map(str, out))}"
+            )
+        arrays = [out[name] for name in wanted]
+    elif isinstance(outputs, str):
+        arrays = [out]
+    else:
+        raise InputTypeError("out for a list of outputs is a dict of arrays by name")
+    for name, array in zip(wanted, arrays, strict=True):
+        if (
+            not isinstance(array, np.ndarray)
+            or array.dtype != stored
+            or not array.dtype.isnative
+            or not array.flags.writeable
+        ):
+            raise InputTypeError(f"out for {name!r} must be a writable {stored} array, got {_kind(array)}")
+        if not array.flags.aligned or any(stride % array.itemsize for stride in array.strides):
+            raise InputTypeError(
+                f"out for {name!r} must hold whole aligned numbers: its strides {array.strides} do not"
+            )
+    return arrays
+
+
+def _kind(value: Any) -> str:
+    return f"{type(value).__name__} of {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def keep_apart(grid: Grid, given: Sequence[Any]) -> None:
+    """Copy inputs that share memory with what is written."""
+    for i in grid.inputs.values() if given else ():
+        if i.dims and any(np.may_share_memory(i.values, array) for array in given):
+            i.values = np.array(i.values)
+            grid.release()
+
+
+def run(
+    grid: Grid,
+    wanted: Sequence[str],
+    *,
+    out: Sequence[Any] = (),
+    threads: int | None = None,
+    progress: ProgressWish = None,
+    columns: Sequence[str] | None = None,
+    single: bool = False,
+) -> tuple[list[tuple[Values, tuple[str, ...]]], int]:
+    """The values of the outputs and the names of their axes; how many values of `columns` are out of range."""
+    axes = list(grid.sizes)
+    if _log.isEnabledFor(logging.DEBUG):
+        _log.debug("%s over %s, %d threads", ", ".join(wanted), grid.sizes or "a point", thread_count(threads))
+    with Progress(progress) as bar:
+        try:
+            if columns is None:
+                results = grid.core.evaluate(list(wanted), list(out), thread_count(threads), bar.callback, single)
+                outside = 0
+            else:
+                results, outside = grid.core.evaluate_table(
+                    list(wanted), thread_count(threads), bar.callback, list(columns)
+                )
+        except MissingInput as error:
+            raise explain_missing(error, grid) from None
+    return [(array, tuple(axes[k] for k in own)) for array, own in results], outside
+
+
+def compute(
+    grid: Grid,
+    wanted: Sequence[str],
+    factors: Mapping[str, float],
+    stored: np.dtype[Any],
+    *,
+    out: Sequence[Any] = (),
+    threads: int | None = None,
+    progress: ProgressWish = None,
+) -> list[tuple[Values, tuple[str, ...]]]:
+    """The values of the outputs in the units and the type in which they are wanted, and the names of their axes."""
+    single = stored == np.float32
+    rounded_later = single and any(factor != 1.0 for factor in factors.values())  # after it was divided
+    given, native = ((), False) if rounded_later else (out, single)
+    results, _ = run(grid, wanted, out=given, threads=threads, progress=progress, single=native)
+    stored_results = []
+    for k, (name, (values, dims)) in enumerate(zip(wanted, results, strict=True)):
+        factor = factors.get(name, 1.0)
+        if factor != 1.0:
+            np.divide(values, factor, out=values)
+        if rounded_later and len(out):
+            if out[k].shape != values.shape:
+                raise AxisError(f"out for {name!r} must be a writable float32 array of shape {values.shape}")
+            out[k][...] = values
+            values = out[k]
+        stored_results.append((values if values.dtype == stored else values.astype(stored), dims))
+    return stored_results

@@ -1,0 +1,447 @@
+"""Rows of scenarios: columns as they lie, presets reduced to the numbers that matter, results block by block."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate import _core
+from roofslate._base.progress import Progress, ProgressWish
+from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
+from roofslate.grid.checks import check_effect, used
+from roofslate.grid.grid import Grid, Input, Positions
+from roofslate.grid.read import add_preset, read_grid
+from roofslate.grid.run import ROW, run
+from roofslate.presets.lookup import PRESETS, find_preset
+from roofslate.registry.registry import Quantity, Registry, bounded_pairs, current, lookup
+from roofslate.registry.values import Values, input_quantity, is_bool, parsed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from roofslate.presets.preset import Preset
+
+__all__ = [
+    "Column",
+    "Columns",
+    "Names",
+    "Scenarios",
+    "check_column",
+    "choice_codes",
+    "column_of",
+    "preset_names",
+    "read_columns",
+]
+
+
+_BLOCK = 1 << 18  # rows that are converted or gathered at a time
+
+
+_FEW = 256  # rows that are quicker to number in Python
+_CHECKED = 1 << 14  # rows that are searched for values out of range at a time
+
+
+@dataclass(frozen=True)
+class Column:
+    """An input of each row: numbers, or positions in a list of numbers that ends with NaN, for -1."""
+
+    data: npt.NDArray[Any]
+    values: Values | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the engine can read the numbers where they lie."""
+        return self.values is None and _is_plain(self.data)
+
+    def part(self, rows: Any, room: Values | None) -> Values:
+        """The numbers of some rows: where they lie, or in `room`."""
+        picked: Values = self.data[rows]
+        if room is None or (self.values is None and _is_plain(picked)):
+            return picked
+        found = room[: len(picked)]
+        if self.values is not None:
+            np.take(self.values, picked, out=found, mode="wrap")  # type: ignore[call-overload]
+        else:
+            np.copyto(found, picked, casting="unsafe")
+        return found
+
+
+def _is_plain(array: npt.NDArray[Any]) -> bool:
+    flags, dtype = array.flags, array.dtype
+    return dtype == np.float64 and flags.c_contiguous and flags.aligned and dtype.isnative
+
+
+@dataclass(frozen=True)
+class Names:
+    """A column that names presets: the position of each row's preset, -1 where it names none."""
+
+    codes: Positions
+    presets: list[Preset]
+
+
+Columns = Mapping[str, Column | Names]
+
+
+def check_column(name: Any, inputs: Collection[str]) -> None:
+    """Refuse a column that is no input, or that is given for all rows as well."""
+    if name not in PRESETS:
+        input_quantity(name)
+    if name in inputs:
+        raise InputTypeError(f"{name!r} is a column of the table and a keyword: leave one out")
+
+
+def column_of(name: str, codes: Positions, words: Sequence[Any]) -> Column | Names:
+    """A column by the positions of its values among the distinct ones, each of which is read once."""
+    q = None if name in PRESETS else lookup(name)
+    try:
+        found = [read_word(name, q, word) for word in words]
+    except RoofslateError:  # maybe of a category that no row has
+        occurring = np.isin(np.arange(len(words)), codes)
+        found = [read_word(name, q, word) if occurs else np.nan for word, occurs in zip(words, occurring, strict=True)]
+    return Names(codes, found) if q is None else Column(codes, np.array([*found, np.nan]))
+
+
+def read_word(name: str, q: Quantity | None, word: Any) -> Any:
+    """What a value of a column means: a number, or a preset where the column is of no quantity."""
+    if q is None:
+        return find_preset(name, word)
+    if is_bool(word):  # which would pass for 0 and 1
+        raise InputTypeError(f"{name}: expected a number or a text, got {word}")
+    return parsed(word, q)
+
+
+def read_columns(table: pd.DataFrame, ignore: Collection[str], inputs: Collection[str]) -> dict[str, Column | Names]:
+    """The columns of a table. Their ranges are checked when they are computed."""
+    if len(set(table.columns)) < len(table.columns):
+        raise AxisError("the table has two columns of the same name")
+    names = [name for name in table.columns if name not in ignore]
+    for name in names:
+        check_column(name, inputs)
+    return {name: _of_series(name, table[name]) for name in names}
+
+
+def _of_series(name: str, column: pd.Series) -> Column | Names:
+    import pandas as pd
+
+    dtype = column.dtype
+    if name not in PRESETS:
+        choices = lookup(name).choices
+        if isinstance(dtype, np.dtype) and dtype.kind in "iuf" and not choices:
+            return Column(column.to_numpy())
+        plain = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
+        if pd.api.types.is_timedelta64_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
+            raise InputTypeError(f"{name}: expected a number, got a column of {dtype}")
+        if plain and (choices or pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)):
+            expected = f"words of {lookup(name).range_text}" if choices else "a number"
+            raise InputTypeError(f"{name}: expected {expected}, got a column of {dtype}")
+        if plain and isinstance(dtype, np.dtype):
+            return Column(column.to_numpy())
+        if plain:
+            return Column(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        if pd.api.types.is_object_dtype(dtype):
+            kind = pd.api.types.infer_dtype(column, skipna=True)
+            if not choices and kind in ("integer", "floating", "mixed-integer-float"):
+                try:
+                    return Column(column.to_numpy(dtype=np.float64, na_value=np.nan))
+                except OverflowError:
+                    pass  # the distinct values name the one that is too large
+            if not kind.startswith("string") and any(map(is_bool, column.array)):  # True and 1 are not distinct
+                raise InputTypeError(f"{name}: expected a number or a text, got True or False in a column of {dtype}")
+    if isinstance(dtype, pd.CategoricalDtype):
+        return column_of(name, column.cat.codes.to_numpy(), column.cat.categories.tolist())
+    if len(column) <= _FEW and isinstance(dtype, pd.StringDtype):
+        texts = column.tolist()
+        position = {text: k for k, text in enumerate(dict.fromkeys(text for text in texts if isinstance(text, str)))}
+        return column_of(name, np.array([position.get(text, -1) for text in texts], dtype=np.intp), list(position))
+    try:
+        codes, words = pd.factorize(column)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"{name}: expected a number or a text, got a column of other objects") from None
+    return column_of(name, codes, list(words))
+
+
+@dataclass
+class _Plan:
+    """What computes rows for which the same numbers matter."""
+
+    grid: Grid  # what is the same for all of them
+    columns: dict[str, Column]  # the rest
+
+
+class Scenarios:
+    """A question that is put to tables of the same columns.
+
+    Parameters
+    ----------
+    columns : collection of str
+        Names of inputs and of presets.
+    wanted : sequence of str
+        The outputs.
+    inputs : mapping
+        What is the same for all rows, as a caller writes it.
+    call : str
+        The caller, for messages.
+    """
+
+    def __init__(self, columns: Collection[str], wanted: Sequence[str], inputs: Mapping[str, Any], call: str) -> None:
+        common = read_grid(inputs)
+        for name, i in common.inputs.items():
+            if i.dims:
+                raise AxisError(f"{i.origin or name}: {call} takes one value for all rows, or a column of the table")
+        self._wanted = wanted
+        self._numbers = frozenset(name for name in columns if name not in PRESETS)
+        self._keywords = [name for name in PRESETS if name in columns]
+        self._presets = common.presets
+        self._same = {name: i for name, i in common.inputs.items() if name not in self._numbers}
+        self._explicit = self._numbers | {name for name, i in self._same.items() if i.origin is None}
+        self._reduced: dict[tuple[Preset, ...], dict[str, float]] = {}
+        if not self._keywords:
+            self._check(Grid(self._same, presets=self._presets))
+
+    def compute(
+        self, columns: Columns, rows: int, *, threads: int | None = None, progress: ProgressWish = None
+    ) -> tuple[list[Values], Positions]:
+        """The outputs of each row, and the rows that hold NaN because a value is missing or out of its range.
+
+        What a row gives depends on that row alone. All but ranges is checked before any work is done.
+        """
+        plans, plan_of = self._plans(columns, rows)
+        at_once = plan_of is None and all(column.is_ready for column in plans[0].columns.values())
+        step = max(rows, 1) if at_once else _BLOCK
+        room = {} if at_once else {name: np.empty(min(step, rows)) for plan in plans for name in plan.columns}
+        results: list[Values] = []
+        wrong = []
+        with Progress(progress) as bar:
+            for start in range(0, rows, step):
+                for plan, picked in _split(plans, plan_of, slice(start, min(start + step, rows))):
+                    if plan is None:
+                        wrong.append(picked)
+                        continue
+                    size = picked.stop - start if isinstance(picked, slice) else len(picked)
+                    part = {
+                        name: Input(lookup(name), column.part(picked, room.get(name)), (ROW,))
+                        for name, column in plan.columns.items()
+                    }
+                    grid = Grid(plan.grid.inputs | part, {ROW: size}, presets=plan.grid.presets)
+                    given = [name for name in part if name in self._numbers]
+                    told = _of_part(bar.callback, start, size, rows)
+                    found, outside = run(grid, self._wanted, threads=threads, progress=told, columns=given)
+                    if at_once:
+                        results = [values if dims else np.full(rows, values) for values, dims in found]
+                    else:
+                        results = results or [np.empty(rows) for _ in self._wanted]
+                        for result, (values, _) in zip(results, found, strict=True):
+                            result[picked] = values
+                    bad = _bad_rows(grid, size, given, outside)
+                    wrong.append(bad + start if isinstance(picked, slice) else picked[bad])
+        results = results or [np.empty(rows) for _ in self._wanted]
+        nowhere = np.concatenate(wrong) if wrong else np.empty(0, dtype=np.intp)
+        for result in results:
+            result[nowhere] = np.nan
+        return results, nowhere
+
+    def _plans(self, columns: Columns, rows: int) -> tuple[list[_Plan], Positions | None]:
+        """The plans of a table, and which of them computes each row; a row that misses a preset has none."""
+        numbers = {name: column for name, column in columns.items() if isinstance(column, Column)}
+        if not self._keywords:
+            return [_Plan(Grid(self._same, presets=self._presets), numbers)], None
+        names = {name: column for name in self._keywords if isinstance(column := columns[name], Names)}
+        codes, combinations = _combinations(list(names.values()), rows)
+        reduced = [self._reduce(presets) for presets in combinations]
+        known = current().entries
+        alike: dict[Any, list[int]] = {}
+        for k, found in enumerate(reduced):
+            chosen = frozenset((name, x) for name, x in found.items() if known[name].choices)
+            alike.setdefault((frozenset(found), chosen), []).append(k)
+        plans = []
+        for members in alike.values():
+            first = dict(zip(names, combinations[members[0]], strict=True))
+            presets = self._presets | {keyword: [preset] for keyword, preset in first.items()}
+            plan = _Plan(Grid(dict(self._same), presets=presets), dict(numbers))
+            for name, x in reduced[members[0]].items():
+                each = [reduced[m][name] for m in members]
+                if all(other == x for other in each):
+                    plan.grid.inputs[name] = Input(known[name], x)
+                else:
+                    values = np.full(len(combinations) + 1, np.nan)
+                    values[members] = each
+                    plan.columns[name] = Column(codes, values)
+            plans.append(plan)
+        if len(plans) == 1 and codes.min() >= 0:
+            return plans, None
+        plan_of = np.full(len(combinations) + 1, len(plans), dtype=np.min_scalar_type(len(plans)))
+        for p, members in enumerate(alike.values()):
+            plan_of[members] = p
+        return plans, plan_of[codes]
+
+    def _reduce(self, presets: tuple[Preset, ...]) -> dict[str, float]:
+        """The numbers by which presets matter: every quantity in which nothing of a row takes part, checked."""
+        known = self._reduced.get(presets)
+        if known is not None:
+            return known
+        grid = Grid(dict(self._same), presets=self._presets | {preset.kind: [preset] for preset in presets})
+        for preset in presets:
+            add_preset(grid, preset, self._explicit)
+        constants = grid.numbers()
+        supplied = frozenset(constants)
+        try:
+            self._check(grid)
+        except MissingInput as error:
+            named = ", ".join(f"{preset.kind}={preset.name!r}" for preset in presets)
+            raise MissingInput(f"{error}; that is in the rows with {named}") from None
+        bounding = self._bounding(supplied)
+        roots = _constant_roots(grid.registry, (*self._wanted, *bounding), self._numbers, self._same.keys(), supplied)
+        computed = zip(roots, _core.numbers(list(roots), constants), strict=True)
+        numbers = {name: x for name, x in computed if x is not None}  # None: of a branch that they do not take
+        scalars = {name: x for name, x in constants.items() if name in self._same} | numbers
+        needed = set(used(self._wanted, scalars, self._numbers)) | bounding
+        self._reduced[presets] = {name: x for name, x in numbers.items() if name in needed}
+        return self._reduced[presets]
+
+    def _check(self, grid: Grid) -> None:
+        """Refuse what cannot be computed, and inputs that have no effect."""
+        varying = {name: Input(lookup(name), np.zeros(1), (ROW,)) for name in self._numbers}
+        check_effect(Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets), self._wanted)
+
+    def _bounding(self, supplied: frozenset[str]) -> set[str]:
+        """What presets supply that bounds an input of the caller, or is bounded by one."""
+        pairs = (pair for pair in bounded_pairs() if not self._explicit.isdisjoint(pair))
+        return {name for pair in pairs for name in pair if name in supplied and supplied | self._numbers >= set(pair)}
+
+
+@functools.lru_cache(maxsize=256)
+def _roots_of(
+    registry: Registry, start: tuple[str, ...], varying: frozenset[str], same: frozenset[str], supplied: frozenset[str]
+) -> tuple[str, ...]:
+    roots: dict[str, None] = {}
+    seen = set(varying)
+    waiting = list(start)
+
+    def sources(name: str) -> tuple[str, ...]:
+        q = registry.entries[name]
+        return q.needs if q.computed else (q.fallback,) if q.fallback else ()
+
+    @functools.cache
+    def varies(name: str) -> bool:
+        return name in varying or (name not in supplied and any(map(varies, sources(name))))
+
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if varies(name):
+            waiting += sources(name)
+        elif name not in same:
+            roots[name] = None
+    return tuple(roots)
+
+
+def _constant_roots(
+    registry: Registry, start: tuple[str, ...], varying: frozenset[str], same: Iterable[str], supplied: frozenset[str]
+) -> tuple[str, ...]:
+    """Row-constant quantities that row-varying ones on the way to the outputs take."""
+    return _roots_of(registry, start, varying, frozenset(same), supplied)
+
+
+def _combinations(columns: Sequence[Names], rows: int) -> tuple[Positions, list[tuple[Preset, ...]]]:
+    """The combinations of presets that occur, and the position of each row's, -1 where a preset is missing."""
+    sizes = [max(len(column.presets), 1) for column in columns]
+    size = int(np.prod(sizes, dtype=object))
+    codes: Positions = np.zeros(rows, dtype=np.min_scalar_type(-1 - size))
+    missing = None
+    for column, own in zip(columns, sizes, strict=True):
+        codes *= own
+        codes += column.codes.astype(codes.dtype, copy=False)
+        if rows and column.codes.min() < 0:
+            missing = column.codes < 0 if missing is None else missing | (column.codes < 0)
+    if missing is not None:
+        codes[missing] = -1
+    if size <= max(rows, _BLOCK):
+        count = np.zeros(size + 1, dtype=np.intp)
+        for start in range(0, rows, _BLOCK):
+            count += np.bincount(codes[start : start + _BLOCK].astype(np.intp) + 1, minlength=size + 1)
+        present = np.flatnonzero(count[1:])
+        if len(present) < size:
+            position = np.full(size + 1, -1, dtype=codes.dtype)
+            position[present] = np.arange(len(present))
+            codes = position[codes]
+    else:
+        present, codes = np.unique(codes, return_inverse=True)
+        if present[0] < 0:
+            present, codes = present[1:], codes - 1
+    parts = np.array(np.unravel_index(present, sizes)).T.tolist()
+    return codes, [tuple(c.presets[k] for c, k in zip(columns, part, strict=True)) for part in parts]
+
+
+def _split(plans: Sequence[_Plan], plan_of: Positions | None, block: slice) -> Iterator[tuple[_Plan | None, Any]]:
+    """The rows of a block by the plan that computes them; None for those that have none."""
+    if plan_of is None:
+        yield plans[0], block
+        return
+    kinds = plan_of[block]
+    order = np.argsort(kinds, kind="stable") + block.start
+    ends = np.cumsum(np.bincount(kinds, minlength=len(plans) + 1))
+    for plan, part in zip([*plans, None], np.split(order, ends[:-1]), strict=True):
+        if len(part):
+            yield plan, part
+
+
+def _of_part(tell: Callable[[int, int], None] | None, done: int, part: int, rows: int) -> ProgressWish:
+    """What the engine tells of a part, as rows of the table."""
+    if tell is None:
+        return False
+    return lambda points, total: tell(done + points * part // max(total, 1), rows)
+
+
+def _bad_rows(grid: Grid, rows: int, given: Collection[str], outside: int) -> Positions:
+    """Rows with a value that is missing or out of range among those `given`, or above its bound.
+
+    Of those given, the engine has told how many values are `outside` of their range or above one another.
+    """
+    bounds = []
+    for name, bound in bounded_pairs():
+        one, most = grid.inputs.get(name), grid.inputs.get(bound)
+        if one is None or most is None or not (one.dims or most.dims):
+            continue
+        if outside or name not in given or bound not in given:
+            bounds.append((one.values, most.values))
+    if not outside and not bounds:
+        return np.empty(0, dtype=np.intp)
+    bad = np.zeros(rows, dtype=bool)
+    for start in range(0, rows if outside else 0, _CHECKED):
+        at = slice(start, start + _CHECKED)
+        for i in map(grid.inputs.__getitem__, given):
+            values, q = i.values[at], i.quantity
+            if _core.count_outside(values, q.low, q.high, q.above_low):
+                bad[at] |= ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
+    for low, high in bounds:
+        bad |= low > high
+    return np.flatnonzero(bad)
+
+
+def preset_names(columns: Columns, inputs: Mapping[str, Any], rows: int) -> dict[str, list[str | None]]:
+    """What each row names by each keyword of presets, by their full names; None where it names nothing."""
+    found: dict[str, list[str | None]] = {}
+    for keyword in PRESETS:
+        column = columns.get(keyword)
+        if isinstance(column, Names):
+            names = [*(preset.name if preset == preset else None for preset in column.presets), None]
+            found[keyword] = [names[code] for code in column.codes.tolist()]
+        else:
+            found[keyword] = [find_preset(keyword, inputs[keyword]).name if keyword in inputs else None] * rows
+    return found
+
+
+def choice_codes(values: Values) -> npt.NDArray[np.int8]:
+    """Positions of a choice as small integers, -1 for NaN."""
+    codes = np.empty(len(values), dtype=np.int8)
+    for start in range(0, len(values), _BLOCK):
+        block = values[start : start + _BLOCK]
+        np.copyto(codes[start : start + _BLOCK], np.where(np.isnan(block), -1.0, block), casting="unsafe")
+    return codes

@@ -1,0 +1,1 @@
+"""The lecture: charts, chapters, answers, claims, flashcards, report."""

@@ -1,0 +1,119 @@
+"""Charts of the lecture: ``rs.charts.<name>(ax=None, **inputs)`` draws, ``.data(**inputs)`` gives the numbers.
+
+Without inputs a chart is the lecture's picture. The core evaluates every number in it.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from roofslate._base.messages import unknown
+from roofslate.errors import UnknownName
+from roofslate.lecture_report.charts.attention import attention_flops
+from roofslate.lecture_report.charts.between_racks import moe_stack, two_racks
+from roofslate.lecture_report.charts.context import cost_vs_context, cost_vs_pass_length
+from roofslate.lecture_report.charts.drain import device_occupancy, drain_times
+from roofslate.lecture_report.charts.economics import cost_vs_batch, fast_mode
+from roofslate.lecture_report.charts.generations import hardware_generations
+from roofslate.lecture_report.charts.hardware import machine_balance, roofline
+from roofslate.lecture_report.charts.lifetime import lifetime_surface
+from roofslate.lecture_report.charts.overtraining import overtraining, overtraining_tornado
+from roofslate.lecture_report.charts.pipeline import pipeline_inference, pipeline_latency, training_bubble
+from roofslate.lecture_report.charts.pricing import price_map
+from roofslate.lecture_report.charts.rack_diagrams import moe_layer, rack
+from roofslate.lecture_report.charts.racks import cable_density, scale_up_domains
+from roofslate.lecture_report.charts.reversible import activation_memory, feistel, revnet
+from roofslate.lecture_report.charts.routing import routed_scaling
+from roofslate.lecture_report.charts.scheduling import train_schedule
+from roofslate.lecture_report.charts.serving import decode_tensor, latency_vs_batch
+from roofslate.lecture_report.charts.session import chat_session
+from roofslate.lecture_report.charts.stages import hop_path, memory_vs_stages
+from roofslate.lecture_report.charts.storage import retrieve_or_hold, tier_cost
+from roofslate.lecture_report.charts.training import compute_buckets, equal_cost
+from roofslate.plotting.chart import Chart
+
+__all__ = [
+    "Chart",
+    "activation_memory",
+    "all",
+    "attention_flops",
+    "cable_density",
+    "chat_session",
+    "compute_buckets",
+    "cost_vs_batch",
+    "cost_vs_context",
+    "cost_vs_pass_length",
+    "decode_tensor",
+    "device_occupancy",
+    "drain_times",
+    "equal_cost",
+    "fast_mode",
+    "feistel",
+    "find",
+    "hardware_generations",
+    "hop_path",
+    "latency_vs_batch",
+    "lifetime_surface",
+    "machine_balance",
+    "memory_vs_stages",
+    "moe_layer",
+    "moe_stack",
+    "overtraining",
+    "overtraining_tornado",
+    "pipeline_inference",
+    "pipeline_latency",
+    "price_map",
+    "rack",
+    "retrieve_or_hold",
+    "revnet",
+    "roofline",
+    "routed_scaling",
+    "scale_up_domains",
+    "tier_cost",
+    "train_schedule",
+    "training_bubble",
+    "two_racks",
+]
+
+
+class UnknownChart(UnknownName, AttributeError):  # noqa: N818
+    """A chart that does not exist."""
+
+
+def all() -> tuple[Chart, ...]:  # noqa: A001
+    """All charts in the order of their numbers."""
+    listed = [x for x in globals().values() if isinstance(x, Chart)]
+    return tuple(sorted(listed, key=lambda chart: int(chart.number[1:])))
+
+
+def find(name: str) -> Chart:
+    """Find a chart by its name or number.
+
+    Parameters
+    ----------
+    name : str
+        Such as ``"latency_vs_batch"`` or ``"C2"``.
+
+    Returns
+    -------
+    Chart
+
+    Raises
+    ------
+    UnknownName
+        With the nearest names.
+    """
+    for chart in all():
+        if name in (chart.name, chart.number):
+            return chart
+    raise unknown("chart", name, [chart.name for chart in all()])
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name.startswith("_"):
+        raise AttributeError(f"module 'roofslate.charts' has no attribute {name!r}")
+    raise UnknownChart(str(unknown("chart", name, [chart.name for chart in all()])))
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,95 @@
+"""What the charts of tiers of memory share: which devices they take, how each looks, and how times are written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from roofslate.display import style
+from roofslate.errors import InputTypeError, ValueRangeError
+from roofslate.plotting.chart import filled, number
+from roofslate.presets.catalog import storage
+from roofslate.presets.preset import Preset
+
+__all__ = ["RECOMPUTE", "TIERS", "cheapest_ways", "device_of", "find_tier", "looks_of", "named_tiers", "scenario"]
+
+TIERS = {"HBM": "HBM", "DDR": "DDR", "flash": "NVMe", "disk": "HDD"}
+RECOMPUTE = "recompute"
+
+_LOOKS: dict[str, dict[str, Any]] = {
+    "HBM": {"color": "#0072B2", "linestyle": "-", "marker": "o"},
+    "DDR": {"color": "#A84A00", "linestyle": "--", "marker": "s"},
+    "flash": {"color": "#00795A", "linestyle": "-.", "marker": "^"},
+    "disk": {"color": "#A0467E", "linestyle": (0, (7, 2)), "marker": "D"},
+    RECOMPUTE: {"color": "#555555", "linestyle": ":", "marker": "X"},
+}
+
+
+def find_tier(tier: str | Preset) -> Preset:
+    if isinstance(tier, str):
+        return storage[tier]
+    if not isinstance(tier, Preset) or tier.kind != "storage":
+        raise InputTypeError(f"tiers: a tier is the name of a storage preset or the preset itself, got {tier!r}")
+    return tier
+
+
+def named_tiers(tiers: Any) -> dict[str, Preset]:
+    """Presets of tiers by what the chart calls them: the keys of a mapping, otherwise their names."""
+    if isinstance(tiers, Mapping):
+        presets = {str(label): find_tier(tier) for label, tier in tiers.items()}
+    elif isinstance(tiers, (str, Preset)) or not isinstance(tiers, Iterable):
+        presets = {find_tier(tiers).name: find_tier(tiers)}
+    else:
+        presets = {preset.name: preset for preset in map(find_tier, tiers)}
+    if not presets:
+        raise ValueRangeError("tiers: a chart of tiers needs one at least, got none")
+    return presets
+
+
+def scenario(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete inputs by the lecture's model on its chip, rented at its price."""
+    lecture = {"model": "lecture", "hardware": "B200 (lecture)", "prices": "lecture"}
+    return filled(inputs, {keyword: {keyword: name} for keyword, name in lecture.items()})
+
+
+def device_of(preset: Preset, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Capacity, bandwidth and price of a device; those of HBM are the chip's."""
+    if preset.name != "HBM":
+        return dict(preset.values)
+    chip = {"tier_capacity": "hbm_capacity", "tier_bandwidth": "hbm_bandwidth", "tier_price": "chip_price"}
+    return {name: number(source, **inputs) for name, source in chip.items()}
+
+
+def cheapest_ways(
+    devices: Mapping[str, Mapping[str, Any]], inputs: Mapping[str, Any]
+) -> dict[str, tuple[float, float]]:
+    """Ways that are cheapest at some hold time, in order: from when on each is, and what a use costs then."""
+
+    def cost(way: str, hold_time: float) -> float:
+        if way == RECOMPUTE:
+            return number("recompute_cost", **inputs)
+        return number("tier_cost", **{**inputs, **devices[way], "hold_time": hold_time})
+
+    # of ways that cost the same at once, the one that is cheaper a little later
+    way = min([*devices, RECOMPUTE], key=lambda label: (cost(label, 0), cost(label, 1)))
+    order = {way: (0.0, cost(way, 0))}
+    while way != RECOMPUTE:
+        current = {**inputs, **devices[way]}
+        later = {RECOMPUTE: number("tier_recompute_hold_time", **current)}
+        for label in devices.keys() - order.keys():
+            slower = {f"slower_{name}": x for name, x in devices[label].items()}
+            later[label] = number("tier_switch_time", **{**current, **slower})
+        later = {label: t for label, t in later.items() if t < math.inf}
+        if not later:
+            break
+        way = min(later, key=lambda label: later[label])
+        order[way] = (later[way], cost(way, later[way]))
+    return order
+
+
+def looks_of(labels: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Look of each way to have a cache: the one that it has in all charts, or one that is left."""
+    labels = list(labels)
+    spare = iter(style.styles(len(labels) + 1)[1:])
+    return {label: _LOOKS[label] if label in _LOOKS else next(spare) for label in labels}

@@ -1,0 +1,444 @@
+"""Chapter 3: layers divided over racks, and which rack works on what at which time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+from roofslate._base.messages import unknown
+from roofslate.display import style
+from roofslate.display.diagram import arrow, box, inside, letters, whole
+from roofslate.plotting.chart import chart, number
+from roofslate.simulation import schedules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["paced", "pipeline_inference", "pipeline_latency", "records", "training_bubble"]
+
+_MOST_STAGES, _MOST_BATCHES = 8, 16
+_MOST_HOP = 2  # stage times that a hop is drawn long
+_DARK: dict[str, Any] = {"facecolor": "#0072B2", "edgecolor": "white"}
+_PALE: dict[str, Any] = {"facecolor": "#DDE6EE", "edgecolor": "#7F93A6"}
+_IDLE: dict[str, Any] = {"facecolor": "white", "edgecolor": "#B0B0B0", "hatch": "/////", "linewidth": 0.4}
+
+
+def paced(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Complete inputs by four racks of 5 ms each; the pace may also follow from a model and chips."""
+    if not {"stage_time", "pass_time", "model", "hardware"} & set(inputs):
+        inputs = {"stage_time": "5 ms", **inputs}
+    return {"pipeline_stages": 4, **inputs}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _rows(ax: Axes, count: int, points: float, *, bottom: float, gap: float) -> list[Axes]:
+    """Divide axes into panels, one above the other; margins are in lines of letters."""
+    ax.set_axis_off()
+    point = ax.figure.dpi / 72 / style.pixels(ax)[1]
+    line = 1.25 * points * point
+    height = (1 - 11 * point - line * (bottom + gap * count)) / count  # the points are those of ticks and their padding
+    step = height + gap * line
+    panels = [ax.inset_axes((0.1, 1 - (k + 1) * step, 0.9, height)) for k in range(count)]
+    for panel in panels:
+        for side in ("top", "right", "left"):
+            panel.spines[side].set_visible(False)
+        if panel is not panels[-1]:
+            panel.xaxis.set_visible(False)
+            panel.spines["bottom"].set_visible(False)
+    return panels
+
+
+def records(table: pd.DataFrame) -> Any:
+    """Rows of a table, with its columns as attributes."""
+    return table.itertuples()
+
+
+def _gaps(boxes: pd.DataFrame, end: float) -> Iterator[tuple[float, float]]:
+    """Stretches of a stage's time from 0 to `end` without work."""
+    free = 0.0
+    for start, stop in boxes.sort_values("start")[["start", "end"]].to_numpy():
+        if min(start, end) > free + 1e-9 * end:
+            yield free, min(start, end)
+        free = max(free, stop)
+    if free < end * (1 - 1e-9):
+        yield free, end
+
+
+def _racks(panel: Axes, end: float, stages: int, shown: int, points: float) -> None:
+    """Number the rows of a timetable, rack 0 at the bottom."""
+    names = [f"rack {rack}" for rack in range(shown)]
+    if shown < stages:
+        names[-1] = f"{style.ELLIPSIS} of {stages:,}"
+    panel.set(xlim=(0, end), ylim=(-0.06, shown))
+    panel.set_yticks([rack + 0.45 for rack in range(shown)], names, fontsize=points)
+    panel.tick_params(axis="y", length=0, pad=2)
+
+
+def _heading(panel: Axes, text: str, points: float) -> None:
+    look: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "bottom"}
+    panel.annotate(text, (0, 1), xytext=(0, 2), fontsize=points, **look)
+
+
+def _pipeline_inference(*, hop_latency: Any = "2.5 ms", **inputs: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    inputs = paced(inputs)
+    stages, batches = (whole(name, number(name, **inputs)) for name in ("pipeline_stages", "microbatches"))
+    pace = {name: x for name, x in inputs.items() if name != "microbatches"}
+    marks = {
+        "pipeline_stages": stages,
+        "lone_utilization": number("pipeline_utilization", **pace, microbatches=1),
+        "filled_microbatches": batches,
+        "filled_utilization": number("pipeline_utilization", **inputs),
+        "stage_time": number("stage_time", **inputs),
+        "pipeline_latency": number("pipeline_latency", **inputs, hop_latency=0),
+        "hop_latency": number("hop_latency", hop_latency=hop_latency),
+    }
+    for name in ("full_pipeline_microbatches", "hop_cache_growth"):
+        marks[name] = number(name, **pace, hop_latency=hop_latency)
+    marks["hops_latency"] = number("pipeline_latency", **pace, hop_latency=hop_latency)
+    marks["hops_utilization"] = number("pipeline_utilization_with_hops", **inputs, hop_latency=hop_latency)
+    # what is drawn: fewer stages and shorter hops where there are many or long ones
+    shown = min(stages, _MOST_STAGES)
+    pace = {"pipeline_stages": shown, "stage_time": marks["stage_time"]}
+    hop = min(marks["hop_latency"], _MOST_HOP * marks["stage_time"])
+    drawn = {"lone": 1, "filled": max(1, min(round(batches * shown / stages), 4 * _MOST_BATCHES))}
+    if hop > 0:
+        drawn["hops"] = int(number("full_pipeline_microbatches", **pace, hop_latency=hop))
+    tables = []
+    for case, count in drawn.items():
+        late = hop if case == "hops" else 0.0
+        tables.append(schedules.pipeline_inference(**pace, microbatches=count, hop_latency=late, tokens=5))
+        tables[-1].insert(0, "case", case)
+    table = pd.concat(tables, ignore_index=True).drop(columns="kind")
+    table.attrs["marks"] = {name: float(x) for name, x in marks.items()}
+    table.attrs["units"] = dict.fromkeys([*table.columns, *marks], "1")
+    times = ("start", "end", "stage_time", "hop_latency", "pipeline_latency", "hops_latency")
+    table.attrs["units"] |= dict.fromkeys(times, "s")
+    # one batch twice through all racks; with hops, until the first has come back
+    ends = table[table["token"] == 1].set_index(["case", "microbatch", "stage"])["end"]
+    until = [ends["lone", 0, shown - 1], *([ends["hops", 0, min(1, shown - 1)]] if hop > 0 else [])]
+    table.attrs |= {"until": float(max(until)), "hop": hop}
+    return table
+
+
+@chart(
+    "C12",
+    _pipeline_inference,
+    title="Decoding leaves no bubble, once there is a batch for each rack",
+    paragraph=(
+        "Each of {pipeline_stages} racks holds a part of the layers, works on a batch for {stage_time} and hands it "
+        "on. With one batch in flight a rack works for {lone_utilization} of the time. With {filled_microbatches} all "
+        "racks always work: when the last batch is in, the first one is back for its next token. Nothing is faster "
+        "for that, a token still takes {pipeline_latency}. And where it takes {hop_latency} from rack to rack, only "
+        "{full_pipeline_microbatches} batches keep all racks busy, with {hop_cache_growth} times the caches."
+    ),
+    inputs=(
+        "hop_latency",
+        "pipeline_stages",
+        "stage_time",
+    ),
+    chapter=3,
+    size=(7.2, 6.0),
+)
+def pipeline_inference(ax: Axes, table: pd.DataFrame) -> None:
+    """Timetable of decoding on racks in a row: one batch in flight, as many as racks, and as many as hops ask for.
+
+    Batches bear their numbers, the first one is dark, and idle time is hatched. Many racks are drawn in part, long hops
+    shorter.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Divided into three panels; a figure of its own otherwise.
+    **inputs
+        `pipeline_stages`, `microbatches` in flight (of the second panel), `stage_time`, or what it follows from, and
+        `hop_latency` (of the third panel; without it there are two).
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    marks, end = table.attrs["marks"], table.attrs["until"]
+    stages, batches = int(marks["pipeline_stages"]), int(marks["filled_microbatches"])
+    shown = int(table["stage"].max()) + 1
+    hop = style.text_of(marks["hop_latency"], "s")
+    headings = {
+        "lone": f"one batch after the other: a rack works {_percent(marks['lone_utilization'])} of the time",
+        "filled": f"{batches:,} batches in flight: {_percent(marks['filled_utilization'])}"
+        + (f". Proof by visual: {stages:,} across, {stages:,} up" if batches == stages else ""),
+        "hops": f"with {hop} from rack to rack: {marks['full_pipeline_microbatches']:,.0f} batches fill it"
+        + (f", with {batches:,} it is {_percent(marks['hops_utilization'])}" if marks["hops_utilization"] < 1 else ""),
+    }
+    points = letters(ax, 9, pipeline_inference.size)
+    cases = list(table["case"].unique())
+    for panel, case in zip(_rows(ax, len(cases), points, bottom=2.2, gap=1.7), cases, strict=True):
+        boxes = table[table["case"] == case]
+        _racks(panel, end, stages, shown, points)
+        _heading(panel, headings[case], points)
+        for work in records(boxes[boxes["start"] < end * (1 - 1e-9)]):
+            # with one batch in flight the next is let in when it is through
+            batch = work.token if case == "lone" else work.microbatch
+            place = (work.start, work.stage, min(work.end, end) - work.start, 0.9)
+            box(panel, place[:2], place[2:], "work", **(_PALE if batch else _DARK))
+            inside(panel, place, str(batch), points, color=style.INK if batch else "white")
+        for stage in range(shown):
+            for start, stop in _gaps(boxes[boxes["stage"] == stage], end):
+                box(panel, (start, stage), (stop - start, 0.9), "idle", **_IDLE)
+        if case != "lone":
+            _follow(panel, boxes[boxes["microbatch"] == 0], end)
+        if case == "filled" and batches == stages:
+            last = boxes[(boxes["token"] == 0) & (boxes["stage"] == 0)].iloc[-1]
+            frame: dict[str, Any] = {"facecolor": "none", "edgecolor": style.RED, "linewidth": 2, "zorder": 3}
+            box(panel, (0, 0), (last["end"], 0.9), "proof", **frame)
+            box(panel, (last["start"], 0), (last["end"] - last["start"], shown - 0.1), "proof", **frame)
+    drawn = [f"{shown} of {stages:,} racks"] if shown < stages else []
+    if marks["hop_latency"] > table.attrs["hop"]:
+        drawn.append(f"hops of {style.text_of(table.attrs['hop'], 's')}")
+    panel.set_xlabel(f"time{_only(drawn)}", fontsize=points)
+    panel.tick_params(axis="x", labelsize=points)
+    style.scale_ticks(panel.xaxis, "s")
+
+
+def _only(drawn: list[str]) -> str:
+    """What of many things is drawn, for the end of a label."""
+    return f"; drawn are {' and '.join(drawn)}" if drawn else ""
+
+
+def _follow(panel: Axes, first: pd.DataFrame, end: float) -> None:
+    """Arrows along the way of the first batch: from rack to rack where that takes time, and back for its next token."""
+    way = first.sort_values("start")[["stage", "start", "end"]].to_numpy()
+    for (stage, _, out), (to, start, _) in itertools.pairwise(way):
+        if start >= end:
+            break
+        if to < stage:
+            arrow(panel, (out, stage), (start, 0.9), "wrap", color=style.RED, linewidth=1.3)
+        elif start > out:
+            arrow(panel, (out, stage + 0.45), (start, to + 0.45), "hop", color=style.RED)
+
+
+def _pipeline_latency(**inputs: Any) -> pd.DataFrame:
+    inputs = {"hop_latency": 0, **paced(inputs)}
+    stages = whole("pipeline_stages", number("pipeline_stages", **inputs))
+    names = ("stage_time", "hop_latency", "pipeline_latency")
+    marks = {"pipeline_stages": float(stages)} | {name: number(name, **inputs) for name in names}
+    marks["one_rack_latency"] = number("pipeline_latency", **{**inputs, "hop_latency": 0})
+    shown = min(stages, _MOST_STAGES)
+    pace: dict[str, Any] = {"pipeline_stages": shown, "stage_time": marks["stage_time"], "microbatches": 1, "tokens": 1}
+    table = schedules.pipeline_inference(**pace, hop_latency=marks["hop_latency"]).set_index("stage")
+    slid = schedules.pipeline_inference(**pace).set_index("stage")
+    table = table[["start", "end"]].join(slid[["start", "end"]].add_prefix("one_rack_"))
+    table.attrs["marks"] = marks
+    table.attrs["units"] = dict.fromkeys([*table.columns, *marks], "s") | {"pipeline_stages": "1"}
+    return table
+
+
+@chart(
+    "C13",
+    _pipeline_latency,
+    title="Racks in a row make a token no faster",
+    paragraph=(
+        "Slide the boxes of one token down onto one row: {pipeline_stages} racks that each work for {stage_time} take "
+        "{pipeline_latency}, and one rack with all the layers takes {one_rack_latency}. Racks in a row share the "
+        "weights, not the work on a token. What they add are hops."
+    ),
+    inputs=(
+        "hop_latency",
+        "pipeline_stages",
+        "stage_time",
+    ),
+    chapter=3,
+    size=(6.4, 3.9),
+)
+def pipeline_latency(ax: Axes, table: pd.DataFrame) -> None:
+    """A token through racks in a row, its boxes slid down onto the row of one rack that has all layers.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Where to draw; a figure of its own otherwise.
+    **inputs
+        `pipeline_stages`, `stage_time` or what it follows from, `hop_latency` (0 unless given).
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    marks = table.attrs["marks"]
+    stages, shown, hop = int(marks["pipeline_stages"]), len(table), marks["hop_latency"]
+    points = letters(ax, 9, pipeline_latency.size)
+    one = -1.9  # height of the row of one rack
+    end = float(table["end"].iloc[-1]) + hop
+    ax.set(xlim=(-0.004 * end, 1.004 * end), ylim=(one - 0.9, shown + 0.75))
+    numbers = [*range(shown - 1), stages - 1]
+    for row, (stage, at) in enumerate(zip(numbers, records(table), strict=True)):
+        look = _DARK if row % 2 == 0 else {**_DARK, "facecolor": "#56A0CC"}
+        for start, stop, y, gid in ((at.start, at.end, row, "stage"), (at.one_rack_start, at.one_rack_end, one, "one")):
+            place = (start, y, stop - start, 0.9)
+            box(ax, place[:2], place[2:], gid, **look)
+            # the last box that is drawn is the last one there is
+            inside(ax, place, f"layers of rack {stage:,}" if shown <= 4 else str(stage), points, color="white")
+        middle, below = (at.start + at.end) / 2, (at.one_rack_start + at.one_rack_end) / 2
+        arrow(ax, (middle, row), (below, one + 0.92), "slide", color=style.NOTE, linestyle=(0, (3, 2)))
+        if hop > 0:
+            last = row == shown - 1
+            to = (at.end + hop, row + 0.45) if last else (at.end + hop, row + 1.45)
+            arrow(ax, (at.end, row + 0.45), to, "hop", color=style.RED)
+    if shown < stages:
+        for y in (shown - 1, one):
+            x = float(table["start" if y != one else "one_rack_start"].iloc[-1])
+            halo = {**style.HALO, "pad": 0.5}
+            ax.text(x, y + 0.45, style.ELLIPSIS, ha="center", va="center", fontsize=points, bbox=halo, zorder=4)
+    pipelined, alone = (style.text_of(marks[name], "s") for name in ("pipeline_latency", "one_rack_latency"))
+    _span(ax, end, shown + 0.15, f"{stages:,} racks in a row: {pipelined}", points, below=False)
+    _span(ax, float(table["one_rack_end"].iloc[-1]), one - 0.25, f"one rack with all layers: {alone}", points)
+    names = [f"rack {stage:,}" for stage in numbers]
+    ax.set_yticks([*(row + 0.45 for row in range(shown)), one + 0.45], [*names, "one rack"], fontsize=points)
+    ax.tick_params(axis="y", length=0)
+    ax.xaxis.set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)
+
+
+def _span(ax: Axes, end: float, y: float, text: str, points: float, *, below: bool = True) -> None:
+    style.bracket(ax, 0, end, y, text, below=below)
+    ax.texts[-1].set_fontsize(points)
+
+
+_KINDS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "forward": ("F", {"facecolor": "#0072B2", "edgecolor": "white"}, "white"),
+    "backward": ("B", {"facecolor": "#F3C98B", "edgecolor": "#8A5A00"}, style.INK),
+    "weight": ("W", {"facecolor": "#8CCBB3", "edgecolor": "#00553F"}, style.INK),
+}
+
+_NAMES = {"gpipe": "all forwards first (GPipe)", "1f1b": "one forward, one backward (1F1B)"} | {
+    f"zb_h{k}": f"zero bubble (ZB-H{k}): gradients of weights fill gaps" for k in (1, 2)
+}
+
+
+def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1"), **inputs: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    inputs = {"pipeline_stages": 4, **inputs}
+    stages, batches = (whole(name, number(name, **inputs)) for name in ("pipeline_stages", "microbatches"))
+    orders = [pipeline_schedule] if isinstance(pipeline_schedule, str) else list(pipeline_schedule)
+    for schedule in orders:
+        if schedule not in _NAMES:
+            raise unknown("pipeline_schedule", schedule, _NAMES)
+    ratio = number("backward_forward_ratio", **inputs)
+    share = number("weight_gradient_share", **{**inputs, "backward_forward_ratio": ratio})
+    panels = [("gpipe", 1.0), *(("gpipe", ratio) for _ in range(ratio != 1)), *((name, ratio) for name in orders)]
+    panels = list(dict.fromkeys(panels))
+    # of many, a smaller case of the same kind is drawn, and the true numbers are told
+    shown, drawn = min(stages, _MOST_STAGES), min(batches, _MOST_BATCHES)
+    marks: dict[str, float] = {"pipeline_stages": stages, "microbatches": batches}
+    tables = []
+    for k, (schedule, wide) in enumerate(panels):
+        table = schedules.pipeline_training(
+            pipeline_stages=shown,
+            microbatches=drawn,
+            pipeline_schedule=schedule,  # type: ignore[arg-type]
+            backward_forward_ratio=wide,
+            weight_gradient_share=share,
+        )
+        panel = {**inputs, "backward_forward_ratio": wide, "pipeline_schedule": schedule}
+        marks[f"bubble_{k}"] = number("training_bubble", **panel)
+        marks[f"step_{k}"] = number("pipeline_step_time", **panel)
+        marks[f"overhead_{k}"] = number("training_bubble_overhead", **panel)
+        table.insert(0, "panel", k)
+        tables.append(table)
+    boxes = pd.concat(tables, ignore_index=True)
+    boxes.attrs["marks"] = {name: float(x) for name, x in marks.items()}
+    boxes.attrs["units"] = dict.fromkeys([*boxes.columns, *marks], "1")
+    boxes.attrs["panels"] = panels
+    return boxes
+
+
+@chart(
+    "C14",
+    _training_bubble,
+    title="A training step fills the pipeline and drains it again",
+    paragraph=(
+        "No update of the weights before the last backward pass, and no next step before the update: so each step "
+        "fills the pipeline and drains it. With {microbatches} micro-batches on {pipeline_stages} racks the step as "
+        "the lecture draws it has {step_0} slots, and a rack idles for {bubble_0} of them, or {overhead_0} of its time "
+        "at work. Backward passes take twice as long as forward passes: that makes {step_1}, and the same share. "
+        "Taking turns, forward and backward, saves memory but no time. What helps is to put off the gradients of "
+        "weights, which nobody waits for, until there is nothing else to do: {bubble_3}."
+    ),
+    inputs=(
+        "pipeline_stages",
+        "backward_forward_ratio",
+    ),
+    chapter=3,
+    size=(7.2, 7.4),
+)
+def training_bubble(ax: Axes, table: pd.DataFrame) -> None:
+    """Timetables of a training step on racks in a row: forwards, backwards, and the time in which a rack idles.
+
+    First all forwards before all backwards, these drawn as wide as the lecture does, then as long as they take; then
+    orders of the work that idle less or hold less. Many racks and micro-batches are drawn in part.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Divided into panels, one above the other; a figure of its own otherwise.
+    **inputs
+        `pipeline_stages`, `microbatches`, `backward_forward_ratio` (2 by arithmetic), `weight_gradient_share`, and
+        `pipeline_schedule`, one or a list: the orders of the last panels.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    from matplotlib.patches import Patch
+    from matplotlib.ticker import MaxNLocator
+
+    marks, panels = table.attrs["marks"], table.attrs["panels"]
+    stages, batches = int(marks["pipeline_stages"]), int(marks["microbatches"])
+    shown, drawn = int(table["stage"].max()) + 1, int(table["microbatch"].max()) + 1
+    points = letters(ax, 9, training_bubble.size)
+    end = float(table["end"].max())
+    for k, panel in enumerate(_rows(ax, len(panels), points, bottom=3.4, gap=1.7)):
+        schedule, ratio = panels[k]
+        boxes = table[table["panel"] == k]
+        step = float(boxes["end"].max())
+        _racks(panel, end, stages, shown, points)
+        wide = f", backward {ratio:g} {style.TIMES} as long" if ratio != 1 else ", backward as long as forward"
+        numbers = f"{style.text_of(marks[f'step_{k}'], '1')} slots, rack 0 idles for {_percent(marks[f'bubble_{k}'])}"
+        _heading(panel, f"{_NAMES[schedule]}{wide if schedule == 'gpipe' else ''}: {numbers}", points)
+        for work in records(boxes):
+            word, look, ink = _KINDS[work.kind]
+            place = (work.start, work.stage, work.end - work.start, 0.9)
+            box(panel, place[:2], place[2:], work.kind, **look)
+            inside(panel, place, f"{word}{work.microbatch}", points, color=ink)
+        for stage in range(shown):
+            for start, stop in _gaps(boxes[boxes["stage"] == stage], step):
+                between = "drain" if schedule == "gpipe" else "gap"
+                kind = "fill" if start == 0 else "end" if math.isclose(stop, step) else between
+                box(panel, (start, stage), (stop - start, 0.9), kind, **_IDLE)
+                if (kind, stage) in (("drain", 0), ("fill", shown - 1)):
+                    halo = {**style.HALO, "pad": 0.6}
+                    inside(panel, (start, stage, stop - start, 0.9), kind, points, bbox=halo)
+        if schedule == "gpipe":
+            turn = float(boxes[boxes["kind"] == "forward"]["end"].max())
+            panel.plot(
+                [turn, turn], [-0.06, shown + 0.02], color=style.RED, linewidth=2, linestyle="-", label="hard stop"
+            )
+    parts = ((shown, stages, "racks"), (drawn, batches, "micro-batches"))
+    some = [f"{few} of {many:,} {word}" for few, many, word in parts if few < many]
+    panel.set_xlabel(f"time, in forward passes of a micro-batch{_only(some)}", fontsize=points)
+    panel.tick_params(axis="x", labelsize=points)
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    kinds = [(kind, _KINDS[kind][1]) for kind in _KINDS if (table["kind"] == kind).any()]
+    names = {"weight": "gradients of weights"}
+    handles: list[Any] = [Patch(label=names.get(kind, kind), **look) for kind, look in [*kinds, ("bubble", _IDLE)]]
+    handles.append(panel.plot([], [], color=style.RED, linewidth=2, linestyle="-", label="hard stop")[0])
+    ax.legend(handles=handles, loc="lower center", ncols=len(handles), fontsize=points, borderaxespad=0)

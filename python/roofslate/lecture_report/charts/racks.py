@@ -1,0 +1,371 @@
+"""Chapter 2: how large a rack is, and what keeps it from being larger."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from roofslate.display import style
+from roofslate.display.diagram import box, letters, whole
+from roofslate.errors import AxisError, MissingInput, ValueRangeError
+from roofslate.lecture_report.charts.rack_diagrams import INSIDE, OUTSIDE, supplied
+from roofslate.plotting.chart import chart, dataset, number, tabulated
+from roofslate.presets.catalog import hardware
+from roofslate.presets.lookup import find_preset
+from roofslate.presets.preset import Preset
+from roofslate.registry.registry import entries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["cable_density", "scale_up_domains"]
+
+_DASH = "\N{EN DASH}"
+_MOST_TRAYS = 8
+_CABLES_OF_A_TRAY = 2  # in the drawing
+_BLACKWELL = "GB200 NVL72"
+
+_LIMITED = {
+    "cable_limited_domain": "cables",
+    "power_limited_domain": "power",
+    "cooling_limited_domain": "cooling",
+    "weight_limited_domain": "weight",
+}
+
+
+def _cable_density(*, trays_per_side: float = 2, **inputs: Any) -> pd.DataFrame:
+    import numpy as np
+
+    trays = whole("trays_per_side", float(trays_per_side))
+    if trays < 1:
+        raise ValueRangeError(f"trays_per_side: a rack needs at least 1, got {trays}")
+    blackwell = hardware[_BLACKWELL]
+    for name in ("cables_per_chip", *(() if "hardware" in inputs else ("scale_up_domain",))):
+        if name not in supplied(inputs):
+            inputs[name] = blackwell[name]
+    inputs.setdefault("cable_limit", number("rack_cables", **inputs))  # the rack is full
+    chips = number("scale_up_domain", **inputs)
+    racks = {"": chips, "doubled_": 2 * chips}
+    named = ("cables_per_chip", "cable_limit", "largest_scale_up_domain", *_LIMITED)
+    marks = {name: number(name, **inputs) for name in named}
+    marks["trays_per_side"] = float(trays)
+    units = {"trays_per_side": "1"}
+    for size, domain in racks.items():
+        for name in ("scale_up_domain", "rack_cables", "cable_density"):
+            marks[f"{size}{name}"] = number(name, **{**inputs, "scale_up_domain": domain})
+            units[f"{size}{name}"] = "chip" if name == "scale_up_domain" else "1"
+    axis = np.union1d(np.linspace(1, 2.3 * chips, 24), [*racks.values()])
+    cables = dataset(["rack_cables", "cable_density"], **{**inputs, "scale_up_domain": axis})
+    table = tabulated(cables, "scale_up_domain", "cable_density", **marks)
+    table.attrs["units"] |= units
+    return table
+
+
+@chart(
+    "C9",
+    _cable_density,
+    title="Twice the chips need twice the cables in the same rack",
+    paragraph=(
+        "Every chip brings its cables, and all of them run through the rack to the switches in its middle. "
+        "{scale_up_domain:2} chips with {cables_per_chip:2} each make {rack_cables:4} cables, "
+        "{doubled_scale_up_domain:3} chips make {doubled_rack_cables:4}: if today's rack is full, that is "
+        "{doubled_cable_density:2} times what connectors and bends leave room for. Power, cooling and weight "
+        "set limits of their own."
+    ),
+    inputs=(
+        "trays_per_side",
+        "cables_per_chip",
+        "scale_up_domain",
+        "cable_limit",
+    ),
+    chapter=2,
+    size=(7.4, 4.0),
+)
+def cable_density(ax: Axes, table: pd.DataFrame) -> None:
+    """Cables of a rack: two racks of one size, one with twice the trays of the other, and the cables against the chips.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Divided into a drawing and a plot; a figure of its own otherwise.
+    trays_per_side : int
+        Trays above the switches, and below, of the first rack in the drawing; the second has twice as many.
+    **inputs
+        `scale_up_domain` chips (or `hardware`) with `cables_per_chip` each; `cable_limit`, by default what this rack
+        needs; `power_limited_domain`, `cooling_limited_domain` and `weight_limited_domain`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    marks = table.attrs["marks"]
+    ax.set_axis_off()
+    size = letters(ax, 9, (7.7, 3.85))
+    drawing, plot = ax.inset_axes((0, 0, 0.36, 1)), ax.inset_axes((0.47, 0.12, 0.53, 0.85))
+    trays = int(marks["trays_per_side"])
+    for k, (count, word) in enumerate(((trays, ""), (2 * trays, "doubled_"))):
+        _tray_rack(drawing, 1.35 * k, count, size)
+        chips = style.text_of(marks[f"{word}scale_up_domain"], "1", 4)
+        drawing.text(1.35 * k + 0.5, -0.05, f"{chips} chips", ha="center", va="top", fontsize=size)
+    drawing.set(xlim=(-0.05, 2.4), ylim=(-0.16, 1.08))
+    drawing.set_axis_off()
+    _cables_against_chips(plot, table, size)
+
+
+def _tray_rack(ax: Axes, x: float, trays: int, size: float) -> None:
+    """Draw a rack: switches in the middle, trays above and below, cables from each tray along the rack."""
+    drawn = min(trays, _MOST_TRAYS)
+    box(ax, (x, 0), (1, 1.05), "rack", facecolor="none", edgecolor=style.INK, linewidth=1.3)
+    box(ax, (x + 0.06, 0.465), (0.88, 0.12), "switch", facecolor="#DCE9F3", edgecolor=INSIDE, zorder=3)
+    ax.text(x + 0.5, 0.525, "switches", ha="center", va="center", fontsize=0.85 * size, color=INSIDE, zorder=4)
+    step = 0.42 / drawn
+    lanes = drawn * _CABLES_OF_A_TRAY
+    for way in (1, -1):
+        for k in range(drawn):  # from the switches outwards
+            middle = 0.525 + way * (0.1 + (k + 0.5) * step)
+            box(
+                ax,
+                (x + 0.06, middle - 0.36 * step),
+                (0.88, 0.72 * step),
+                "tray",
+                facecolor="#F4F6F8",
+                edgecolor="#5F7385",
+                zorder=2,
+            )
+            for c in range(_CABLES_OF_A_TRAY):
+                lane = x + 0.5 + 0.76 * ((k + c * drawn + 0.5) / lanes - 0.5)
+                ax.plot(
+                    [lane, lane],
+                    [middle, 0.525 + 0.06 * way],
+                    color=INSIDE,
+                    linewidth=1.4 if drawn <= 4 else 0.8,
+                    linestyle="-",
+                    marker="o",
+                    markevery=[0],
+                    markersize=2.2,
+                    gid="cable",
+                    zorder=2.5,
+                )
+    if drawn < trays:
+        note = f"{trays:,} trays a side"
+        ax.text(x + 0.5, 1.07, note, ha="center", va="bottom", fontsize=0.8 * size, color=style.NOTE)
+
+
+def _cables_against_chips(ax: Axes, table: pd.DataFrame, size: float) -> None:
+    marks = table.attrs["marks"]
+    chips, cables = table.index.to_numpy(), table["rack_cables"].to_numpy()
+    most, limit = marks["largest_scale_up_domain"], marks["cable_limit"]
+    top = 1.08 * max(cables[-1], limit if limit < 2 * cables[-1] else 0)
+    ax.plot(chips, cables, color=INSIDE, linewidth=2, linestyle="-", label="rack_cables")
+    ax.set(xlim=(0, chips[-1]), ylim=(0, top), xlabel="chips of the rack", ylabel="cables of the rack")
+    ax.tick_params(labelsize=size)
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        label.set_fontsize(1.05 * size)
+    if limit < top:
+        dashed: dict[str, Any] = {"color": OUTSIDE, "linestyle": (0, (5, 2)), "linewidth": 1.4}
+        ax.axhline(limit, label="cable_limit", **dashed)
+        room = f"room for {style.text_of(limit, '1', 4)} cables"
+        low = limit - 0.02 * top
+        ax.text(chips[-1], low, room, ha="right", va="top", fontsize=size, color=OUTSIDE, bbox=style.HALO)
+    if most < chips[-1]:
+        ax.axvspan(
+            most, chips[-1], facecolor="none", edgecolor="#C9C9C9", hatch="///", linewidth=0, gid="no room", zorder=0
+        )
+    further = [name for name in _LIMITED if name != "cable_limited_domain" and marks[name] < chips[-1]]
+    for k, name in enumerate(further):
+        ax.axvline(marks[name], color=style.NOTE, linestyle=(0, (1, 1)), linewidth=1.4, label=name)
+        at = (marks[name], top * (0.04 + 0.09 * k))
+        ax.text(*at, f" {_LIMITED[name]}", fontsize=size, color=style.INK, va="bottom", bbox=style.HALO, zorder=3)
+    for word, way in (("", 1), ("doubled_", -1)):
+        x, y = marks[f"{word}scale_up_domain"], marks[f"{word}rack_cables"]
+        ax.plot(x, y, "o", color=style.INK, markersize=6, label=f"{word}rack", zorder=4)
+        count, full = style.text_of(y, "1", 4), style.text_of(marks[f"{word}cable_density"], "1")
+        text = f"{count} cables" + (f",\n{full} {style.TIMES} the room" if marks[f"{word}cable_density"] > 1 else "")
+        ax.annotate(
+            text,
+            (x, y),
+            xytext=(-8, 4),
+            textcoords="offset points",
+            ha="right",
+            va="bottom" if way > 0 else "center",
+            fontsize=size,
+            bbox=style.HALO,
+            zorder=3.5,
+        )
+    style.scale_ticks(ax.xaxis, "1")
+    style.scale_ticks(ax.yaxis, "1")
+
+
+_SYSTEMS = (
+    "HGX H100",
+    "GB200 NVL72",
+    "Vera Rubin NVL72",
+    "Rubin Ultra NVL576",
+    "MI300X",
+    "Trainium2",
+    "TPU v5p",
+    "TPU 7x",
+)
+
+_TOLD = ("scale_up_dies", "domain_capacity", "scale_up_bandwidth", "scale_out_bandwidth", "link_bandwidth_ratio")
+_GROWTH = ("scale_up_domain_growth", "scale_up_die_growth")
+
+
+def _known(output: str, inputs: Mapping[str, Any]) -> float:
+    """Evaluate a quantity; NaN where a system does not tell enough."""
+    try:
+        return number(output, **inputs)
+    except MissingInput:
+        return math.nan
+
+
+def _by_system(inputs: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    if not inputs:
+        return {name: {"hardware": name} for name in _SYSTEMS}
+    if "hardware" not in inputs:
+        return {"this system": inputs}
+    given = inputs["hardware"]
+    systems = [given] if isinstance(given, (str, Preset)) else list(given)
+    if not systems:
+        raise AxisError("hardware: expected at least one name")
+    return {str(getattr(system, "name", system)): {**inputs, "hardware": system} for system in systems}
+
+
+def _scale_up_domains(**inputs: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    rows: dict[str, dict[str, Any]] = {}
+    earlier: dict[str, Any] = {}
+    for name, case in _by_system(inputs).items():
+        preset = find_preset("hardware", case["hardware"]) if "hardware" in case else None
+        row: dict[str, Any] = {"network": preset.attributes.get("network", "") if preset else ""}
+        row["scale_up_domain"] = number("scale_up_domain", **case)
+        row |= {output: _known(output, case) for output in _TOLD}
+        before = earlier.get(row["network"], {})
+        row |= {output: _known(output, {**before, **case}) for output in _GROWTH}
+        rows[name] = row
+        if row["network"]:
+            generation = {word: _known(word, case) for word in ("scale_up_domain", "dies_per_chip")}
+            earlier[row["network"]] = {f"earlier_{word}": x for word, x in generation.items() if not math.isnan(x)}
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("hardware")
+    units = {name: entries()[name].unit for name in table.columns if name in entries()}
+    table.attrs["units"] = {"network": "1", **units}
+    table.attrs["marks"] = {}
+    for (name, output), mark in {
+        ("HGX H100", "scale_up_domain"): "hopper_domain",
+        ("GB200 NVL72", "scale_up_domain"): "blackwell_domain",
+        ("GB200 NVL72", "scale_up_domain_growth"): "blackwell_growth",
+        ("GB200 NVL72", "scale_up_dies"): "blackwell_dies",
+        ("Rubin Ultra NVL576", "scale_up_dies"): "rubin_dies",
+        ("Rubin Ultra NVL576", "scale_up_die_growth"): "rubin_die_growth",
+        ("Rubin Ultra NVL576", "scale_up_domain_growth"): "rubin_growth",
+    }.items():
+        if name in table.index:
+            table.attrs["marks"][mark] = float(rows[name][output])
+            table.attrs["units"][mark] = units[output]
+    return table
+
+
+@chart(
+    "C10",
+    _scale_up_domains,
+    title="Scale-up domains have grown, and so has what is counted",
+    paragraph=(
+        "From Hopper to Blackwell the domain grew from {hopper_domain} to {blackwell_domain} chips, "
+        "{blackwell_growth} times. The lecture's 500 and something for Rubin are dies: {rubin_dies} of them are "
+        "{rubin_die_growth} times Blackwell's {blackwell_dies}, and {rubin_growth} times its packages. Others join "
+        "thousands of chips, in a torus: each has fast links to its neighbours alone, and what goes further takes more "
+        "hops."
+    ),
+    chapter=2,
+    size=(8.2, 4.7),
+)
+def scale_up_domains(ax: Axes, table: pd.DataFrame) -> None:
+    """Scale-up domains of several systems: their chips, their dies, their links inside and out, and their memory.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Divided into a plot and columns of numbers; a figure of its own otherwise.
+    **inputs
+        `hardware`: a name or a list; or `scale_up_domain`, `dies_per_chip`, `hbm_capacity`, `scale_up_bandwidth`,
+        `scale_out_bandwidth` of one system. Growth is over the system before that has the same links.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax.set_axis_off()
+    size = letters(ax, 9.2, (8.4, 4.2))
+    plot = ax.inset_axes((0.165, 0.1, 0.325, 0.79))
+    place = range(len(table))
+    chips, dies = table["scale_up_domain"].to_numpy(), table["scale_up_dies"].to_numpy()
+    several = dies > 1.001 * chips
+    plot.set_xscale("log")
+    plot.hlines(place, 1, chips, color="#B8C7D3", linewidth=1.4, zorder=1)
+    plot.hlines(
+        [y for y in place if several[y]], chips[several], dies[several], color="#B8C7D3", linestyle=":", zorder=1
+    )
+    plot.plot(chips, place, "o", color=INSIDE, markersize=6, label="scale_up_domain", linestyle="none")
+    plot.plot(
+        dies[several],
+        [y for y in place if several[y]],
+        "D",
+        markerfacecolor="white",
+        markeredgecolor=OUTSIDE,
+        markersize=5.5,
+        label="scale_up_dies",
+        linestyle="none",
+    )
+    note: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 0.95 * size}
+    for y, (count, inner) in enumerate(zip(chips, dies, strict=True)):
+        last = inner if several[y] else count
+        plot.annotate(
+            style.text_of(count, "1", 4), (count, y), xytext=(0, 8), ha="center", **{**note, "va": "bottom"}
+        ) if several[y] else None
+        text = style.text_of(last, "1", 4) + (" dies" if several[y] else "")
+        plot.annotate(text, (last, y), xytext=(6, 0), color=OUTSIDE if several[y] else style.INK, **note)
+    most = max(chips.max(), dies[several].max(initial=1))
+    plot.set(xlim=(1, max(most, 10) ** 1.25), ylim=(len(table) - 0.5, -0.6), xlabel="chips (packages) of a domain")
+    plot.xaxis.label.set_fontsize(size)
+    plot.set_yticks(list(place), list(table.index), fontsize=size)
+    plot.tick_params(axis="y", length=0)
+    for side in ("top", "right", "left"):
+        plot.spines[side].set_visible(False)
+    style.scale_ticks(plot.xaxis, "1")
+    plot.tick_params(axis="x", labelsize=0.95 * size)
+    _columns(ax, plot, table, size)
+
+
+def _columns(ax: Axes, plot: Axes, table: pd.DataFrame, size: float) -> None:
+    heads = ("growth", "links inside,\na chip", "links out,\na chip", "memory of\nthe domain")
+    at = (1.16, 1.5, 2.0, 2.39)  # in widths of the plot
+    for x, head in zip(at, heads, strict=True):
+        plot.text(x, 1.01, head, transform=plot.transAxes, ha="center", va="bottom", fontsize=size, color=style.NOTE)
+    for y, (_, row) in enumerate(table.iterrows()):
+        by_chips, by_dies = (row[name] for name in _GROWTH)
+        growth = "" if math.isnan(by_chips) else f"{style.text_of(by_chips, '1')} {style.TIMES}"
+        if growth and row["scale_up_dies"] > 1.001 * row["scale_up_domain"] and not math.isclose(by_dies, by_chips):
+            growth += f"\ndies {style.text_of(by_dies, '1')} {style.TIMES}"
+        up, out = (_speed(row[name]) for name in ("scale_up_bandwidth", "scale_out_bandwidth"))
+        slower = row["link_bandwidth_ratio"]
+        ratio = "" if math.isnan(slower) else f"{style.text_of(slower, '1')} {style.TIMES} slower"
+        memory = row["domain_capacity"]
+        cells = (
+            growth,
+            "\n".join(filter(None, (row["network"], up))),
+            "\n".join(filter(None, (out, ratio))),
+            "" if math.isnan(memory) else style.text_of(memory, "byte"),
+        )
+        for x, cell in zip(at, cells, strict=True):
+            look: dict[str, Any] = {"transform": plot.get_yaxis_transform(), "ha": "center", "va": "center"}
+            plot.text(x, y, cell or _DASH, fontsize=0.95 * size, gid=f"cell {y}", **look)
+    note = "links out: Ethernet or InfiniBand; each direction. Growth: over the row above with the same links inside."
+    ax.text(1, -0.04, note, transform=ax.transAxes, fontsize=0.85 * size, color=style.NOTE, va="center", ha="right")
+
+
+def _speed(value: float) -> str:
+    return "" if math.isnan(value) else style.text_of(value, "byte/s/chip").replace("/chip", "")

@@ -1,0 +1,135 @@
+"""Chapter 1: what sparsity buys."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from roofslate.display import style
+from roofslate.plotting.chart import chart, datasets, number, tabulated
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["routed_scaling"]
+
+_SIZES = (15e6, 25e6, 55e6, 130e6, 370e6, 870e6, 1.3e9)  # of Clark et al. 2022, figure 1
+_READ = (370e6, 64.0)  # where the lecture reads the figure
+
+
+def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> pd.DataFrame:
+    import numpy as np
+
+    sizes = inputs.pop("active_parameters", list(_SIZES))
+    sizes = [number("active_parameters", active_parameters=size) for size in np.atleast_1d(sizes).tolist()]
+    inputs = {"experts": np.geomspace(1, 512, 91), **inputs}
+    cases = {size: {"active_parameters": size, **inputs} for size in sizes}
+    losses = datasets(["routed_loss"], "active_parameters", cases)
+    dense = max(sizes) if matched_dense_parameters is None else matched_dense_parameters
+    dense = number("matched_dense_parameters", matched_dense_parameters=dense)
+    law = {name: x for name, x in inputs.items() if name != "experts"}
+    table = tabulated(losses, ["active_parameters", "experts"], "routed_scaling")
+    marks = {
+        "matched_dense_parameters": dense,
+        "dense_loss": number("routed_loss", active_parameters=dense, experts=1, **law),
+    }
+    for size in sizes:
+        match = number("matching_experts", active_parameters=size, matched_dense_parameters=dense, **law)
+        marks[f"matching_experts_{size:g}"] = match
+    marks["matching_experts"] = marks.get(f"matching_experts_{_READ[0]:g}", math.inf)
+    if _READ[0] in sizes:
+        marks["read_parameters"], marks["read_experts"] = _READ
+        marks["read_loss"] = number("routed_loss", active_parameters=_READ[0], experts=_READ[1], **law)
+    table.attrs["marks"] = marks
+    sized = ("matched_dense_parameters", "read_parameters")
+    table.attrs["units"] |= {mark: "parameter" if mark in sized else "1" for mark in marks}
+    return table
+
+
+@chart(
+    "C5",
+    _routed_scaling,
+    title="More experts, the same active weights, a lower loss",
+    paragraph=(
+        "Each curve keeps the active weights and adds experts (the routed scaling law of Clark et al. 2022 for "
+        "S-BASE routing). The lecture reads off that {read_parameters} active weights with {read_experts} experts"
+        " equal {matched_dense_parameters:2} dense ones; by the law they meet at {matching_experts} experts. "
+        "Active weights are thus saved, and memory is paid for it."
+    ),
+    inputs=("matched_dense_parameters",),
+    size=(6.6, 4.4),
+)
+def routed_scaling(ax: Axes, table: pd.DataFrame) -> None:
+    """Validation loss against the number of experts, a curve for each number of active weights.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Where to draw; a figure of its own otherwise.
+    matched_dense_parameters : float or str, optional
+        The dense model whose loss is to be matched; the largest of the curves otherwise.
+    **inputs
+        Of `routed_loss`: `active_parameters` (a list), `experts` (the axis), the coefficients of the law.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    from matplotlib.ticker import FixedLocator, NullFormatter
+
+    marks = table.attrs["marks"]
+    sizes = table.index.unique("active_parameters")
+    experts = table.index.unique("experts").to_numpy()
+    ax.set(xscale="log", yscale="log", xlabel="experts", ylabel="validation loss (nats a token)")
+    ax.set_xscale("log", base=2)
+    ends = []
+    for size, look in zip(sizes, style.styles(len(sizes)), strict=True):
+        loss = table.loc[size, "routed_loss"].to_numpy()
+        line = {"color": look["color"], "linestyle": look["linestyle"]}
+        name = style.text_of(size, "parameter").replace("G", "B")
+        ax.plot(experts, loss, label=name, linewidth=1.8, **line)
+        ends.append((experts[-1], loss[-1], name, style.INK))
+    dense = marks["dense_loss"]
+    values = table["routed_loss"]
+    low, high = min(values.min(), dense), max(values.max(), dense)
+    ax.set(xlim=(experts[0], experts[-1]), ylim=(low / 1.03, high * 1.03))
+    ax.plot([experts[0], experts[-1]], [dense, dense], color=style.NOTE, linewidth=0.9, label="dense")
+    for size in sizes:
+        at = marks[f"matching_experts_{size:g}"]
+        if experts[0] < at <= experts[-1]:
+            ax.plot(
+                at,
+                dense,
+                "o",
+                color="white",
+                markeredgecolor=style.INK,
+                markersize=7,
+                zorder=3,
+                label=f"match {size:g}",
+            )
+    target = style.text_of(marks["matched_dense_parameters"], "parameter").replace("G", "B")
+    if "read_loss" in marks:
+        ax.plot(marks["read_experts"], marks["read_loss"], "X", color=style.RED, markersize=7, zorder=3, label="read")
+    ends.append((experts[-1], dense, f"{target} dense", style.NOTE))
+    style.label_ends(ax, ends)
+    ticks = [2.0**k for k in range(math.floor(math.log2(experts[0])), math.floor(math.log2(experts[-1])) + 1)]
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    for step in (0.02, 0.05, 0.1, 0.25, 0.5, 1.0):
+        losses = [step * k for k in range(math.ceil(low / 1.03 / step), math.floor(high * 1.03 / step) + 1)]
+        if len(losses) <= 8:
+            break
+    ax.yaxis.set_major_locator(FixedLocator(losses))
+    ax.yaxis.set_major_formatter(lambda y, _: f"{y:.2f}")
+    ax.yaxis.minorticks_off()
+    matched = [(size, marks[f"matching_experts_{size:g}"]) for size in sizes]
+    reached = [(size, at) for size, at in matched if experts[0] < at <= experts[-1]]
+    if reached:
+        size, at = reached[0]
+        name = style.text_of(size, "parameter").replace("G", "B")
+        also = f"\nthe lecture reads {marks['read_experts']:g}" if marks.get("read_parameters") == size else ""
+        style.callout(
+            ax, f"{name} active match\n{target} dense at {at:.3g} experts{also}", (at, dense), (0.06, 0.1), va="center"
+        )

@@ -1,0 +1,297 @@
+"""Chapter 6: where a token's cache waits for its next use, and what that costs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from roofslate import units
+from roofslate.display import style
+from roofslate.errors import ValueRangeError
+from roofslate.lecture_report.charts._tiers import (
+    RECOMPUTE,
+    TIERS,
+    cheapest_ways,
+    device_of,
+    looks_of,
+    named_tiers,
+    scenario,
+)
+from roofslate.plotting.chart import chart, datasets, number, tabulated
+from roofslate.presets.catalog import api_prices
+from roofslate.registry.registry import lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+__all__ = ["retrieve_or_hold", "tier_cost"]
+
+_COST_UNIT = "USD/Ttoken"
+_WAYS = {"retrieve_cost": "retrieve, once", "hold_cost": "hold for {}"}
+
+
+def _retrieve_or_hold(*, tiers: Any = None, hold_time: Any = "1 h", **inputs: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    named = named_tiers(TIERS if tiers is None else tiers)
+    inputs = scenario(inputs)
+    rows = {RECOMPUTE: (number("recompute_cost", **inputs), 0.0, "recompute_cost", "")}
+    for label, preset in named.items():
+        if preset.name == "HBM":  # to retrieve is to bring into HBM, where it is
+            rows[label] = (0.0, number("hbm_hold_cost", hold_time=hold_time, **inputs), "", "hbm_hold_cost")
+        else:
+            device = {**inputs, **preset.values}
+            retrieve = number("tier_retrieve_cost", **device)
+            hold = number("tier_hold_cost", hold_time=hold_time, **device)
+            rows[label] = (retrieve, hold, "tier_retrieve_cost", "tier_hold_cost")
+    columns = ["retrieve_cost", "hold_cost", "retrieve_quantity", "hold_quantity"]
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("way")
+    table.attrs["marks"] = {
+        "hold_time": units.to_base(hold_time, "s"),
+        "recompute_cost": rows[RECOMPUTE][0],
+        "kv_bytes_per_token": number("kv_bytes_per_token", **inputs),
+    }
+    table.attrs["units"] = {
+        **dict.fromkeys(["retrieve_cost", "hold_cost"], "USD/token"),
+        **dict.fromkeys(["retrieve_quantity", "hold_quantity"], "1"),
+        **{name: lookup(name).unit for name in table.attrs["marks"]},
+    }
+    if "HBM" in rows:
+        table.attrs["marks"]["hbm_hold_cost"] = rows["HBM"][1]
+        table.attrs["units"]["hbm_hold_cost"] = "USD/token"
+    return table
+
+
+@chart(
+    "C24",
+    _retrieve_or_hold,
+    title="What is cheap to get back is dear to hold",
+    paragraph=(
+        "Three ways to have a token's keys and values once more. Computing them again costs {recompute_cost} at every "
+        "use and nothing in between. HBM costs nothing at use and {hbm_hold_cost} an hour. A slower device costs "
+        "its price over its bandwidth at use, and its price over its capacity in between: less and less to hold, "
+        "from DDR to disk, and more and more to read. Both columns have the price of the device in them; without it "
+        "a time would stand beside a cost."
+    ),
+    inputs=(
+        "hold_time",
+        "model",
+        "hardware",
+        "prices",
+    ),
+    chapter=6,
+    size=(7.4, 4.2),
+)
+def retrieve_or_hold(ax: Axes, table: pd.DataFrame) -> None:
+    """Table of the ways to have a token's cache: what retrieving costs, and what holding.
+
+    Bars are logarithmic; a cost of nothing has none. Beside each number stands the formula that gave it.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Divided into two panels; a figure of its own otherwise.
+    tiers : list or mapping, optional
+        Storage presets or their names; the keys of a mapping are what the chart calls them. HBM is the chip's.
+    hold_time : float or str
+        How long a token is held.
+    **inputs
+        Of `recompute_cost` and `hbm_hold_cost`: `model`, `hardware` and `prices`, or their numbers.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    marks = table.attrs["marks"]
+    ways = table.index.to_list()
+    looks = looks_of(ways)
+    factor = units.convert_factor(_COST_UNIT, "USD/token")
+    costs = table[["retrieve_cost", "hold_cost"]].to_numpy() / factor
+    least = 10 ** math.floor(math.log10(costs[costs > 0].min()) - 0.3) if (costs > 0).any() else 0.1
+    most = max(costs.max(), 10 * least)
+    end = most * (most / least) ** 0.7  # room for numbers and formulas
+    panels = style.panels(ax, 2, left=0.13, gap=0.05, bottom=0.1, top=0.06)
+    for panel, (name, words) in zip(panels, _WAYS.items(), strict=True):
+        panel.set(xscale="log", xlim=(least, end), ylim=(len(ways) - 0.45, -0.6))
+        panel.set_title(words.format(style.moment(marks["hold_time"])), fontsize=9.5, weight="normal", pad=4)
+        for y, way in enumerate(ways):
+            cost = float(table.loc[way, name]) / factor
+            quantity = str(table.loc[way, name.replace("cost", "quantity")])
+            at = (max(cost, least), y)
+            if cost > 0:
+                panel.barh(
+                    y, cost - least, left=least, height=0.5, color=looks[way]["color"], alpha=0.85, gid=f"{name} {way}"
+                )
+            offset: dict[str, Any] = {"textcoords": "offset points", "va": "center", "ha": "left"}
+            text = _amount(cost) if cost > 0 else "nothing"
+            panel.annotate(text, at, xytext=(5, 6 if quantity else 0), fontsize=9, color=style.INK, **offset)
+            if quantity:
+                latex = lookup(quantity).latex.partition(" = ")[2]
+                panel.annotate(f"${latex}$", at, xytext=(5, -6), fontsize=7.5, color=style.NOTE, **offset)
+        panel.xaxis.set_visible(False)
+        panel.spines["bottom"].set_visible(False)
+        panel.spines["left"].set_color("#B0B0B0")
+        panel.set_yticks(range(len(ways)), ways if panel is panels[0] else [], fontsize=9.5)
+        panel.tick_params(axis="y", length=0)
+    size = style.text_of(marks["kv_bytes_per_token"], "byte/token").replace("/tok", "")
+    note = (
+        f"Dollars for a trillion tokens of $q$ = {size} each; logarithmic bars.\n"
+        "$d$, $k$, $m$: price, capacity, bandwidth of a device; $p$, $h$: price, HBM of a chip."
+    )
+    said = ax.text(0, 0.07, note, transform=ax.transAxes, fontsize=8, color=style.NOTE, va="top", linespacing=1.4)
+    said.set_in_layout(False)
+
+
+def _amount(x: float) -> str:
+    """Write dollars as people do."""
+    return f"\\${float(f'{x:.3g}'):,.0f}" if x >= 100 else f"\\${x:.3g}" if x >= 1e-4 else f"\\${x:.1e}"
+
+
+_SHOWN = (1e-3, 1e6)  # seconds that the axis has at least
+_LONGEST = 1e7  # a switch after this is not waited for
+
+
+def _tier_cost(*, tiers: Any = None, hold_time: Any = None, free_hbm_reads: bool = True, **inputs: Any) -> pd.DataFrame:
+    import numpy as np
+    import pandas as pd
+
+    named = named_tiers(TIERS if tiers is None else tiers)
+    inputs = scenario(inputs)
+    devices = {label: device_of(preset, inputs) for label, preset in named.items()}
+    for label, preset in named.items():
+        if preset.name == "HBM" and free_hbm_reads:
+            devices[label]["tier_retrieve_price"] = 0.0
+    switches = cheapest_ways(devices, inputs)
+    if hold_time is None:
+        moments = [t for t, _ in switches.values() if 0 < t < _LONGEST]
+        ends = [*_SHOWN, *(t / 10 for t in moments), *(10 * t for t in moments)]
+        hold_time = np.union1d(np.geomspace(min(ends), max(ends), 181), moments)
+    cases = {label: {**inputs, **device, "hold_time": hold_time} for label, device in devices.items()}
+    curves = tabulated(datasets(["tier_cost"], "way", cases), ["way", "hold_time"], "tier_cost")
+    again = number("recompute_cost", **inputs)
+    by_way = curves["tier_cost"].rename("cost").to_frame().groupby("way", sort=False)
+    ways = {str(label): rows.droplevel("way") for label, rows in by_way}
+    ways[RECOMPUTE] = next(iter(ways.values())).assign(cost=again)
+    ways["least"] = pd.concat(list(ways.values()), axis="columns").min(axis="columns").to_frame("cost")
+    table = pd.concat(ways, names=["way"])
+    tariff = api_prices["Claude Opus 5"]
+    times = {f"switch_to_{way}": t for way, (t, _) in switches.items() if t > 0}
+    times |= {name: units.to_base(tariff[name], "s") for name in ("cache_write_time", "long_cache_write_time")}
+    table.attrs["marks"] = {**times, "recompute_cost": again}
+    costs = dict.fromkeys(["cost", "recompute_cost"], "USD/token")
+    table.attrs["units"] = {**curves.attrs["units"], **costs, **dict.fromkeys(times, "s")}
+    table.attrs["switches"] = switches
+    return table
+
+
+@chart(
+    "C27",
+    _tier_cost,
+    title="Five minutes and an hour both belong on flash",
+    paragraph=(
+        "What a use of a token costs against the time since the last one: on each tier the rent of its bytes while it "
+        "waits, and the device's time to read it. The bold line is the cheapest. DDR takes over from HBM after "
+        "{switch_to_DDR}, flash after {switch_to_flash:2}, disk after {switch_to_disk}; the kept prompts of the "
+        "price lists, {cache_write_time} and {long_cache_write_time}, lie within flash. Computing again costs "
+        "{recompute_cost} at any time, far above. Reading HBM is counted as free, for retrieving means to bring into "
+        "HBM."
+    ),
+    inputs=(
+        "free_hbm_reads",
+        "model",
+        "hardware",
+        "prices",
+    ),
+    chapter=6,
+    size=(7.0, 4.5),
+)
+def tier_cost(ax: Axes, table: pd.DataFrame) -> None:
+    """Cost of having a token's cache once more against the time that it was held, for each tier and for recomputing.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Where to draw; a figure of its own otherwise.
+    tiers : list or mapping, optional
+        Storage presets or their names; the keys of a mapping are what the chart calls them. HBM is the chip's.
+    hold_time : array_like, optional
+        The axis.
+    free_hbm_reads : bool
+        Whether reading HBM costs nothing; otherwise the chip is paid while its HBM is read.
+    **inputs
+        Of `tier_cost` and `recompute_cost`: `model`, `hardware` and `prices`, or their numbers.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    marks, switches = table.attrs["marks"], table.attrs["switches"]
+    ways = [way for way in table.index.unique("way") if way != "least"]
+    looks = looks_of(ways)
+    costs: dict[str, pd.Series] = {str(way): rows.droplevel("way") for way, rows in table["cost"].groupby("way")}
+    for way in ways:
+        if not costs[way].min() > 0:
+            raise ValueRangeError(f"the chart tier_cost has logarithmic axes, and {way} costs nothing")
+    least = costs["least"]
+    waits = least.index.to_numpy()
+    left, right = float(waits[0]), float(waits[-1])
+    low, high = least.min() / 30, 3 * table["cost"].max()
+    ax.set(xscale="log", yscale="log", xlim=(left, right), ylim=(low, high))
+    ax.set(xlabel="time from one use to the next", ylabel="cost of a use")
+    ax.plot(waits, least, label="least", **{**style.BOLD, "linewidth": 6, "alpha": 0.22, "zorder": 1})
+    for way in ways:
+        line = {key: looks[way][key] for key in ("color", "linestyle")}
+        ax.plot(waits, costs[way], label=way, linewidth=1.7, zorder=2, **line)
+    style.label_ends(ax, [(right, float(costs[way].iloc[-1]), way, looks[way]["color"]) for way in ways])
+    note: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
+    for name in ("cache_write_time", "long_cache_write_time"):
+        if left <= marks[name] <= right:
+            ax.axvline(marks[name], color=style.NOTE, linestyle=(0, (2, 2)), linewidth=0.9, zorder=1, label=name)
+            top: dict[str, Any] = {"xytext": (-3, -2), "ha": "right", "va": "top", "rotation": 90, "color": style.NOTE}
+            ax.annotate(style.moment(marks[name]), (marks[name], high), **top, **note)
+    for way, (start, stop) in _stretches(switches, left, right).items():
+        middle: dict[str, Any] = {
+            "xytext": (0, 4),
+            "ha": "center",
+            "va": "bottom",
+            "color": looks[way]["color"],
+            "weight": "bold",
+        }
+        said = ax.annotate(
+            way, (math.sqrt(start * stop), low), bbox=style.HALO, gid=f"cheapest {way}", **middle, **note
+        )
+        if math.log(stop / start) < 0.09 * math.log(right / left):
+            said.set_rotation(90)
+        if start == left:
+            continue
+        cost = switches[way][1]
+        ax.plot([start] * 2, [low, cost], color=style.INK, linewidth=0.8, linestyle="-", zorder=1)
+        ax.plot(start, cost, "o", color=style.INK, markersize=5.5, label=f"switch to {way}", zorder=4)
+        beyond = ax.transData.transform((start, cost))[0] - ax.transAxes.transform((0, 0))[0]
+        near = beyond < 58 * ax.figure.dpi / 72  # no room for words to the left of it
+        place: dict[str, Any] = {"xytext": (7, -4), "va": "top"} if near else {"xytext": (-6, 5), "ha": "right"}
+        ax.annotate(
+            style.text_of(start, "s"), (start, cost), color=style.INK, bbox=style.HALO, zorder=1.5, **place, **note
+        )
+    ax.spines["bottom"].set_bounds(left, right)
+    style.time_ticks(ax.xaxis)
+    style.scale_ticks(ax.yaxis, "USD/token")
+    ax.yaxis.set_major_formatter(lambda y, _: _power(y / units.convert_factor("USD/Mtoken", "USD/token")))
+
+
+def _stretches(
+    switches: Mapping[str, tuple[float, float]], left: float, right: float
+) -> dict[str, tuple[float, float]]:
+    """From when to when each way is cheapest, of those that the axis shows."""
+    ways, starts = list(switches), [*(start for start, _ in switches.values()), math.inf]
+    stretches = {way: (max(starts[k], left), min(starts[k + 1], right)) for k, way in enumerate(ways)}
+    return {way: (start, stop) for way, (start, stop) in stretches.items() if start < stop}
+
+
+def _power(dollars: float) -> str:
+    """Write a power of ten in dollars for a million tokens."""
+    power = round(math.log10(dollars))
+    return f"\\${dollars:g}/Mtok" if -3 < power < 4 else rf"\$$10^{{{power}}}$/Mtok"

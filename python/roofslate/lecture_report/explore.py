@@ -1,0 +1,77 @@
+"""`rs.explore`: sliders for a chart of the lecture, or for any quantity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from roofslate._base.messages import unknown
+from roofslate.lecture_report import charts
+from roofslate.plotting.chart import Chart
+from roofslate.plotting.explorer import ChartPicture, Explorer, Picture, Surface
+from roofslate.registry.registry import entries
+from roofslate.registry.values import wanted_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["explore"]
+
+
+def explore(what: Chart | str | Sequence[str], /, **inputs: Any) -> Explorer:
+    """A picture with a slider or a drop-down for each input, to be moved in Jupyter.
+
+    Parameters
+    ----------
+    what : chart, str or list of str
+        A chart, ``rs.charts.latency_vs_batch``, or its name; or a quantity or a list of them, drawn as by `plot` if an
+        input is an axis and written large if none is. Where a chart and a quantity have one name, the name is the
+        chart's, and a list of that one name is the quantity.
+    **inputs
+        Where the controls start. A number or a text with a unit gets a slider around it, within what is valid:
+        logarithmic, but linear for a share and of whole numbers for a count. A tuple ``(low, high)`` is the range of a
+        slider that starts in its middle. A choice, ``model=``, ``hardware=`` and ``prices=`` get a drop-down. A list or
+        an array stays an axis of the picture. A chart without inputs has controls for what it takes, and starts as the
+        lecture's picture.
+
+    Returns
+    -------
+    Explorer
+        Shows itself in Jupyter.
+
+    Raises
+    ------
+    MissingInput, UnknownName, UnitError, ValueRangeError, AxisError, InputTypeError
+        As for `evaluate` and the charts, where the first picture can't be drawn; and for a range that is no
+        ``(low, high)``. Later mistakes are told below the picture, which stays as it was.
+    ModuleNotFoundError
+        Without ipywidgets, which ``pip install 'roofslate[jupyter]'`` brings.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> explorer = rs.explore("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth=("1 TB/s", "20 TB/s"))
+    >>> explorer.set(hbm_bandwidth="8 TB/s")
+    >>> print(explorer.to_code())
+    rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
+    """
+    picture = _picture_of(what)
+    try:
+        import ipywidgets  # noqa: F401
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError as error:
+        extra = "charts" if error.name == "matplotlib" else "jupyter"
+        message = f"rs.explore needs {error.name}, which is not installed: pip install 'roofslate[{extra}]'"
+        raise ModuleNotFoundError(message, name=error.name) from None
+    return Explorer(picture, inputs or picture.inputs)
+
+
+def _picture_of(what: Any) -> Picture:
+    if isinstance(what, Chart):
+        return ChartPicture(what)
+    if isinstance(what, str):
+        by_name = {chart.name: chart for chart in charts.all()}
+        if what in by_name:
+            return ChartPicture(by_name[what])
+        if what not in entries():
+            raise unknown("chart or quantity", what, [*by_name, *entries()])
+    return Surface(what if isinstance(what, str) else wanted_names(what))

@@ -1,0 +1,1 @@
+"""Measured runs: readers, fits, validation."""

@@ -1,0 +1,291 @@
+"""The search for constants at which an output meets what was measured, and what is left of the difference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate.errors import IneffectiveInput, InputTypeError
+from roofslate.grid.scenarios import Column, Names, Scenarios, read_columns
+from roofslate.presets.fits import PERCENTILES, Values
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    import pandas as pd
+
+__all__ = [
+    "_LEVEL",
+    "Predictor",
+    "Problem",
+    "Slot",
+    "combinations",
+    "deviations",
+    "inside_band_of_others",
+    "percentiles",
+]
+
+_LEVEL = 0.8  # of the bands whose coverage is told
+_STEP = 1e-5  # of a logarithm, in derivatives: far above rounding, far below any scale of the formulas
+_DIGITS = 6  # of a constant: fewer than differ from machine to machine, more than a fit can tell
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A constant among those that are sought: one number, or one for each value of a column.
+
+    Attributes
+    ----------
+    name : str
+        The input.
+    first : int
+        Position of its first number.
+    values : tuple of str
+        The values of the column; empty where all rows share one number.
+    codes : numpy.ndarray
+        By row: which of them; -1 where the row has none.
+    """
+
+    name: str
+    first: int
+    values: tuple[str, ...]
+    codes: Any
+
+    @property
+    def places(self) -> slice:
+        """Where its numbers stand."""
+        return slice(self.first, self.first + max(len(self.values), 1))
+
+    def of_rows(self, logs: Values, rows: Any) -> Values:
+        """The logarithm of each row's number; without a value of its own, the mean."""
+        own = logs[:, self.places]
+        if not self.values:
+            return np.repeat(own, len(rows), axis=1)
+        return np.concatenate([own, own.mean(axis=1, keepdims=True)], axis=1)[:, self.codes[rows]]
+
+
+class Predictor:
+    """An output for each row of a table, at constants that change from call to call.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    output : str
+    slots : sequence of Slot
+        What every call gives.
+    ignore : collection of str
+        Columns that are no inputs.
+    inputs : mapping
+        What is the same for all rows.
+    """
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        output: str,
+        slots: Sequence[Slot],
+        ignore: Collection[str],
+        inputs: Mapping[str, Any],
+    ) -> None:
+        names = [slot.name for slot in slots]
+        for name in names:
+            if name in table.columns:
+                raise InputTypeError(f"terms: {name!r} is also a column of the table")
+        self._columns = read_columns(table, ignore, inputs)
+        self._slots = slots
+        self._scenarios = Scenarios([*self._columns, *names], [output], inputs, "rs.calibrate")
+        self._rows = np.arange(len(table))
+
+    def __call__(self, logs: Values, rows: Any = None) -> Values:
+        """Values of the output at the constants whose logarithms are given, one set of them or several."""
+        rows = self._rows if rows is None else rows
+        sets = np.atleast_2d(logs)
+        picked = np.tile(rows, len(sets))
+        columns: dict[str, Column | Names] = {}
+        for name, column in self._columns.items():
+            if isinstance(column, Names):
+                columns[name] = Names(column.codes[picked], column.presets)
+            else:
+                columns[name] = Column(column.data[picked], column.values)
+        for slot in self._slots:
+            columns[slot.name] = Column(np.exp(slot.of_rows(sets, rows)).reshape(-1))
+        (found,), _ = self._scenarios.compute(columns, len(picked), progress=False)
+        values: Values = found
+        return values if np.ndim(logs) == 1 else values.reshape(len(sets), len(rows))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows, what was measured in them, and the constants that are sought; all in logarithms.
+
+    Attributes
+    ----------
+    model : Predictor
+    slots : sequence of Slot
+    told : numpy.ndarray
+        What was measured in each of the rows.
+    rows : numpy.ndarray
+        Their positions in the table.
+    groups : numpy.ndarray
+        Which of them err together; a group counts by the square root of its rows.
+    begin, ranges : numpy.ndarray
+        Where the search starts, and between which ends it stays.
+    soft : float
+        Residuals beyond this count in proportion, not by their square.
+    relative : bool
+        Whether the residual is predicted / measured - 1, not the logarithm of the ratio.
+    """
+
+    model: Predictor
+    slots: Sequence[Slot]
+    told: Values
+    rows: Any
+    groups: Any
+    begin: Values
+    ranges: Values
+    soft: float
+    relative: bool
+
+    @property
+    def weights(self) -> Values:
+        """Weights of the rows, 1 in the mean."""
+        weights = 1 / np.sqrt(np.bincount(self.groups)[self.groups])
+        mean_one: Values = weights / weights.mean()
+        return mean_one
+
+    def misses(self, logs: Values, members: Any) -> Values:
+        """The logarithm of measured over predicted."""
+        found: Values = self.told[members] - np.log(self.model(logs, self.rows[members]))
+        return found
+
+    def residuals(self, logs: Values, members: Any) -> Values:
+        """What the loss is of."""
+        misses = self.misses(logs, members)
+        found: Values = np.expm1(-misses) if self.relative else -misses
+        return found
+
+    def slopes(self, logs: Values, members: Any) -> Values:
+        """Derivatives of the residuals by the constants, by central differences in one call."""
+        ends = np.array([logs - _STEP, logs + _STEP]).clip(*self.ranges.T)  # beyond which there may be no value
+        sets = np.tile(logs, (2, len(logs), 1))
+        for k in range(len(logs)):
+            sets[:, k, k] = ends[:, k]
+        found = self.model(np.concatenate([sets.reshape(-1, len(logs)), logs[None]]), self.rows[members])
+        low, high = np.split(np.log(found[:-1]), 2)
+        slopes = (high - low).T / (ends[1] - ends[0])
+        if self.relative:
+            slopes *= (found[-1] / np.exp(self.told[members]))[:, None]
+        result: Values = slopes
+        return result
+
+    def check_effects(self) -> None:
+        """Refuse a constant that changes nothing, from one end of its range to the other."""
+        for slot in self.slots:
+            ends = np.tile(self.begin, (2, 1))
+            ends[:, slot.places] = self.ranges[slot.places].T
+            low, high = self.model(ends, self.rows)
+            if (low == high).all():
+                raise IneffectiveInput(f"terms: {slot.name!r} changes the output in no row of the table")
+
+    def solve(self, members: Any) -> Values:
+        """The constants that these rows ask for; of a column's value that none has, the mean of the others."""
+        from scipy.optimize import least_squares
+
+        weights = self.weights[members]
+
+        def loss(z: Values) -> Values:  # soft_l1, each row with its weight
+            root = np.sqrt(1 + z)
+            rho: Values = weights * np.array([2 * (root - 1), 1 / root, -0.5 / root**3])
+            return rho
+
+        found = least_squares(
+            self.residuals,
+            self.begin,
+            self.slopes,
+            bounds=tuple(self.ranges.T),
+            loss=loss,
+            f_scale=self.soft,
+            xtol=1e-9,
+            ftol=1e-11,
+            gtol=1e-9,
+            max_nfev=200,
+            args=(members,),
+        ).x
+        for slot in self.slots:
+            told = np.unique(slot.codes[self.rows[members]])
+            told = told[told >= 0]
+            if slot.values and 0 < len(told) < len(slot.values):
+                own = found[slot.places]
+                own[np.setdiff1d(np.arange(len(own)), told)] = own[told].mean()
+        logs: Values = np.log([rounded(x) for x in np.exp(found)]).clip(*self.ranges.T)
+        return logs
+
+    def cross_validate(self, folds: Any) -> Values:
+        """The misses of each fold at constants that were fitted without it."""
+        found = np.empty(len(self.rows))
+        for fold in range(folds.max() + 1):
+            own = np.flatnonzero(folds == fold)
+            found[own] = self.misses(self.solve(np.flatnonzero(folds != fold)), own)
+        return found
+
+    def covariance(self, logs: Values) -> Values:
+        """Of the constants' logarithms, with the rows of a group taken to err together: a sandwich by groups."""
+        members = np.arange(len(self.rows))
+        slopes, residuals = self.slopes(logs, members), self.residuals(logs, members)
+        root = np.sqrt(1 + (residuals / self.soft) ** 2)
+        bread = np.linalg.pinv(slopes.T @ (slopes * (self.weights / root)[:, None]))
+        pulls = slopes * (self.weights * residuals / root)[:, None]
+        if (count := self.groups.max() + 1) > len(logs):
+            pulls = np.array([pulls[self.groups == g].sum(axis=0) for g in range(count)])
+        moves = pulls @ bread
+        found: Values = moves.T @ moves
+        return found
+
+
+def combinations(columns: Sequence[Any], rows: int) -> Any:
+    """The number of each row's combination, in the order of first appearance; 0 where there are no columns."""
+    found: dict[tuple[Any, ...], int] = {}
+    if not columns:
+        return np.zeros(rows, dtype=np.intp)
+    return np.array([found.setdefault(key, len(found)) for key in zip(*columns, strict=True)], dtype=np.intp)
+
+
+def rounded(x: float) -> float:
+    """A number without the digits that differ from machine to machine."""
+    return float(f"{x:.{_DIGITS}g}")
+
+
+def percentiles(misses: Values, kinds: int | None = None) -> tuple[float, ...]:
+    """The spread of misses as it is kept, for a kind beyond those that they come of: wider the fewer those are."""
+    factor = math.sqrt(1 + 1 / kinds) if kinds else 1.0
+    return tuple(rounded(x) for x in factor * np.quantile(misses, PERCENTILES))
+
+
+def inside_band_of_others(misses: Values, folds: Any, deepest: Values) -> Any:
+    """Which rows lie in the band that the rows of the other folds tell."""
+    found = np.empty(len(misses), dtype=bool)
+    ends = [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]
+    others = folds.max()
+    for fold in range(others + 1):
+        own = folds == fold
+        wide = math.sqrt(1 + 1 / others) * np.quantile(misses[~own], ends)
+        known = np.quantile(deepest[~own], ends)
+        low, high = min(wide[0], known[0]), max(wide[1], known[1])
+        found[own] = (misses[own] >= low) & (misses[own] <= high)
+    return found
+
+
+def deviations(misses: Values, groups: Any) -> tuple[float, float]:
+    """Standard deviations among groups and within them, by the moments of a model of random effects."""
+    count = np.bincount(groups)
+    means = np.bincount(groups, misses) / count
+    rows, number_of_groups = len(misses), len(count)
+    if number_of_groups in (1, rows):
+        return 0.0, float(np.std(misses))
+    within = float(np.sum((misses - means[groups]) ** 2)) / (rows - number_of_groups)
+    scatter = float(np.sum(count * (means - misses.mean()) ** 2)) / (number_of_groups - 1)
+    typical = (rows - float(np.sum(count**2)) / rows) / (number_of_groups - 1)
+    return math.sqrt(max(scatter - within, 0.0) / typical), math.sqrt(within)

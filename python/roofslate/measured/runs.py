@@ -1,0 +1,441 @@
+"""Tables of measured runs, serving or training: the columns that they share, read into inputs; the package's own."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate._base.files import read_text
+from roofslate._base.messages import shown, unknown
+from roofslate._base.toml import read_data
+from roofslate.errors import InputTypeError, MissingInput, PresetError, UnknownName
+from roofslate.evaluation.value import value
+from roofslate.measured.stored import TOLERANCE, compute
+from roofslate.presets.frameworks import framework_name
+from roofslate.presets.lookup import PRESETS, find_preset
+from roofslate.presets.preset import Preset
+from roofslate.registry.registry import entries
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TARGETS", "Runs", "Table", "published", "read", "read_csv", "shipped"]
+
+# What a table can measure, and the quantity that predicts it. In the second table: numbers as they stand.
+TARGETS = {
+    "time_per_output_token_s": "time_per_output_token",
+    "time_to_first_token_s": "time_to_first_token",
+    "request_time_s": "request_time",
+    "prefill_time_s": "prefill_time",
+    "tokens_per_second_per_chip": "tokens_per_second_per_chip",
+    "trained_tokens_per_second_per_chip": "trained_tokens_per_second_per_chip",
+    "training_flops_utilization": "training_flops_utilization",
+}
+
+_TRAINING = {"trained_tokens_per_second_per_chip", "training_flops_utilization"}
+
+_NUMBERS = {
+    "chips": "chips",
+    "tensor_parallel": "tensor_parallel",
+    "attention_data_parallel": "attention_data_parallel",
+    "pipeline_parallel": "pipeline_stages",
+    "clients": "clients",
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+}
+
+_MODES = {"aggregated": "aggregated", "disaggregated decode pool": "disaggregated"}
+
+# By the name of a weight format: the format of the registry, that of the arithmetic, and bytes with their scales.
+_FORMATS = {
+    "bf16": ("bf16", "bf16", 2.0),
+    "fp16": ("bf16", "bf16", 2.0),
+    "fp8": ("fp8", "fp8", 1.0),
+    "mxfp8": ("fp8", "fp8", 1.03125),
+    "int8": ("int8", "int8", 1.0),
+    "fp4": ("fp4", "fp4", 0.5625),
+    "nvfp4": ("fp4", "fp4", 0.5625),
+    "mxfp4": ("fp4", "fp4", 0.53125),
+    "int4": ("fp4", "bf16", 0.53125),  # which no chip multiplies
+}
+
+# Columns that none may miss, and those of a run that serves or trains.
+_WORDS = ("model", "hardware", "weight_format", "chips")
+_SERVED = ("clients", "input_tokens", "output_tokens")
+_TRAINED = ("sequence_length",)
+_NOTES = ("id", "framework", "framework_version", "expert_parallel", "doubtful_label", "measured", "source", "table")
+_SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint, whose shape is that of the model
+_LARGEST = 64_000_000  # bytes of a file
+_LINE = "line"
+_FOLDER = Path(__file__).with_name("data")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Measured runs, ready to be predicted.
+
+    Attributes
+    ----------
+    rows : pandas.DataFrame
+        As they were given.
+    inputs : pandas.DataFrame
+        The inputs of each row, by the names of the registry; presets as such.
+    targets : dict of str
+        The measured columns, and the quantities that predict them.
+    fixed : dict
+        Inputs that are the same for all rows.
+    """
+
+    rows: pd.DataFrame
+    inputs: pd.DataFrame
+    targets: Mapping[str, str]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def doubtful(self) -> Any:
+        """Which rows have a label that cannot describe one replica."""
+        if "doubtful_label" not in self.rows:
+            return np.zeros(len(self.rows), dtype=bool)
+        return self.rows["doubtful_label"].to_numpy(dtype=float, na_value=0.0) != 0
+
+    def kinds(self, column: str) -> list[str | None]:
+        """What each row has in a column, presets and frameworks by their own names."""
+        if column in PRESETS:
+            return [preset.name for preset in self.inputs[column]]
+        if column not in self.rows:
+            return [None] * len(self.rows)
+        own = framework_name if column == "framework" else str
+        return [own(x) if isinstance(x, str) else None for x in self.rows[column]]
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """Read a file of measured runs, whose rows are told by their lines in messages.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Raises
+    ------
+    PresetError
+        With the file, and the line where a row has too many cells.
+    """
+    import pandas as pd
+
+    text = read_text(path, "table of measured runs", _LARGEST)
+    try:
+        table = pd.read_csv(io.StringIO(text), low_memory=False)  # or a column could have several types
+        lines = list(_lines(text))[1:]
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, csv.Error) as error:
+        raise PresetError(f"{path}: {str(error).strip()}") from None
+    if len(lines) == len(table):
+        table.index = pd.Index(lines, name=_LINE)
+    return table
+
+
+def _lines(text: str) -> Iterator[int]:
+    """The line on which each row begins; a cell may have several."""
+    reader = csv.reader(io.StringIO(text))
+    line = 1
+    for cells in reader:
+        if cells:
+            yield line
+        line = reader.line_num + 1
+
+
+def read(
+    table: pd.DataFrame,
+    *,
+    models: Mapping[str, Any] | None = None,
+    hardware: Mapping[str, Any] | None = None,
+    ignore: Iterable[str] = (),
+    fixed: Mapping[str, Any] | None = None,
+) -> Runs:
+    """Read a table of measured runs.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Columns `model`, `hardware`, `weight_format`, `chips`; of a run that serves `clients`, `input_tokens`,
+        `output_tokens`, of one that trains `sequence_length`; where they differ from 1 `tensor_parallel`,
+        `attention_data_parallel`, `pipeline_parallel`; `mode`; `framework`; what was measured, `TARGETS`; notes; and
+        any input of the registry.
+    models, hardware : dict, optional
+        Presets by names that the catalogs do not have.
+    ignore : iterable of str
+        Further columns that are no inputs.
+    fixed : dict, optional
+        Inputs that are the same for all rows.
+
+    Returns
+    -------
+    Runs
+    """
+    import pandas as pd
+
+    if not isinstance(table, pd.DataFrame):
+        raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
+    if not table.columns.is_unique:
+        raise InputTypeError("the table has two columns of the same name")
+    ignored = {ignore} if isinstance(ignore, str) else set(ignore)
+    trains = not _TRAINING.isdisjoint(table.columns)
+    words = (*_WORDS, *(_TRAINED if trains else _SERVED))
+    known = {*_NUMBERS, *_NOTES, *words, "mode", *TARGETS}
+    for column in table.columns:
+        if column not in known and column not in ignored and column not in entries():
+            raise unknown("column", column, [*known, *entries()])
+    for column in words:
+        if column not in table.columns and column not in (fixed or {}):
+            raise MissingInput(f"the table has no column {column!r}")
+    targets = {column: output for column, output in TARGETS.items() if column in table.columns}
+    inputs: dict[str, Any] = {
+        "model": _presets(table, "model", models or {}, fixed or {}),
+        "hardware": _presets(table, "hardware", hardware or {}, fixed or {}),
+    }
+    for column, name in _NUMBERS.items():
+        if column in table.columns:
+            inputs[name] = _numbers(table, column)
+    if "mode" in table.columns:
+        inputs["serving_mode"] = [_MODES[word] for word in _words(table, "mode", _MODES)]
+    written = table if "weight_format" in table else table.assign(weight_format=(fixed or {})["weight_format"])
+    formats = [_FORMATS[word] for word in _words(written, "weight_format", _FORMATS)]
+    for k, name in enumerate(("weight_format", "compute_format", "weight_bytes")):
+        inputs[name] = [each[k] for each in formats]
+    for column in table.columns:
+        if column in entries() and column not in inputs and column not in TARGETS and column not in ignored:
+            inputs[column] = table[column].array
+    for name, values in ({} if trains else _stored_formats(written, inputs)).items():
+        if name not in inputs and name not in (fixed or {}):
+            inputs[name] = values
+    for column in targets:
+        _numbers(table, column)
+    same = {name: x for name, x in (fixed or {}).items() if name not in PRESETS and name != "weight_format"}
+    return Runs(table, pd.DataFrame(inputs, index=table.index), targets, same)
+
+
+def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any], fixed: Mapping[str, Any]) -> list[Preset]:
+    """The preset of each row, by its full name, without its organisation, or by the caller's own names."""
+    if not isinstance(own, Mapping):
+        raise InputTypeError(f"{column}: expected a dict of presets by name, got {shown(own)}")
+    if column not in table.columns:
+        return [find_preset(column, fixed[column])] * len(table)
+    found: dict[Any, Preset] = {}
+    for name in _distinct(table, column, "the name of a preset"):
+        if isinstance(name, Preset):
+            found[name] = name
+            continue
+        preset = own.get(name)
+        catalog = PRESETS[column]
+        bare = name.rpartition("/")[2]
+        for known in (name, bare, _SUFFIX.sub("", bare)):
+            if preset is None and known in catalog:
+                preset = catalog[known]
+        if preset is None:
+            near = unknown(f"{column} preset", name, [*own, *catalog])
+            where = _place(table, list(table[column]).index(name))
+            raise UnknownName(
+                f"{where}: {near} ({column}s={{name: preset}} takes those that the catalog does not have)"
+            )
+        if not isinstance(preset, Preset) or preset.kind != column:
+            raise PresetError(f"{column}: {name!r} is no preset for {column}=, but {shown(preset)}")
+        found[name] = preset
+    return [found[name] for name in table[column]]
+
+
+def _distinct(table: pd.DataFrame, column: str, expected: str) -> list[Any]:
+    """The distinct values of a column of texts and presets, in their order."""
+    for k, x in enumerate(table[column]):
+        if not isinstance(x, (str, Preset)):
+            raise InputTypeError(f"{column}: expected {expected}, got {shown(x)} in {_place(table, k)}")
+    return list(dict.fromkeys(table[column]))
+
+
+def _numbers(table: pd.DataFrame, column: str) -> Any:
+    import pandas as pd
+
+    dtype = table[column].dtype
+    if not pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype):
+        first = next((k for k, x in enumerate(table[column]) if not _is_number(x)), None)
+        where = "" if first is None else f", the first {shown(table[column].iloc[first])} in {_place(table, first)}"
+        raise InputTypeError(f"{column}: expected numbers, got a column of {dtype}{where}")
+    return table[column].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _is_number(x: Any) -> bool:
+    try:
+        float(x)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _place(table: pd.DataFrame, row: int) -> str:
+    """Where a row stands, for messages; `read_csv` knows its line."""
+    return f"line {table.index[row]}" if table.index.name == _LINE else f"row {row + 1}"
+
+
+def _words(table: pd.DataFrame, column: str, known: Mapping[str, Any]) -> list[str]:
+    for word in _distinct(table, column, f"one of {', '.join(map(repr, known))}"):
+        if word not in known:
+            raise UnknownName(f"{_place(table, list(table[column]).index(word))}: {unknown(column, word, known)}")
+    return list(table[column])
+
+
+def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What engines do with weights and caches of a format, where the table does not say it.
+
+    Checkpoints of experts in four bits keep the rest in bf16. Caches are fp8 beside weights of fp8 and nvfp4; not so
+    where vLLM runs on chips without fp4 arithmetic.
+    """
+    given = table["framework"] if "framework" in table.columns else [""] * len(table)
+    engines = [framework_name(name) if isinstance(name, str) else "" for name in given]
+    caches = ("kv_bytes_per_token", "windowed_bytes_per_token", "fixed_cache_bytes")
+    found: dict[str, list[Any]] = {name: [] for name in ("dense_format", *caches)}
+    for model, chip, weights, written, engine in zip(
+        inputs["model"], inputs["hardware"], inputs["weight_format"], table["weight_format"], engines, strict=True
+    ):
+        experts = float(model.values.get("experts", 1)) > 1
+        narrow = written in ("fp8", "fp4", "nvfp4", "mxfp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
+        found["dense_format"].append("bf16" if experts and weights == "fp4" else "same")
+        for name, size in zip(caches, _cache_bytes(model, "fp8" if narrow else "bf16"), strict=True):
+            found[name].append(size)
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _cache_bytes(model: Preset, kv_format: str) -> tuple[float, ...]:
+    """Cache of a token, of one in windows and of a sequence in a format, also where the preset states it in another."""
+    wanted, stated = (value("kv_bits", kv_format=f) for f in (kv_format, model.values.get("kv_format", "bf16")))
+    ratio = float(wanted) / float(stated)
+    beside = (float(model.values.get(name, 0)) for name in ("windowed_bytes_per_token", "fixed_cache_bytes"))
+    return tuple(ratio * size for size in (float(value("kv_bytes_per_token", model=model)), *beside))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of measured runs that comes with the package, and how constants are fitted to it.
+
+    Attributes
+    ----------
+    name : str
+    runs : Runs
+    calibration : str
+        Name of the calibration that predicts it.
+    source : str
+    settings : dict
+        Inputs that are the same for all rows.
+    base : str
+        The calibration whose constants are taken where none is fitted; empty for none.
+    hold_out : tuple of str
+        What the fit leaves out in turn.
+    stack : tuple of str
+        In what the rows of one stack are alike.
+    fits : dict of dict
+        By measured column: `terms` with their ranges, and the input that is its `anchor`.
+    bounds : tuple of dict
+        The errors that the package promises.
+    """
+
+    name: str
+    runs: Runs
+    calibration: str
+    source: str
+    settings: Mapping[str, Any]
+    base: str
+    hold_out: tuple[str, ...]
+    stack: tuple[str, ...]
+    fits: Mapping[str, Mapping[str, Any]]
+    bounds: tuple[Mapping[str, Any], ...]
+
+
+@functools.cache
+def shipped() -> tuple[Table, ...]:
+    """The tables of measured runs that come with the package.
+
+    Returns
+    -------
+    tuple of Table
+    """
+    import pandas as pd
+
+    content = read_data(_FOLDER / "tables.toml")
+    found = []
+    for entry in content["table"]:
+        rows = pd.read_csv(_FOLDER / entry["file"])
+        runs = read(rows, fixed=entry["settings"])
+        found.append(
+            Table(
+                entry["name"],
+                runs,
+                entry["calibration"],
+                entry["source"],
+                entry["settings"],
+                entry.get("base", ""),
+                tuple(entry["hold_out"]),
+                tuple(entry.get("stack", ())),
+                entry["fits"],
+                tuple(entry["bounds"]),
+            )
+        )
+    return tuple(found)
+
+
+@functools.cache
+def _published_entries() -> tuple[Mapping[str, Any], ...]:
+    return tuple(read_data(_FOLDER / "published.toml")["entry"])
+
+
+def published() -> pd.DataFrame:
+    """Published numbers that follow from others in closed form, beside ours.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `table`, `question`, `published`, `ours`, `unit`, `error` and `tolerance` (relative), `verdict` ("holds"
+        or "fails"), `quantity`, `inputs`, `source`.
+    """
+    import pandas as pd
+
+    rows = []
+    for entry in _published_entries():
+        ours = compute(entry)
+        tolerance = entry.get("tolerance", TOLERANCE)
+        error = ours / entry["published"] - 1
+        rows.append(
+            {
+                "table": entry["table"],
+                "question": entry["question"],
+                "published": float(entry["published"]),
+                "ours": ours,
+                "unit": entry["unit"],
+                "error": error,
+                "tolerance": tolerance,
+                "verdict": "holds" if abs(error) <= tolerance else "fails",
+                "quantity": entry["quantity"],
+                "inputs": dict(entry["inputs"]),
+                "source": entry["source"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+@functools.cache
+def _none_published() -> pd.DataFrame:
+    return published().iloc[:0]
+
+
+def none_published() -> pd.DataFrame:
+    """The columns of `published` without a row."""
+    return _none_published().copy()

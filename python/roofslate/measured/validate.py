@@ -1,0 +1,330 @@
+"""Predictions beside what was measured: rows, errors, and whether they keep within the promised bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate._base.messages import shown, unknown
+from roofslate.analysis.explain import Explanation, explain
+from roofslate.display import style
+from roofslate.display.result import Result, Table
+from roofslate.errors import AxisError, InputTypeError, UnknownName
+from roofslate.evaluation.frame import frame
+from roofslate.measured import runs as measurements
+from roofslate.measured.calibration import Calibration
+from roofslate.measured.calibration import calibration as shipped_calibration
+from roofslate.presets.fits import ERRORS, check_level, error_measures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from roofslate.measured.runs import Runs
+
+__all__ = ["Validation", "validate"]
+
+_KINDS = ("model", "hardware", "framework")
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Runs, and the calibration that predicts them."""
+
+    name: str
+    runs: Runs
+    calibration: Calibration
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Validation(Result):
+    """Predictions beside what was measured.
+
+    Attributes
+    ----------
+    rows : pandas.DataFrame
+        The table as it was given, with columns ``predicted_<column>``, ``predicted_<column>_lower`` and ``..._upper``
+        for each measured one; the ends are NaN where the calibration has no band. Of the package's own tables: all of
+        them, one below the other, with a column `table`.
+    summary : pandas.DataFrame
+        Indexed by table, measured column, what the rows have in common and its value; columns as `error_measures` names
+        them.
+    published : pandas.DataFrame
+        Numbers that follow from others in closed form: `table`, `question`, `published`, `ours`, `unit`, `error`,
+        `tolerance`, `verdict`, `source`. Empty for a table of the caller's.
+    bounds : pandas.DataFrame
+        The errors that the package promises, what they are, and the `verdict`: "holds" or "fails".
+    """
+
+    rows: pd.DataFrame
+    summary: pd.DataFrame
+    published: pd.DataFrame
+    bounds: pd.DataFrame
+    scored: tuple[_Scored, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether no bound is broken and every published number is met."""
+        return not ({"fails"} & {*self.bounds["verdict"], *self.published["verdict"]})
+
+    def explain(self, row: Any, measured: str | None = None) -> Explanation:
+        """How the prediction of a row comes about.
+
+        Parameters
+        ----------
+        row : label
+            Of `rows`.
+        measured : str, optional
+            The measured column; by default the first that the row's table has.
+
+        Returns
+        -------
+        Explanation
+        """
+        if row not in self.rows.index:
+            raise UnknownName(
+                f"there is no row {shown(row)}; rows are {self.rows.index[0]!r} to {self.rows.index[-1]!r}"
+            )
+        place = self.rows.index.get_loc(row)
+        if not isinstance(place, int):
+            raise AxisError(f"several rows are called {shown(row)}: give the table an index of its own")
+        for scored in self.scored:
+            size = len(scored.runs.rows)
+            if place < size:
+                break
+            place -= size
+        targets = scored.runs.targets
+        if measured is not None and measured not in targets:
+            raise unknown("measured column", measured, targets)
+        output = targets[measured or next(iter(targets))]
+        kinds = {column: scored.runs.kinds(column)[place : place + 1] for column in _KINDS}
+        inputs: dict[str, Any] = {**dict(scored.calibration), **scored.runs.fixed}
+        inputs |= {name: float(x[0]) for name, x in scored.calibration.of_rows(kinds).items()}
+        for name in scored.runs.inputs.columns:
+            inputs[name] = scored.runs.inputs[name].iloc[place]
+        return explain(output, **inputs)
+
+    def plot(self, measured: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draw predicted against measured, on logarithmic axes.
+
+        Parameters
+        ----------
+        measured : str, optional
+            The measured column; by default the first.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a figure of its own otherwise.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        columns = list(dict.fromkeys(column for scored in self.scored for column in scored.runs.targets))
+        if not columns:
+            raise AxisError("nothing was measured in these rows")
+        if measured is not None and measured not in columns:
+            raise unknown("measured column", measured, columns)
+        column = measured or columns[0]
+        rows = self.rows.dropna(subset=[column, f"predicted_{column}"])
+        labels = rows["hardware"].map(str)
+        kinds = list(dict.fromkeys(labels))
+        with style.drawing(ax, (5.2, 5.0)) as ax:
+            for look, kind, marker in zip(style.styles(len(kinds)), kinds, _cycled(style.MARKERS), strict=False):
+                own = rows[labels == kind]
+                ax.plot(
+                    own[column],
+                    own[f"predicted_{column}"],
+                    linestyle="none",
+                    marker=marker,
+                    markersize=3.5,
+                    alpha=0.6,
+                    color=look["color"],
+                    label=kind,
+                )
+            ends = np.array([rows[[column, f"predicted_{column}"]].min().min() / 1.3, rows[column].max() * 1.3])
+            ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
+            ax.plot(ends, ends, color=style.INK, linewidth=1.0)
+            for factor in (0.5, 2.0):
+                ax.plot(ends, ends * factor, color=style.NOTE, linewidth=0.8, linestyle="--")
+            unit = "s" if column.endswith("_s") else "token/s/chip"
+            name = column.removesuffix("_s")
+            for axis, word in ((ax.xaxis, "measured"), (ax.yaxis, "predicted")):
+                style.scale_ticks(axis, unit)
+                axis.set_label_text(f"{word} {style.words(name, unit)}")
+            ax.legend(loc="upper left")
+            share = float(np.mean(np.abs(np.log(rows[f"predicted_{column}"] / rows[column])) <= math.log(2)))
+            style.title(ax, f"{100 * share:.0f} % of {len(rows):,} rows lie within a factor of 2")
+        return ax
+
+    def __str__(self) -> str:
+        lines = []
+        every = self.summary.xs("all", level="by")
+        for key, row in every.iterrows():
+            table, column = key[:2]  # type: ignore[index]
+            held = "" if math.isnan(row["coverage"]) else f", the band holds {100 * row['coverage']:.0f} %"
+            lines.append(
+                f"{table}, {column}: mean {100 * row['mape']:.1f} %, median {100 * row['median']:.1f} %, "
+                f"bias {100 * row['bias']:+.1f} % of {row['rows']:,.0f} rows{held}"
+            )
+        for table in self.published["table"].unique():
+            part = self.published[self.published["table"] == table]
+            met = int((part["verdict"] == "holds").sum())
+            lines.append(f"{table}: {met} of {len(part)} published numbers met")
+        broken = self.bounds[self.bounds["verdict"] == "fails"]
+        lines += [f"broken: {row['bound']}, is {row['is']:.4g}" for _, row in broken.iterrows()]
+        failing = self.published[self.published["verdict"] == "fails"]
+        lines += [
+            f"not met: {row['question']}: {row['published']:g}, ours {row['ours']:.6g}" for _, row in failing.iterrows()
+        ]
+        return "\n".join(lines)
+
+    def _tables(self) -> list[Table]:
+        header = ("table", "measured", "by", "", "rows", "mean", "median", "bias", "band holds")
+        cells = []
+        for key, row in zip(self.summary.index.tolist(), self.summary.to_dict("records"), strict=True):
+            shares = (f"{100 * row[name]:.1f} %" for name in ("mape", "median", "bias", "coverage"))
+            cells.append((*map(str, key), f"{row['rows']:,.0f}", *shares))
+        return [("Errors of predictions", header, cells)]
+
+
+def _cycled(marks: Sequence[str]) -> Iterable[str]:
+    while True:
+        yield from marks
+
+
+def validate(
+    table: pd.DataFrame | None = None,
+    /,
+    *,
+    models: Mapping[str, Any] | None = None,
+    hardware: Mapping[str, Any] | None = None,
+    calibration: Calibration | None = None,
+    bands: float = 0.8,
+    ignore: Iterable[str] = (),
+    **inputs: Any,
+) -> Validation:
+    """Score predictions against measured runs.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame, optional
+        One row a run: `model`, `hardware`, `weight_format`, `chips`, `clients`, `input_tokens`, `output_tokens`; where
+        it differs from 1 `tensor_parallel`, `attention_data_parallel`, `pipeline_parallel`; `mode`, `framework`; and
+        what was measured: `time_per_output_token_s`, `time_to_first_token_s`, `request_time_s`,
+        `tokens_per_second_per_chip`. Any input of the registry may be a column too. Without a table, every published
+        measurement that the package carries.
+    models, hardware : dict, optional
+        Presets by names of the table that the catalogs do not have.
+    calibration : Calibration, optional
+        The constants; by default those of the package.
+    bands : float
+        Share of measured values that the bands should hold.
+    ignore : iterable of str
+        Further columns that are no inputs.
+    **inputs
+        Inputs that are the same for all rows of the table.
+
+    Returns
+    -------
+    Validation
+
+    Raises
+    ------
+    UnknownName, MissingInput, InputTypeError
+        Before any work, naming the column or the name and the nearest that exist.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> found = rs.validate()
+    >>> found.holds
+    True
+    """
+    import pandas as pd
+
+    level = check_level(bands)
+    if calibration is not None and not isinstance(calibration, Calibration):
+        raise InputTypeError(f"calibration: expected a Calibration, got {shown(calibration)}")
+    if table is None:
+        given = [name for name, x in (("models", models), ("hardware", hardware), ("calibration", calibration)) if x]
+        if given or inputs:
+            raise InputTypeError(f"{[*given, *inputs][0]} goes with a table of measured runs, and none was given")
+        tables = measurements.shipped()
+        scored = tuple(_Scored(t.name, t.runs, shipped_calibration(t.calibration)) for t in tables)
+        published = measurements.published()
+    else:
+        tables = ()
+        chosen = calibration or shipped_calibration()
+        runs = measurements.read(
+            table, models=models, hardware=hardware, ignore=ignore, fixed={**chosen.settings, **inputs}
+        )
+        scored = (_Scored("", runs, chosen),)
+        published = measurements.none_published()
+    parts, summaries = [], []
+    for each in scored:
+        part, errors = _score(each, level)
+        parts.append(part.assign(table=each.name) if each.name else part)
+        summaries += errors
+    rows = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
+    index = pd.MultiIndex.from_tuples([key for key, _ in summaries], names=["table", "measured", "by", "value"])
+    summary = pd.DataFrame([row for _, row in summaries], index=index, columns=list(ERRORS)).sort_index()
+    bounds = _bounds(tables, scored if tables else (), summary)
+    return Validation(rows, summary, published, bounds, scored)
+
+
+def _score(
+    scored: _Scored, level: float
+) -> tuple[pd.DataFrame, list[tuple[tuple[str, str, str, str], dict[str, float]]]]:
+    """The rows of a table with predictions and bands, and the errors by what rows have in common."""
+    runs, chosen = scored.runs, scored.calibration
+    rows = runs.rows.copy()
+    kinds = {column: np.array(runs.kinds(column), dtype=object) for column in _KINDS}
+    errors = []
+    outputs = list(dict.fromkeys(runs.targets.values()))
+    inputs = runs.inputs.assign(**chosen.of_rows(kinds))
+    same = {name: x for name, x in {**chosen, **runs.fixed}.items() if name not in inputs}
+    found = frame(inputs, outputs, **same) if outputs else None
+    for column, output in runs.targets.items():
+        assert found is not None
+        predicted = found[output].to_numpy()
+        has_band = output in chosen.fits
+        low, high = chosen.band_of_rows(level, output, kinds) if has_band else (np.nan, np.nan)
+        rows[f"predicted_{column}"] = predicted
+        rows[f"predicted_{column}_lower"] = lower = predicted * low
+        rows[f"predicted_{column}_upper"] = upper = predicted * high
+        told = rows[column].to_numpy(dtype=float, na_value=np.nan)
+        with np.errstate(invalid="ignore"):
+            counted = (told > 0) & (predicted > 0) & np.isfinite(told) & np.isfinite(predicted)
+        inside = (told >= lower) & (told <= upper)
+        groups = {("all", ""): counted & ~runs.doubtful}
+        for kind, names in kinds.items():
+            groups |= {(kind, str(n)): counted & ~runs.doubtful & (names == n) for n in dict.fromkeys(names) if n}
+        groups[("doubtful label", "")] = counted & runs.doubtful
+        for key, own in groups.items():
+            if own.any() or key[0] == "all":
+                measures = error_measures(predicted[own], told[own], inside[own] if has_band else None)
+                errors.append(((scored.name, column, *key), measures))
+    return rows, errors
+
+
+def _bounds(tables: Iterable[measurements.Table], scored: Sequence[_Scored], summary: pd.DataFrame) -> pd.DataFrame:
+    """What the package promises of its tables, and whether it holds."""
+    import pandas as pd
+
+    lines = []
+    for table, each in zip(tables, scored, strict=True):
+        for promise in table.bounds:
+            column, out, measure = promise["measured"], promise["left_out"], promise["measure"]
+            if out == "nothing":
+                is_now = float(summary.loc[(table.name, column, "all", ""), measure])
+            else:
+                is_now = each.calibration.fits[each.runs.targets[column]].errors[out][measure]
+            low, high = promise.get("at_least", -math.inf), promise.get("at_most", math.inf)
+            limit = " and ".join([f">= {low:g}"] * (low > -math.inf) + [f"<= {high:g}"] * (high < math.inf))
+            text = f"{table.name}, {column}, {measure} with {out} left out {limit}"
+            lines.append({"bound": text, "is": is_now, "verdict": "holds" if low <= is_now <= high else "fails"})
+    return pd.DataFrame(lines, columns=["bound", "is", "verdict"])

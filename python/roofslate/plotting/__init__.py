@@ -1,0 +1,1 @@
+"""Pictures of any result, charts as objects, sliders."""

@@ -1,0 +1,322 @@
+"""Charts of the lecture: their numbers, drawing, inputs and report paragraph; and evaluation for their tables."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, overload
+
+from roofslate import units
+from roofslate.display import style
+from roofslate.errors import AxisError, MissingInput, ValueRangeError
+from roofslate.evaluation.evaluate import evaluate
+from roofslate.evaluation.value import value
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.registry import entries
+from roofslate.registry.values import parsed
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from typing_extensions import Unpack
+
+    from roofslate.typing import Keywords
+
+__all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "number", "numbers", "record", "tabulated"]
+
+Data = Callable[..., "pd.DataFrame"]
+Draw = Callable[["Axes", "pd.DataFrame"], None]
+
+# Inputs of the evaluations behind a table, in their order, while `Chart.inputs` collects start values.
+_recorded: ContextVar[list[Mapping[str, Any]] | None] = ContextVar("recorded", default=None)
+
+
+class Chart:
+    """Chart of the lecture: call it to draw, `data` gives the numbers behind it.
+
+    Attributes
+    ----------
+    name : str
+        As in ``rs.charts.<name>``.
+    number : str
+        Number in the list of charts, such as ``"C2"``.
+    title : str
+        Headline of the picture, a short sentence.
+    chapter : int
+        Chapter of the lecture.
+    brief : str
+        Description in one line.
+    size : tuple of float
+        Width and height of a new figure, in inches.
+    input_names : tuple of str
+        Names of `inputs`, known without an evaluation.
+    inputs : dict
+        Inputs that move the picture, at the lecture's values in base units.
+    """
+
+    def __init__(
+        self,
+        draw: Draw,
+        data: Data,
+        *,
+        number: str,
+        title: str,
+        chapter: int,
+        paragraph: str,
+        inputs: tuple[str, ...],
+        size: tuple[float, float],
+    ) -> None:
+        self.name = self.__name__ = draw.__name__
+        self.__module__ = draw.__module__
+        self.__doc__ = inspect.getdoc(draw)
+        self.__signature__ = inspect.Signature(
+            [
+                inspect.Parameter("ax", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None),
+                *_keywords(data),
+            ]
+        )
+        self.number, self.title, self.chapter, self.size, self.input_names = number, title, chapter, size, inputs
+        self.brief = (self.__doc__ or "").partition("\n")[0]
+        self._draw, self._data, self._paragraph = draw, data, paragraph
+
+    def __repr__(self) -> str:
+        return f"<chart {self.number} {self.name}: {self.brief}>"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+    @overload
+    def __call__(self, ax: Axes | None = None, **inputs: Unpack[Keywords]) -> Axes: ...
+    @overload
+    def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes: ...
+    def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes:
+        """Draw the chart into `ax`, or into a new figure in the house style."""
+        table = self._data(**inputs)
+        with style.drawing(ax, self.size) as ax:
+            style.title(ax, self.title)
+            self._draw(ax, table)
+        return ax
+
+    @overload
+    def data(self, **inputs: Unpack[Keywords]) -> pd.DataFrame: ...
+    @overload
+    def data(self, **inputs: Any) -> pd.DataFrame: ...
+    def data(self, **inputs: Any) -> pd.DataFrame:
+        """Compute the numbers behind the chart, in base units.
+
+        Parameters
+        ----------
+        **inputs
+            As for the chart itself.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``attrs["units"]`` holds the units of its columns, ``attrs["marks"]`` the numbers marked in the picture.
+        """
+        return self._data(**inputs)
+
+    @functools.cached_property
+    def inputs(self) -> dict[str, Any]:
+        """Inputs that move the picture, at the lecture's values in base units.
+
+        The chart declares the names. The values are those of the first evaluation with each, when the lecture's table
+        is made, so that no scenario is written twice.
+        """
+        if not self.input_names:
+            return {}
+        evaluations: list[Mapping[str, Any]] = [_defaults(self._data)]
+        token = _recorded.set(evaluations)
+        try:
+            self._data()
+        finally:
+            _recorded.reset(token)
+        return {name: _start_value(self.name, name, evaluations) for name in self.input_names}
+
+    @property
+    def paragraph(self) -> str:
+        """Paragraph of the report about the chart, with its numbers computed."""
+        attrs = self._data().attrs
+
+        def mark(match: re.Match[str]) -> str:
+            name, digits = match[1], int(match[2] or 3)
+            unit = attrs["units"][name]
+            text = units.format(attrs["marks"][name], unit, digits)
+            return text.replace("M", " million").replace("G", " billion") if unit == "parameter" else text
+
+        return re.sub(r"\{(\w+)(?::(\d))?\}", mark, self._paragraph)
+
+
+def _defaults(data: Data) -> dict[str, Any]:
+    return {p.name: p.default for p in _keywords(data) if p.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+def _start_value(chart: str, name: str, evaluations: list[Mapping[str, Any]]) -> Any:
+    """First single value of an input in evaluations."""
+    for inputs in evaluations:
+        value = _single(name, inputs[name]) if name in inputs else None
+        if value is not None:
+            return value
+    raise MissingInput(f"the chart {chart} declares the input {name!r}, but no evaluation of its table takes one value")
+
+
+def _single(name: str, x: Any) -> Any:
+    """One number in base units or one word; None for an axis, a range or a preset object."""
+    quantity = entries().get(name)
+    if name in PRESETS or isinstance(x, bool) or (quantity and quantity.choices):
+        return x if isinstance(x, (str, bool)) else None
+    if quantity is None:
+        return x if isinstance(x, (int, float)) else None
+    if isinstance(x, str):
+        x = parsed(x, quantity)
+    if isinstance(x, int):
+        return x
+    return float(x) if isinstance(x, float) and math.isfinite(x) else None
+
+
+def _keywords(data: Data) -> list[inspect.Parameter]:
+    parameters = inspect.signature(data).parameters.values()
+    return [p for p in parameters if p.kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)]
+
+
+def chart(
+    number: str,
+    data: Data,
+    *,
+    title: str,
+    paragraph: str,
+    inputs: tuple[str, ...] = (),
+    chapter: int = 1,
+    size: tuple[float, float] = (6.4, 4.0),
+) -> Callable[[Draw], Chart]:
+    """Make a chart from a drawing function, whose docstring becomes the chart's.
+
+    Parameters
+    ----------
+    number : str
+        Number in the list of charts.
+    data : callable
+        Takes the inputs of a call, returns the table to draw.
+    title : str
+        Headline of the picture, a short sentence.
+    paragraph : str
+        Words for the report; ``{name}`` or ``{name:digits}`` is the mark of that name.
+    inputs : tuple of str
+        Names of the single numbers and words that move the picture, in the order of their controls.
+    chapter : int
+        Chapter of the lecture.
+    size : tuple of float
+        Width and height of a new figure, in inches.
+    """
+
+    def decorate(draw: Draw) -> Chart:
+        return Chart(
+            draw, data, number=number, title=title, chapter=chapter, paragraph=paragraph, inputs=inputs, size=size
+        )
+
+    return decorate
+
+
+def filled(inputs: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Complete the inputs of a call by the lecture's; those under a preset's keyword only if no preset is given."""
+    lecture = {name: x for keyword, group in defaults.items() if keyword not in inputs for name, x in group.items()}
+    return {**lecture, **inputs}
+
+
+def record(inputs: Mapping[str, Any]) -> None:
+    """Record the inputs of an evaluation, for `Chart.inputs`."""
+    recorded = _recorded.get()
+    if recorded is not None:
+        recorded.append(inputs)
+
+
+def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
+    """Evaluate several quantities."""
+    record(inputs)
+    result: Any = evaluate(outputs, **inputs)
+    return result  # type: ignore[no-any-return]
+
+
+def number(output: str, **inputs: Any) -> float:
+    """Evaluate one quantity at a point."""
+    record(inputs)
+    try:
+        return float(value(output, **inputs))
+    except AxisError as error:
+        name = next((name for name in inputs if re.search(rf"\b{name}\b", str(error))), "an input")
+        raise AxisError(
+            f"a chart draws one scenario, but {name} is an axis: give one value, or draw rs.evaluate(...) with rs.plot"
+        ) from None
+
+
+def numbers(outputs: list[str], **inputs: Any) -> dict[str, float]:
+    """Evaluate several quantities at a point."""
+    point = dataset(outputs, **inputs)
+    if point.dims:
+        raise AxisError(f"a chart draws one scenario, but {next(iter(point.dims))} is an axis: give one value")
+    return {name: float(point[name]) for name in outputs}
+
+
+def datasets(outputs: list[str], along: str, cases: Mapping[Any, Mapping[str, Any]]) -> xr.Dataset:
+    """Evaluate several quantities in several cases; the names of the cases become an axis."""
+    import pandas as pd
+    import xarray as xr
+
+    if not cases:
+        raise AxisError(f"{along}: expected at least one name")
+    results = [dataset(outputs, **inputs) for inputs in cases.values()]
+    joined = xr.concat(results, pd.Index(list(cases), name=along), combine_attrs="drop_conflicts")
+    if along in entries():
+        joined[along].attrs["units"] = entries()[along].unit
+    return joined
+
+
+def tabulated(data: xr.Dataset, dims: str | list[str], name: str, **marks: float) -> pd.DataFrame:
+    """Make a table of a dataset, indexed by `dims`; `marks` are the numbers without these axes.
+
+    Raises
+    ------
+    AxisError
+        If an input made another axis.
+    """
+    index = [dims] if isinstance(dims, str) else dims
+    further = [str(dim) for dim in data.dims if dim not in index]
+    if further:
+        raise AxisError(
+            f"the chart {name} draws one scenario, but {further[0]} is an axis: give one value, "
+            f"or draw rs.evaluate(...) with rs.plot"
+        )
+    for dim in index:
+        if dim not in data.dims:
+            raise AxisError(f"{dim} is an axis of the chart {name}: give a list of several values")
+    table = data.to_dataframe(dim_order=index)
+    table.attrs["marks"] = marks
+    table.attrs["units"] = {str(name): array.attrs.get("units", "1") for name, array in data.variables.items()}
+    table.attrs["units"] |= {mark: entries()[mark].unit for mark in marks if mark in entries()}
+    return table
+
+
+def first_reach(rising: str, level: str, along: str, low: float, high: float, **inputs: Any) -> float:
+    """Find the least input at which `rising` is at least `level`, on ever finer grids; inf if there is none."""
+    import numpy as np
+
+    if not 0 < low < high < math.inf:
+        raise ValueRangeError(
+            f"{rising} would reach {level} at a {along} of {low:g} to {high:g}, where no range can be searched"
+        )
+    for _ in range(7):
+        points = np.geomspace(low, high, 257)
+        both = dataset([rising, level], **{**inputs, along: points})
+        reached = np.broadcast_to((both[rising] >= both[level]).to_numpy(), points.shape)
+        if not reached.any():
+            return math.inf
+        first = int(reached.argmax())
+        if first == 0:
+            return float(points[0])
+        low, high = float(points[first - 1]), float(points[first])
+    return high

@@ -1,0 +1,358 @@
+"""Catalogs: presets by name, from files and of the user."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from roofslate._base.messages import shown, unknown
+from roofslate.display.html import html_table
+from roofslate.errors import InputTypeError, PresetError
+from roofslate.presets.files import Part, parts_of, read_file, read_part
+from roofslate.presets.preset import KINDS, LONGEST_NAME, Preset, check_text, fact_of, is_date
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Catalog", "api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"]
+
+# Files that come with the package, in the order of the catalogs.
+_SHIPPED = (
+    "hardware.toml",
+    "models.toml",
+    "measured.toml",
+    "prices.toml",
+    "lecture.toml",
+    "techniques.toml",
+    "storage.toml",
+    "api_prices.toml",
+    "loss_laws.toml",
+)
+_FOLDER = Path(__file__).with_name("data")
+_ENVIRONMENT = "ROOFSLATE_PRESETS"
+
+
+class Catalog(Mapping[str, Preset]):
+    """Presets of one kind, by name or alias.
+
+    Case, spaces, dashes and brackets in a name do not matter: ``hardware["gb200-nvl72"]``.
+    """
+
+    def __init__(self, section: str) -> None:
+        self._section = section
+
+    @property
+    def _kind(self) -> str:
+        return KINDS[self._section]
+
+    def __getitem__(self, name: str) -> Preset:
+        if not isinstance(name, str):
+            raise InputTypeError(f"a preset is asked for by its name, got {shown(name)}")
+        preset = _library.find(self._section, name)
+        if preset is None:
+            raise unknown(f"{self._kind} preset", name, _library.shelf(self._section).names())
+        return preset
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and _library.find(self._section, name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(_library.shelf(self._section).presets))
+
+    def __len__(self) -> int:
+        return len(_library.shelf(self._section).presets)
+
+    def define(
+        self,
+        name: str,
+        /,
+        base: str | Preset | None = None,
+        *,
+        aliases: Iterable[str] = (),
+        note: str = "",
+        source: str = "defined in this session",
+        date: str = "",
+        **values: Any,
+    ) -> Preset:
+        """Add a preset of your own.
+
+        Parameters
+        ----------
+        name : str
+            A new name, or one defined before in this session.
+        base : str or Preset, optional
+            Preset whose values it starts from.
+        aliases : iterable of str
+            Other names.
+        note, source, date : str
+            What a reader of the numbers should know, and where they come from.
+        **values : float, str or pint.Quantity
+            Quantities that it supplies: numbers in base units, or texts with a unit.
+
+        Returns
+        -------
+        Preset
+            Also found under its name, from now on and in the whole process.
+
+        Raises
+        ------
+        UnknownName
+            For a base or a quantity that does not exist.
+        UnitError, ValueRangeError, InputTypeError
+            For a value that its quantity does not take.
+        PresetError
+            For a name that is taken, or where nothing is supplied.
+
+        Examples
+        --------
+        >>> import roofslate as rs
+        >>> chip = rs.hardware.define("B200 with faster memory", base="B200", hbm_bandwidth="10 TB/s")
+        >>> rs.value("hbm_drain_time", hardware=chip)
+        0.018
+        """
+        start = self[base] if isinstance(base, str) else base
+        if start is not None and not isinstance(start, Preset):
+            raise InputTypeError(f"base: expected the name of a preset or a preset, got {shown(base)}")
+        if start is not None and start.kind != self._kind:
+            raise InputTypeError(f"{start.name!r} is no {self._kind} preset, but a {start.kind} preset")
+        if isinstance(aliases, str):
+            raise InputTypeError(f"aliases: expected a list of names, got {shown(aliases)}")
+        for what, text in (("note", note), ("source", source)):
+            check_text(what, text)
+        if date != "" and not is_date(date):
+            raise PresetError(f"date: expected a date such as '2026-05', got {shown(date)}")
+        facts = dict(start.facts) if start else {}
+        for quantity, value in values.items():
+            facts[quantity] = fact_of(quantity, value, source, date, read=True)
+        if not facts:
+            raise PresetError(f"preset {shown(name)} supplies nothing; give at least one quantity")
+        attributes = start.attributes if start else {}
+        preset = Preset(name, self._kind, facts, tuple(aliases), attributes, note or (start.note if start else ""))
+        _library.add(self._section, preset)
+        return preset
+
+    def on(self, date: str | datetime.date, /) -> dict[str, Preset]:
+        """Look up the presets that held on a day, by their attributes ``valid_from`` and ``valid_until``.
+
+        Parameters
+        ----------
+        date : str or datetime.date
+            A day, such as ``"2026-03-01"``.
+
+        Returns
+        -------
+        dict of str to Preset
+            In the order of the catalog. One that says no end was on the list when it was collected, and holds on.
+
+        Raises
+        ------
+        PresetError
+            For what is no day.
+
+        Examples
+        --------
+        >>> import roofslate as rs
+        >>> [name for name in rs.api_prices.on("2026-03-12") if "4.6" in name]
+        ['Claude Opus 4.6 until 2026-03-12', 'Claude Sonnet 4.6']
+        """
+        day = date.isoformat()[:10] if isinstance(date, datetime.date) else date
+        if not is_date(day) or len(day) != 10:
+            raise PresetError(f"expected a day such as '2026-03-01', got {shown(date)}")
+
+        def holds(preset: Preset) -> bool:
+            start, end = (str(preset.attributes.get(name, "")) for name in ("valid_from", "valid_until"))
+            return day[: len(start)] >= start and (not end or day[: len(end)] <= end)
+
+        return {name: preset for name, preset in _library.shelf(self._section).presets.items() if holds(preset)}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table of the presets, one row a preset and one column a quantity, in base units.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The units stand in ``attrs["units"]``.
+        """
+        import pandas as pd
+
+        presets = _library.shelf(self._section).presets
+        index = pd.Index(list(presets), name=self._kind)
+        frame = pd.DataFrame([dict(preset.values) for preset in presets.values()], index=index)
+        frame.attrs["units"] = {name: fact.unit for preset in presets.values() for name, fact in preset.facts.items()}
+        return frame
+
+    def __repr__(self) -> str:
+        return f"{len(self)} {self._kind} presets: {', '.join(self)}"
+
+    def _repr_html_(self) -> str:
+        presets = _library.shelf(self._section).presets.values()
+        columns = list(dict.fromkeys(name for preset in presets for name in preset.facts))
+        rows = [(p.name, *(str(p.facts[c]) if c in p.facts else "" for c in columns)) for p in presets]
+        return html_table(f"{len(rows)} {self._kind} presets", (self._kind, *columns), rows)
+
+
+def load_presets(path: str | os.PathLike[str]) -> list[Preset]:
+    """Add the presets of a TOML file to the catalogs.
+
+    Parameters
+    ----------
+    path : path-like
+        A file of the same form as those that come with the package::
+
+            [hardware."My chip"]
+            sources = [{ source = "our lab", date = "2026-05", read = true }]
+
+            [hardware."My chip".values]
+            peak_flops_bf16 = "900 TFLOP/s"
+            hbm_bandwidth = "4 TB/s"
+            hbm_capacity = "96 GB"
+
+    Returns
+    -------
+    list of Preset
+        What was added. A file may be loaded again after a change.
+
+    Raises
+    ------
+    PresetError
+        Where something in the file is not as it should be; the message names the line.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputTypeError(f"load_presets: expected the path of a file, got {shown(path)}")
+    return _library.load(Path(path))
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^\w.+]|_", "", name).casefold()
+
+
+class _Shelf:
+    """Presets of one section and the ways to call them."""
+
+    def __init__(self) -> None:
+        self.presets: dict[str, Preset] = {}
+        self.keys: dict[str, str] = {}
+
+    def find(self, name: str) -> Preset | None:
+        as_written = self.presets.get(name)
+        if as_written is not None:
+            return as_written
+        owner = self.keys.get(_key(name))
+        return self.presets[owner] if owner is not None else None
+
+    def names(self) -> list[str]:
+        return [name for preset in self.presets.values() for name in (preset.name, *preset.aliases)]
+
+    def put(self, preset: Preset) -> None:
+        for name in (preset.name, *preset.aliases):
+            if not isinstance(name, str) or not _key(name) or not name.isprintable() or len(name) > LONGEST_NAME:
+                raise PresetError(
+                    f"{shown(name)} is not a name for a preset: expected up to {LONGEST_NAME} printable characters"
+                )
+            holder = self.find(name)
+            if holder is not None and not (holder.name == preset.name and holder.origin == preset.origin):
+                raise PresetError(f"{name!r} is taken by the {preset.kind} preset {holder.name!r}; choose another name")
+        old = self.presets.get(preset.name)
+        for name in (old.name, *old.aliases) if old else ():
+            self.keys.pop(_key(name), None)
+        self.presets[preset.name] = preset
+        for name in (preset.name, *preset.aliases):
+            self.keys[_key(name)] = preset.name
+
+    def copy(self) -> _Shelf:
+        other = _Shelf()
+        other.presets, other.keys = dict(self.presets), dict(self.keys)
+        return other
+
+
+class _Shipped:
+    """Presets of the package, each read when it is asked for: reading all files takes ten times as long."""
+
+    def __init__(self) -> None:
+        self._parts: dict[tuple[str, str], Part] | None = None
+        self.read: dict[tuple[str, str], Preset] = {}  # by section and name
+
+    def find(self, section: str, name: str) -> Preset | None:
+        """A preset by its name or an alias that its file lists; None leaves it to the whole reading, and its errors."""
+        if self._parts is None:
+            parts = [part for file in _SHIPPED for part in parts_of(_FOLDER / file)]
+            self._parts = {(p.section, _key(word)): p for p in parts for word in (*p.aliases, p.name)}
+        part = self._parts.get((section, _key(name)))
+        if part is None:
+            return None
+        found = self.read.get((section, part.name))
+        if found is None:
+            try:
+                found = self.read[section, part.name] = read_part(part, self.find)
+            except PresetError:
+                return None
+        return found
+
+
+class _Library:
+    """All shelves; read from the files on first use, changed as a whole or not at all."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._shelves: dict[str, _Shelf] | None = None
+        self._shipped = _Shipped()
+
+    def find(self, section: str, name: str) -> Preset | None:
+        """A preset by name; the files are read as a whole where there is more than those of the package."""
+        if self._shelves is None:
+            preset = self._shipped.read.get((section, name))
+            if preset is None and (self._shipped.read or not os.environ.get(_ENVIRONMENT)):
+                with self._lock:
+                    preset = self._shipped.find(section, name) if self._shelves is None else None
+            if preset is not None:
+                return preset
+        return self.shelf(section).find(name)
+
+    def open(self) -> dict[str, _Shelf]:
+        if self._shelves is not None:
+            return self._shelves
+        with self._lock:
+            if self._shelves is None:
+                named = "" if self._shipped.read else os.environ.get(_ENVIRONMENT, "")  # what the first call saw
+                extra = [Path(name) for name in named.split(os.pathsep) if name]
+                shelves = {section: _Shelf() for section in KINDS}
+                for path in [*(_FOLDER / file for file in _SHIPPED), *extra]:
+                    _read(path, shelves)
+                for (section, name), preset in self._shipped.read.items():  # the one that callers have
+                    shelves[section].presets[name] = preset
+                self._shelves = shelves
+            return self._shelves
+
+    def shelf(self, section: str) -> _Shelf:
+        return self.open()[section]
+
+    def load(self, path: Path) -> list[Preset]:
+        with self._lock:
+            shelves = {section: shelf.copy() for section, shelf in self.open().items()}
+            found = _read(path, shelves)
+            self._shelves = shelves
+        return found
+
+    def add(self, section: str, preset: Preset) -> None:
+        with self._lock:
+            shelf = self.shelf(section).copy()
+            shelf.put(preset)
+            self._shelves = {**self.open(), section: shelf}
+
+
+def _read(path: Path, shelves: Mapping[str, _Shelf]) -> list[Preset]:
+    return read_file(path, lambda s, name: shelves[s].find(name), lambda s, preset: shelves[s].put(preset))
+
+
+_library = _Library()
+hardware = Catalog("hardware")
+models = Catalog("models")
+prices = Catalog("prices")
+loss_laws = Catalog("loss_laws")
+storage = Catalog("storage")
+api_prices = Catalog("api_prices")

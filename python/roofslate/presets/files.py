@@ -1,0 +1,213 @@
+"""Files of presets: TOML, read within limits and checked key by key; what is wrong is named with its file and line."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import math
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from roofslate._base.messages import shown, unknown
+from roofslate._base.toml import TomlFile
+from roofslate.errors import PresetError, RoofslateError
+from roofslate.presets.preset import KINDS, Preset, check_text, fact_of, is_date
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+__all__ = ["Part", "parts_of", "read_file", "read_part"]
+
+_DATES = ("announced", "valid_from", "valid_until")  # attributes
+_BEGIN = re.compile(r'\n\[(\w+)\.(?:"([^"\n]+)"|([\w-]+))\]\n')
+_ALIASES = re.compile(r"^aliases = \[(.*)\]$", re.MULTILINE)
+_TEXT = re.compile(r'"([^"]*)"')
+_SOURCE = "{ source = '...', date = '2026-05', read = true }"
+
+
+class _FileError(Exception):
+    """What is wrong in a file, and the keys that lead there."""
+
+    def __init__(self, message: object, *keys: str) -> None:
+        super().__init__(str(message))
+        self.keys = keys
+
+
+def read_file(
+    path: Path, find: Callable[[str, str], Preset | None], put: Callable[[str, Preset], None]
+) -> list[Preset]:
+    """Read the presets of a file in its order.
+
+    Parameters
+    ----------
+    path : Path
+    find : callable
+        Looks a base up, by section and name.
+    put : callable
+        Takes each preset with its section; a PresetError that it raises is told with the line of the preset.
+
+    Returns
+    -------
+    list of Preset
+
+    Raises
+    ------
+    PresetError
+        With the file and the line.
+    """
+    file = TomlFile.read(path, "preset file")
+    found = []
+    with _lines(path, file):
+        for section, presets in file.content.items():
+            if section not in KINDS:
+                raise _FileError(unknown("section", section, KINDS), section)
+            if not isinstance(presets, dict):
+                raise _FileError(f"{section!r} should hold presets, each a table [{section}.<name>]", section)
+            for name, table in presets.items():
+                preset = _preset(section, name, table, find, path)
+                try:
+                    put(section, preset)
+                except PresetError as error:
+                    raise _FileError(error, section, name) from None
+                found.append(preset)
+    return found
+
+
+class Part(NamedTuple):
+    """One preset in a file that comes with the package, before it is read."""
+
+    path: Path
+    section: str
+    name: str
+    aliases: tuple[str, ...]  # those that the file lists
+    text: str  # of its table, and of the tables inside
+
+
+def parts_of(path: Path) -> list[Part]:
+    """Find the presets of a file by the lines that begin their tables, without reading the rest.
+
+    The file must be written as those of the package are: a line ``[section.name]`` or ``[section."name"]`` begins a
+    preset, what follows up to the next such line belongs to it, and its aliases are in one line.
+    """
+    _, *pieces = _BEGIN.split("\n" + path.read_text(encoding="utf-8"))
+    found = []
+    for section, quoted, name, text in zip(*(pieces[k::4] for k in range(4)), strict=True):
+        listed = _ALIASES.search(text)
+        aliases = tuple(_TEXT.findall(listed[1])) if listed else ()
+        found.append(Part(path, section, quoted or name, aliases, text))
+    return found
+
+
+def read_part(part: Part, find: Callable[[str, str], Preset | None]) -> Preset:
+    """Read one preset by itself, as `read_file` does in its turn; the line of an error counts from its own first."""
+    file = TomlFile.parse(part.path, f'[{part.section}."{part.name}"]\n{part.text}', "preset file")
+    with _lines(part.path, file):
+        return _preset(part.section, part.name, file.content[part.section][part.name], find, part.path)
+
+
+@contextlib.contextmanager
+def _lines(path: Path, file: TomlFile) -> Iterator[None]:
+    """Tell what is wrong with its line."""
+    try:
+        yield
+    except _FileError as trouble:
+        raise PresetError(f"{path}, line {file.line(trouble.keys)}: {trouble}") from None
+
+
+def _preset(section: str, name: str, table: Any, find: Callable[[str, str], Preset | None], path: Path) -> Preset:
+    here, who = (section, name), shown(name)
+    if not isinstance(table, dict):
+        raise _FileError(f"{who} should be a table", *here)
+    expected = {"aliases": list, "attributes": dict, "base": str, "note": str, "sources": list, "values": dict}
+    for key, value in table.items():
+        if key not in expected:
+            raise _FileError(unknown(f"key of {who}", key, expected), *here, key)
+        if not isinstance(value, expected[key]):
+            raise _FileError(f"{key!r} of {who} should be a {expected[key].__name__}", *here, key)
+    start = None
+    if "base" in table:
+        start = find(section, table["base"])
+        if start is None:
+            raise _FileError(f"the base {shown(table['base'])} of {who} is not defined before it", *here, "base")
+    values = table.get("values", {})
+    if not values:
+        raise _FileError(f"{who} supplies no values", *here)
+    sources = _sources(table.get("sources", []), values, here)
+    facts = dict(start.facts) if start else {}
+    for quantity, written in values.items():
+        source, date, read = sources[quantity]
+        try:
+            facts[quantity] = fact_of(quantity, written, source, date, read=read)
+        except RoofslateError as error:
+            raise _FileError(error, *here, "values", quantity) from None
+    attributes = {**(start.attributes if start else {}), **_attributes(table.get("attributes", {}), here)}
+    note = table.get("note", "")
+    _check_text("note", note, *here, "note")
+    aliases = table.get("aliases", [])
+    if not all(isinstance(alias, str) for alias in aliases):
+        raise _FileError("aliases are texts", *here, "aliases")
+    preset = Preset(name, KINDS[section], facts, tuple(aliases), attributes, note, str(path))
+    if section == "prices" and preset.date:
+        dated = f"{name} {preset.date}"
+        return Preset(name, preset.kind, facts, (*aliases, dated), attributes, note, str(path))
+    return preset
+
+
+def _attributes(given: Mapping[str, Any], here: tuple[str, str]) -> Mapping[str, float | str]:
+    for key, value in given.items():
+        at = (*here, "attributes", key)
+        if isinstance(value, str):
+            _check_text(f"the attribute {shown(key)}", value, *at)
+        elif isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise _FileError(f"the attribute {shown(key)} should be a number or a text", *at)
+        if key in _DATES and not is_date(value):
+            raise _FileError(f"the attribute {key!r} should be a date such as '2026-05', got {shown(value)}", *at)
+    return given
+
+
+def _check_text(what: str, text: str, *keys: str) -> None:
+    try:
+        check_text(what, text)
+    except PresetError as error:
+        raise _FileError(error, *keys) from None
+
+
+def _sources(entries: list[Any], values: Mapping[str, Any], here: tuple[str, str]) -> dict[str, tuple[str, str, bool]]:
+    """Source, date and whether it was read, for each value; one source a value."""
+    at = (*here, "sources")
+    if not entries:
+        raise _FileError(f"{shown(here[1])} says nothing of where its values come from: sources = [{_SOURCE}]", *at)
+    told: dict[str, tuple[str, str, bool]] = {}
+    rest = None
+    for entry in entries:
+        if not isinstance(entry, dict) or not set(entry) <= {"of", "source", "date", "read"}:
+            raise _FileError("a source has the keys of, source, date, read", *at)
+        text, date, read = entry.get("source"), entry.get("date"), entry.get("read")
+        if isinstance(date, datetime.date):
+            date = date.isoformat()
+        if not (isinstance(text, str) and isinstance(date, str) and isinstance(read, bool)):
+            raise _FileError("a source needs source = '...', date = '...' and read = true or false", *at)
+        _check_text("source", text, *at)
+        if not text.strip() or not is_date(date):
+            raise _FileError(
+                f"a source needs a name and a date such as '2026-05', got {shown(text)}, {shown(date)}", *at
+            )
+        if "of" not in entry:
+            if rest is not None:
+                raise _FileError("two sources without 'of': only one can have the rest", *at)
+            rest = (text, date, read)
+            continue
+        names = entry["of"] if isinstance(entry["of"], list) else [entry["of"]]
+        for quantity in names:
+            if not isinstance(quantity, str) or quantity not in values:
+                raise _FileError(f"a source is given for {shown(quantity)}, which has no value here", *at)
+            if quantity in told:
+                raise _FileError(f"{quantity!r} has two sources", *at)
+            told[quantity] = (text, date, read)
+    for quantity in values:
+        if quantity not in told:
+            if rest is None:
+                raise _FileError(f"{shown(quantity)} has no source", *here, "values", quantity)
+            told[quantity] = rest
+    return told

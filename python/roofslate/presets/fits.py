@@ -1,0 +1,168 @@
+"""Fitted constants, their errors and prediction intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate import units
+from roofslate._base.messages import shown
+from roofslate.errors import InputTypeError, ValueRangeError
+from roofslate.registry.registry import lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ERRORS", "KNOWN", "PERCENTILES", "Constant", "Fit", "check_level", "error_measures"]
+
+Values = npt.NDArray[np.float64]
+PERCENTILES = np.linspace(0.0, 1.0, 81)  # at which the spread of residuals is kept
+ERRORS = ("rows", "mape", "median", "rms_log", "bias", "within_2x", "coverage")
+KNOWN = "measured"  # the spread of rows whose kinds were all measured, each in other combinations
+
+
+def error_measures(
+    predicted: Values, measured: Values, inside: npt.NDArray[np.bool_] | None = None
+) -> dict[str, float]:
+    """How far predictions are from what was measured.
+
+    Parameters
+    ----------
+    predicted, measured : numpy.ndarray
+    inside : numpy.ndarray of bool, optional
+        Which measured values lie within their bands.
+
+    Returns
+    -------
+    dict
+        `rows`; mean (`mape`) and median (`median`) of abs(predicted / measured - 1); of the logarithm of that ratio the
+        root of the mean square (`rms_log`) and, as a factor less 1, the mean (`bias`); the share of rows within a
+        factor of 2 (`within_2x`) and within their bands (`coverage`). NaN where nothing is told.
+    """
+    log = np.log(predicted / measured)
+    if not len(log):
+        return {"rows": 0.0, **dict.fromkeys(ERRORS[1:], math.nan)}
+    relative = np.abs(predicted / measured - 1)
+    return {
+        "rows": float(len(log)),
+        "mape": float(relative.mean()),
+        "median": float(np.median(relative)),
+        "rms_log": float(np.sqrt(np.mean(log**2))),
+        "bias": float(np.expm1(log.mean())),
+        "within_2x": float(np.mean(np.abs(log) <= math.log(2))),
+        "coverage": math.nan if inside is None else float(np.mean(inside)),
+    }
+
+
+@dataclass(frozen=True)
+class Constant:
+    """One fitted input.
+
+    Attributes
+    ----------
+    name : str
+        The input.
+    value : float
+        In base units.
+    low, high : float
+        The plausible range that it was sought in.
+    deviation : float
+        Standard error of its logarithm.
+    output : str
+        The output whose measurements fixed it.
+    by : str
+        Column by whose values it differs, if it does; `value` is then the geometric mean of `values`.
+    values : dict of float
+        By value of that column.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    deviation: float
+    output: str
+    by: str = ""
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The value with its standard error, as a person reads it."""
+        return f"{units.format(self.value, lookup(self.name).unit)} ± {100 * self.deviation:.2g} %"
+
+    @property
+    def remark(self) -> str:
+        """What it differs by, and at which end of its range it lies, if it does."""
+        if self.values:
+            unit = lookup(self.name).unit
+            return ", ".join(f"{value} {units.format(x, unit, 2)}" for value, x in self.values.items())
+        for end, name in ((self.low, "low"), (self.high, "high")):
+            if math.isclose(self.value, end, rel_tol=1e-4):
+                return f"at the {name} end of its range"
+        return ""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How one output was fitted.
+
+    Attributes
+    ----------
+    output, measured : str
+        The output, and the column that it was fitted to.
+    constants : tuple of str
+        The inputs that were sought.
+    covariance : tuple of tuple of float
+        Of their logarithms.
+    errors : dict of dict
+        By what was left out: `ERRORS`, see `error_measures`.
+    spread : dict of tuple
+        Percentiles of ln(measured / predicted) of rows that were left out: ``"measured"``, where each of their kinds
+        stood in other rows; by the name of a column, where that kind stood in no other row.
+    kinds : dict of tuple
+        By column: what was measured.
+    between, within : float
+        Standard deviation of that logarithm among stacks, and among the rows of a stack.
+    anchor : str or None
+        The input that the output is proportional to.
+    """
+
+    output: str
+    measured: str
+    constants: tuple[str, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    errors: Mapping[str, Mapping[str, float]]
+    spread: Mapping[str, tuple[float, ...]]
+    kinds: Mapping[str, tuple[str, ...]]
+    between: float
+    within: float
+    anchor: str | None = None
+
+    def band(self, level: float, kinds: Mapping[str, str | None]) -> tuple[float, float]:
+        """Factors from a prediction to the ends of its band; what is not told counts as never measured."""
+        ends = ((1 - level) / 2, (1 + level) / 2)
+        low, high = np.interp(ends, PERCENTILES, self.spread[KNOWN])
+        for column, measured in self.kinds.items():
+            if kinds.get(column) not in measured:
+                wide = np.interp(ends, PERCENTILES, self.spread[column])
+                low, high = min(low, wide[0]), max(high, wide[1])
+        return math.exp(low), math.exp(high)
+
+
+def check_level(level: Any) -> float:
+    """The level of a band, checked."""
+    if isinstance(level, (bool, np.bool_)) or not isinstance(level, (int, float, np.integer, np.floating)):
+        raise InputTypeError(f"the level of a band is a number between 0 and 1, got {shown(level)}")
+    if not 0 < level < 1:
+        raise ValueRangeError(f"the level of a band lies between 0 and 1, got {shown(level)}")
+    return float(level)
+
+
+def errors_text(row: Mapping[str, float]) -> str:
+    held = row["coverage"]
+    inside = "" if math.isnan(held) else f", the 80 % band holds {100 * held:.0f} %"
+    return f"{100 * row['mape']:.1f} % / {100 * row['median']:.1f} % of {row['rows']:,.0f} rows{inside}"

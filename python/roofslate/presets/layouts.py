@@ -1,0 +1,325 @@
+"""Layouts: how the chips of a replica share a model out, so that everything divides."""
+
+from __future__ import annotations
+
+import enum
+import itertools
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate.errors import ValueRangeError
+
+__all__ = ["DIMENSIONS", "SIZES", "Dimension", "Search", "check_layout", "dimensions_searched", "legal_layouts"]
+
+Integers = npt.NDArray[np.int64]
+
+# What is shared out; one that is not known is not asked.
+SIZES = (
+    "layers",
+    "model_chunks",
+    "dense_layers",
+    "attention_heads",
+    "kv_heads",
+    "kv_latent_size",
+    "intermediate_size",
+    "experts",
+    "expert_intermediate_size",
+    "sequence_length",
+    "global_batch",
+)
+
+_STAGE = "the chips of a stage:"
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """What must hold of layouts, and how to say that it does not."""
+
+    part: str
+    parts: Integers
+    verb: str
+    whole: str
+    wholes: Integers
+    holds: npt.NDArray[np.bool_]
+
+    def complaint(self, among: npt.NDArray[np.bool_]) -> str:
+        """Why none of these layouts is legal."""
+        parts, wholes = (_listed(np.broadcast_to(x, among.shape)[among]) for x in (self.parts, self.wholes))
+        return f"{self.part} {parts} does not {self.verb} {self.whole} {wholes}"
+
+
+def _listed(values: Integers) -> str:
+    """Different values in words, the first few."""
+    found = [str(x) for x in np.unique(values).tolist()]
+    return ", ".join(found) if len(found) <= 6 else ", ".join([*found[:5], "...", found[-1]])
+
+
+def _divides(part: str, parts: Integers, whole: str, wholes: Integers, *, either: bool = False) -> _Rule:
+    """The part divides the whole; `either`: or the whole divides the part, each piece having copies."""
+    holds = wholes % parts == 0
+    if either:
+        holds |= parts % wholes == 0
+    return _Rule(part, parts, "divide, nor is a multiple of," if either else "divide", whole, wholes, holds)
+
+
+Rules = Callable[["_Partial"], "Iterator[_Rule]"]
+
+
+class Search(enum.Enum):
+    """When `deploy` searches a dimension that the outputs depend on."""
+
+    ALWAYS = enum.auto()
+    GIVEN = enum.auto()  # only where the caller gives numbers for it
+    NEVER = enum.auto()
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One dimension of parallelism: legal layouts, the search, its table and the docs derive from this record.
+
+    Attributes
+    ----------
+    name : str
+        The quantity.
+    text : str
+        A layout in words, with ``{}`` for the number.
+    rules : callable
+        What must divide what, the dimensions before it known.
+    serving, training : Search
+        When `deploy` searches it.
+    in_stage : bool
+        Whether it shares the chips of a stage with the others of this kind, which together make up the stage.
+    needs : str
+        In training it is searched only where outputs depend on this quantity; empty for any.
+    """
+
+    name: str
+    text: str
+    rules: Rules
+    serving: Search = Search.ALWAYS
+    training: Search = Search.ALWAYS
+    in_stage: bool = False
+    needs: str = ""
+
+
+@dataclass(frozen=True)
+class _Partial:
+    """Layouts as far as they are chosen, and the sizes to share out."""
+
+    name: str  # the dimension chosen last
+    at: Mapping[str, Integers]
+    sizes: Mapping[str, int]
+
+    @property
+    def part(self) -> Integers:
+        return self.at[self.name]
+
+    @property
+    def stage(self) -> Integers:
+        """Chips of a stage."""
+        return self.at["chips"] // self.at["pipeline_stages"]
+
+    @property
+    def routed(self) -> bool:
+        return self.sizes.get("experts", 1) > 1
+
+    def of_stage(self) -> _Rule:
+        return _divides(self.name, self.part, _STAGE, self.stage)
+
+    def of_size(self, whole: str, *, either: bool = False) -> Iterator[_Rule]:
+        """The part divides a size, where it is known."""
+        if whole in self.sizes:
+            yield _divides(self.name, self.part, whole, np.asarray(self.sizes[whole]), either=either)
+
+
+def _no_rule(_: _Partial) -> Iterator[_Rule]:
+    return iter(())
+
+
+def _of_stages(layouts: _Partial) -> Iterator[_Rule]:
+    part, sizes = layouts.part, layouts.sizes
+    yield _divides(layouts.name, part, "chips", layouts.at["chips"])
+    yield from layouts.of_size("layers")
+    if "layers" in sizes and "model_chunks" in sizes:
+        chunks = part * sizes["model_chunks"]
+        yield _divides("pipeline_stages x model_chunks", chunks, "layers", np.asarray(sizes["layers"]))
+
+
+def _of_groups(layouts: _Partial) -> Iterator[_Rule]:
+    yield layouts.of_stage()
+
+
+def _of_context(layouts: _Partial) -> Iterator[_Rule]:
+    yield layouts.of_stage()
+    yield from layouts.of_size("sequence_length")
+
+
+def _of_copies(layouts: _Partial) -> Iterator[_Rule]:
+    yield layouts.of_stage()
+    yield from layouts.of_size("global_batch")
+
+
+def _of_microbatches(layouts: _Partial) -> Iterator[_Rule]:
+    if "global_batch" in layouts.sizes:
+        each = np.asarray(layouts.sizes["global_batch"]) // layouts.at["data_parallel"]
+        yield _divides(layouts.name, layouts.part, "the sequences of a copy of the model:", each)
+
+
+def _of_tensors(layouts: _Partial) -> Iterator[_Rule]:
+    name, at, sizes, stage = layouts.name, layouts.at, layouts.sizes, layouts.stage
+    yield layouts.of_stage()
+    together = np.prod([at[each] for each in _IN_STAGE], axis=0)
+    words = " x ".join(each for each in _IN_STAGE if each == name or (at[each] > 1).any())
+    yield _Rule(words, together, "make up", _STAGE, stage, together == stage)
+    yield from layouts.of_size("attention_heads")
+    if not sizes.get("kv_latent_size"):
+        yield from layouts.of_size("kv_heads", either=True)
+    if sizes.get("dense_layers") or not layouts.routed:
+        yield from layouts.of_size("intermediate_size")
+
+
+def _of_experts(layouts: _Partial) -> Iterator[_Rule]:
+    if not layouts.routed:
+        return
+    at, stage = layouts.at, layouts.stage
+    yield layouts.of_stage()
+    yield from layouts.of_size("experts")
+    width = "expert_intermediate_size"
+    if width in layouts.sizes:  # chips that are left share an expert, but for those that have batches of their own
+        each = np.maximum(stage // layouts.part // (at["data_parallel"] * at["context_parallel"]), 1)
+        yield _divides("the chips of an expert:", each, width, np.asarray(layouts.sizes[width]))
+
+
+# In the order in which they are chosen: each divides what those before it leave.
+DIMENSIONS = {
+    dimension.name: dimension
+    for dimension in (
+        Dimension("chips", "{} chips", _no_rule),
+        Dimension("pipeline_stages", "{} stages", _of_stages),
+        Dimension("attention_data_parallel", "{} groups", _of_groups, training=Search.NEVER, in_stage=True),
+        Dimension(
+            "context_parallel", "context over {}", _of_context, Search.NEVER, training=Search.GIVEN, in_stage=True
+        ),
+        Dimension("data_parallel", "data over {}", _of_copies, serving=Search.NEVER, in_stage=True),
+        Dimension("microbatches", "{} micro-batches", _of_microbatches, serving=Search.NEVER, needs="global_batch"),
+        Dimension("tensor_parallel", "tensor over {}", _of_tensors, in_stage=True),
+        Dimension("expert_parallel", "experts over {}", _of_experts),
+    )
+}
+_IN_STAGE = tuple(dimension.name for dimension in DIMENSIONS.values() if dimension.in_stage)
+
+
+def dimensions_searched(reached: Collection[str], given: Collection[str], *, training: bool) -> list[str]:
+    """Dimensions that `deploy` searches: outputs depend on them, and they apply to serving or training."""
+    names = []
+    for dimension in DIMENSIONS.values():
+        search = dimension.training if training else dimension.serving
+        applies = search is Search.ALWAYS or (search is Search.GIVEN and dimension.name in given)
+        if (
+            applies
+            and dimension.name in reached
+            and not (training and dimension.needs and dimension.needs not in reached)
+        ):
+            names.append(dimension.name)
+    return names
+
+
+def check_layout(layout: Mapping[str, float], sizes: Mapping[str, Any]) -> None:
+    """Refuse a layout in which something does not divide.
+
+    Parameters
+    ----------
+    layout : mapping
+        Some of `DIMENSIONS`; `chips` must be among them. Of the others that are left out, `tensor_parallel` and
+        `expert_parallel` are what the rest leaves, the others 1.
+    sizes : mapping
+        Those of `SIZES` that are known, among whatever else: ``rs.models["DeepSeek-V3"].values``.
+
+    Raises
+    ------
+    ValueRangeError
+        It names what does not divide what.
+
+    Examples
+    --------
+    >>> from roofslate.presets.layouts import check_layout
+    >>> check_layout({"chips": 72}, {"attention_heads": 128})
+    Traceback (most recent call last):
+    roofslate.errors.ValueRangeError: tensor_parallel 72 does not divide attention_heads 128
+    """
+    legal_layouts({name: [x] for name, x in layout.items()}, sizes)
+
+
+def legal_layouts(candidates: Mapping[str, Sequence[float] | None], sizes: Mapping[str, Any]) -> dict[str, Integers]:
+    """All layouts in which everything divides, fewest chips first.
+
+    Parameters
+    ----------
+    candidates : mapping
+        For some of `DIMENSIONS` the numbers that may be taken, or None for all that divide; `chips` needs numbers. Of
+        the others that are left out, `tensor_parallel` and `expert_parallel` take all that divide, the others 1.
+    sizes : mapping
+        Those of `SIZES` that are known, among whatever else: ``rs.models["DeepSeek-V3"].values``.
+
+    Returns
+    -------
+    dict of numpy.ndarray
+        By name of `DIMENSIONS`, a value for each layout.
+
+    Raises
+    ------
+    ValueRangeError
+        Where there is none: it names what does not divide what.
+
+    Examples
+    --------
+    >>> from roofslate.presets.layouts import legal_layouts
+    >>> groups = {"chips": [64, 72], "attention_data_parallel": None}
+    >>> found = legal_layouts(groups, {"attention_heads": 128, "experts": 256, "expert_intermediate_size": 2048})
+    >>> set(found["chips"].tolist())
+    {64}
+    """
+    known = {name: int(sizes[name]) for name in SIZES if name in sizes and float(sizes[name]).is_integer()}
+    taken = {name: _integers(name, values) for name, values in candidates.items() if values is not None}
+    every = _divisors(taken["chips"])
+    free: dict[str, Integers] = dict.fromkeys((name for name in candidates if name not in taken), every)
+    if "microbatches" in free and "global_batch" in known:
+        free["microbatches"] = _divisors(np.array([known["global_batch"]]))
+    experts = known.get("experts", 1)
+    free["expert_parallel"] = every[experts % every == 0]
+    at: dict[str, Integers] = {"chips": taken["chips"]}
+    for name, dimension in itertools.islice(DIMENSIONS.items(), 1, None):
+        if name == "tensor_parallel" and name not in taken:
+            stage = at["chips"] // at["pipeline_stages"]
+            at[name] = np.maximum(stage // np.prod([at[each] for each in _IN_STAGE[:-1]], axis=0), 1)
+        else:
+            values = taken.get(name, free.get(name, np.ones(1, np.int64)))
+            each = np.tile(values, len(at["chips"]))
+            at = {part: np.repeat(x, len(values)) for part, x in at.items()} | {name: each}
+        legal = np.ones(len(at["chips"]), bool)
+        for rule in dimension.rules(_Partial(name, at, known)):
+            left = legal & rule.holds
+            if not left.any():
+                raise ValueRangeError(rule.complaint(legal))
+            legal = left
+        at = {part: x[legal] for part, x in at.items()}
+    return at
+
+
+def _integers(name: str, values: Sequence[float]) -> Integers:
+    numbers = np.atleast_1d(np.asarray(values, dtype=float))
+    wrong = numbers[~((numbers >= 1) & (numbers % 1 == 0))]
+    if wrong.size:
+        raise ValueRangeError(f"{name} must be a whole number of at least 1 in a layout, got {wrong[0]:g}")
+    return np.unique(numbers).astype(np.int64)
+
+
+def _divisors(numbers: Integers) -> Integers:
+    """All that divide one of the numbers."""
+    found: Integers = np.arange(1, int(numbers.max()) + 1)
+    divide: npt.NDArray[np.bool_] = (numbers[:, np.newaxis] % found == 0).any(axis=0)
+    return found[divide]

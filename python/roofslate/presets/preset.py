@@ -1,0 +1,206 @@
+"""One preset: sourced numbers of a chip, a model or a price."""
+
+from __future__ import annotations
+
+import datetime
+import functools
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from roofslate import units
+from roofslate._base.messages import shown, unknown
+from roofslate.display.html import html_table
+from roofslate.errors import InputTypeError, PresetError
+from roofslate.registry.registry import lookup
+from roofslate.registry.values import number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+__all__ = ["KINDS", "Fact", "Preset", "check_text", "fact_of", "is_date"]
+
+LONGEST_NAME, _LONGEST_TEXT = 100, 1000  # characters
+
+# Section of a file, and the keyword that takes its presets. No keyword takes the last two: a question has several tiers
+# of memory, and a tariff is evidence. Their values are handed over, ``**rs.storage["HDD"].values``, or as a table.
+KINDS = {
+    "hardware": "hardware",
+    "models": "model",
+    "prices": "prices",
+    "loss_laws": "loss_law",
+    "storage": "storage",
+    "api_prices": "api_prices",
+}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One number of a preset and where it comes from.
+
+    Attributes
+    ----------
+    value : float or str
+        In base units; a word for a choice such as ``weight_format``.
+    unit : str
+        Unit of `value`, made of base units.
+    written : str
+        The number as the preset file writes it.
+    source, date : str
+        Where it was published and when.
+    read : bool
+        Whether the number was read there; otherwise it was recalled and wants checking.
+    """
+
+    value: float | str
+    unit: str
+    written: str
+    source: str
+    date: str
+    read: bool
+
+    def __str__(self) -> str:
+        if isinstance(self.value, str):
+            return self.value
+        if self.value.is_integer() and abs(self.value) < 1e6 and self.unit == "1":
+            return f"{self.value:,.0f}"
+        return units.format(self.value, self.unit)
+
+    @property
+    def origin(self) -> str:
+        """Source and date in words, and whether the number was read there or recalled."""
+        return f"{self.source}{', ' * bool(self.date)}{self.date} ({'read' if self.read else 'recalled'})"
+
+
+@dataclass(frozen=True, repr=False)
+class Preset:
+    """A named set of inputs: a chip, a system, a model, a price, a loss law or a tier of memory.
+
+    It does not change.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        The keyword that takes it: ``"hardware"``, ``"model"``, ``"prices"`` or ``"loss_law"``; ``"storage"`` or
+        ``"api_prices"``.
+    facts : Mapping[str, Fact]
+        What it supplies, by the name of the quantity.
+    values : Mapping[str, float or str]
+        The same as values in base units.
+    aliases : tuple of str
+        Other names.
+    attributes : Mapping[str, float or str]
+        What is known beyond quantities, also as ``preset.name_of_attribute``.
+    note : str
+        What a reader of the numbers should know.
+    origin : str
+        File that it was read from, or ``"define"``.
+    """
+
+    name: str
+    kind: str
+    facts: Mapping[str, Fact]
+    aliases: tuple[str, ...] = ()
+    attributes: Mapping[str, float | str] = field(default_factory=dict)
+    note: str = ""
+    origin: str = "define"
+    values: Mapping[str, float | str] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "facts", MappingProxyType(dict(self.facts)))
+        put(self, "attributes", MappingProxyType(dict(self.attributes)))
+        put(self, "values", MappingProxyType({name: fact.value for name, fact in self.facts.items()}))
+        put(self, "_hash", hash((self.kind, self.name)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments = (dict(self.facts), self.aliases, dict(self.attributes), self.note, self.origin)
+        return Preset, (self.name, self.kind, *arguments)
+
+    def __hash__(self) -> int:
+        return self.__dict__["_hash"]  # type: ignore[no-any-return]
+
+    def __getitem__(self, quantity: str) -> float | str:
+        try:
+            return self.values[quantity]
+        except KeyError:
+            raise unknown(f"quantity of {self.name!r}", quantity, self.values) from None
+
+    def __getattr__(self, name: str) -> float | str:
+        if not name.startswith("_"):
+            for known in (self.attributes, self.values):
+                if name in known:
+                    return known[name]
+        raise AttributeError(f"preset {self.name!r} has no {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.attributes, *self.values]
+
+    @functools.cached_property
+    def date(self) -> str:
+        """Date of the newest source."""
+        return max((fact.date for fact in self.facts.values()), default="")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Table of the facts, one row a quantity.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns value, unit, written, source, date, read.
+        """
+        import pandas as pd
+
+        rows = [vars(fact) for fact in self.facts.values()]
+        index = pd.Index(list(self.facts), name="quantity")
+        return pd.DataFrame(rows, index=index, columns=["value", "unit", "written", "source", "date", "read"])
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        return [(name, str(fact), fact.origin) for name, fact in self.facts.items()]
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        first, second = (max((len(row[i]) for row in rows), default=0) for i in (0, 1))
+        lines = [f"  {name:<{first}}  {value:<{second}}  {source}" for name, value, source in rows]
+        return "\n".join([f"{self.name} ({self.kind})", *([f"  {self.note}"] if self.note else []), *lines])
+
+    def _repr_html_(self) -> str:
+        from markupsafe import Markup
+
+        rows = [*self._rows(), *((name, plain(value), "attribute") for name, value in self.attributes.items())]
+        note = Markup("<p>{}</p>").format(self.note) if self.note else ""
+        caption = Markup("<b>{}</b> ({}){}").format(self.name, self.kind, note)
+        return html_table(caption, ("quantity", "value", "source"), rows)
+
+
+def fact_of(quantity: str, written: Any, source: str, date: str, *, read: bool) -> Fact:
+    """Make a fact of what was written; it is checked as an input of the quantity would be."""
+    q = lookup(quantity)
+    x = number(written, q)
+    return Fact(q.choices[int(x)] if q.choices else x, q.unit, str(written), source, date, read)
+
+
+def check_text(what: str, text: object) -> None:
+    """Refuse what is no line of text that can be printed."""
+    if not isinstance(text, str):
+        raise InputTypeError(f"{what}: expected a text, got {shown(text)}")
+    if not text.isprintable() or len(text) > _LONGEST_TEXT:
+        raise PresetError(f"{what}: expected one line of up to {_LONGEST_TEXT} characters, got {shown(text)}")
+
+
+def is_date(text: object) -> bool:
+    """Whether this is a year, a month or a day: ``"2026"``, ``"2026-05"``, ``"2026-05-03"``."""
+    if not isinstance(text, str) or len(text) not in (4, 7, 10):
+        return False
+    try:
+        datetime.date.fromisoformat(text + "0000-01-01"[len(text) :])
+    except ValueError:
+        return False
+    return True
+
+
+def plain(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,}"

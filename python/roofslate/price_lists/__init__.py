@@ -1,0 +1,1 @@
+"""Price lists read backwards: relations, verdicts, result."""

@@ -1,0 +1,238 @@
+"""`infer`: what a price list reveals of the model, the batch and the memory behind it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from roofslate import units
+from roofslate._base.messages import shown
+from roofslate.errors import AxisError, InputTypeError, MissingInput, PresetError, ValueRangeError
+from roofslate.evaluation.value import value
+from roofslate.folds.bounds import bounds
+from roofslate.grid.read import read_grid
+from roofslate.presets.catalog import storage
+from roofslate.presets.lookup import PRESETS
+from roofslate.presets.preset import Preset
+from roofslate.price_lists.intervals import Interval, exact, ranged
+from roofslate.price_lists.reading import Tariff, read_tariff
+from roofslate.price_lists.relations import ROUNDING, Findings
+from roofslate.price_lists.result import Assumption, Inference
+from roofslate.price_lists.verdicts import conclude
+from roofslate.registry.registry import ancestors, lookup
+from roofslate.registry.values import input_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from roofslate.grid.grid import Grid
+
+__all__ = ["infer"]
+
+_LECTURE = "R. Pope, lecture with D. Patel, 2026-04-29"
+
+# What is assumed unless it is given: value or range, and where it comes from; by the preset that would supply it.
+_ASSUMED: dict[str, dict[str, tuple[Any, str]]] = {
+    "model": {
+        "active_parameters": (100e9, f"{_LECTURE}, chapter 6: the model behind the prices"),
+        "total_parameters": (800e9, f"{_LECTURE}, chapter 1: 8 times the active parameters"),
+        "weight_bytes": (1.0, f"{_LECTURE}: the board adds weights to bytes"),
+        "weight_format": ("fp8", "goes with a byte a weight"),
+    },
+    "hardware": {
+        "peak_flops": ("4.8 PFLOP/s", f"{_LECTURE}, chapter 1: the arithmetic that makes a balance of 300"),
+        "hbm_bandwidth": ("8 TB/s", "the board's B200"),
+        "hbm_capacity": ("192 GB", "the board's B200"),
+    },
+    "prices": {"chip_price": ("$2/h", f"{_LECTURE}, chapter 1")},
+    "": {
+        "compute_efficiency": (1.0, "the lecture's ideal machine"),
+        "bandwidth_efficiency": (1.0, "the lecture's ideal machine"),
+        "relative_markup": (
+            (2 / 3, 1.5),
+            "answers and kept tokens earn at most half as much again as prompts, or less",
+        ),
+        "threshold_alignment": ((0.8, 1.25), f"{_LECTURE}, chapter 6: the step is maybe not exactly at the kink"),
+        "traffic_exponent": ((0.0, 2.0), "contexts spread evenly, or rarer by up to the square of their length"),
+        "shortest_context": (1e3, "a short prompt"),
+        "longest_context": (1e6, "windows of a million tokens are on sale since 2024"),
+        "weight_fetch_ratio": ((0.0, math.inf), "any batch; the lecture's reading neglects the weights"),
+    },
+}
+
+_DEVICE = frozenset({"tier_capacity", "tier_bandwidth", "tier_price"})
+
+_MACHINE = (
+    "active_parameters",
+    "total_parameters",
+    "weight_bytes",
+    "weight_balance",
+    "peak_flops",
+    "hbm_bandwidth",
+    "hbm_capacity",
+    "chip_price",
+)
+
+_OPTIONAL = ("total_parameters",)  # for numbers of sequences alone
+_TOLD = (*_MACHINE, "weight_format", "peak_flops_bf16", "peak_flops_fp8", "peak_flops_fp4", "peak_flops_int8")
+_TELLS = {"weight_bytes": "weight_format"}  # the second gives the first
+_STATED = ("balance_context", "weight_balance", "train_period")  # what a model preset states for its own machine
+_SOUGHT = ("kv_bytes_per_token", "balance_context", "batch_size", "context_length", "output_input_ratio")
+
+
+def infer(
+    prices: Any,
+    /,
+    *,
+    rounding: float = ROUNDING,
+    tiers: Iterable[str | Preset] | str | None = None,
+    **inputs: Any,
+) -> Inference:
+    """What a price list reveals of the model, the batch and the memory behind it, as intervals in base units.
+
+    Parameters
+    ----------
+    prices : str, Preset, dict or pandas.Series
+        A preset of `rs.api_prices`, its name, or prices by name: ``input``, ``output``, ``cache_read``,
+        ``cache_write_5m``, ``cache_write_1h``, ``cache_storage``, ``long_context_threshold``, ``long_input``,
+        ``long_output``, ``long_cache_read``, or the names of the quantities. Texts carry units (``"$5/Mtok"``); numbers
+        are dollars a token.
+    rounding : float
+        Share by which a listed price may be off the price that it rounds.
+    tiers : str, Preset or list of them, optional
+        Names in `rs.storage`: the tiers of memory in which a token may have been kept; by default all that
+        supply a capacity, a bandwidth and a price.
+    **inputs
+        What is known of the model and the machine: a number, a text with a unit, or a range ``(low, high)``, and
+        ``model=``, ``hardware=``, ``prices=``. What is not given is assumed, and listed in the result with its source.
+
+    Returns
+    -------
+    Inference
+        Its `verdicts`, `relations`, `tiers`, `architectures`, `contradictions` and `assumptions` are tables. Each
+        verdict is an interval that holds the truth if the assumptions do, a contradiction, or not determined.
+
+    Raises
+    ------
+    UnknownName, UnitError, ValueRangeError, InputTypeError, MissingInput, AxisError, PresetError, IneffectiveInput
+        Before any work is done.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> found = rs.infer({"input": "$5/Mtok", "output": "$25/Mtok"})
+    >>> found.verdicts.loc["decode_cost_ratio", ["low", "nominal", "high"]].astype(float).round(2).tolist()
+    [3.2, 5.0, 7.8]
+    >>> found.verdicts.loc["kv_bytes_per_token", "verdict"]
+    'not determined'
+    """
+    tariff = read_tariff(prices)
+    if isinstance(rounding, bool) or not isinstance(rounding, (int, float)) or not 0 <= rounding < 0.5:
+        raise ValueRangeError(f"rounding must be a share from 0 to below 0.5, got {shown(rounding)}")
+    devices = _devices(tiers)
+    scenario, assumptions = _read_scenario(tariff, inputs)
+    return conclude(Findings.start(tariff, float(rounding), scenario, assumptions), devices)
+
+
+def _devices(tiers: Any) -> dict[str, Preset]:
+    if tiers is None:
+        return {name: tier for name, tier in storage.items() if tier.values.keys() >= _DEVICE}
+    listed = [tiers] if isinstance(tiers, (str, Preset)) else list(tiers)
+    if not listed:
+        raise AxisError("tiers: an empty list; give one or more names of rs.storage, such as 'HBM'")
+    devices = {}
+    for one in listed:
+        if not isinstance(one, (str, Preset)) or (isinstance(one, Preset) and one.kind != "storage"):
+            raise InputTypeError(f"tiers: expected names of rs.storage, got {shown(one)}")
+        preset = storage[one] if isinstance(one, str) else one
+        if lacking := sorted(_DEVICE - preset.values.keys()):
+            raise PresetError(f"tiers: {preset.name!r} has no {lacking[0]}; a tier needs {', '.join(sorted(_DEVICE))}")
+        devices[preset.name] = preset
+    return devices
+
+
+def _read_scenario(tariff: Tariff, inputs: Mapping[str, Any]) -> tuple[dict[str, Interval], list[Assumption]]:
+    """What is given and what is assumed beside it, as intervals; and all of it in words."""
+    for name in inputs:
+        if name in _SOUGHT or name in tariff.values:
+            role = "a price of the list" if name in tariff.values else "asked of the prices"
+            raise InputTypeError(f"{name} is {role}, so it can't be given: got {shown(inputs[name])}")
+    grid = read_grid({name: list(_two(name, x)) if isinstance(x, tuple) else x for name, x in inputs.items()})
+    for name, i in grid.inputs.items():
+        if i.dims and not isinstance(inputs.get(name), tuple):
+            raise AxisError(f"rs.infer reads one list in one scenario, but {i.origin or name} is an axis: ask for each")
+    if "overlap" in grid.inputs and float(grid.inputs["overlap"].values) != 0:
+        raise ValueRangeError("overlap: prices are read with memory beside compute, overlap='board'")
+    completed, assumptions = _completed(grid, inputs)
+    scenario = {name: x for name in (*_MACHINE, *_ASSUMED[""]) if (x := _resolved(name, completed)) is not None}
+    if "long_context_threshold" in tariff.values:
+        threshold, longest = tariff.values["long_context_threshold"], scenario["longest_context"]
+        if threshold >= longest.high:
+            raise ValueRangeError(
+                f"long_context_threshold must be below longest_context, got {threshold:g} and {longest.high:g}: "
+                "reversed?"
+            )
+        if threshold <= scenario["shortest_context"].low:
+            raise ValueRangeError(
+                f"long_context_threshold must be above shortest_context, got {threshold:g} and "
+                f"{scenario['shortest_context'].low:g}: reversed?"
+            )
+    return scenario, assumptions
+
+
+def _two(name: str, given: tuple[Any, ...]) -> tuple[Any, Any]:
+    if len(given) != 2:
+        raise InputTypeError(f"{name}: a range is a tuple of two, got {shown(given)}")
+    if name in PRESETS or input_quantity(name).choices:
+        raise InputTypeError(f"{name}: words have no range, got {shown(given)}")
+    return given[0], given[1]
+
+
+def _completed(grid: Grid, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[Assumption]]:
+    """Inputs without the results that a model states, completed by what is assumed; and in words where all is from."""
+    completed: dict[str, Any] = {}
+    assumptions = []
+    for name, i in grid.inputs.items():
+        if i.origin == "model" and name in (*_STATED, *_SOUGHT):
+            continue
+        ends = tuple(map(float, i.values)) if i.dims else (float(i.values),) * 2
+        if ends[0] > ends[1]:
+            raise ValueRangeError(f"{name}: the range is reversed, {shown(inputs[name])}")
+        origin = f"{(preset := grid.presets[i.origin][0]).name}: {preset.facts[name].origin}" if i.origin else "given"
+        if i.quantity.choices:
+            completed[name] = i.quantity.choices[int(ends[0])]
+        else:
+            completed[name] = ends if ends[0] < ends[1] else ends[0]
+        if i.origin is None or name in _TOLD:
+            assumptions.append(_assumption(name, completed[name], origin, given=True))
+    for keyword, group in _ASSUMED.items():
+        for name, (written, source) in group.items():
+            known = name in completed or keyword in inputs or _TELLS.get(name) in completed
+            if known or (name == "total_parameters" and "active_parameters" in inputs):
+                continue
+            number = isinstance(written, str) and not lookup(name).choices
+            completed[name] = units.to_base(written, lookup(name).unit) if number else written
+            assumptions.append(_assumption(name, completed[name], source, given=False))
+    return completed, assumptions
+
+
+def _assumption(name: str, x: Any, source: str, *, given: bool) -> Assumption:
+    ends = x if isinstance(x, tuple) else (x, x)
+    nominal = x if isinstance(x, str) else ranged(*ends).nominal
+    return Assumption(name, ends[0], nominal, ends[1], lookup(name).unit, source, given)
+
+
+def _resolved(name: str, completed: Mapping[str, Any]) -> Interval | None:
+    """A number of the scenario, given or computed; None where it is not known."""
+    given = completed.get(name)
+    if given is not None:
+        return ranged(*given) if isinstance(given, tuple) else exact(given)
+    needed = {n: x for n, x in completed.items() if n in ancestors(name)}
+    try:
+        low, high = bounds(name, **needed)
+    except MissingInput:
+        if name in _OPTIONAL:
+            return None
+        raise
+    middle: Any = {n: ranged(*x).nominal if isinstance(x, tuple) else x for n, x in needed.items()}
+    return Interval(low, float(value(name, **middle)), high)

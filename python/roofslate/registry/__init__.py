@@ -1,0 +1,1 @@
+"""Quantities as Python sees them, values checked against them, definitions and conditions."""

@@ -1,0 +1,331 @@
+"""The registry of quantities, as Python sees it: read from the compiled core, never written twice.
+
+Which registry that is depends on the caller: inside of ``with rs.definitions():`` it is that of the scope, elsewhere
+that of the process. A registry never changes; a definition makes another one.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from roofslate import _core
+from roofslate._base.messages import shown, unknown
+from roofslate.errors import InputTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+
+__all__ = [
+    "Definition",
+    "Quantity",
+    "Registry",
+    "Scope",
+    "Step",
+    "entries",
+    "lookup",
+    "matching",
+    "quantities",
+    "quantity",
+]
+
+
+Step = tuple[str, str] | tuple[str, float] | tuple[str, int] | tuple[str, int, int] | tuple[str, int, int, int]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A quantity that was made by `define`, with the steps of its `roofslate.registry.recorder.Formula`."""
+
+    name: str
+    symbol: str
+    unit: str
+    brief: str
+    source: str
+    steps: tuple[Step, ...]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The quantities that it takes."""
+        return tuple(str(step[1]) for step in self.steps if step[0] == "quantity")
+
+
+@dataclass(frozen=True, repr=False)
+class Quantity:
+    """One quantity: what it is, and how it follows from others.
+
+    Attributes
+    ----------
+    name : str
+        Its name everywhere: in C++, as input, output and column.
+    symbol : str
+        LaTeX.
+    unit : str
+        Made of base units, which `roofslate.units.BASE_UNITS` lists; ``"1"`` for a number.
+    brief : str
+        What it is, in a line.
+    source : str
+        Section of the specification of the lecture that it comes from.
+    theme : str
+        The header under ``cpp/roofslate/quantities`` that holds it; ``"defined"`` for one made by `define`.
+    computed : bool
+        Whether it has a formula; otherwise it is an input.
+    formula, latex : str
+        The formula as text and as LaTeX; empty for an input.
+    needs, used_by : tuple of str
+        Quantities of its formula, and those whose formulas take it.
+    fallback : str or None
+        The quantity that an input comes from when it is not given.
+    default : float or None
+        What an input is when nothing else is known.
+    choices : tuple of str
+        The words that a choice takes; empty for a number.
+    low, high : float
+        Valid range. ``above_low``: the lower end itself is excluded.
+    bound : str or None
+        The input that this one must not exceed.
+    definitions : tuple of Definition
+        Of a quantity made by `define`: its definition, after those that it rests on. They travel with it, in a pickle
+        too; ``with rs.definitions(quantity):`` has them where they are not known.
+    """
+
+    name: str
+    theme: str
+    symbol: str
+    unit: str
+    brief: str
+    source: str
+    computed: bool
+    low: float
+    high: float
+    above_low: bool
+    default: float | None
+    choices: tuple[str, ...]
+    needs: tuple[str, ...]
+    fallback: str | None
+    bound: str | None
+    formula: str
+    latex: str
+    definitions: tuple[Definition, ...] = field(default=(), repr=False)
+
+    @property
+    def used_by(self) -> tuple[str, ...]:
+        """Quantities whose formulas take this one."""
+        return current().users.get(self.name, ())
+
+    @property
+    def range_text(self) -> str:
+        """The valid range in words: ``"> 0"``, ``"0 to 1"``."""
+        if self.choices:
+            return " | ".join(repr(word) for word in self.choices)
+        low = "" if self.low < -1e300 else f"{'>' if self.above_low else '>='} {self.low:g}"
+        high = "" if self.high > 1e300 else f"<= {self.high:g}"
+        return " and ".join(part for part in (low, high) if part) or "any number"
+
+    @property
+    def takes_infinity(self) -> bool:
+        """Whether infinity is a valid value."""
+        return math.isinf(self.high)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [("unit", self.unit), ("symbol", f"${self.symbol}$"), ("meaning", self.brief), ("source", self.source)]
+        if self.computed:
+            rows += [("formula", self.formula), ("needs", ", ".join(self.needs))]
+        else:
+            rows += [("range", self.range_text)]
+            if self.default is not None:
+                rows += [("default", self.choices[int(self.default)] if self.choices else f"{self.default:g}")]
+            if self.fallback:
+                rows += [("otherwise", self.fallback)]
+        return [*rows, ("used by", ", ".join(self.used_by) or "nothing")]
+
+    def __repr__(self) -> str:
+        return f"<Quantity {self.name} [{self.unit}]: {self.brief}>"
+
+    def __str__(self) -> str:
+        return "\n".join([self.name, *(f"  {key:<9} {text}" for key, text in self._rows())])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f'<tr><th scope="row">{key}</th><td>{html.escape(text)}</td></tr>' for key, text in self._rows())
+        return f"<table><caption>{self.name}</caption>{rows}</table>"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where definitions are local."""
+
+    enclosing: Registry | None  # what the context had before
+    inherited: frozenset[str]  # definitions that come from outside
+
+
+class Registry(_core.Registry):
+    """The built-in quantities and definitions on top of them. It never changes.
+
+    Parameters
+    ----------
+    base : Registry, optional
+        What it starts from; by default the built-in quantities.
+    added : sequence of Definition
+        Each may need those before it.
+    scope : Scope, optional
+        Where it is seen; by default in the whole process.
+    """
+
+    def __init__(
+        self, base: Registry | None = None, added: Sequence[Definition] = (), scope: Scope | None = None
+    ) -> None:
+        super().__init__(base, [(d.name, d.symbol, d.unit, d.brief, d.source, d.steps) for d in added])
+        self.definitions: tuple[Definition, ...] = (*(base.definitions if base else ()), *added)
+        self.scope = scope
+        self._ancestors: dict[str, frozenset[str]] = {}
+        if base:
+            self.__dict__["entries"] = self._described(base.entries)
+
+    @functools.cached_property
+    def entries(self) -> dict[str, Quantity]:
+        """All quantities by name."""
+        return self._described({})
+
+    def _described(self, known: Mapping[str, Quantity]) -> dict[str, Quantity]:
+        found = dict(known)
+        for described in _core.describe(self, len(known)):
+            name = described["name"]
+            definitions: tuple[Definition, ...] = ()
+            if self.definitions:
+                taken = {name}.union(d.name for need in described["needs"] for d in found[need].definitions)
+                definitions = tuple(d for d in self.definitions if d.name in taken)
+            found[name] = made = object.__new__(Quantity)
+            vars(made).update(described, definitions=definitions)  # frozen, it would set each of 18 fields by a call
+        return found
+
+    def definitions_of(self, names: Iterable[str]) -> tuple[Definition, ...]:
+        """The definitions that quantities rest on, in an order in which they can be made."""
+        if not self.definitions:
+            return ()
+        taken = {d.name for name in names for d in self.entries[name].definitions}
+        return tuple(d for d in self.definitions if d.name in taken)
+
+    @functools.cached_property
+    def users(self) -> dict[str, tuple[str, ...]]:
+        """By quantity: those whose formulas take it."""
+        users: dict[str, list[str]] = {}
+        for entry in self.entries.values():
+            for need in entry.needs:
+                users.setdefault(need, []).append(entry.name)
+        return {name: tuple(found) for name, found in users.items()}
+
+    @functools.cached_property
+    def bounded_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Quantities that may not exceed another one, each with that one."""
+        return tuple((q.name, q.bound) for q in self.entries.values() if q.bound)
+
+    def ancestors(self, name: str) -> frozenset[str]:
+        """Everything that a quantity may depend on, through formulas and fallbacks."""
+        found = self._ancestors.get(name)
+        if found is None:
+            entry = self.entries[name]
+            direct = set(entry.needs) | ({entry.fallback} if entry.fallback else set())
+            found = self._ancestors[name] = frozenset(direct.union(*map(self.ancestors, direct)))
+        return found
+
+
+BUILT_IN = Registry()
+
+
+_core.exchange_registry(None, BUILT_IN)
+
+
+def current() -> Registry:
+    """The registry that the caller sees."""
+    registry: Registry = _core.current_registry()
+    return registry
+
+
+def entries() -> dict[str, Quantity]:
+    """All quantities by name."""
+    registry: Registry = _core.current_registry()  # in place: this is called for every name
+    return registry.entries
+
+
+def ancestors(name: str) -> frozenset[str]:
+    """Everything that a quantity may depend on, through formulas and fallbacks."""
+    return current().ancestors(name)
+
+
+def bounded_pairs() -> tuple[tuple[str, str], ...]:
+    """Quantities that may not exceed another one, each with that one."""
+    return current().bounded_pairs
+
+
+def lookup(name: str) -> Quantity:
+    """One quantity by its exact name, or an error that names the nearest ones."""
+    if not isinstance(name, str):
+        raise unknown("quantity", name, entries())
+    entry = entries().get(name)
+    if entry is None:
+        raise unknown("quantity", name, entries())
+    return entry
+
+
+def quantity(name: str) -> Quantity:
+    """One entry of the registry: formula, unit, source, needs, used by.
+
+    Parameters
+    ----------
+    name : str
+        Its name, such as ``"pass_time"``.
+
+    Returns
+    -------
+    Quantity
+
+    Raises
+    ------
+    UnknownName
+        With the nearest names.
+    """
+    return lookup(name)
+
+
+def matching(search: str | None) -> list[Quantity]:
+    """Quantities whose name, meaning or symbol holds a text; all without one."""
+    if not isinstance(search, str | None):
+        raise InputTypeError(f"search: expected a text, got {shown(search)}")
+    text = (search or "").casefold()
+    return [q for q in entries().values() if text in f"{q.name} {q.brief} {q.symbol}".casefold()]
+
+
+def quantities(search: str | None = None) -> pd.DataFrame:
+    """The registry as a table, one row a quantity.
+
+    Parameters
+    ----------
+    search : str, optional
+        Keep those whose name, meaning or symbol holds this text.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by name, with columns theme, unit, brief, symbol, formula, needs, source, default, range, fallback.
+    """
+    import pandas as pd
+
+    found = matching(search)
+    columns = {
+        "theme": [q.theme for q in found],
+        "unit": [q.unit for q in found],
+        "brief": [q.brief for q in found],
+        "symbol": [q.symbol for q in found],
+        "formula": [q.formula for q in found],
+        "needs": [", ".join(q.needs) for q in found],
+        "source": [q.source for q in found],
+        "default": [q.choices[int(q.default)] if q.choices and q.default is not None else q.default for q in found],
+        "range": ["" if q.computed else q.range_text for q in found],
+        "fallback": [q.fallback or "" for q in found],
+    }
+    return pd.DataFrame(columns, index=pd.Index([q.name for q in found], name="quantity"))

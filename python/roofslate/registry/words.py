@@ -1,0 +1,5 @@
+"""Keywords of presets, as calls and conditions take them."""
+
+__all__ = ["PRESET_KEYWORDS"]
+
+PRESET_KEYWORDS = ("model", "hardware", "prices", "loss_law")

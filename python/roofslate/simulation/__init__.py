@@ -1,0 +1,1 @@
+"""Timetables of trains and pipelines, ciphers and reversible networks."""

@@ -1,0 +1,270 @@
+"""Timetables of trains: when passes depart, and which requests board them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate import units
+from roofslate._base.messages import unknown
+from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
+from roofslate.simulation.checks import natural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+
+__all__ = ["Policy", "left_behind", "train", "train_timetable"]
+
+Policy = Literal["interval", "idle", "threshold"]
+_POLICIES = ("interval", "idle", "threshold")
+_MAY_BE_ZERO = ("pass_time_per_sequence", "timeout")
+_BLOCK = 1 << 16  # arrivals drawn at a time
+
+
+class _Departure(NamedTuple):
+    departure: float
+    end: float
+    waiting: int
+    boarded: npt.NDArray[np.float64]  # arrival times
+
+
+def train(
+    *,
+    seats: float,
+    seed: int,
+    trains: int = 10_000,
+    policy: Policy = "interval",
+    arrival_rate: float | str | None = None,
+    load: float | None = None,
+    period: float | str | None = None,
+    fixed_pass_time: float | str | None = None,
+    pass_time_per_sequence: float | str | None = None,
+    threshold: int | None = None,
+    timeout: float | str | None = None,
+) -> pd.DataFrame:
+    """Simulated passes that depart like trains, with Poisson arrivals: one row a departure.
+
+    Parameters
+    ----------
+    seats : float
+        Sequences that a pass has room for.
+    seed : int
+        Of the random numbers; the same seed gives the same table.
+    trains : int
+        Departures to simulate, from an empty station on.
+    policy : {"interval", "idle", "threshold"}
+        When a pass departs: each `period`, whoever is there; as soon as the one before it is over and anyone waits; or,
+        once that is so, when `threshold` sequences wait or the first of them has waited for `timeout`.
+    arrival_rate : float or str, optional
+        Sequences that arrive in a second.
+    load : float, optional
+        The same as a share of the seats of a period; for ``policy="interval"``.
+    period : float or str, optional
+        Time between departures, which is also the time of a pass; for ``policy="interval"``.
+    fixed_pass_time, pass_time_per_sequence : float or str, optional
+        A pass with B sequences takes fixed_pass_time + B pass_time_per_sequence; for the other policies.
+    threshold : int, optional
+    timeout : float or str, optional
+        For ``policy="threshold"``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index `train`; columns `departure`, `end`, `waiting` (at the departure), `boarded`, `left_behind`, `mean_wait`,
+        `mean_time`, `worst_time`. Times are in seconds, from arrival; those of an empty train are NaN.
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> table = rs.schedules.train(period="20 ms", seats=2000, load=0.9, trains=100, seed=1)
+    >>> bool(table["worst_time"].max() <= 0.04)
+    True
+    """
+    import pandas as pd
+
+    rows = []
+    given = _Station(
+        seats, policy, arrival_rate, load, period, fixed_pass_time, pass_time_per_sequence, threshold, timeout
+    )
+    for run in given.departures(natural(trains, "trains"), seed):
+        size = run.boarded.size
+        wait = run.departure - run.boarded.mean() if size else math.nan
+        first = run.boarded[0] if size else math.nan
+        ride = run.end - run.departure
+        rows.append((run.departure, run.end, run.waiting, size, run.waiting - size, wait, wait + ride, run.end - first))
+    columns = ["departure", "end", "waiting", "boarded", "left_behind", "mean_wait", "mean_time", "worst_time"]
+    table = pd.DataFrame(rows, columns=columns, index=pd.RangeIndex(len(rows), name="train"))
+    counts = ("waiting", "boarded", "left_behind")
+    table.attrs["units"] = {name: "sequence" if name in counts else "s" for name in columns}
+    return table
+
+
+def train_timetable(*, seats: float, seed: int, trains: int = 5, **inputs: Any) -> pd.DataFrame:
+    """Timetable of the requests of simulated trains: one row a sequence that boarded.
+
+    Parameters
+    ----------
+    seats, seed, trains
+        As in `train`.
+    **inputs
+        The other inputs of `train`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns `arrival`, `train`, `departure`, `end`, `wait` and `time`, the last two from the arrival on. In seconds.
+    """
+    import pandas as pd
+
+    names = ("arrival_rate", "load", "period", "fixed_pass_time", "pass_time_per_sequence", "threshold", "timeout")
+    for name in inputs:
+        if name not in ("policy", *names):
+            raise unknown("input of train_timetable", name, ("policy", *names))
+    given = _Station(seats, inputs.get("policy", "interval"), *(inputs.get(name) for name in names))
+    runs = list(given.departures(natural(trains, "trains"), seed))
+    sizes = [run.boarded.size for run in runs]
+    arrival = np.concatenate([run.boarded for run in runs])
+    departure = np.repeat([run.departure for run in runs], sizes)
+    end = np.repeat([run.end for run in runs], sizes)
+    table = pd.DataFrame(
+        {
+            "arrival": arrival,
+            "train": np.repeat(np.arange(len(runs)), sizes),
+            "departure": departure,
+            "end": end,
+            "wait": departure - arrival,
+            "time": end - arrival,
+        }
+    )
+    table.attrs["units"] = {name: "s" for name in table.columns if name != "train"}
+    return table
+
+
+def left_behind(seats: int, load: float) -> float:
+    """Mean number that a train of the interval policy leaves behind in the long run, in sequences.
+
+    Spitzer's formula: the sum over n of E[(Poisson(n load seats) - n seats)+] / n.
+
+    Parameters
+    ----------
+    seats : int
+        Sequences that a pass has room for.
+    load : float
+        Mean arrivals of a period over the seats, from 0 to below 1.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import roofslate as rs
+    >>> round(rs.schedules.left_behind(2000, 0.98), 2)
+    7.3
+    """
+    seats = natural(seats, "seats")
+    if not 0 <= load < 1:
+        raise ValueRangeError(f"load must be from 0 to below 1, got {load!r}")
+    if load == 0:
+        return 0.0
+    decay = seats * (load - 1 - math.log(load))  # the n-th term falls as e^(-n decay)
+    if decay < 1e-3:
+        raise ValueRangeError(f"load is too close to 1 for {seats} seats: the sum would not end; got {load!r}")
+    total = 0.0
+    for n in range(1, math.ceil(40 / decay) + 2):
+        room = n * seats
+        mean = room * load
+        steps = np.arange(1, 60 + int(12 * math.sqrt(room)))
+        at_room = math.exp(room * math.log(mean) - mean - math.lgamma(room + 1))
+        total += at_room * float(np.sum(steps * np.cumprod(mean / (room + steps)))) / n
+    return total
+
+
+class _Station:
+    """Inputs of a simulation, checked, in base units."""
+
+    def __init__(
+        self,
+        seats: float,
+        policy: str,
+        arrival_rate: Any,
+        load: Any,
+        period: Any,
+        fixed_pass_time: Any,
+        pass_time_per_sequence: Any,
+        threshold: Any,
+        timeout: Any,
+    ) -> None:
+        if policy not in _POLICIES:
+            raise unknown("policy", policy, _POLICIES)
+        given = {
+            "arrival_rate": (arrival_rate, "sequence/s"),
+            "load": (load, "1"),
+            "period": (period, "s"),
+            "fixed_pass_time": (fixed_pass_time, "s"),
+            "pass_time_per_sequence": (pass_time_per_sequence, "s/sequence"),
+            "threshold": (threshold, "sequence"),
+            "timeout": (timeout, "s"),
+        }
+        takes = {
+            "interval": ("period",),
+            "idle": ("fixed_pass_time", "pass_time_per_sequence"),
+            "threshold": ("fixed_pass_time", "pass_time_per_sequence", "threshold", "timeout"),
+        }[policy]
+        rate = ("arrival_rate", "load") if policy == "interval" else ("arrival_rate",)
+        if sum(given[name][0] is not None for name in rate) != 1:
+            raise MissingInput(f"policy={policy!r} takes {' or '.join(rate)}, one of them")
+        values: dict[str, float] = {}
+        for name, (value, unit) in given.items():
+            if value is None:
+                if name in takes:
+                    raise MissingInput(f"policy={policy!r} needs {name}")
+                continue
+            if name not in takes + rate:
+                raise InputTypeError(f"policy={policy!r} does not take {name}")
+            values[name] = units.to_base(value, unit)
+            if not 0 <= values[name] < math.inf or (values[name] == 0 and name not in _MAY_BE_ZERO):
+                raise ValueRangeError(f"{name} must be positive and finite, got {value!r}")
+        self.policy = policy
+        self.seats = natural(seats, "seats")
+        self.period = values.get("period", 0.0)
+        self.rate = values["arrival_rate"] if "arrival_rate" in values else values["load"] * self.seats / self.period
+        self.fixed = values.get("fixed_pass_time", self.period)
+        self.each = values.get("pass_time_per_sequence", 0.0)
+        self.threshold = natural(values["threshold"], "threshold") if "threshold" in values else 1
+        self.timeout = values.get("timeout", 0.0)
+        if self.threshold > self.seats:
+            raise ValueRangeError(f"threshold must be at most the {self.seats} seats, got {threshold!r}")
+
+    def departures(self, trains: int, seed: int) -> Iterator[_Departure]:
+        draw = np.random.default_rng(natural(seed, "seed", least=0))
+        line = np.empty(0)  # arrivals that have not boarded, and some that are still to come
+        last = end = 0.0
+        for number in range(1, trains + 1):
+            while True:
+                leave = self._leave(number, end, line)
+                if leave is not None and line.size and line[-1] > leave:
+                    break
+                more = last + np.cumsum(draw.exponential(1 / self.rate, _BLOCK))
+                last = more[-1]
+                line = np.concatenate([line, more])
+            waiting = int(np.searchsorted(line, leave, side="right"))
+            boarded = min(waiting, self.seats)
+            end = leave + self.fixed + self.each * boarded
+            yield _Departure(leave, end, waiting, line[:boarded])
+            line = line[boarded:]
+
+    def _leave(self, number: int, free: float, line: npt.NDArray[np.float64]) -> float | None:
+        """When the next train leaves; None if that needs arrivals not yet drawn."""
+        if self.policy == "interval":
+            return number * self.period
+        if line.size < self.threshold:
+            return None
+        if self.policy == "idle":
+            return max(free, float(line[0]))
+        return max(free, min(float(line[self.threshold - 1]), float(line[0]) + self.timeout))

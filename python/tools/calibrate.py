@@ -1,0 +1,77 @@
+"""Fit the calibrations of the package to its tables of measured runs: ``python python/tools/calibrate.py``."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+import operator
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import roofslate
+from roofslate.measured.calibrate import calibrate
+from roofslate.measured.calibration import Calibration, calibration
+from roofslate.measured.runs import Table, shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FOLDER = Path(roofslate.__file__).parent / "presets" / "data" / "calibrations"
+
+
+def fitted(table: Table, date: str = "") -> Calibration:
+    """Fit the constants of a table, one measured column after the other: what is fitted before is given to the next.
+
+    Parameters
+    ----------
+    table : Table
+    date : str
+        When.
+
+    Returns
+    -------
+    Calibration
+    """
+    parts: list[Calibration] = []
+    runs = table.runs
+    rows = runs.rows[~runs.doubtful]
+    settings = dict(table.settings)
+    if table.base:
+        sought = {name for fit in table.fits.values() for name in fit["terms"]}
+        settings = {name: x for name, x in calibration(table.base).items() if name not in sought} | settings
+    for column, fit in table.fits.items():
+        terms = {name: tuple(ends) for name, ends in fit["terms"].items()}
+        known: dict[str, Any] = {c.name: c.value for part in parts for c in part.constants}
+        parts.append(
+            calibrate(
+                rows,
+                terms,
+                measured=column,
+                hold_out=table.hold_out,
+                by=fit.get("by"),
+                residual=fit.get("residual", "logarithm"),
+                soft=fit.get("soft", 0.3),
+                anchor=fit.get("anchor"),
+                stack=table.stack,
+                settings=settings,
+                **known,
+            )
+        )
+    return dataclasses.replace(functools.reduce(operator.or_, parts), data=table.source, date=date)
+
+
+def main(names: Sequence[str]) -> None:
+    """Fit the tables of these names, or all, and write what was found beside the tables."""
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    for table in shipped():
+        if table.fits and (not names or table.name in names):
+            found = fitted(table, today)
+            found.to_toml(FOLDER / f"{table.calibration}.toml")
+            calibration.cache_clear()
+            sys.stdout.write(f"{found}\n\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

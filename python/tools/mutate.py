@@ -1,0 +1,402 @@
+"""Mutants: the registry with one thing changed, each of which must fail a test. ``make check-mutants`` tries them all.
+
+A mutant is a formula with one operation, argument or constant changed, or an input with another default, limit or
+fallback. It takes the place of the original, for all that rests on it, without compiling: formulas are steps that the
+engine runs. Judges are the values worked out by hand (``tests/reference``), the lecture's answers, and the limits of
+inputs (``tests/reference/ranges.toml``). Mutants that no value tells from the original are listed in ``mutants.toml``,
+each with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import functools
+import math
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import roofslate as rs
+from roofslate import _core
+from roofslate._base.toml import read_data
+from roofslate.grid.read import read_grid
+from roofslate.lecture_report.entries import entries_of
+from roofslate.measured.stored import compute
+from roofslate.registry.recorder import Steps, Term
+from roofslate.registry.registry import BUILT_IN, Quantity, Registry, Step, lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+REFERENCE = Path(__file__).parents[2] / "tests" / "reference"
+RANGES = REFERENCE / "ranges.toml"
+EQUIVALENT = Path(__file__).with_name("mutants.toml")
+LEAST_KILLED = 0.98
+_FACTOR = 1.01  # of a number that is changed: more than any tolerance of a test
+_UNLIMITED = 1e300
+
+# ----------------------------------------------------------------------------------------------------------- mutants
+
+Change = Any  # an argument's position, a number, a quantity, or (operation, Change, ...)
+
+# Of an operation: what is changed, and what stands in its place. A number takes the place of the operation by one of
+# its arguments; a tuple is another operation on them.
+_CHANGES: dict[str, tuple[tuple[str, Change], ...]] = {
+    "add": (("arithmetic", ("sub", 0, 1)), ("argument", 0), ("argument", 1)),
+    "sub": (("arithmetic", ("add", 0, 1)), ("argument", 0), ("argument", 1)),
+    "mul": (("arithmetic", ("div", 0, 1)), ("argument", 0), ("argument", 1)),
+    "div": (("arithmetic", ("mul", 0, 1)), ("argument", 0), ("argument", 1)),
+    "neg": (("argument", 0),),
+    "min": (("extreme", ("max", 0, 1)), ("argument", 0), ("argument", 1)),
+    "max": (("extreme", ("min", 0, 1)), ("argument", 0), ("argument", 1)),
+    "pow": (("function", ("pow", 1, 0)), ("argument", 0), ("argument", 1)),
+    "exp": (("function", ("log", 0)), ("argument", 0)),
+    "log": (("function", ("exp", 0)), ("argument", 0)),
+    "sqrt": (("argument", 0),),
+    "ceil": (("function", ("floor", 0)), ("argument", 0)),
+    "floor": (("function", ("ceil", 0)), ("argument", 0)),
+    "less": (("condition", ("less", 1, 0)), ("boundary", ("less_equal", 0, 1))),
+    "less_equal": (("condition", ("less_equal", 1, 0)), ("boundary", ("less", 0, 1))),
+    "equal": (("condition", ("sub", 1.0, ("equal", 0, 1))),),
+    "both": (("condition", ("either", 0, 1)), ("argument", 0), ("argument", 1)),
+    "either": (("condition", ("both", 0, 1)), ("argument", 0), ("argument", 1)),
+    "select": (("branch", ("select", 0, 2, 1)), ("argument", 1), ("argument", 2)),
+}
+_COMPARISONS = ("less", "less_equal")
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    """A quantity with one thing changed.
+
+    Attributes
+    ----------
+    quantity : str
+    kind : str
+        What was changed: arithmetic, extreme, function, condition, boundary, branch, argument, constant or need of a
+        formula; default, fallback, limit or bound of an input.
+    change : str
+        The operation that was changed and what it is now, ``#k`` being the k-th step of the formula; or the fact.
+    steps : tuple of tuple
+        The formula, step by step; empty where it is the original's.
+    facts : mapping
+        What is other than the original's, by the names of `Quantity`.
+    """
+
+    quantity: str
+    kind: str
+    change: str
+    steps: tuple[Step, ...] = ()
+    facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.quantity}: {self.kind}: {self.change}"
+
+
+class _MutantRegistry(Registry):
+    def __init__(self, mutant: Mutant) -> None:
+        name = mutant.quantity
+        _core.Registry.__init__(self, _core.mutated(BUILT_IN, name, mutant.steps, dict(mutant.facts)), [])
+        self.definitions = ()
+        self.scope = None
+        self._ancestors = {}
+        self.__dict__["entries"] = {
+            **BUILT_IN.entries,
+            name: dataclasses.replace(BUILT_IN.entries[name], **mutant.facts),
+        }
+
+
+@contextlib.contextmanager
+def in_place(mutant: Mutant) -> Iterator[None]:
+    """The mutant in the place of the original."""
+    token = _core.SCOPE.set(_MutantRegistry(mutant))
+    try:
+        yield
+    finally:
+        _core.SCOPE.reset(token)
+
+
+def mutants(q: Quantity) -> list[Mutant]:
+    """All mutants of a quantity: no two of them alike, none like the original."""
+    found: dict[str, Mutant] = {}
+    if q.computed:
+        steps = _core.steps(q.name)
+        for k, step in enumerate(steps):
+            for kind, change in _changes(q, steps, k):
+                changed = _changed(steps, k, change)
+                told = f"#{k}: {_told(steps, _original(step), step)} -> {_told(steps, change, step)}"
+                found.setdefault(_core.formula_text(changed), Mutant(q.name, kind, told, steps=changed))
+        found.pop(_core.formula_text(steps), None)
+    for kind, name, fact in _other_facts(q):
+        found[f"{name} = {fact!r}"] = Mutant(q.name, kind, f"{name} = {fact!r}", facts={name: fact})
+    return list(found.values())
+
+
+def _original(step: Step) -> Change:
+    return (step[0], *range(len(step) - 1))
+
+
+def _told(steps: Sequence[Step], change: Change, step: Step) -> str:
+    """A change of a step as text."""
+    if isinstance(change, tuple):
+        return f"{change[0]}({', '.join(_told(steps, part, step) for part in change[1:])})"
+    if isinstance(change, str):
+        return change
+    if isinstance(change, float):
+        return f"{change:g}"
+    position = step[change + 1]
+    name, *rest = steps[int(position)]
+    return str(rest[0]) if name == "quantity" else f"{rest[0]:g}" if name == "constant" else f"#{position}"
+
+
+def _changes(q: Quantity, steps: Sequence[Step], k: int) -> Iterator[tuple[str, Change]]:
+    name, *operands = steps[k]
+    if name in ("quantity", "constant"):
+        return
+    taken = range(len(operands))
+    if name in _CHANGES:
+        yield from _CHANGES[str(name)]
+    else:  # a routine
+        yield from (("function", (name, *(("mul", n, _FACTOR) if n == m else n for n in taken))) for m in taken)
+    for m, position in enumerate(map(int, steps[k][1:])):
+        if steps[position][0] == "constant":
+            constant = _other_constant(q, steps, k, m)
+            yield "constant", (name, *(constant if n == m else n for n in taken))
+        for other in _mistaken(q, steps[position]):
+            yield "need", (name, *(other if n == m else n for n in taken))
+
+
+def _mistaken(q: Quantity, step: Step) -> Iterator[str]:
+    """What a need may be taken for, its unit being no help."""
+    if step[0] == "quantity":
+        need = BUILT_IN.entries[str(step[1])]
+        for other in (BUILT_IN.entries[name] for name in q.needs if name != need.name):
+            if other.unit == need.unit and not other.choices and not need.choices:
+                yield other.name
+
+
+def _other_constant(q: Quantity, steps: Sequence[Step], k: int, argument: int) -> float:
+    """What a constant becomes: of a choice, the next word; of a count that is compared, the next count."""
+    name, *operands = steps[k]
+    number = float(steps[int(operands[argument])][1])
+    words: tuple[str, ...] = ()
+    if name == "equal":
+        kind, other = steps[int(operands[1 - argument])][:2]
+        words = BUILT_IN.entries[str(other)].choices if kind == "quantity" else ()
+    elif name == "select":
+        words = q.choices
+    if words:
+        return (number + 1) % len(words)
+    return number + 1 if name in _COMPARISONS and number.is_integer() else _other(number)
+
+
+def _other(number: float) -> float:
+    return 1.0 if number in (0, math.inf) else number * _FACTOR
+
+
+def _changed(steps: Sequence[Step], at: int, change: Change) -> tuple[Step, ...]:
+    """The steps with another one at a position, without those that nothing takes any more."""
+    kept = Steps()
+    place: list[int] = []
+
+    def added(change: Change, taken: Sequence[int]) -> int:
+        if isinstance(change, int):
+            return taken[change]
+        if isinstance(change, float):
+            return kept.add(("constant", change))
+        if isinstance(change, str):
+            return kept.add(("quantity", change))
+        return kept.add((change[0], *(added(part, taken) for part in change[1:])))
+
+    for k, (name, *operands) in enumerate(steps):
+        if name in ("quantity", "constant"):
+            place.append(kept.add(steps[k]))
+        else:
+            taken = [place[int(n)] for n in operands]
+            place.append(added(change if k == at else _original(steps[k]), taken))
+    return kept.formula(Term(place[-1])).steps
+
+
+def _other_facts(q: Quantity) -> Iterator[tuple[str, str, Any]]:
+    if q.default is not None:
+        other = (q.default + 1) % len(q.choices) if q.choices else _other(q.default)
+        yield "default", "default", other
+    if q.fallback:
+        yield "fallback", "fallback", None
+    if q.bound:
+        yield "bound", "bound", None
+    if q.choices:
+        return
+    for end, limit in (("low", q.low), ("high", q.high)):
+        if abs(limit) < _UNLIMITED:
+            step = abs(limit) * (_FACTOR - 1) or 0.01
+            yield from (("limit", end, limit + way) for way in (-step, step))
+    if q.low > -_UNLIMITED:
+        yield "limit", "above_low", not q.above_low
+    if q.takes_infinity:
+        yield "limit", "high", sys.float_info.max
+
+
+# ------------------------------------------------------------------------------------------------------------ judges
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """What a test asks, and whether the answer is right."""
+
+    ask: Callable[[], Any]
+    right: Callable[[Any], bool]
+    rests_on: frozenset[str]  # quantities whose formulas, defaults or fallbacks it takes
+
+    def holds(self) -> bool:
+        """Whether the answer is right; a question that raises what it should not has none."""
+        try:
+            return self.right(self.ask())
+        except (rs.RoofslateError, ArithmeticError, IndexError, ValueError):
+            return False
+
+
+def _close(expected: Any, tolerance: float) -> Callable[[Any], bool]:
+    if isinstance(expected, str) or not math.isfinite(expected):
+        return lambda found: found == expected
+    return lambda found: abs(found - expected) <= tolerance * abs(expected)
+
+
+def _value(quantity: str, inputs: Mapping[str, Any], right: Callable[[Any], bool]) -> Question:
+    numbers = {name: float(i.values) for name, i in read_grid(inputs, [quantity]).inputs.items()}
+    taken = frozenset(name for name, _ in _core.chain(quantity, numbers))
+    return Question(lambda: rs.value(quantity, **inputs), right, taken)
+
+
+def read_questions() -> dict[str, list[Question]]:
+    """By quantity, what its mutants must not survive: its own values by hand, those of others, answers, limits."""
+    own: defaultdict[str, list[Question]] = defaultdict(list)
+    others: defaultdict[str, list[Question]] = defaultdict(list)
+    for path in sorted(set(REFERENCE.glob("*.toml")) - {RANGES}):
+        for quantity, cases in read_data(path).items():
+            for case in cases:
+                right = _close(case["expected"], case.get("rtol", 1e-12))
+                question = _value(quantity, case["inputs"], right)
+                for name in question.rests_on:
+                    (own if name == quantity else others)[name].append(question)
+    for call in entries_of("answers", None):
+        if call["quantity"] in BUILT_IN.entries:
+            taken = _value(call["quantity"], call["inputs"], bool).rests_on
+            right = _close(call["lecture"], call.get("tolerance", 0.005))
+            question = Question(functools.partial(compute, call), right, taken)
+            for name in taken:
+                others[name].append(question)
+    for name, limits in read_limits().items():
+        own[name] += limits
+    return {name: own[name] + others[name] for name in BUILT_IN.entries}
+
+
+def read_limits() -> dict[str, list[Question]]:
+    """By input, accepted and refused values: the ends of its range in ``ranges.toml``, and their neighbors."""
+    found: dict[str, list[Question]] = {}
+    tables = read_data(RANGES)
+    for name, bound in tables.pop("at most").items():
+        found[name] = [_refused(name, {name: 5, bound: 4}), _taken(name, {name: 4, bound: 4})]
+    for limits, themes in tables.items():
+        for name in (name for names in themes.values() for name in names):
+            found.setdefault(name, []).extend(_at_limits(name, limits))
+    return found
+
+
+def _at_limits(name: str, limits: str) -> Iterator[Question]:
+    ends = dict(part.split(" ") for part in limits.split(" and ")) if limits != "any number" else {}
+    for way, outwards, inwards in ((">", -math.inf, math.inf), ("<", math.inf, -math.inf)):
+        taken = ends.get(f"{way}=")
+        if taken is None and way not in ends:
+            yield _taken(name, {name: math.copysign(_UNLIMITED, outwards)})
+            yield _refused(name, {name: outwards})
+            continue
+        x = float(ends[way] if taken is None else taken)
+        yield (_refused if taken is None else _taken)(name, {name: x})
+        yield _taken(name, {name: math.nextafter(x, inwards)})
+        if math.isfinite(x):
+            yield _refused(name, {name: math.nextafter(x, outwards)})
+
+
+def _taken(name: str, inputs: Mapping[str, Any]) -> Question:
+    return Question(lambda: rs.value(name, **inputs), lambda x: x == inputs[name], frozenset())
+
+
+def _refused(name: str, inputs: Mapping[str, Any]) -> Question:
+    def ask() -> bool:
+        with contextlib.suppress(rs.errors.ValueRangeError):
+            rs.value(name, **inputs)
+            return False
+        return True
+
+    return Question(ask, bool, frozenset())
+
+
+# ------------------------------------------------------------------------------------------------------------ verdict
+
+
+def read_equivalent() -> dict[tuple[str, str], str]:
+    """By quantity and change, the mutants that no test can tell from the original, and why."""
+    found = read_data(EQUIVALENT)
+    return {(name, change): row["why"] for name, rows in found.items() for row in rows for change in row["changes"]}
+
+
+def survives(mutant: Mutant, questions: Iterable[Question]) -> bool:
+    """Whether all questions are answered as by the original."""
+    with in_place(mutant):
+        return all(question.holds() for question in questions)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Put mutants in place one after the other; show how many died, by theme and kind, and each that survived."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--theme", help="only its quantities")
+    parser.add_argument("--quantity", help="only this one; shows the steps of its formula too")
+    wanted = parser.parse_args(arguments)
+    questions, equivalent = read_questions(), read_equivalent()
+    tried: Counter[tuple[str, str]] = Counter()
+    alive: Counter[tuple[str, str]] = Counter()
+    chosen = [q for q in BUILT_IN.entries.values() if wanted.theme in (None, q.theme)]
+    if wanted.quantity:
+        chosen = [lookup(wanted.quantity)]
+        for k, step in enumerate(_core.steps(wanted.quantity)):
+            print(f"#{k}: {step[0]}({', '.join(map(str, step[1:]))})")
+    for q in chosen:
+        for mutant in mutants(q):
+            if (q.name, mutant.change) not in equivalent:
+                tried[q.theme, mutant.kind] += 1
+                if survives(mutant, questions[q.name]):
+                    alive[q.theme, mutant.kind] += 1
+                    print(f"survives: {mutant}")
+    return _verdict(tried, alive, len(equivalent))
+
+
+def _verdict(tried: Counter[tuple[str, str]], alive: Counter[tuple[str, str]], equivalent: int) -> int:
+    def share(of: Iterable[tuple[str, str]]) -> str:
+        keys = list(of)
+        among = sum(tried[key] for key in keys)
+        return f"{among - sum(alive[key] for key in keys)}/{among}" if among else ""
+
+    themes = list(dict.fromkeys(theme for theme, _ in tried))
+    kinds = list(dict.fromkeys(kind for _, kind in tried))
+    rows = [["killed of", *kinds, "all"]]
+    rows += [[theme, *(share([(theme, kind)]) for kind in kinds), share((theme, k) for k in kinds)] for theme in themes]
+    rows += [["all", *(share((theme, kind) for theme in themes) for kind in kinds), share(tried)]]
+    for row in rows:
+        print("".join(f"{cell:>13}" for cell in row))
+    total = sum(tried.values())
+    killed = total - sum(alive.values())
+    print(
+        f"{killed} of {total} mutants die, {killed / max(total, 1):.2%}; {equivalent} are equivalent to their originals"
+    )
+    untouched = [key for key in tried if tried[key] == alive[key]]
+    for theme, kind in untouched:
+        print(f"{theme}: none of its mutants of kind {kind} dies")
+    return 1 if untouched or killed < LEAST_KILLED * total else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

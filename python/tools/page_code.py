@@ -1,0 +1,130 @@
+"""Run the code of README, CONTRIBUTING and docs, and compare its output with the page.
+
+A ``text`` block right after a ``python`` block is the output of that block; ``...`` matches anything. In a ``console``
+block the lines after a command are its output. ``python python/tools/page_code.py`` writes the output into the pages.
+"""
+
+import ast
+import contextlib
+import doctest
+import io
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+ROOT = Path(__file__).parents[2]
+GENERATED = ROOT / "docs" / "reference" / "quantities"  # written while the site is built
+PAGES = sorted([*ROOT.glob("*.md"), *(p for p in ROOT.glob("docs/**/*.md") if GENERATED not in p.parents)])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$\n?(?:\n*```text\n(.*?)^```$\n?)?", re.MULTILINE | re.DOTALL)
+CHECK = doctest.OutputChecker()
+LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def page_id(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def executable(path: Path) -> bool:
+    return any(kind in ("python", "console") for kind, *_ in BLOCK.findall(path.read_text(encoding="utf-8")))
+
+
+def run_python(code: str, names: dict[str, Any]) -> str:
+    """Output of a block as at a prompt: what it prints, and its last line where that is a value."""
+    tree = ast.parse(code)
+    last = tree.body[-1] if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    del tree.body[len(tree.body) - (last is not None) :]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(tree, "<docs>", "exec"), names)
+        if last is not None:
+            shown = eval(compile(ast.Expression(last.value), "<docs>", "eval"), names)
+            if shown is not None:
+                print(shown if hasattr(shown, "_repr_markdown_") else repr(shown))
+    return re.sub(r" +$", "", printed.getvalue(), flags=re.MULTILINE)
+
+
+def commands(text: str) -> Iterator[tuple[str, str]]:
+    """Commands of a console block, each with the output that the page shows."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        lines = part.split("\n")
+        count = next(k for k, line in enumerate(lines) if not line.endswith("\\"))
+        yield "\n".join(lines[: count + 1]), "\n".join(lines[count + 1 :])
+
+
+def run_command(command: str) -> str:
+    """Output of a command line of the package, run within this process."""
+    from roofslate.cli import main
+
+    program, *arguments = shlex.split(command.replace("\\\n", " "))
+    assert program == "roofslate", f"{command!r} is no command of the package; a block that is not run is marked sh"
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def outputs(path: Path) -> Iterator[tuple[str, str | None, str]]:
+    """(what is run, what the page shows or None, what comes out), block after block."""
+    names: dict[str, Any] = {"__name__": "__docs__"}
+    for kind, code, shown in BLOCK.findall(path.read_text(encoding="utf-8")):
+        if kind == "python":
+            yield code, shown or None, run_python(code, names)
+        elif kind == "console":
+            for command, expected in commands(code):
+                yield command, expected or None, run_command(command)
+
+
+@contextlib.contextmanager
+def reader(folder: Path | str) -> Iterator[None]:
+    """The place of a reader: an empty folder, tables of the usual width, no windows, no definitions but the page's."""
+    import matplotlib as mpl
+    import pandas as pd
+    import roofslate as rs
+    from matplotlib import pyplot as plt
+
+    mpl.use("Agg")
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        with rs.definitions(), pd.option_context("display.width", 110, "display.max_columns", 20):
+            yield
+    finally:
+        os.chdir(before)
+        plt.close("all")
+
+
+def rewritten(path: Path) -> str:
+    """The page with what comes out in the place of what it shows, where that differs."""
+    found = iter(list(outputs(path)))
+
+    def block(match: re.Match[str]) -> str:
+        kind, code, shown = match.groups()
+        if kind == "python":
+            _, _, came = next(found)
+            if shown and not CHECK.check_output(shown, came, LOOSE):
+                return match[0].replace(f"```text\n{shown}```", f"```text\n{came.rstrip()}\n```")
+        elif kind == "console":
+            parts = []
+            for command, expected in commands(code):
+                _, _, came = next(found)
+                keep = not expected or CHECK.check_output(expected, came, LOOSE)
+                parts.append(f"$ {command}\n{expected if keep else came.rstrip() + chr(10)}")
+            return f"```console\n{''.join(parts)}```\n" + ("\n" if match[0].endswith("\n\n") else "")
+        return match[0]
+
+    return BLOCK.sub(block, path.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    for page in filter(executable, PAGES):
+        with tempfile.TemporaryDirectory() as folder, reader(folder):
+            new = rewritten(page)
+        if new != page.read_text(encoding="utf-8"):
+            page.write_text(new, encoding="utf-8")
+            sys.stdout.write(f"wrote {page_id(page)}\n")

@@ -1,0 +1,216 @@
+"""What the tests share: instruction sets, interpreters, comparison by bits, catalogs, scenarios, a browser."""
+
+import contextlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+import roofslate
+from hypothesis import settings
+from roofslate import _core
+from roofslate.presets import catalog as catalogs
+from roofslate.registry.registry import entries
+from support import ROOT
+from support.scenarios import DECODE
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+settings.register_profile("roofslate", deadline=None, derandomize=True, database=None, max_examples=60)
+settings.register_profile("deep", deadline=None, database=None)  # other examples each time
+settings.load_profile("roofslate")
+
+sys.path += [str(ROOT / "python"), str(ROOT / "python" / "tools")]  # tools and benchmarks, after the installed package
+
+
+def _available():
+    before = _core.instruction_set()
+    found = []
+    for name in ("base", "avx2", "avx512", "neon"):
+        try:
+            _core.use_instruction_set(name)
+        except roofslate.errors.UnknownName:
+            continue
+        found.append(name)
+    _core.use_instruction_set(before)
+    return found
+
+
+INSTRUCTION_SETS = _available()
+
+
+@pytest.fixture(autouse=True)
+def _figures_closed():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture
+def fresh_catalogs(monkeypatch):
+    """Catalogs that are not loaded yet: what a test defines or loads is gone after it."""
+    monkeypatch.setattr(catalogs, "_library", catalogs._Library())
+    monkeypatch.delenv("ROOFSLATE_PRESETS", raising=False)
+
+
+@pytest.fixture(scope="session")
+def instruction_sets():
+    """Names of all instruction sets that this machine runs."""
+    return INSTRUCTION_SETS
+
+
+@pytest.fixture(params=INSTRUCTION_SETS)
+def instruction_set(request):
+    """One after another, each instruction set of this machine in use."""
+    before = _core.instruction_set()
+    _core.use_instruction_set(request.param)
+    yield request.param
+    _core.use_instruction_set(before)
+
+
+@pytest.fixture(scope="session")
+def bits():
+    """Doubles as the integers that they are stored as; all NaN alike."""
+
+    def of(values):
+        array = np.array(values, dtype=np.float64)
+        array[np.isnan(array)] = np.nan
+        return array.view(np.int64) if array.ndim else int(array.reshape(1).view(np.int64)[0])
+
+    return of
+
+
+@pytest.fixture(scope="session")
+def run_python():
+    """Run code in a fresh interpreter with the package that is tested; returns what it prints."""
+    place = str(Path(roofslate.__file__).parents[1])
+
+    def run(code, *, timeout=120, check=True, **environment):
+        paths = [place, *filter(None, [os.environ.get("PYTHONPATH")])]
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", code],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **environment},
+        )
+        assert not check or done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done if not check else done.stdout.strip()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def decode():
+    """The decode question, to be changed at will."""
+    return dict(DECODE)
+
+
+@pytest.fixture(scope="session")
+def whole_scenario():
+    """A value in range for every input of the registry, so that every quantity can be computed."""
+    chosen = {}
+    for k, (name, q) in enumerate(entries().items()):
+        if q.computed or q.fallback:
+            continue
+        if q.choices:
+            chosen[name] = q.choices[k % len(q.choices)]
+        elif q.default is not None:
+            chosen[name] = q.default
+        else:
+            low = max(q.low, 0.0)
+            chosen[name] = low + 1.25 + k % 7 if q.high > 1e300 else low + (q.high - low) * 0.6
+    for name, q in entries().items():
+        if q.bound and name in chosen and q.bound in chosen:
+            chosen[name] = min(chosen[name], chosen[q.bound])
+    return chosen
+
+
+def without(reason):
+    """Skip where a person has no browser; in continuous integration there is one."""
+    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+
+
+@pytest.fixture(scope="module")  # its event loop runs as long as it is open, and is in the way of others
+def browser():
+    """A real browser without a window."""
+    if importlib.util.find_spec("playwright") is None:
+        without("playwright is not installed: pip install playwright")
+    program = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+    if program is None:
+        without("no Chromium was found: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def audit():
+    """Sentences on what is wrong with an open page for those who read it, however they read."""
+    code = (ROOT / "tests" / "python" / "support" / "audit.js").read_text(encoding="utf-8")
+    return lambda page: page.evaluate(code)
+
+
+def answering(runtime):
+    """Address of the server that wrote where it listens, once it answers."""
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        place = next(runtime.glob("jpserver-*.json"))
+        address = json.loads(place.read_text(encoding="utf-8"))["url"]
+        with urllib.request.urlopen(f"{address}api/status", timeout=10):
+            return address
+    return None
+
+
+@pytest.fixture(scope="session")
+def laboratory(tmp_path_factory):
+    """Address of a JupyterLab that keeps off the network, and the folder of its notebooks."""
+    home = tmp_path_factory.mktemp("jupyter")
+    settings = {
+        "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True},
+        "docmanager-extension/plugin": {"autosave": False},
+        "notebook-extension/tracker": {"windowingMode": "none"},  # cells are there before one scrolls to them
+    }
+    for name, setting in settings.items():
+        path = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(setting), encoding="utf-8")
+    places = {
+        "HOME": home,
+        "IPYTHONDIR": home / "ipython",
+        "JUPYTER_CONFIG_DIR": home / "config",
+        "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_RUNTIME_DIR": home / "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
+        "MPLCONFIGDIR": pytest.importorskip("matplotlib").get_configdir(),  # which has the list of fonts
+        "PYTHONPATH": os.pathsep.join([str(Path(roofslate.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]),
+    }
+    environment = {**os.environ, **{name: str(place) for name, place in places.items()}}
+    environment.pop("MPLBACKEND", None)
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1", "--ServerApp.port=0"]
+    command += ["--IdentityProvider.token=", "--ServerApp.allow_root=True", f"--ServerApp.root_dir={home}"]
+    command += ["--LabApp.extension_manager=readonly", "--LabApp.news_url=", "--LabApp.expose_app_in_browser=True"]
+    log = home / "server.log"
+    told = {"cwd": home, "env": environment, "stdout": log.open("w"), "stderr": subprocess.STDOUT}
+    with told["stdout"], subprocess.Popen(command, **told) as server:
+        try:
+            until = time.monotonic() + 90  # seconds for what takes two or three where nothing else runs
+            address = None
+            while address is None:
+                assert server.poll() is None, log.read_text(encoding="utf-8")
+                assert time.monotonic() < until, log.read_text(encoding="utf-8")
+                time.sleep(0.05)
+                address = answering(home / "runtime")
+            yield address, home
+        finally:
+            server.kill()  # its kernels end when it is gone

@@ -1,0 +1,76 @@
+"""Notebooks in a real JupyterLab: run from top to bottom, and all that they show can be seen."""
+
+import re
+import shutil
+
+import pytest
+from support import ROOT
+
+pytestmark = pytest.mark.slow
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+DRAWS = re.compile(r"rs\.(charts\.\w+|plot)\(")
+RUN = """async path => {
+    const notebook = await jupyterapp.commands.execute('docmanager:open', {path, factory: 'Notebook'});
+    await notebook.context.ready;
+    await notebook.sessionContext.ready;
+    await notebook.revealed;
+    await jupyterapp.commands.execute('notebook:run-all-cells');
+    const within = e => e.getBoundingClientRect().right <= innerWidth;
+    const cells = [];
+    for (const {model, node} of notebook.content.widgets.filter(cell => cell.model.type === 'code')) {
+        const images = [...node.querySelectorAll('.jp-OutputArea img')];
+        await Promise.all(images.map(image => image.decode()));
+        cells.push({
+            source: model.sharedModel.source,
+            count: model.executionCount,
+            kinds: model.outputs.toJSON().map(output => `${output.output_type} ${output.name ?? ''}`.trim()),
+            pictures: images.map(image => image.naturalWidth),
+            seen: images.every(within),
+            heads: [...node.querySelectorAll('.jp-OutputArea table')].map(table => table.querySelectorAll('th').length),
+        });
+    }
+    await notebook.sessionContext.shutdown();
+    notebook.dispose();
+    return cells;
+}"""
+
+
+@pytest.fixture(scope="module")
+def page(laboratory, browser):
+    """The one window of JupyterLab, which keeps what it complains of and what it asks of the network."""
+    address, folder = laboratory
+    for path in NOTEBOOKS:
+        shutil.copy(path, folder)
+    near = (address, address.replace("http:", "ws:"), "data:", "blob:")
+    opened = browser.new_page(viewport={"width": 1200, "height": 900})
+    opened.trouble = []
+
+    def note(kind, words, url):
+        if "/lsp/status?" not in url:  # where JupyterLab asks whether there is a language server
+            opened.trouble.append(f"{kind}: {words} {url}")
+
+    opened.on("console", lambda told: told.type == "error" and note("console", told.text, told.location["url"]))
+    opened.on("pageerror", lambda error: note("page", error, ""))
+    opened.on("response", lambda answer: answer.status >= 400 and note(answer.status, "", answer.url))
+    opened.on("request", lambda asked: asked.url.startswith(near) or note("network", "", asked.url))
+    opened.goto(f"{address}lab", timeout=90_000)  # two or three seconds where nothing else runs
+    opened.locator(".jp-LauncherCard").first.wait_for(timeout=90_000)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_in_jupyterlab(path, page):
+    """Every cell has run, in order and without a complaint, and each chart is a picture within the window."""
+    cells = page.evaluate(RUN, path.name)
+    assert [cell["count"] for cell in cells] == list(range(1, len(cells) + 1))
+    for cell in cells:
+        assert not {"error", "stream stderr"} & set(cell["kinds"]), cell["source"]
+        assert not DRAWS.search(cell["source"]) or cell["pictures"], cell["source"]
+        assert all(width > 300 for width in cell["pictures"]), cell["source"]
+        assert cell["seen"], cell["source"]
+        assert all(cell["heads"]), cell["source"]
+    assert any(cell["pictures"] for cell in cells)
+    trouble, page.trouble = page.trouble, []
+    assert not trouble

@@ -1,0 +1,81 @@
+"""README, CONTRIBUTING and docs: code runs and shows the output of the page, and links have targets."""
+
+import re
+import sys
+
+import pytest
+from page_code import CHECK, LOOSE, PAGES, executable, outputs, page_id, reader
+from support import ROOT
+
+sys.path.append(str(ROOT / "docs"))
+import quantity_pages
+
+LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if executable(path)], ids=page_id)
+def test_code_of_page(path, tmp_path):
+    """Every block runs, in the order of the page and in one namespace, and shows what the page shows."""
+    with reader(tmp_path):
+        for code, shown, came in outputs(path):
+            if shown is not None and not CHECK.check_output(shown, came, LOOSE):
+                pytest.fail(f"{code}\nshows\n{came}\nand the page says\n{shown}", pytrace=False)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_tables_have_header_cells(path):
+    """Those who hear a page, not see it, are told a column by its header."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for head in re.findall(r"^\|(.*)\|\n\|[\s:|-]+\|$", text, flags=re.MULTILINE):
+        assert all(cell.strip() for cell in head.split("|")), f"{page_id(path)}: a column without a name in |{head}|"
+
+
+@pytest.fixture(scope="module")
+def generated():
+    """Pages that are written while the site is built, by their path."""
+    return {quantity_pages.FOLDER / name: text for name, text in quantity_pages.quantity_pages().items()}
+
+
+def slugs(text):
+    """Anchors of a page's headings, as GitHub and MyST make them."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_links_of_page(path, generated):
+    """Links inside the project lead to a file that is there, and to a heading of it."""
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for link in LINK.findall(text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        place, _, anchor = link.partition("#")
+        target = (path.parent / place).resolve() if place else path
+        assert target in generated or target.exists(), f"{page_id(path)} links to {link}, which is not there"
+        if anchor:
+            headings = slugs(generated.get(target) or target.read_text(encoding="utf-8"))
+            assert anchor in headings, f"{page_id(path)} links to {link}; {place} has no such heading"
+
+
+def test_pages_on_github_link_to_what_is_checked_in(generated):
+    """README and CONTRIBUTING are read where no site is built."""
+    for path in ROOT.glob("*.md"):
+        links = LINK.findall(path.read_text(encoding="utf-8"))
+        assert not [link for link in links if (ROOT / link.partition("#")[0]).resolve() in generated]
+
+
+def test_sources_of_the_registry_are_explained():
+    """Each section that a quantity names as its source stands on the page of sources."""
+    from roofslate.registry.registry import entries
+
+    told = (ROOT / "docs/reference/sources.md").read_text(encoding="utf-8")
+    named = {q.source for q in entries().values() if re.fullmatch(r"[RQ]\d[\d.]*", q.source)}
+    assert not {source for source in named if f"| {source} |" not in told}
+
+
+def test_pages_name_no_machine():
+    """The text speaks of the project alone."""
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"(?<![\w.])/(work|tmp|root|home)\b", text), page_id(path)

@@ -1,0 +1,156 @@
+"""The site of the documentation: it builds, works from a folder without a network, and anyone can read it."""
+
+import html
+import importlib.util
+import re
+import subprocess
+import sys
+import urllib.parse
+
+import pytest
+from roofslate.registry.registry import entries
+from support import ROOT
+
+pytestmark = pytest.mark.slow
+
+SIZES = {"desktop": (1366, 900), "phone": (390, 844)}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """What `make docs` builds, with warnings as errors: every reference resolves, every chart is drawn."""
+    missing = [name for name in ("sphinx", "myst_parser", "furo") if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed: pip install 'roofslate[dev]'")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-j", "auto", "-d", str(folder / "trees")]
+    command += [str(ROOT / "docs"), str(folder / "pages")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "pages"
+
+
+@pytest.fixture
+def page(browser):
+    """A page that keeps what it complains of and what it asks of the network."""
+    opened = browser.new_page()
+    opened.trouble = []
+    opened.on("console", lambda message: opened.trouble.append(message.text))
+    opened.on("pageerror", lambda error: opened.trouble.append(str(error)))
+    opened.on("request", lambda request: asked(opened, request.url))
+    yield opened
+    opened.close()
+
+
+def asked(page, url):
+    if not url.startswith(("file:", "data:")):
+        page.trouble.append(url)
+
+
+def test_the_audit_finds_what_is_wrong(page, audit):
+    """One page without a fault, and one with each."""
+    frame = "<!doctype html><html{}><head><title>{}</title></head><body>{}</body></html>"
+    good = "<h1>a</h1><h2>b</h2><p>c</p><table><tr><th>d</th></tr></table><a href='#'>e</a>"
+    page.set_content(frame.format(" lang=en", "f", good))
+    assert audit(page) == []
+    faults = {
+        "contrast": "<p style='color: #777; background: #eee'>c</p>",
+        "contrast of 1": "<p style='opacity: 0.1'>c</p>",
+        "no alternative text": "<img src='data:,'>",
+        "no header cells": "<table><tr><td>d</td></tr></table>",
+        "a header cell without words": "<table><tr><th> </th></tr></table>",
+        "nothing says what it is": "<button></button>",
+        "not one heading": "<h1>g</h1>",
+        "a level of headings": "<h4>g</h4>",
+    }
+    for complaint, part in faults.items():
+        page.set_content(frame.format(" lang=en", "f", good + part))
+        assert any(line.startswith(complaint) for line in audit(page)), complaint
+    page.set_content(frame.format("", "", good))
+    assert audit(page) == ["the language is not told", "the page has no title"]
+
+
+def test_each_page_is_built(site):
+    """No page of `docs/` is left out."""
+    pages = {path.relative_to(ROOT / "docs").with_suffix(".html") for path in ROOT.glob("docs/**/*.md")}
+    assert {path for path in pages if not (site / path).is_file()} == set()
+
+
+def test_links_lead_to_a_page_and_a_place_in_it(site):
+    """Those that Sphinx makes too: menus, needs of quantities, pictures, styles."""
+    texts = {path: path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    ids = {path: set(map(html.unescape, re.findall(r'\bid="([^"]+)"', text))) for path, text in texts.items()}
+    lost = set()
+    for path, text in texts.items():
+        for link in re.findall(r'\b(?:href|src)="([^"]*)"', text):
+            if re.match(r"\w+:", link):
+                continue
+            place, anchor = urllib.parse.urldefrag(urllib.parse.unquote(html.unescape(link)))
+            target = (path.parent / place.partition("?")[0]).resolve() if place else path
+            if not target.is_file() or (anchor and anchor not in ids.get(target, {anchor})):
+                lost.add((str(path.relative_to(site)), link))
+    assert not lost
+
+
+def test_formulas_are_drawn_by_the_browser_itself(site):
+    """Each formula of the reference as MathML, none as the LaTeX that it was written in."""
+    text = (site / "reference" / "quantities" / "serving.html").read_text(encoding="utf-8")
+    assert text.count('<math display="block">') > 10
+    for path in site.rglob("*.html"):
+        assert not re.search(r"<mtext>[^<]*\\|<script[^>]*mathjax", path.read_text(encoding="utf-8")), path
+
+
+def test_the_reference_has_an_example_of_each_quantity(site):
+    """Of each that is computed, and a plot unless it is a choice or none of its inputs can be moved."""
+    texts = [path.read_text(encoding="utf-8") for path in (site / "reference" / "quantities").glob("*.html")]
+    computed = sum(q.computed for q in entries().values())
+    assert sum(text.count("<p>By hand: ") for text in texts) == computed
+    assert sum(text.count('<figure class="plot">') for text in texts) > 0.95 * computed
+
+
+def test_pages_in_a_browser(site, page, audit):
+    """On a desk and on a phone, by day and by night: no error, no page wider than its screen, all can be read."""
+    wrong = []
+    for path in sorted(site.rglob("*.html")):
+        name = path.relative_to(site)
+        for scheme in ("light", "dark"):
+            for screen, (width, height) in SIZES.items():
+                page.emulate_media(color_scheme=scheme)
+                page.set_viewport_size({"width": width, "height": height})
+                if (scheme, screen) == ("light", "desktop"):
+                    page.goto(path.as_uri())
+                if page.evaluate("document.documentElement.scrollWidth") > width:
+                    wrong.append(f"{name}, {screen}: wider than the screen")
+                if (scheme, screen) != ("dark", "desktop"):  # which has no colour that the others have not
+                    wrong += [f"{name}, {scheme}, {screen}: {complaint}" for complaint in audit(page)]
+        wrong += [f"{name}: {text}" for text in page.trouble]
+        page.trouble.clear()
+    wrong = [line for line in wrong if not re.match(r"search.html.*not one heading", line)]  # made when one searches
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("hbm_drain_time", "reference/quantities/hardware.html"),
+        ("time to drain the memory", "reference/sources.html"),
+        ("config.json", "how-to/add-a-chip-or-a-model.html"),
+        ("calibrate measurements", "how-to/calibrate-to-your-measurements.html"),
+        ("distributed cluster", "how-to/use-many-machines.html"),
+        ("overtraining", "reference/charts.html"),
+    ],
+)
+def test_search_works_without_a_server(site, page, words, found):
+    """Typed into the field of a page that was opened as a file."""
+    page.goto((site / "index.html").as_uri())
+    page.get_by_role("textbox", name="Search").first.fill(words)
+    page.keyboard.press("Enter")
+    page.locator("#search-results li a").first.wait_for()
+    page.locator(".search-summary", has_text="finished").or_(
+        page.locator("#search-results p", has_text="found")
+    ).wait_for()
+    hits = page.locator("#search-results li a").evaluate_all("links => links.map(link => link.href)")
+    assert any(found in hit for hit in hits), hits
+    page.goto(hits[0])
+    assert page.locator("h1").count() == 1
+    assert not page.trouble

@@ -1,0 +1,219 @@
+"""crossovers: every closed form beside what the solver finds, and why there is none."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from roofslate import errors
+from roofslate.analysis.crossovers import _table
+from roofslate.registry.conditions import parse_conditions
+from roofslate.registry.registry import entries
+
+CELL = {
+    "model": "DeepSeek-V3",
+    "hardware": "GB200 NVL72",
+    "prices": "lecture",
+    "context_length": "1k",
+    "batch_size": 1000,
+    "inference_tokens": 2e14,
+    "decode_inefficiency": 3,
+    "rl_flops_per_parameter": 4,
+    "pretraining_tokens": 1e14,
+}
+COLUMNS = ["name", "question", "closed_form", "solved", "unit", "formula", "quantity", "unknown", "condition", "note"]
+
+
+def table(**inputs):
+    found = rs.crossovers(**inputs)
+    assert list(found.columns) == COLUMNS
+    assert found["name"].is_unique
+    return found.set_index("name")
+
+
+def test_the_table_is_sound():
+    for entry in _table():
+        assert set(entry) <= {"name", "question", "unknown", "condition", "closed_form", "tiers"}
+        assert entry["question"].endswith("?")
+        assert not entries()[entry["unknown"]].choices
+        (condition,) = parse_conditions(entry["condition"], allow_equality=True)
+        assert condition.relation in ("==", "<=")
+        if "closed_form" in entry:
+            assert entries()[entry["closed_form"]].unit == entries()[entry["unknown"]].unit
+
+
+def test_the_crossings_that_matter_are_there():
+    found = table(**CELL)
+    assert {
+        "balance batch",
+        "balance batch at the context",
+        "balance context",
+        "cache overtakes weights",
+        "full memory, batch",
+        "latency limit",
+        "pipeline depth",
+        "HBM or DDR",
+        "DDR or NVMe",
+        "NVMe or HDD",
+        "HBM or recompute",
+        "DDR or recompute",
+    } <= set(found.index)
+    assert all(found["question"].str.endswith("?"))
+    for _, row in found.iterrows():
+        assert row["unit"] == rs.quantity(row["unknown"]).unit
+        assert row["formula"] == (rs.quantity(row["quantity"]).formula if row["quantity"] else "")
+
+
+def test_closed_forms_and_solver_agree():
+    found = table(**CELL)
+    assert found.loc["kink of the cost", "note"] == "never"
+    rest = found.drop(index=["kink of the cost", "pipeline hop"])
+    assert (rest["note"] == "").all()
+    assert rest["solved"].to_numpy() == pytest.approx(rest["closed_form"].to_numpy(), rel=1e-12)
+    assert found.loc["pipeline hop", "note"] == ""
+    assert math.isnan(found.loc["pipeline hop", "closed_form"])
+    assert found.loc["pipeline hop", "solved"] > 1
+
+
+@settings(max_examples=25)
+@given(
+    st.sampled_from(["DeepSeek-V3", "Kimi-K2", "gpt-oss-120b"]),
+    st.sampled_from(["GB200 NVL72", "H200", "B200"]),
+    st.floats(2, 6).map(lambda x: 10**x),
+    st.floats(0, 5).map(lambda x: 10**x),
+    st.sampled_from(["board", "serial_kv", "none"]),
+)
+def test_closed_forms_and_solver_agree_for_any_cell(model, hardware, context, batch, overlap):
+    chips = {} if "NVL72" in hardware else {"chips": 8}
+    found = table(
+        model=model,
+        hardware=hardware,
+        prices="lecture",
+        context_length=context,
+        batch_size=batch,
+        overlap=overlap,
+        **chips,
+    )
+    # the closed form of B* divides by 1 - L/L0, which says less the nearer L is to L0
+    L_0 = rs.value("balance_context", model=model, hardware=hardware)
+    for name, row in found.iterrows():
+        closed, solved = row["closed_form"], row["solved"]
+        if math.isnan(solved):
+            assert row["note"], name
+            low = entries()[row["unknown"]].low
+            assert math.isnan(closed) or math.isinf(closed) or closed == 0 or closed < low, name
+        elif not (math.isnan(closed) or (name == "balance batch at the context" and abs(context / L_0 - 1) < 0.01)):
+            assert row["note"] == ""
+            assert solved == pytest.approx(closed, rel=1e-12), name
+
+
+def test_never_is_told():
+    found = table(**{**CELL, "context_length": "1M"})
+    row = found.loc["balance batch at the context"]
+    assert row["note"] == "never"
+    assert math.isinf(row["closed_form"])
+    assert math.isnan(row["solved"])
+
+
+def test_never_is_told_of_the_closed_form_where_the_solver_lacks_an_input():
+    found = table(**{name: x for name, x in CELL.items() if name != "prices"}, kv_bytes_per_token=0)
+    row = found.loc["HBM or recompute"]  # what takes no room costs nothing to keep
+    assert math.isinf(row["closed_form"])
+    assert row["note"].startswith("missing input 'chip_price'")
+    assert row["note"].endswith("; never")
+
+
+def test_always_is_told():
+    found = table(**CELL, kv_bytes_per_token=0)  # caches without size fill no memory
+    for name in ("full memory, batch", "full memory, context"):
+        assert (found.loc[name, "closed_form"], found.loc[name, "note"]) == (math.inf, "always")
+
+
+@pytest.mark.parametrize("given", [{}, {"context_length": "1k"}])
+def test_a_condition_without_its_unknown_is_told_and_stops_no_other(given):
+    cell = {name: x for name, x in CELL.items() if name != "context_length"}
+    found = table(**cell, memory_time="2 ms", **given)
+    assert found.loc["kink of the cost", "note"].endswith("the condition does not depend on 'context_length'")
+    assert math.isnan(found.loc["kink of the cost", "solved"])
+    row = found.loc["balance pass length"]
+    assert row["solved"] == pytest.approx(2e-3 / rs.value("compute_time", **CELL), rel=1e-12)  # of one token a pass
+
+
+def test_what_a_closed_form_takes_as_given_is_told():
+    found = table(model="lecture", hardware="BW72 (lecture)", context_length="100k", batch_size=2400)
+    assert found.loc["balance batch", "note"] == "the closed form takes weight_balance as given"
+    assert found.loc["balance batch", "closed_form"] == 2400
+    assert found.loc["balance batch", "solved"] == pytest.approx(4500, rel=1e-12)
+    assert "balance_context and weight_balance" in found.loc["balance batch at the context", "note"]
+
+
+def test_missing_inputs_are_named_row_by_row():
+    found = table()
+    assert found.loc["balance batch", "note"].startswith("missing input '")
+    assert "needed by" not in found.loc["balance batch", "note"]
+    assert found.loc["DDR or NVMe", "note"] == ""
+    assert "'tier_purchase_price'" in found.loc["HBM or DDR", "note"]
+    found = table(total_parameters=8e11, active_parameters=1e11, weight_bytes=1, kv_bytes_per_token=1e4)
+    assert "'batch_size'" in found.loc["cache overtakes weights", "note"]
+
+
+def test_own_tiers_take_the_place_of_presets():
+    tiers = {
+        "tier_capacity": "1 TB",
+        "tier_bandwidth": "100 GB/s",
+        "tier_price": "1 USD/h",
+        "slower_tier_capacity": "10 TB",
+        "slower_tier_bandwidth": "10 GB/s",
+        "slower_tier_price": "0.5 USD/h",
+    }
+    found = table(**CELL, **tiers)
+    assert {"tier or slower tier", "tier or recompute"} <= set(found.index)
+    assert "DDR or NVMe" not in found.index
+    row = found.loc["tier or slower tier"]
+    assert row["solved"] == pytest.approx(rs.value("tier_switch_time", **tiers), rel=1e-12)
+
+
+def test_a_latency_limit_can_be_given():
+    slow, fast = (table(**CELL, train_period=t).loc["latency limit", "solved"] for t in ("50 ms", "20 ms"))
+    assert slow > fast
+    assert rs.value("pass_time", **{**CELL, "batch_size": fast}) == pytest.approx(0.02, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "inputs"),
+    [
+        (errors.AxisError, "context_length is an axis", {"context_length": [1, 2]}),
+        (errors.AxisError, "model is an axis", {"model": ["DeepSeek-V3", "Kimi-K2"]}),
+        (errors.AxisError, "batch_size is an axis", {"batch_size": np.arange(1, 3)}),
+        (errors.UnknownName, "did you mean 'batch_size'", {"batchsize": 3}),
+        (errors.UnitError, "batch_size", {"batch_size": "3 GB"}),
+        (errors.ValueRangeError, "batch_size", {"batch_size": -3}),
+        (errors.IneffectiveInput, "'kv_heads' has no effect", {"model": "lecture", "kv_heads": 1}),
+        (errors.InputTypeError, "batch_size", {"batch_size": (1, 2)}),
+    ],
+)
+def test_mistakes_are_named(error, words, inputs):
+    with pytest.raises(error, match=words):
+        rs.crossovers(**inputs)
+
+
+@pytest.mark.usefixtures("fresh_catalogs")
+def test_an_input_that_a_preset_overrules_is_named_in_rows_without_a_closed_form(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        '[models.Mine]\nbase = "DeepSeek-V3"\nsources = [{ source = "own", date = "2026", read = true }]\n'
+        "[models.Mine.values]\npipeline_traffic_ratio = 2\n"
+    )
+    rs.load_presets(path)
+    words = "'experts_per_token' has no effect: model='Mine' supplies 'pipeline_traffic_ratio'"
+    with pytest.raises(errors.IneffectiveInput, match=words):
+        rs.crossovers(**{**CELL, "model": "Mine"}, experts_per_token=8)
+
+
+def test_the_result_is_a_plain_table():
+    found = rs.crossovers(**CELL)
+    assert type(found) is pd.DataFrame
+    assert found["closed_form"].dtype == found["solved"].dtype == np.float64

@@ -1,0 +1,504 @@
+"""Derivatives: exact for every quantity, on grids as at points, of either side at kinks, or refused by name."""
+
+import itertools
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+from roofslate import _core, errors
+from roofslate.registry.registry import entries, lookup
+from support.reference import rows
+
+CELL = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "chip_price": "3 USD/h"}
+
+
+# ------------------------------------------------------------------------------------------------------ right numbers
+
+
+def difference(output, inputs, name, share):
+    """d ln(output) / d ln(input) by central differences of the eighth order, in steps of a share of the input."""
+    x, total = inputs[name], 0.0
+    for k, weight in zip((1, 2, 3, 4), (4 / 5, -1 / 5, 4 / 105, -1 / 280), strict=True):
+        above, below = (rs.value(output, **{**inputs, name: x * (1 + sign * k * share)}) for sign in (1, -1))
+        total += weight * (above - below)
+    return total / (share * rs.value(output, **inputs))
+
+
+def test_against_differences_at_the_values_by_hand():
+    """Two steps that agree tell that both sides are smooth; what they leave open is no more than some 1e-12.
+
+    At a kink the difference between both sides is the mean of their derivatives.
+    """
+    compared = skipped = 0
+    for row in rows():
+        _, output, case = row
+        inputs = case["inputs"]
+        if isinstance(case["expected"], str) or not math.isfinite(case["expected"]) or case["expected"] == 0:
+            continue
+        varied = [n for n, x in inputs.items() if not isinstance(x, str) and x != 0 and n != "seats"]
+        if not varied:
+            continue
+        found = sum(rs.sensitivity(output, to=varied, side=side, **inputs) for side in ("above", "below")) / 2
+        for name in varied:
+            try:
+                wide, narrow = (difference(output, inputs, name, share) for share in (4e-3, 3e-3))
+            except errors.ValueRangeError:  # at the end of its range
+                skipped += 1
+                continue
+            if not abs(wide - narrow) <= 1e-11 * max(1.0, abs(wide)):  # or no number: a jump to infinity
+                skipped += 1
+                continue
+            assert found[name] == pytest.approx(narrow, rel=1e-9, abs=1e-11), (output, name, inputs)
+            compared += 1
+    assert compared > 8 * skipped
+    assert compared > 900
+
+
+def exponents(unit):
+    """Exponent of each base unit in a unit as the registry writes it."""
+    found = {}
+    for sign, word, power in re.findall(r"([*/]|^)([A-Za-z]+)(?:\^(-?[\d.]+))?", unit):
+        found[word] = found.get(word, 0.0) + (-1 if sign == "/" else 1) * float(power or 1)
+    return found
+
+
+@pytest.mark.parametrize("shift", [0.37, 0.61])
+def test_units_fix_sums_of_elasticities(whole_scenario, shift):
+    """In other seconds, bytes, FLOP, joules or dollars every number changes, and no fact.
+
+    So the elasticities, times the exponents of a unit in their inputs, sum up to its exponent in the output. Tokens and
+    chips are counted in formulas, and are left out.
+    """
+    scenario = dict(whole_scenario)
+    for k, (name, x) in enumerate(whole_scenario.items()):  # away from ties
+        q = lookup(name)
+        if not q.choices and q.high > 1e300 and not any(e.bound == name or q.bound for e in entries().values()):
+            low = max(q.low, 0.0)
+            scenario[name] = low + (x - low + 0.1) * (1 + shift * math.sin(k))
+    checked = kinks = 0
+    for output, q in entries().items():
+        if not q.computed or q.choices:
+            continue
+        y = rs.value(output, **scenario)
+        if not math.isfinite(y) or y == 0:
+            continue
+        try:
+            found = rs.sensitivity(output, **scenario)
+        except (errors.NoDerivative, errors.InputTypeError):  # by the seats; of words alone
+            continue
+        if "kinks" in found.attrs:  # the two sides of one input and another do not add up
+            kinks += 1
+            continue
+        for unit in ("s", "byte", "FLOP", "J", "USD"):
+            terms = [exponents(lookup(name).unit).get(unit, 0.0) * e for name, e in found.items()]
+            assert math.fsum(terms) == pytest.approx(
+                exponents(q.unit).get(unit, 0.0), abs=1e-12 * (1 + sum(map(abs, terms)))
+            ), (output, unit)
+            checked += 1
+    assert checked > 1000
+    assert kinks < 10
+
+
+positive = st.floats(1e-3, 1e3)
+
+
+@given(positive, positive, positive)
+def test_monomials_have_whole_elasticities(B, L, q):
+    found = rs.sensitivity("kv_bytes", batch_size=B, context_length=L, kv_bytes_per_token=q)
+    assert found.to_dict() == {"batch_size": 1.0, "context_length": 1.0, "kv_bytes_per_token": 1.0}
+
+
+@given(positive, positive, positive, st.floats(0, 1e3))
+def test_a_sum_shares_out_its_elasticity(w, bandwidth, B, L):
+    found = rs.sensitivity(
+        "memory_time",
+        total_parameters=1e9, weight_bytes=w, hbm_bandwidth=bandwidth, chips=8, batch_size=B, context_length=L,
+        kv_bytes_per_token=1e6,
+    )  # fmt: skip
+    assert found["total_parameters"] == found["weight_bytes"]
+    assert found["batch_size"] == found["context_length"] == found["kv_bytes_per_token"]
+    assert found["total_parameters"] + found["batch_size"] == pytest.approx(1, rel=1e-15)
+    assert found["hbm_bandwidth"] == pytest.approx(-1, rel=1e-15)
+
+
+@given(st.floats(1, 50), st.floats(0.05, 0.95))
+def test_erlang_c_has_an_exact_derivative_by_the_load(seats, load):
+    inputs = {"seats": seats, "seat_load": load}
+    found = rs.sensitivity("waiting_probability", to="seat_load", **inputs)
+    # its own rounding, divided by the step, is some 1e-12 of a function that can be steep
+    assert found["seat_load"] == pytest.approx(difference("waiting_probability", inputs, "seat_load", 1e-3), rel=2e-9)
+    assert rs.gradient("waiting_probability", to="seat_load", seats=1, seat_load=load)["seat_load"] == pytest.approx(1)
+
+
+@given(st.floats(0.05, 2), st.floats(0, 1e3))
+def test_the_optimum_of_a_loss_law_moves_as_its_equation_says(beta, ratio):
+    """x with x^beta = 1 + k/x, differentiated as it stands."""
+    found = rs.gradient(
+        "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=ratio, training_optimal_tokens=1
+    )
+    x = rs.value(
+        "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=ratio, training_optimal_tokens=1
+    )
+    slope = beta * x ** (beta - 1) + ratio / x**2
+    assert found["balanced_pretraining_tokens"] == pytest.approx(1 / x / slope, rel=1e-9)
+    assert found["loss_data_exponent"] == pytest.approx(-(x**beta) * math.log(x) / slope, rel=1e-9, abs=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------- zeros, undefined
+
+
+def test_a_zero_has_no_elasticity_but_a_slope(decode):
+    at_zero = {**decode, "context_length": 0.0}
+    found, slopes = rs.sensitivity("cost_per_token", **at_zero), rs.gradient("cost_per_token", **at_zero)
+    assert found["context_length"] == found["kv_bytes_per_token"] == 0
+    assert not found.isna().any()
+    per_token = decode["kv_bytes_per_token"] / (decode["chips"] * decode["hbm_bandwidth"])
+    memory_binds = rs.value("binding_term", **at_zero) != "compute"
+    cost = decode["chips"] * decode["chip_price"]
+    assert slopes["context_length"] == pytest.approx(memory_binds * per_token * cost, rel=1e-14)
+
+
+def test_where_the_output_is_zero_or_undefined_there_is_no_elasticity():
+    empty = rs.sensitivity("kv_bytes", batch_size=5, context_length=[0.0, 2.0], kv_bytes_per_token=7)
+    assert np.isnan(empty[:, 0]).all()
+    assert (empty[:, 1] == 1).all()
+    never = {"balance_batch": 100.0, "balance_context": 1000.0, "context_length": [500.0, 2000.0]}
+    for found in (rs.sensitivity, rs.gradient):
+        assert np.isnan(found("balance_batch_at_context", **never)[:, 1]).all()
+        assert np.isfinite(found("balance_batch_at_context", **never)[:, 0]).all()
+    slopes = rs.gradient("kv_bytes", batch_size=5, context_length=0, kv_bytes_per_token=7)
+    assert slopes.to_dict() == {"batch_size": 0.0, "context_length": 35.0, "kv_bytes_per_token": 0.0}
+
+
+def test_an_infinite_input_is_the_limit():
+    """A context beyond which the cache costs more than the arithmetic that is never reached; a window without end."""
+    penalty = {
+        "lone_weight_fetch": 3.0,
+        "context_length": 1000.0,
+        "balance_context": [1e5, math.inf],
+        "overlap": "none",
+    }
+    found = rs.sensitivity("batch_of_one_penalty", **penalty)[:, 1]
+    assert found.to_series().to_dict() == {"lone_weight_fetch": 0.75, "context_length": 0.0, "balance_context": 0.0}
+    window = {"global_layer_share": 0.5, "context_length": 1000.0, "attention_window": math.inf}
+    found = rs.sensitivity("windowed_tokens", **window)
+    assert found.to_dict() == {"global_layer_share": -1.0, "context_length": 1.0, "attention_window": 0.0}
+
+
+# ------------------------------------------------------------------------------------------------------------- kinks
+
+
+@pytest.mark.parametrize(("side", "expected"), [("above", 1.0), ("below", 0.0)])
+def test_both_sides_of_a_kink(side, expected):
+    found = rs.sensitivity("pass_time", side=side, compute_time=2, memory_time=2)
+    assert found.to_dict() == {"compute_time": expected, "memory_time": expected}
+    assert found.attrs["kinks"] == "pass_time: memory_time = compute_time"
+    assert "binding" not in found.attrs
+    grid = rs.sensitivity("pass_time", side=side, compute_time=[1, 2, 3], memory_time=[2, 4])
+    assert grid.attrs["kinks"] == "pass_time: memory_time = compute_time at 1 of 6 points"
+    compute, memory = grid.sel(input="compute_time"), grid.sel(input="memory_time")
+    assert compute.to_numpy().tolist() == [[0, 0], [expected, 0], [1, 0]]
+    assert memory.to_numpy().tolist() == [[1, 1], [expected, 1], [0, 1]]
+
+
+def test_one_sided_derivatives_are_those_of_small_steps():
+    """A kink of several inputs, one of which stands on both sides of it."""
+    at = {"microbatches": 4.0, "pipeline_stages": 4.0, "pass_time": 1.0, "cell_price": 1.0, "pass_tokens": 1.0}
+    for side, step in (("above", 1e-7), ("below", -1e-7)):
+        found = rs.gradient("cost_per_token", side=side, **at)
+        assert found.attrs["kinks"] == "round_passes: microbatches / pipeline_stages = 1"
+        for name in at:
+            moved = rs.value("cost_per_token", **{**at, name: at[name] + step})
+            assert found[name] == pytest.approx((moved - rs.value("cost_per_token", **at)) / step, abs=1e-6), (
+                name,
+                side,
+            )
+
+
+def test_what_is_equal_but_has_no_kink_is_not_told(decode):
+    """As many micro-batches as stages is what holds unless somebody says otherwise: a quotient that is always 1."""
+    found = rs.sensitivity("cost_per_token", pipeline_stages=4, **decode)
+    assert "kinks" not in found.attrs
+    assert rs.sensitivity("cost_per_token", pipeline_stages=4, side="below", **decode).equals(found)
+
+
+def test_long_terms_are_not_spelled_out():
+    """Without a window what is read has a kink at the end of the range of its share."""
+    terms = {"hidden_kv_bytes": 100, "kv_bytes_per_token": 3, "kv_read_factor": 2, "attention_window": 4}
+    found = rs.sensitivity(
+        "reduced_balance_context", global_layer_share=1, selected_tokens=9e9, index_bytes_per_token=0, **terms
+    )
+    assert found.attrs["kinks"] == "reduced_balance_context: two of its terms are equal"
+
+
+def test_the_binding_side_is_told():
+    found = rs.sensitivity("pass_time", compute_time=2, memory_time=5)
+    assert found.attrs["binding"] == "pass_time: memory_time binds, compute_time is 2.5 times smaller"
+
+
+# --------------------------------------------------------------------------------------------- grids, points, memory
+
+OUTPUTS = ["cost_per_token", "compute_utilization", "touched_parameters", "hbm_used", "routed_loss", "seat_mean_wait"]
+AXES = {
+    "batch_size": [1.0, 400.0, 3000.0],
+    "context_length": [0.0, 2e4, 3e5],
+    "pass_length": [1.0, 4.0],
+    "chips": [8.0, 72.0],
+    "experts": [1.0, 256.0],
+    "experts_per_token": [1.0],
+    "hbm_capacity": [192e9, 288e9],
+    "seat_load": [0.0, 0.4, 1.0],
+}
+
+
+def scenario(decode):
+    return {
+        **decode, "dense_parameters": 17e9, "experts_per_token": 1.0, "experts": 256.0, "seats": 40.0, "seat_load": 0.4,
+        "response_length": 700.0, "train_period": 0.02, "expert_reads": "expected",
+    }  # fmt: skip
+
+
+def by(output):
+    """Every number but the seats, by which there is no derivative."""
+    return {"to": ["seat_load", "response_length", "train_period"]} if output == "seat_mean_wait" else {}
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("call", [rs.sensitivity, rs.gradient])
+def test_a_grid_is_its_points_bit_for_bit(decode, output, call, bits):
+    taken = {name: axis for name, axis in AXES.items() if name in _ancestors(output)}
+    point = {name: x for name, x in scenario(decode).items() if name in _ancestors(output)}
+    grid = call(output, **by(output), **{**point, **taken})
+    dims = [dim for dim in grid.dims if dim != "input"]
+    assert dims == list(rs.evaluate(output, **{**point, **taken}).dims)
+    for at in itertools.product(*(range(grid.sizes[dim]) for dim in dims)):
+        place = dict(zip(dims, at, strict=True))
+        scalar = call(
+            output, **by(output), **{**point, **{name: axis[place.get(name, 0)] for name, axis in taken.items()}}
+        )
+        here = grid.isel(place).to_series()
+        assert sorted(here.index) == sorted(scalar.index)
+        assert np.array_equal(bits(here.reindex(scalar.index)), bits(scalar)), place
+
+
+def _ancestors(output):
+    from roofslate.registry.registry import ancestors
+
+    return ancestors(output)
+
+
+def test_instruction_sets_and_threads(decode, instruction_sets, bits):
+    question = {**scenario(decode), "batch_size": np.linspace(1, 4000, 700), "context_length": np.linspace(0, 1e5, 501)}
+    question["kv_bytes_per_token"] = xr.DataArray([1667.0, 7e4, 1e5], dims="model")
+    before, found = _core.instruction_set(), []
+    try:
+        for name, threads in itertools.product(instruction_sets, (1, 3)):
+            _core.use_instruction_set(name)
+            found.append(bits(rs.sensitivity("cost_per_token", threads=threads, **question)))
+    finally:
+        _core.use_instruction_set(before)
+    assert all(np.array_equal(found[0], other) for other in found[1:])
+
+
+def test_tables_and_presets(bits):
+    rows = pd.DataFrame({"batch_size": [1.0, 60.0, 9000.0], "context_length": [5e3, 2e3, 100.0]}, index=["a", "b", "c"])
+    rows.index.name = "case"
+    found = rs.sensitivity("cost_per_token", **{name: rows[name] for name in rows}, **CELL)
+    assert found.dims == ("input", "case")
+    for case in rows.index:
+        alone = rs.sensitivity("cost_per_token", **rows.loc[case].to_dict(), **CELL)
+        assert np.array_equal(bits(found.sel(case=case, input=alone.index)), bits(alone))
+    models = rs.sensitivity(
+        "pass_time", **{**CELL, "model": ["DeepSeek-V3", "Kimi-K2"]}, batch_size=64, context_length=9e3
+    )
+    assert models.dims == ("input", "model")
+    assert list(models.model.to_numpy()) == ["DeepSeek-V3", "Kimi-K2"]
+
+
+def test_an_axis_of_words_is_no_input(decode):
+    found = rs.sensitivity("pass_time", overlap=["board", "none"], **decode)
+    assert found.dims == ("input", "overlap")
+    assert "overlap" not in found["input"]
+    alone = rs.sensitivity("pass_time", overlap="none", **decode)
+    assert np.allclose(found.sel(overlap="none", input=alone.index), alone, rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(5, 700), (700, 5), (1, 3), (1, 1), (2, 3)])
+@pytest.mark.usefixtures("instruction_set")
+def test_given_memory_is_filled(decode, shape, bits):
+    question = {**decode, "batch_size": np.linspace(1, 4000, shape[0]), "context_length": np.linspace(1, 1e5, shape[1])}
+    to = ["chip_price", "batch_size", "context_length", "seats"]  # constant, along one axis or both, not taken
+    fresh = rs.sensitivity("cost_per_token", to=to, **question)
+    assert fresh.shape == (4, *shape)
+    assert (fresh.sel(input="chip_price") == 1).all()
+    assert (fresh.sel(input="seats") == 0).all()
+    wide = np.full((9, shape[0] + 2, shape[1] + 3), -77.0)
+    out = wide[::2, 1:-1, 2:-1][:4][::-1]
+    found = rs.sensitivity("cost_per_token", to=to, out=out, **question)
+    assert np.shares_memory(found.to_numpy(), out)
+    assert np.array_equal(bits(out), bits(fresh))
+    out[...] = -77
+    assert (wide == -77).all()
+
+
+def test_given_memory_may_hold_an_input(bits):
+    memory = np.linspace(1, 5, 3000)
+    expected = rs.gradient(
+        "kv_bytes", to="batch_size", batch_size=memory[:-1].copy(), context_length=3, kv_bytes_per_token=5
+    )
+    rs.gradient(
+        "kv_bytes", to="batch_size", out=memory[np.newaxis, 1:],
+        batch_size=memory[:-1], context_length=3, kv_bytes_per_token=5,
+    )  # fmt: skip
+    assert np.array_equal(bits(memory[1:]), bits(expected[0]))
+
+
+def test_a_series_into_given_memory():
+    out = np.zeros(3)
+    found = rs.sensitivity("kv_bytes", out=out, batch_size=2, context_length=3, kv_bytes_per_token=5)
+    assert out.tolist() == [1, 1, 1]
+    assert found.name == "kv_bytes"
+    assert found.index.name == "input"
+
+
+def test_twelve_axes(decode):
+    names = [*decode, "pass_length"]
+    question = {**decode, "pass_length": 2.0}
+    assert len(names) == 12
+    found = rs.sensitivity("cost_per_token", **{name: [question[name], question[name] * 1.5] for name in names})
+    point = rs.sensitivity("cost_per_token", **{name: question[name] * 1.5 for name in names})
+    assert found.ndim == 12  # one of them does not matter to a cost, and there is the axis of inputs
+    assert np.array_equal(found.isel({dim: -1 for dim in found.dims if dim != "input"}).sel(input=point.index), point)
+
+
+def test_progress_is_told_and_memory_promised(decode):
+    told = []
+    question = {**decode, "batch_size": np.linspace(1, 4000, 1500), "context_length": np.linspace(1, 1e5, 1500)}
+    rs.sensitivity("cost_per_token", progress=lambda done, total: told.append((done, total)), **question)
+    assert told
+    assert all(0 <= done <= total for done, total in told)
+    huge = {name: np.linspace(1, 2, 40_000) for name in ("batch_size", "context_length", "chips")}
+    with pytest.raises(errors.OutOfMemory, match="GB"):
+        rs.sensitivity("cost_per_token", **{**decode, **huge})
+
+
+# ----------------------------------------------------------------------------------------------------- what is varied
+
+
+def test_all_numbers_are_varied_and_only_numbers():
+    question = {"batch_size": 256, "context_length": "8k", **CELL}
+    found = rs.sensitivity("cost_per_token", **question)
+    derivation = rs.explain("cost_per_token", **question)
+    assert set(found.index) == {given.quantity.name for given in derivation.inputs if not given.quantity.choices}
+    assert list(found.index[:1]) == ["batch_size"]
+    assert list(found.index[-1:]) == ["compute_efficiency"]  # by default
+
+
+def test_a_computed_quantity_is_varied_where_it_is_given(decode):
+    found = rs.sensitivity("cost_per_token", pass_time=0.01, **decode)
+    assert found["pass_time"] == 1
+    assert "hbm_bandwidth" not in found.index
+    chosen = rs.sensitivity("cost_per_token", to=["pass_time", "hbm_bandwidth", "seats"], pass_time=0.01, **decode)
+    assert chosen.to_dict() == {"pass_time": 1.0, "hbm_bandwidth": 0.0, "seats": 0.0}
+    assert rs.sensitivity("batch_size", to="batch_size", batch_size=7).to_dict() == {"batch_size": 1.0}
+
+
+def test_gradients_are_elasticities_times_the_ratio(decode):
+    slopes, found = rs.gradient("cost_per_token", **decode), rs.sensitivity("cost_per_token", **decode)
+    cost = rs.value("cost_per_token", **decode)
+    for name in decode:
+        if name in found.index:
+            assert slopes[name] * decode[name] / cost == pytest.approx(found[name], rel=1e-13, abs=1e-15)
+    assert slopes.attrs["unit"]["batch_size"] == "USD/token/sequence"
+    grid = rs.gradient("cost_per_token", **{**decode, "batch_size": [1.0, 2.0]})
+    assert grid.sel(input="chip_price").unit == slopes.attrs["unit"]["chip_price"]
+    assert "units" not in grid.attrs
+
+
+def test_what_stands_beside_the_numbers(decode):
+    found = rs.sensitivity("cost_per_token", **{**decode, "batch_size": [1.0, 2.0]})
+    assert found.attrs["units"] == "1"
+    assert found.attrs["long_name"] == "elasticity of cost_per_token"
+    assert found.attrs["chips"] == "72"
+    assert found.batch_size.attrs["units"] == "sequence"
+    assert all(isinstance(x, str) for x in found.attrs.values())
+    no_axes_of_its_own = rs.sensitivity("kv_bytes_per_token", seats=[1, 2], kv_bytes_per_token=3)
+    assert no_axes_of_its_own.dims == ("input",)
+
+
+# --------------------------------------------------------------------------------------------------------- bad input
+
+POINT = {"batch_size": 2, "context_length": 3, "kv_bytes_per_token": 5}
+KV = "kv_bytes"
+BAD = {
+    "output that is a choice": ("binding_term", {}, errors.InputTypeError, "a choice has no derivative"),
+    "output of choices": ("weight_bits", {"weight_format": "fp8"}, errors.InputTypeError, "takes no number"),
+    "unknown output": ("kv_byte", {}, errors.UnknownName, "did you mean 'kv_bytes'"),
+    "several outputs": (["kv_bytes", "pass_time"], {}, errors.InputTypeError, "the name of one quantity"),
+    "preset as output": ("model", {}, errors.UnknownName, "names a preset"),
+    "unknown input in to": (KV, {"to": "bach_size"}, errors.UnknownName, "did you mean 'batch_size'"),
+    "choice in to": (KV, {"to": ["overlap"]}, errors.InputTypeError, "one of 'board'"),
+    "preset in to": (KV, {"to": "model"}, errors.InputTypeError, "names a preset"),
+    "twice in to": (KV, {"to": ["batch_size"] * 2}, errors.InputTypeError, "twice"),
+    "nothing in to": (KV, {"to": []}, errors.InputTypeError, "a list of names"),
+    "number as to": (KV, {"to": 7}, errors.InputTypeError, "a list of names, got 7"),
+    "number in to": (KV, {"to": ["batch_size", 7]}, errors.UnknownName, "unknown input 7"),
+    "computed in to": (KV, {"to": "pass_time"}, errors.MissingInput, "give its value"),
+    "fallback in to": (KV, {"to": "microbatches"}, errors.MissingInput, "follows from pipeline_stages"),
+    "wrong side": (KV, {"side": "left"}, errors.UnknownName, "known are 'above', 'below'"),
+    "side that is no word": (KV, {"side": np.zeros(2)}, errors.UnknownName, "unknown side"),
+    "out of wrong shape": (KV, {"batch_size": [1], "out": np.zeros((2, 1))}, errors.AxisError, r"shape \(3, 1\)"),
+    "out of wrong type": (KV, {"out": np.zeros(3, np.float32)}, errors.InputTypeError, "writable float64"),
+    "out that is no array": (KV, {"out": [0.0] * 3}, errors.InputTypeError, "got list"),
+    "tuple": (KV, {"batch_size": (1, 2)}, errors.InputTypeError, "a tuple means a range"),
+    "unknown input": (KV, {"bach_size": 1}, errors.UnknownName, "did you mean 'batch_size'"),
+    "missing input": ("kv_fetch_time", {}, errors.MissingInput, "needed by"),
+    "axis called input": (KV, {"batch_size": xr.DataArray([1.0], dims="input")}, errors.AxisError, "another name"),
+    "axis called unit": (KV, {"batch_size": xr.DataArray([1.0], dims="unit")}, errors.AxisError, "another name"),
+    "no derivative": ("waiting_probability", {"seats": 5, "seat_load": 0.5}, errors.NoDerivative, "'seats'.*erlang_c"),
+    "threads": (KV, {"threads": 0}, errors.InputTypeError, "threads"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("call", [rs.sensitivity, rs.gradient])
+def test_bad_input(case, call):
+    output, inputs, error, words = BAD[case]
+    with pytest.raises(error, match=words):
+        call(output, **{**POINT, **inputs})
+
+
+def test_a_distribution_is_no_number():
+    stats = pytest.importorskip("scipy.stats", reason="a distribution needs scipy")
+    with pytest.raises(errors.InputTypeError, match="batch_size"):
+        rs.sensitivity("kv_bytes", **{**POINT, "batch_size": stats.norm(5, 1)})
+
+
+def test_only_the_inputs_without_derivative_are_named():
+    inputs = {"seats": 40, "seat_load": 0.4, "response_length": 700, "train_period": 0.02, "pass_length": 1}
+    with pytest.raises(errors.NoDerivative, match=r"^no derivative by 'seats': "):
+        rs.sensitivity("seat_mean_wait", **inputs)
+    assert rs.sensitivity("seat_mean_wait", to=["seat_load", "response_length"], **inputs)["response_length"] == 1
+
+
+def test_inputs_behind_an_argument_without_derivative_are_named():
+    def waiting(seats, chips, seat_load):
+        return rs.math.erlang_c(seats * chips + 1, seat_load)
+
+    with rs.definitions():
+        rs.define("pooled_waiting", "1", waiting, brief="share of arrivals that wait for a seat of any chip")
+        with pytest.raises(errors.NoDerivative, match=r"^no derivative by 'seats', 'chips': .*in its first argument"):
+            rs.sensitivity("pooled_waiting", seats=5, chips=2, seat_load=0.5)
+        assert rs.sensitivity("pooled_waiting", to="seat_load", seats=5, chips=2, seat_load=0.5)["seat_load"] > 0
+
+
+@pytest.mark.parametrize("word", ["to", "side"])
+def test_words_of_these_calls_are_no_axes(word):
+    with pytest.raises(errors.AxisError, match="as an argument"):
+        rs.evaluate("kv_bytes", **{**POINT, "batch_size": xr.DataArray([1.0, 2.0], dims=word)})

@@ -1,0 +1,282 @@
+"""Calls of solve: the same bits wherever it is asked, results on their axes, mistakes named before any work."""
+
+import math
+import os
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+import xarray as xr
+from roofslate import _core, errors
+from roofslate.errors import ConditionError
+from roofslate.registry.registry import entries
+from support.processes import INTERRUPTIBLE
+from support.solving import CELL, CLOSE, near, solve
+
+# --------------------------------------------------------------------------------------------------------------- bits
+
+GRID = {
+    "total_parameters": 671e9,
+    "active_parameters": 37e9,
+    "dense_parameters": 1.7e10,
+    "experts": 256.0,
+    "kv_bytes_per_token": 70272.0,
+    "experts_per_token": [1.0, 8.0, 256.0],
+    "weight_bytes": 1.0,
+    "peak_flops": 5e15,
+    "hbm_bandwidth": [8e12],
+    "hbm_capacity": 192e9,
+    "chip_price": 1e-3,
+    "context_length": [1.0, 1e3, 1e5, 1e6],
+    "chips": [1.0, 8.0, 300.0],
+    "pipeline_stages": [1.0, 4.0],
+    "overlap": ["board", "serial_kv", "none"],
+    "expert_reads": ["all", "expected"],
+}
+SOME = [1.0, 100.0, 1e4]
+ASKED = [
+    ("batch_size", "pass_time == 0.05 s", {}),
+    ("batch_size", "cost_per_token <= 0.5 USD/Mtoken", {}),
+    ("batch_size", "pass_time == compute_time", {}),
+    ("context_length", "balance_batch_at_context == 50000", {"balance_context": [math.inf, 1e3, 1e5]}),
+    ("context_length", "cell_throughput >= 0.5 * compute_bound_throughput", {"batch_size": SOME}),
+    ("chips", "kv_room >= kv_bytes", {"batch_size": SOME}),
+    ("chips", "kv_room == kv_bytes", {"batch_size": SOME}),
+    ("scale_up_domain", "minimum_stages_for_weights <= 3", {}),
+    ("seats", "waiting_probability == 0.1", {"seat_load": [0.0, 0.3, 0.9, 1.0]}),
+    ("peak_flops", "pass_time == 0.05 s", {"batch_size": SOME}),
+    ("pipeline_stages", "kv_bytes_per_chip == weight_bytes_per_chip", {"batch_size": SOME}),
+    ("compute_time", "compute_time * compute_time == memory_time * memory_time", {"batch_size": SOME}),
+]
+
+
+@pytest.mark.parametrize("at", ["smallest", "largest", "all"])
+@pytest.mark.parametrize(("unknown", "condition", "more"), ASKED, ids=[condition for _, condition, _ in ASKED])
+def test_same_bits_wherever_it_is_asked(instruction_sets, bits, unknown, condition, more, at):
+    inputs = {n: x for n, x in {**GRID, **more}.items() if n != unknown}
+    expected = solve(unknown, condition, at=at, threads=1, **inputs)
+    before = _core.instruction_set()
+    try:
+        for name in instruction_sets:
+            _core.use_instruction_set(name)
+            found = solve(unknown, condition, at=at, threads=3, **inputs)
+            assert np.array_equal(bits(found), bits(expected))
+            assert np.array_equal(found["reason"], expected["reason"])
+    finally:
+        _core.use_instruction_set(before)
+    dims = [dim for dim in expected.dims if dim != "root"]
+    places = list(np.ndindex(*(expected.sizes[dim] for dim in dims)))
+    for k in np.random.default_rng(7).permutation(len(places))[:12]:
+        place = dict(zip(dims, places[k], strict=True))
+        point = {n: x[place.get(n, 0)] if isinstance(x, list) else x for n, x in inputs.items()}
+        alone, here = solve(unknown, condition, at=at, **point), expected.isel(place)
+        assert alone["reason"].item() == here["reason"].item()
+        a, b = (np.atleast_1d(x.to_numpy()) for x in (alone, here))
+        assert np.array_equal(bits(a[~np.isnan(a)]), bits(b[~np.isnan(b)])), point
+
+
+def test_a_long_grid_has_the_bits_of_its_parts(bits):
+    """Blocks of the engine begin anywhere."""
+    contexts = np.geomspace(1, 1e6, 1537)
+    cell = {n: x for n, x in CELL.items() if n != "context_length"}
+    whole = solve("batch_size", "pass_time == 0.5 s", context_length=contexts, **cell)
+    part = solve("batch_size", "pass_time == 0.5 s", context_length=contexts[100:900], **cell)
+    assert np.array_equal(bits(whole[100:900]), bits(part))
+
+
+# ------------------------------------------------------------------------------------------------------------- results
+
+
+def test_result_has_the_axes_that_it_depends_on():
+    found = solve(
+        "batch_size", "pass_time <= 20 ms", model=["DeepSeek-V3", "Kimi-K2"], hardware="GB200 NVL72",
+        context_length=rs.geomspace("1k", "128k", 5), chip_price=[1e-3, 2e-3], units="Mseq",
+    )  # fmt: skip
+    assert found.dims == ("model", "context_length")
+    assert found.name == "batch_size"
+    assert found["model"].values.tolist() == ["DeepSeek-V3", "Kimi-K2"]
+    assert found.attrs["units"] == "Mseq"
+    assert found.attrs["long_name"] == rs.quantity("batch_size").brief
+    assert found.attrs["condition"] == "pass_time <= 20 ms"
+    assert "roofslate_version" in found.attrs
+    assert found["reason"].dims == found.dims
+    plain = solve("batch_size", "pass_time <= 20 ms", model="Kimi-K2", hardware="GB200 NVL72", context_length=128_000)
+    assert found.sel(model="Kimi-K2").to_numpy()[-1] == pytest.approx(plain.item() / 1e6, rel=1e-15)
+
+
+def test_inputs_of_all_kinds():
+    sites = xr.DataArray([10.0, 20.0], dims="site", coords={"site": ["a", "b"]})
+    table = pd.Series([1.0, 2.0, 3.0], index=pd.Index([7, 8, 9], name="row_number"))
+    found = solve("kv_bytes_per_token", "kv_bytes == 6000", batch_size=sites, context_length=table)
+    assert found.dims == ("site", "row_number")
+    assert found["site"].values.tolist() == ["a", "b"]
+    assert found.to_numpy() == near(6000 / np.outer([10, 20], [1, 2, 3]))
+    zipped = solve("kv_bytes_per_token", "kv_bytes == 6000", batch_size=sites, context_length=sites)
+    assert zipped.to_numpy() == near([60, 15])
+
+
+def test_arrays_of_dask_are_loaded():
+    dask = pytest.importorskip("dask.array")
+    contexts = xr.DataArray(dask.arange(1, 9, chunks=3), dims="context_length")
+    found = solve("batch_size", "kv_bytes == 840", context_length=contexts, kv_bytes_per_token=1)
+    assert found.to_numpy() == near(840 / np.arange(1, 9))
+
+
+def test_missing_solutions_pad_the_axis_of_roots():
+    found = solve(
+        "batch_size", "min(batch_size, 100 seq * (1 seq) / batch_size) == arrival_rate * (1 s)", at="all",
+        arrival_rate=[4.0, 20.0, 5.0],
+    )  # fmt: skip
+    assert found.dims == ("arrival_rate", "root")
+    assert found.to_numpy() == pytest.approx(np.array([[4, 25], [math.nan] * 2, [5, 20]]), rel=CLOSE, nan_ok=True)
+    assert found["reason"].values.tolist() == ["", "never", ""]
+
+
+def test_an_explicit_unknown_beats_a_preset():
+    cell = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "batch_size": 1000, "context_length": "8k"}
+    wanted = solve("hbm_bandwidth", "pass_time == 5 ms", **cell).item()
+    assert rs.value("pass_time", hbm_bandwidth=wanted, **cell) == near(0.005)
+    assert wanted != rs.value("hbm_bandwidth", hardware="GB200 NVL72")
+
+
+def test_quantities_that_are_computed_can_be_sought():
+    found = solve("pass_time", "cost_per_token == 1 USD/Mtoken", batch_size=64, chips=8, chip_price="3 USD/h")
+    assert found.item() == near(64e-6 / (8 * 3 / 3600))
+
+
+def test_a_result_can_be_an_input():
+    batch = solve("batch_size", "pass_time == 0.5 s", **{**CELL, "context_length": [10.0, 1e4]})
+    t = rs.evaluate("pass_time", **{**CELL, "context_length": [10.0, 1e4], "batch_size": batch})
+    assert t.to_numpy() == near(0.5)
+
+
+# --------------------------------------------------------------------------------------------------------------- calls
+
+
+def test_progress_is_told():
+    seen = []
+    rs.solve(
+        "batch_size",
+        "pass_tokens == 99",
+        pass_length=np.linspace(1, 9, 5000),
+        threads=1,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen
+    assert all(0 <= done <= total == 5000 for done, total in seen)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal to itself")
+def test_ctrl_c_stops_it(run_python):
+    told = run_python(f"""{INTERRUPTIBLE}
+import os, signal, threading, time
+import numpy as np
+import roofslate as rs
+question = dict(progress=False, threads=2)
+rs.solve("seat_load", "waiting_probability == 0.1", seats=3.0, **question)
+started = time.monotonic()
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    rs.solve("seat_load", "waiting_probability == 0.1", seats=np.linspace(1, 500, 200_000), **question)
+except KeyboardInterrupt:
+    print("stopped", time.monotonic() - started - 0.3 < 1)
+print(rs.solve("batch_size", "pass_tokens == 99", pass_length=3).item())
+""")
+    assert told.split() == ["stopped", "True", "33.0"]
+
+
+def test_memory_is_promised_before_it_is_taken():
+    many = np.linspace(1, 2, 100_000)
+    with pytest.raises(errors.OutOfMemory, match="Solve for a part of the longest axis at a time"):
+        solve("batch_size", "kv_bytes == 1e9", context_length=many, pass_length=many, kv_bytes_per_token=many,
+              weight_bytes=1)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------------------ mistakes
+
+HOSTILE = [
+    '__import__("os").system("touch hostile")',
+    "batch_size == 1 seq; import os",
+    "(" * 10_000 + "batch_size" + ")" * 10_000 + " == 1",
+    "-" * 200_000 + "batch_size == 1",
+    "batch_size == " + "9" * 1_000_000,
+    "batch_size" + " + batch_size" * 80_000 + " == 1",
+    "exec('1') == 1",
+    "batch_size.__class__ == 1",
+    "batch_size == 1 or 1 == 1",
+    "lambda: 0 == 1",
+    "\x00batch_size == 1",
+]
+
+
+@pytest.mark.parametrize("condition", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_conditions_are_refused_at_once(condition, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    started = time.monotonic()
+    with pytest.raises((ConditionError, errors.UnknownName, errors.UnitError)) as caught:
+        solve("batch_size", condition)
+    assert time.monotonic() - started < 1
+    assert len(str(caught.value)) < 1000
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "unknown", "condition", "inputs"),
+    [
+        (ConditionError, "is empty", "batch_size", "", {}),
+        (ConditionError, "is empty", "batch_size", "   ", {}),
+        (errors.UnknownName, "unknown input ''", "", "pass_time == 1 s", {}),
+        (errors.UnknownName, "did you mean 'batch_size'", "bach_size", "pass_time == 1 s", {}),
+        (errors.UnknownName, "names a preset", "model", "pass_time == 1 s", {}),
+        (errors.InputTypeError, "one quantity that is sought", ["batch_size", "chips"], "pass_time == 1 s", {}),
+        (errors.InputTypeError, "one quantity that is sought", None, "pass_time == 1 s", {}),
+        (errors.InputTypeError, "solve looks for a number", "overlap", "pass_time == 1 s", CELL),
+        (errors.InputTypeError, "can't be given too", "batch_size", "pass_time == 1 s", {**CELL, "batch_size": 3}),
+        (errors.InputTypeError, "can't be given too", "batch_size", "pass_time == 1 s", {**CELL, "batch_size": [3, 4]}),
+        (errors.InputTypeError, "one condition", "batch_size", ["pass_time == 1 s"], CELL),
+        (errors.InputTypeError, "one condition", "batch_size", 3, CELL),
+        (errors.InputTypeError, "one condition", "batch_size", b"pass_time == 1 s", CELL),
+        (ConditionError, "one comparison, got 2", "batch_size", "pass_time <= 1 s and hbm_used <= 9 GB", CELL),
+        (ConditionError, "one comparison, got 2", "batch_size", "1 ms <= pass_time <= 1 s", CELL),
+        (ConditionError, "no boundary", "batch_size", "pass_time != 1 s", CELL),
+        (ConditionError, "is a choice", "batch_size", "binding_term == 'compute'", CELL),
+        (ConditionError, "comparison is missing", "batch_size", "pass_time", CELL),
+        (ConditionError, "'=='", "batch_size", "pass_time = 1 s", CELL),
+        (errors.UnitError, "in s", "batch_size", "pass_time == 1 GB", CELL),
+        (errors.UnitError, "in s", "batch_size", "pass_time == hbm_used", CELL),
+        (errors.UnknownName, "did you mean 'pass_time'", "batch_size", "pas_time == 1 s", CELL),
+        (errors.MissingInput, "'batch_size'", "chips", "pass_time == 1 s", {n: CELL[n] for n in CELL if n != "chips"}),
+        (errors.MissingInput, "needed by", "batch_size", "pass_time == 1 s", {}),
+        (errors.IneffectiveInput, "does not depend on 'chip_price'", "chip_price", "pass_time == 1 s",
+         {**CELL, "batch_size": 1}),
+        (errors.IneffectiveInput, "supplies 'kv_bytes_per_token'", "layers", "kv_bytes == 1 GB",
+         {"model": "lecture", "batch_size": 1, "context_length": 1}),
+        (errors.UnknownName, "unknown input", "batch_size", "pass_time == 1 s", {**CELL, "chipz": 3}),
+        (errors.ValueRangeError, "must be", "batch_size", "pass_time == 1 s", {**CELL, "hbm_bandwidth": -1}),
+        (errors.InputTypeError, "a tuple means a range", "batch_size", "pass_time == 1 s", {**CELL, "chips": (1, 9)}),
+        (errors.AxisError, "called like the unknown", "batch_size", "pass_time == 1 s",
+         {**CELL, "chips": xr.DataArray([1.0], dims="batch_size")}),
+        (errors.AxisError, "called like the unknown", "batch_size", "pass_time == 1 s",
+         {**CELL, "chips": pd.Series([1.0, 2.0], index=pd.Index([1, 2], name="batch_size"))}),
+        (errors.AxisError, "'reason'", "batch_size", "pass_time == 1 s",
+         {**CELL, "chips": xr.DataArray([1.0, 2.0], dims="reason")}),
+        (errors.AxisError, "'root'", "batch_size", "pass_time == 1 s",
+         {**CELL, "at": "all", "chips": xr.DataArray([1.0, 2.0], dims="root")}),
+        (errors.UnitError, r"units\['batch_size'\]", "batch_size", "pass_time == 1 s", {**CELL, "units": "ms"}),
+        (errors.InputTypeError, "units", "batch_size", "pass_time == 1 s", {**CELL, "units": {"batch_size": "seq"}}),
+        (errors.InputTypeError, "at must be", "batch_size", "pass_time == 1 s", {**CELL, "at": "best"}),
+        (errors.InputTypeError, "threads", "batch_size", "pass_time == 1 s", {**CELL, "threads": 0}),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named_before_any_work(error, words, unknown, condition, inputs):
+    with pytest.raises(error, match=words):
+        solve(unknown, condition, **inputs)
+
+
+def test_a_grid_has_an_axis_less_than_the_engine():
+    axes = {f"axis_{k}": xr.DataArray([1.0, 2.0], dims=f"axis_{k}") for k in range(16)}
+    names = [n for n, q in entries().items() if not q.computed and not q.choices and q.high > 3 and n != "batch_size"]
+    with pytest.raises(errors.AxisError, match="16 axes"):
+        solve("batch_size", "batch_size == 3", **dict(zip(names, axes.values(), strict=False)))

@@ -1,0 +1,550 @@
+"""Deployments: every legal layout and no other, the answers of looking at all of them, and what the others miss."""
+
+import itertools
+import math
+import re
+
+import matplotlib
+import numpy as np
+import pytest
+import roofslate as rs
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
+from roofslate.presets.layouts import check_layout, legal_layouts
+
+matplotlib.use("Agg")
+
+SERVER = {"input_tokens": "2k", "output_tokens": 500, "chip_price": "$3/h", "expert_reads": "expected"}
+GOALS = ["time_per_output_token <= 30 ms", "time_to_first_token <= 2 s"]
+PARTS = ("chips", "pipeline_stages", "attention_data_parallel", "tensor_parallel")
+RACKS = ["HGX H200", "GB200 NVL72"]
+
+
+# ------------------------------------------------------------------------------------------------------ brute force
+
+
+def is_legal(chips, stages, groups, tensor, model):
+    """The rules for serving, number by number."""
+    if chips % stages or model["layers"] % stages or chips != stages * groups * tensor:
+        return False
+    if model["attention_heads"] % tensor:
+        return False
+    heads = model["kv_heads"]
+    if not model.get("kv_latent_size") and heads % tensor and tensor % heads:
+        return False
+    experts, stage = model.get("experts", 1), chips // stages
+    if (experts == 1 or model.get("dense_layers")) and model["intermediate_size"] % tensor:
+        return False
+    if experts == 1:
+        return True
+    return any(
+        experts % spread == 0 and stage % spread == 0 and model["expert_intermediate_size"] % (stage // spread) == 0
+        for spread in range(1, stage + 1)
+    )
+
+
+def every_layout(chips, model):
+    """All layouts, looked for one by one."""
+    return [
+        (n, stages, groups, n // stages // groups)
+        for n in sorted(set(chips))
+        for stages in range(1, n + 1)
+        if n % stages == 0
+        for groups in range(1, n // stages + 1)
+        if n // stages % groups == 0 and is_legal(n, stages, groups, n // stages // groups, model)
+    ]
+
+
+def test_layouts_are_those_found_one_by_one():
+    chips = [1, 2, 6, 8, 16, 48, 64, 72, 96]
+    for name in ("DeepSeek-V3", "Llama-3.1-70B", "Mixtral-8x7B", "gpt-oss-120b", "Kimi-K2", "Qwen3-32B"):
+        model = rs.models[name].values
+        found = legal_layouts({"chips": chips, "pipeline_stages": None, "attention_data_parallel": None}, model)
+        assert set(zip(*(found[part].tolist() for part in PARTS), strict=True)) == set(every_layout(chips, model)), name
+
+
+MODELS = ("DeepSeek-V3", "Llama-3.1-70B", "Mixtral-8x7B", "gpt-oss-120b", "Qwen3-235B-A22B", "Llama-3.1-8B")
+CHIPS = ("HGX H100", "HGX H200", "GB200 NVL72", "MI300X", "GB300 NVL72", "B200")
+LIMITS = {
+    "time_per_output_token": ("<=", st.floats(1e-3, 0.2), "s*sequence/token"),
+    "time_to_first_token": ("<=", st.floats(0.01, 5), "s"),
+    "cost_per_output_token": ("<=", st.floats(1e-8, 1e-4), "USD/token"),
+    "tokens_per_second_per_user": (">=", st.floats(5, 500), "token/s/sequence"),
+    "chips": ("<=", st.sampled_from([4.0, 16.0, 64.0]), "chip"),
+    "clients": (">", st.sampled_from([1.0, 7.0, 200.0]), "sequence"),
+    "step_kv_fetch_time": ("<", st.floats(1e-4, 0.1), "s"),
+}
+OBJECTIVES = (
+    ("cost_per_output_token", False),
+    ("time_per_output_token", False),
+    ("time_to_first_token", False),
+    ("tokens_per_second_per_chip", True),
+    ("request_rate", True),
+    ("chips", False),
+    ("clients", True),
+)
+HOLDS = {"<=": np.less_equal, "<": np.less, ">=": np.greater_equal, ">": np.greater}
+
+
+@st.composite
+def questions(draw):
+    limited = draw(st.lists(st.sampled_from(sorted(LIMITS)), max_size=3, unique=True))
+    limits = [(name, LIMITS[name][0], draw(LIMITS[name][1])) for name in limited]
+    return {
+        "objective": draw(st.sampled_from(OBJECTIVES)),
+        "limits": limits,
+        "model": draw(st.lists(st.sampled_from(MODELS), min_size=1, max_size=2, unique=True)),
+        "hardware": draw(st.lists(st.sampled_from(CHIPS), min_size=1, max_size=2, unique=True)),
+        "chips": draw(st.lists(st.sampled_from([1, 2, 4, 6, 8, 16, 32, 64, 72]), min_size=1, max_size=4, unique=True)),
+        "clients": draw(st.lists(st.sampled_from([1, 2, 8, 50, 300, 4000]), min_size=1, max_size=4, unique=True)),
+        "more": {
+            "input_tokens": draw(st.sampled_from([200, 4000, [1000, 30000]])),
+            "output_tokens": draw(st.sampled_from([50, 1000])),
+            "chip_price": 3 / 3600,
+            "expert_reads": draw(st.sampled_from(["all", "expected"])),
+            "attention_arithmetic": draw(st.sampled_from(["left_out", "counted"])),
+        },
+        "weight_format": draw(st.sampled_from([["bf16"], ["fp8"], ["bf16", "fp8"]])),
+    }
+
+
+def brute(question):
+    """Best value of each legal layout, NaN where it meets the conditions nowhere: all of them at all points."""
+    name, maximize = question["objective"]
+    relations = [
+        *question["limits"],
+        ("least_deployed_bytes", "<=", "cell_capacity"),
+        ("clients", ">=", "least_clients"),
+    ]
+    wanted = {name, "chips", *(n for n, _, _ in relations), "cell_capacity", "least_clients"}
+    formats = question["weight_format"]
+    found = {}
+    for model, hardware, weight_format in itertools.product(question["model"], question["hardware"], formats):
+        ways = every_layout(question["chips"], rs.models[model].values)
+        if not ways:
+            continue
+        parts = {part: xr.DataArray([float(way[k]) for way in ways], dims="way") for k, part in enumerate(PARTS)}
+        inputs = {**question["more"], **parts, "clients": question["clients"], "weight_format": weight_format}
+        data = rs.evaluate(sorted(wanted), model=model, hardware=hardware, progress=False, **inputs)
+        whole = data["chips"] * data["clients"] * data.get("input_tokens", 1)
+        values = data[name].broadcast_like(whole)
+        for n, relation, limit in relations:
+            values = values.where(HOLDS[relation](data[n], data[limit] if isinstance(limit, str) else limit))
+        values = values.stack(point=[dim for dim in values.dims if dim != "way"])
+        best = values.max("point") if maximize else values.min("point")
+        kind = [model] * (len(question["model"]) > 1) + [hardware] * (len(question["hardware"]) > 1)
+        kind += [weight_format] * (len(formats) > 1)
+        found |= {(*kind, *way): x for way, x in zip(ways, best.to_numpy().tolist(), strict=True)}
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(questions())
+def test_as_looking_at_every_layout(question):
+    name, maximize = question["objective"]
+    several = {key: question[key] for key in ("model", "hardware", "weight_format")}
+    asked = {
+        "objective": name,
+        "maximize": maximize,
+        "where": [f"{n} {relation} {limit!r}" for n, relation, limit in question["limits"]],
+        **{key: names if len(names) > 1 else names[0] for key, names in several.items()},
+        "chips": question["chips"],
+        "clients": question["clients"],
+        **question["more"],
+    }
+    expected = brute(question)
+    if not expected:
+        with pytest.raises(ValueRangeError, match=r"divide|make up"):
+            rs.deploy(**asked)
+        return
+    plan = rs.deploy(**asked, progress=False)
+    own = [*(key for key, names in several.items() if len(names) > 1), *PARTS]
+    met = {key: x for key, x in expected.items() if not math.isnan(x)}
+    assert dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table[name], strict=True)) == met
+    values = plan.table[name].to_numpy()
+    assert np.array_equal(values, np.sort(values)[:: -1 if maximize else 1])
+    rejected = plan.rejected.dropna(subset="margin")
+    others = set(rejected[own].itertuples(index=False, name=None)) if len(rejected) else set()
+    assert others == set(expected) - set(met)
+    assert (rejected["margin"] <= 0).all()
+
+
+# --------------------------------------------------------------------------------------------------------- training
+
+RUN = {
+    "model": "Llama-3.1-8B",
+    "hardware": "H100",
+    "chip_price": "$2/h",
+    "pretraining_tokens": "15T",
+    "global_batch": 96,
+    "sequence_length": 8192,
+    "weight_format": "bf16",
+    "activation_policy": "selective",
+    "activation_bytes_per_element": 2,
+    "sharded_state": "optimizer",
+}
+
+
+def test_training_is_as_looking_at_every_layout():
+    """Stages, tensor, data and micro-batches, one by one; of the micro-batches those that do best."""
+    sizes = rs.models["Llama-3.1-8B"].values
+    expected = {}
+    for chips, stages, tensor, count in itertools.product([8, 48, 64, 96], range(1, 33), range(1, 33), range(1, 97)):
+        copies = chips / stages / tensor
+        if copies % 1 or sizes["layers"] % stages or RUN["global_batch"] % (copies * count) or any(
+            sizes[name] % tensor for name in ("attention_heads", "intermediate_size")
+        ) or (sizes["kv_heads"] % tensor and tensor % sizes["kv_heads"]):  # fmt: skip
+            continue
+        layout = {"chips": chips, "pipeline_stages": stages, "tensor_parallel": tensor, "microbatches": count}
+        inputs = {**RUN, **layout, "expert_parallel": 1}
+        fits = rs.value("training_memory", **inputs) <= rs.value("hbm_capacity", hardware="H100")
+        if fits and rs.value("run_time", **inputs) <= 1000 * 86400:
+            key = (chips, stages, copies, tensor)
+            expected[key] = min(expected.get(key, math.inf), rs.value("run_cost", **inputs))
+    plan = rs.deploy(objective="run_cost", where="run_time <= 1000 day", chips=[8, 48, 64, 96], **RUN)
+    own = ["chips", "pipeline_stages", "data_parallel", "tensor_parallel"]
+    assert (
+        dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table["run_cost"], strict=True)) == expected
+    )
+    assert len(expected) > 3
+    assert not set(plan.rejected[own].itertuples(index=False, name=None)) & set(expected)
+    assert rs.value("run_cost", **plan.best) == plan.table["run_cost"].iloc[0]
+
+
+# ------------------------------------------------------------------------------------------------------- the lecture
+
+
+def test_chooser_of_the_lecture():
+    """DeepSeek takes one stage, of 64 chips of the rack's 72; 5T in four bits on boards of 640 GB at least four."""
+    rack = rs.deploy(
+        model="DeepSeek-V3", hardware="GB200 NVL72", objective="pass_time", where="chips_per_stage <= scale_up_domain",
+        batch_size=2400, context_length="10k", attention_data_parallel=1,
+    )  # fmt: skip
+    assert (rack.best["pipeline_stages"], rack.best["chips"]) == (1, 64)
+    board = {"total_parameters": 5e12, "active_parameters": 100e9, "weight_format": "fp4", "hardware": "HGX H100"}
+    for caches in ("1 B", "60 GB", "15 GB"):
+        question = {"objective": "chips", "where": "chips_per_stage <= scale_up_domain", "chips": range(8, 129, 8)}
+        batch = {"batch_size": 1, "kv_bytes": caches, "context_length": 0}
+        plan = rs.deploy(**question, **board, **batch, also="pipeline_stages")
+        stages = rs.value("minimum_pipeline_stages", **board, kv_bytes=caches)
+        assert plan.best["pipeline_stages"] >= 4
+        assert plan.best["chips"] >= 32
+        assert caches == "60 GB" or (plan.best["chips"], plan.best["pipeline_stages"]) == (8 * stages, stages)
+
+
+# ------------------------------------------------------------------------------------------------ tables and margins
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return rs.deploy(model="DeepSeek-V3", hardware=RACKS, objective="cost_per_output_token", where=GOALS, **SERVER)
+
+
+def test_margins_and_ranks(plan):
+    table = plan.table
+    assert list(table.index) == list(range(1, len(table) + 1))
+    assert table["cost_per_output_token"].is_monotonic_increasing
+    assert np.allclose(table[GOALS[0]], 1 - table["time_per_output_token"] / 0.03, rtol=1e-12)
+    assert np.allclose(table[GOALS[1]], 1 - table["time_to_first_token"] / 2, rtol=1e-12)
+    assert (table["margin"] == table[[c for c in table if "=" in c]].min(axis=1)).all()
+    assert (table["margin"] >= 0).all()
+    assert (plan.rejected["margin"] < 0).all()
+    assert (plan.rejected["condition"] == "least_deployed_bytes <= cell_capacity").all()
+    first = plan.rejected.iloc[0]  # weights that do not fit miss by what they lack
+    assert first["margin"] == pytest.approx(-0.19, abs=0.01)
+
+
+def test_every_row_is_a_scenario(plan):
+    for rank in (1, 2, len(plan.table)):
+        for name in ("cost_per_output_token", "time_per_output_token", "time_to_first_token"):
+            assert rs.value(name, **plan.at(rank)) == plan.table.loc[rank, name]
+    with pytest.raises(ValueRangeError, match="rank: the table has"):
+        plan.at(0)
+
+
+def test_units_scale_results_only(plan):
+    units = {"cost_per_output_token": "USD/Mtoken", "time_per_output_token": "ms*sequence/token"}
+    scaled = rs.deploy(
+        model="DeepSeek-V3", hardware=RACKS, objective="cost_per_output_token", where=GOALS, units=units, **SERVER
+    )
+    assert np.allclose(scaled.table["cost_per_output_token"], plan.table["cost_per_output_token"] * 1e6, rtol=1e-15)
+    assert scaled.best == plan.best
+    assert "USD/Mtoken" in str(scaled)
+
+
+def test_impossible_goals():
+    never = rs.deploy(
+        model="DeepSeek-V3", hardware=RACKS, objective="cost_per_output_token",
+        where="time_per_output_token <= 10 us", **SERVER,
+    )  # fmt: skip
+    assert never.table.empty
+    nearest = never.rejected.iloc[0]
+    assert nearest["condition"] == "time_per_output_token <= 10 us"
+    assert nearest["margin"] == 1 - nearest["time_per_output_token"] / 10e-6
+    fastest = rs.deploy(model="DeepSeek-V3", hardware=RACKS, objective="time_per_output_token", **SERVER)
+    assert nearest["time_per_output_token"] == fastest.table["time_per_output_token"].iloc[0]
+    with pytest.raises(ValueRangeError, match=r"misses time_per_output_token <= 10 us by \d+%"):
+        assert never.best
+    assert "HGX H200" in str(never)
+    assert "0 layouts can" in str(never)
+    with pytest.raises(ValueRangeError, match="misses"):
+        rs.deploy(
+            model="DeepSeek-V3", hardware="HGX H200", objective="cost_per_output_token", chips=1,
+            where="time_per_output_token <= 30 ms", **SERVER,
+        ).plot()  # fmt: skip
+
+
+def test_all_hold_but_none_holds_together():
+    """Each goal can be met, both cannot: the nearest misses both alike, and the larger miss is told."""
+    both = ["time_per_output_token <= 3 ms", "cost_per_output_token <= 0.1 USD/Mtoken"]
+    asked = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
+    assert not rs.deploy(where=both[0], **asked).table.empty
+    assert not rs.deploy(where=both[1], **asked).table.empty
+    found = rs.deploy(where=both, **asked)
+    assert found.table.empty
+    nearest = found.rejected.iloc[0]
+    assert nearest["margin"] == min(nearest[both])
+    assert nearest["condition"] == both[int(np.argmin(nearest[both]))]
+
+
+def test_choices_zero_and_infinity_in_conditions():
+    asked = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
+    found = rs.deploy(where=["weight_format == 'fp8'", "queue_time <= 0", "time_to_first_token < inf"], **asked)
+    assert len(found.table)
+    assert (found.table["queue_time <= 0"] == 0).all()
+    never = rs.deploy(where="weight_format == 'bf16'", **asked)
+    assert never.table.empty
+    assert (never.rejected["condition"].iloc[0], never.rejected["margin"].isna().iloc[0]) == (
+        "weight_format == 'bf16'",
+        True,
+    )
+
+
+ONE = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
+
+
+def test_one_machine_in_words():
+    """Without things to compare, the nearest layout is told where none can."""
+    some = rs.deploy(chips=[8, 64], where="time_per_output_token <= 0.5 ms", also="weight_format", **ONE)
+    assert len(some.table)
+    assert len(some.rejected)
+    assert "nearest" not in str(some)
+    lines = str(some).splitlines()
+    assert lines[0].endswith(f"{len(some.table)} layouts can, {len(some.rejected)} cannot")
+    assert lines[1].split()[-2:] == ["weight_format", "margin"]
+    assert all(line.split()[-2] == "fp8" for line in lines[2 : 2 + min(10, len(some.table))])
+    every = rs.deploy(chips=64, **ONE)
+    assert str(every).splitlines()[0].endswith("no condition: 7 layouts can, 0 cannot")
+    assert "nearest" not in str(every)
+    never = rs.deploy(chips=[8, 64], where="time_per_output_token <= 10 us", **ONE)
+    head, nearest = str(never).splitlines()[1:]
+    assert head == "nearest, where none can:"
+    assert re.fullmatch(r"  64 chips, tensor over 64 misses time_per_output_token <= 10 us by \d+%", nearest)
+
+
+def test_a_condition_without_a_margin_is_told_as_it_is():
+    never = rs.deploy(chips=64, where="weight_format == 'bf16'", **ONE)
+    assert re.fullmatch(r"  64 chips, .*: weight_format == 'bf16'", str(never).splitlines()[-1])
+    with pytest.raises(ValueRangeError, match=r"^64 chips, .*: weight_format == 'bf16'$"):
+        assert never.best
+
+
+def test_margin_of_sums():
+    """Sums on both sides: the room is a share of the limit, the right side."""
+    rule = "time_to_first_token + 5 * queue_time <= 2 * time_to_first_token + 100 ms"
+    found = rs.deploy(chips=[8, 64], where=rule, also=["time_to_first_token", "queue_time"], **ONE).table
+    left = found["time_to_first_token"] + 5 * found["queue_time"]
+    right = 2 * found["time_to_first_token"] + 0.1
+    assert (left <= right).all()
+    assert np.allclose(found[rule], (right - left) / right, rtol=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------------------ inputs
+
+
+def test_a_series_differs_by_hardware():
+    import pandas as pd
+
+    price = pd.Series(["$2/h", "$9/h"], index=pd.Index(RACKS, name="hardware"))
+    found = rs.deploy(
+        model="DeepSeek-V3",
+        hardware=RACKS,
+        objective="cost_per_output_token",
+        where=GOALS,
+        **SERVER | {"chip_price": price},
+    )
+    for rank in (1, len(found.table)):
+        point = found.at(rank)
+        assert point["chip_price"] == {"HGX H200": 2, "GB200 NVL72": 9}[point["hardware"]] / 3600
+
+
+def test_a_pass_is_the_step_of_the_deployment():
+    """Where batch and clients both matter, the batch is what of the clients is in flight."""
+    found = rs.deploy(
+        model="Llama-3.1-70B", hardware="HGX H200", objective="cost_per_token", where=GOALS, chips=[8, 16], **SERVER
+    )
+    for rank in range(1, len(found.table) + 1):
+        point = found.at(rank)
+        assert point["batch_size"] == point["clients"] / point["pipeline_stages"]
+        assert point["context_length"] == 2250
+        assert rs.value("cost_per_token", **point) == found.table.loc[rank, "cost_per_token"]
+    assert (found.table["pipeline_stages"] > 1).any()
+
+
+def test_layouts_that_do_not_divide():
+    asked = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
+    for layout, complaint in (
+        ({"chips": 64, "pipeline_stages": 2}, "pipeline_stages 2 does not divide layers 61"),
+        ({"chips": 72, "attention_data_parallel": 1}, "tensor_parallel 72 does not divide attention_heads 128"),
+        ({"chips": 64, "tensor_parallel": 24}, "tensor_parallel 24 does not divide the chips of a stage: 64"),
+        ({"chips": 72}, "chips of an expert: .* does not divide expert_intermediate_size 2048"),
+        ({"chips": 12.5}, "chips must be a whole number"),
+    ):
+        with pytest.raises(ValueRangeError, match=complaint):
+            rs.deploy(**asked, **layout)
+    with pytest.raises(ValueRangeError, match="tensor_parallel 3 does not divide attention_heads 64"):
+        check_layout({"chips": 3}, rs.models["Llama-3.1-70B"].values)
+    with pytest.raises(ValueRangeError, match="data_parallel 7 does not divide global_batch 1024"):
+        check_layout({"chips": 7, "data_parallel": 7}, {"global_batch": 1024})
+    check_layout({"chips": 64, "attention_data_parallel": 8, "tensor_parallel": 8}, rs.models["DeepSeek-V3"].values)
+
+
+@pytest.mark.parametrize(
+    ("layout", "sizes", "complaint"),
+    [
+        ({"chips": 48, "expert_parallel": 48}, {"experts": 256}, "expert_parallel 48 does not divide experts 256"),
+        ({"chips": 6}, {"kv_heads": 4}, "tensor_parallel 6 does not divide, nor is a multiple of, kv_heads 4"),
+        ({"chips": 6}, {"kv_heads": 4, "kv_latent_size": 512}, None),
+        ({"chips": 8}, {"kv_heads": 4}, None),
+        ({"chips": 8}, {"intermediate_size": 100}, "tensor_parallel 8 does not divide intermediate_size 100"),
+        ({"chips": 8}, {"intermediate_size": 100, "experts": 8}, None),
+        ({"chips": 8}, {"intermediate_size": 100, "experts": 8, "dense_layers": 1}, "intermediate_size 100"),
+        ({"chips": 64, "attention_data_parallel": 4, "tensor_parallel": 8}, {}, "32 does not make up"),
+        ({"chips": 12, "pipeline_stages": 4}, {"layers": 24, "model_chunks": 4}, "model_chunks 16 does not"),
+        ({"chips": 6, "context_parallel": 3}, {"sequence_length": 8192}, "does not divide sequence_length"),
+    ],
+)  # fmt: skip
+def test_each_rule(layout, sizes, complaint):
+    if complaint is None:
+        check_layout(layout, sizes)
+    else:
+        with pytest.raises(ValueRangeError, match=complaint):
+            check_layout(layout, sizes)
+
+
+def test_groups_that_do_not_matter_need_not_be_one():
+    """The pass of chapter 1 does not depend on groups, yet 256 chips cannot cut 128 heads: they are two groups."""
+    found = rs.deploy(
+        objective="pass_time",
+        model="DeepSeek-V3",
+        hardware="GB200 NVL72",
+        chips=256,
+        batch_size=64,
+        context_length="8k",
+    )
+    assert found.best["chips"] == 256
+    assert "attention_data_parallel" not in found.table
+
+
+def test_what_no_layout_changes_is_compared_all_the_same():
+    found = rs.deploy(objective="hbm_drain_time", hardware=["H100", "B200"], where="hbm_drain_time <= 23.5 ms")
+    assert found.best == {"hardware": "B200"}
+    assert found.table["hbm_drain_time"].tolist() == [rs.value("hbm_drain_time", hardware="B200")]
+    last = str(found).splitlines()[-1]
+    assert last == "  H100 misses hbm_drain_time <= 23.5 ms by 1.62%"  # 80 GB at 3.35 TB/s take 23.88 ms
+
+
+def test_margin_of_a_floor():
+    """Of what must be large, too, the margin is a share of the limit."""
+    floor = "tokens_per_second_per_user >= 40"
+    found = rs.deploy(
+        model="DeepSeek-V3", hardware="GB200 NVL72", objective="cost_per_output_token", where=floor, **SERVER
+    )
+    assert np.allclose(found.table[floor], found.table["tokens_per_second_per_user"] / 40 - 1, rtol=1e-12)
+
+
+def test_a_kind_without_a_legal_layout_is_rejected():
+    found = rs.deploy(
+        model=["DeepSeek-V3", "Llama-3.1-70B"], hardware="GB200 NVL72", objective="cost_per_output_token",
+        chips=[8], pipeline_stages=8, **SERVER,
+    )  # fmt: skip
+    assert set(found.table["model"]) == {"Llama-3.1-70B"}
+    (row,) = found.rejected[found.rejected["model"] == "DeepSeek-V3"].to_dict("records")
+    assert row["condition"] == "pipeline_stages 8 does not divide layers 61"
+    assert math.isnan(row["margin"])
+
+
+def test_what_cannot_be_asked():
+    with pytest.raises(InputTypeError, match="objective: expected the name of one quantity"):
+        rs.deploy(objective=["cost_per_token"])
+    with pytest.raises(MissingInput, match="give chips="):
+        rs.deploy(
+            objective="pass_time", model="DeepSeek-V3", batch_size=1, context_length=0, hbm_bandwidth=1, peak_flops=1
+        )
+    with pytest.raises(MissingInput, match="input_tokens"):
+        rs.deploy(objective="time_per_output_token", model="DeepSeek-V3", hardware="HGX H200")
+
+
+# ---------------------------------------------------------------------------------------------------------- frontier
+
+
+def test_frontier_and_picture(plan):
+    front = plan.pareto(minimize=["cost_per_output_token", "time_per_output_token"])
+    assert front["cost_per_output_token"].iloc[0] == plan.table["cost_per_output_token"].iloc[0]
+    assert (front["time_per_output_token"] <= 0.03).all()
+    assert front["time_per_output_token"].is_monotonic_decreasing
+    assert {"hardware", "chips", "clients"} <= set(front)
+    ax = plan.plot()
+    x, y = ax.get_lines()[0].get_data()
+    assert (np.diff(x) > 0).all()
+    assert (np.diff(y) < 0).all()
+    assert max(x) > 0.03  # the condition is drawn, and not asked for
+    star = next(line for line in ax.get_lines() if line.get_marker() == "*")
+    assert star.get_ydata()[0] == plan.table["cost_per_output_token"].iloc[0]
+    assert any("64 chips" in text.get_text() for text in ax.get_legend().get_texts())
+    matplotlib.pyplot.close(ax.figure)
+    assert "<table" in plan._repr_html_()
+
+
+def test_pictures_need_a_number_to_draw_against():
+    for where in ([], "weight_format == 'fp8'"):
+        found = rs.deploy(chips=64, where=where, **ONE)
+        with pytest.raises(InputTypeError, match=r"against: name the quantity .* no condition limits one"):
+            found.plot()
+        with pytest.raises(InputTypeError, match=r"against: weight_format is one of 'bf16'.*only numbers"):
+            found.plot(against="weight_format")
+        assert found.plot(against="time_per_output_token").get_xlabel() == "time per output token"
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(-3, 3), min_size=3, max_size=3),
+    st.integers(1, 3),
+    st.booleans(),
+)
+def test_inputs_along_two_axes_are_searched_alike(slopes, seed, rough):
+    """Values that go one way along an axis, or do not: the same optimum as looking at every point."""
+    rng = np.random.default_rng(seed)
+    rows, columns = np.arange(30.0), np.arange(40.0)
+    values = 200 + slopes[0] * rows[:, np.newaxis] + slopes[1] * columns
+    if rough:
+        values = values + rng.integers(0, 50, 30)[:, np.newaxis]
+    inputs = {
+        "compute_time": xr.DataArray(values, dims=["a", "b"]),
+        "memory_time": xr.DataArray(300 + slopes[2] * np.arange(700.0), dims="c"),
+        "weight_fetch_time": 1,
+        "kv_fetch_time": xr.DataArray(rng.random(40) * 100, dims="b"),
+    }
+    for over in (["a", "b", "c"], ["b", "c"]):
+        for where in ("pass_time >= 190", "compute_time + kv_fetch_time <= 260 s"):
+            asked = {"over": over, "where": where, "overlap": "none", **inputs}
+            assert rs.best("pass_time", **asked).identical(rs.best("pass_time", prune=False, **asked))
+
+
+def test_the_search_as_inputs_of_other_calls(plan):
+    over = ["layout", "clients"]
+    found = rs.best("cost_per_output_token", over=over, where=[*GOALS, *plan.always], **plan.inputs)
+    assert found["cost_per_output_token"].item() == plan.table["cost_per_output_token"].iloc[0]
+    assert found["clients"].item() == plan.best["clients"]

@@ -1,0 +1,479 @@
+"""`frame`: rows of scenarios in, rows of results out."""
+
+import datetime
+import decimal
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+from roofslate import errors
+from roofslate.grid import scenarios as tables
+
+
+@pytest.fixture(name="table")
+def three_rows():
+    return pd.DataFrame(
+        {"batch_size": [1.0, 64.0, 4096.0], "context_length": [1e3, 8e3, 1e5]}, index=["small", "middle", "large"]
+    )
+
+
+@pytest.fixture(name="rest")
+def what_is_the_same_for_all(decode):
+    return {name: x for name, x in decode.items() if name not in ("batch_size", "context_length")}
+
+
+def test_rows_are_points(table, rest):
+    found = rs.frame(table, ["pass_time", "binding_term"], **rest)
+    for label, row in table.iterrows():
+        point = {**rest, **row.to_dict()}
+        assert found.loc[label, "pass_time"] == rs.value("pass_time", **point)
+        assert found.loc[label, "binding_term"] == rs.value("binding_term", **point)
+    assert list(found.columns) == ["pass_time", "binding_term"]
+    assert isinstance(found["binding_term"].dtype, pd.CategoricalDtype)
+    assert list(found["binding_term"].cat.categories) == ["compute", "weight_fetch", "kv_fetch"]
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.RangeIndex(5, 8),
+        pd.Index(["c", "a", "a"]),
+        pd.MultiIndex.from_tuples([("x", 1), ("x", 2), ("y", 1)], names=["site", "hour"]),
+        pd.date_range("2026-01-01", periods=3),
+    ],
+    ids=["range", "repeated", "multi", "dates"],
+)
+def test_the_index_is_kept(table, rest, index):
+    table.index = index
+    found = rs.frame(table, "pass_time", **rest)
+    assert found.index.equals(index)
+    assert found.index.names == index.names
+    assert table.join(found).shape == (3, 3) if index.is_unique else True
+
+
+def test_the_table_is_left_as_it_is(table, rest):
+    before = table.copy(deep=True)
+    rs.frame(table, "pass_time", **rest)
+    pd.testing.assert_frame_equal(table, before)
+
+
+def test_no_rows_and_no_columns(rest):
+    empty = rs.frame(pd.DataFrame({"batch_size": [], "context_length": []}), ["pass_time", "binding_term"], **rest)
+    assert list(empty.columns) == ["pass_time", "binding_term"]
+    assert len(empty) == 0
+    same = rs.frame(pd.DataFrame(index=[1, 2]), "pass_tokens", batch_size=3)
+    assert same["pass_tokens"].tolist() == [3, 3]
+    one = rs.frame(pd.DataFrame({"batch_size": [7]}), "pass_tokens")
+    assert one["pass_tokens"].tolist() == [7]
+
+
+def test_a_result_that_is_the_same_for_all_rows(table, rest):
+    assert rs.frame(table, "hbm_drain_time", **rest)["hbm_drain_time"].tolist() == [0.024] * 3
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([1, 2, 4], dtype="int8"),
+        pd.Series([1, 2, 4], dtype="uint64"),
+        pd.Series([1, 2, 4], dtype="float32"),
+        pd.Series([1, 2, 4], dtype="float16"),
+        pd.Series([1, 2, 4], dtype=object),
+        pd.Series([1, "2 seq", 4.0], dtype=object),
+        pd.Series(["1", "2 seq", "0.004k"]),
+        pd.Series(["1", "2 seq", "0.004k"], dtype="string"),
+        pd.Series(pd.Categorical(["1", "2 seq", "0.004k"])),
+        pd.Series(pd.Categorical([1, 2, 4], categories=[4, 1, 2, -5])),
+        pd.Series([1, 2, 4], dtype="Int64"),
+        pd.Series([1, 2, 4], dtype="Float32"),
+        pd.Series(pd.arrays.SparseArray([1.0, 2.0, 4.0])),
+    ],
+    ids=lambda c: str(c.dtype),
+)
+def test_columns_of_every_type(column):
+    found = rs.frame(pd.DataFrame({"batch_size": column, "pass_length": [3, 3, 3]}), "pass_tokens")
+    assert found["pass_tokens"].tolist() == [3, 6, 12]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["int64[pyarrow]", "double[pyarrow]", "float[pyarrow]", "string[pyarrow]", "decimal", "dictionary", "chunked"],
+)
+def test_arrow_columns(kind):
+    pa = pytest.importorskip("pyarrow", reason="Arrow-backed columns need pyarrow")
+    if kind == "decimal":
+        column = pd.Series([decimal.Decimal(1), decimal.Decimal(2), None], dtype=pd.ArrowDtype(pa.decimal128(5, 2)))
+    elif kind == "dictionary":
+        column = pd.Series(["1", "2 seq", None], dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())))
+    elif kind == "chunked":
+        column = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([[1.0], [2.0, None]])))
+    else:
+        column = pd.Series(["1", "2 seq", None] if "string" in kind else [1, 2, None], dtype=kind)
+    with pytest.warns(errors.RoofslateWarning, match="1 of 3 rows hold NaN"):
+        found = rs.frame(pd.DataFrame({"batch_size": column}), "pass_tokens")
+    assert found["pass_tokens"].tolist()[:2] == [1, 2]
+    assert np.isnan(found["pass_tokens"].iloc[2])
+
+
+def test_columns_that_share_one_block():
+    block = np.arange(1.0, 9).reshape(4, 2)
+    table = pd.DataFrame(block, columns=["batch_size", "pass_length"])
+    assert rs.frame(table, "pass_tokens")["pass_tokens"].tolist() == [2, 12, 30, 56]
+    assert rs.frame(table[::-1], "pass_tokens")["pass_tokens"].tolist() == [56, 30, 12, 2]
+    assert rs.frame(table[::2], "pass_tokens")["pass_tokens"].tolist() == [2, 30]
+
+
+def test_choices_in_columns(decode):
+    words = ["board", "none", "serial_kv", "none"]
+    for column in (words, pd.Categorical(words), pd.Series(words, dtype="string"), pd.Series(words, dtype=object)):
+        found = rs.frame(pd.DataFrame({"overlap": column}), ["pass_time", "overlap"], **decode)
+        assert found["overlap"].tolist() == words
+        assert found["pass_time"].tolist() == [rs.value("pass_time", overlap=w, **decode) for w in words]
+
+
+def test_presets_in_columns():
+    names = ["DeepSeek-V3", "kimi k2", "DeepSeek-V3"]
+    hardware = ["GB200 NVL72", "HGX H200", "HGX H200"]
+    for kind in (object, "string", "category"):
+        table = pd.DataFrame({"model": pd.Series(names, dtype=kind), "hardware": hardware, "batch_size": [1, 2, 3]})
+        found = rs.frame(table, "pass_time", context_length="8k")
+        for k in range(3):
+            assert found["pass_time"][k] == rs.value(
+                "pass_time", model=names[k], hardware=hardware[k], batch_size=k + 1, context_length="8k"
+            )
+    over = rs.frame(table.assign(chips=[8, 16, 32]), "chips", context_length="8k")
+    assert over["chips"].tolist() == [8, 16, 32]
+    with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
+        found = rs.frame(pd.DataFrame({"model": ["Kimi-K2", None]}), "sparsity")
+    assert found["sparsity"][0] == rs.value("sparsity", model="Kimi-K2")
+    assert np.isnan(found["sparsity"][1])
+
+
+def test_a_million_rows_over_few_texts():
+    sizes = np.array(["1", "2 seq", "64", "1k"])
+    column = sizes[np.arange(1_000_000) % 4]
+    found = rs.frame(pd.DataFrame({"batch_size": column}), "pass_tokens")
+    assert found["pass_tokens"][:4].tolist() == [1, 2, 64, 1000]
+    assert found["pass_tokens"].sum() == 1067 * 250_000
+
+
+def test_bad_rows_are_nan_and_counted_once():
+    table = pd.DataFrame({"batch_size": [1, -2, np.nan, np.inf, 0, 5], "pass_length": [1, 1, 1, 1, 1, np.nan]})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = rs.frame(table, ["pass_tokens", "pass_length", "overlap"])
+    assert [str(w.message) for w in caught] == ["5 of 6 rows hold NaN: an input is missing or outside of its range"]
+    assert issubclass(caught[0].category, rs.RoofslateWarning)
+    assert caught[0].filename == __file__
+    assert found["pass_tokens"].isna().tolist() == [
+        False,
+        True,
+        True,
+        True,
+        True,
+        True,
+    ]  # NaN where a default exists too
+    assert found["overlap"].isna().tolist() == [False, True, True, True, True, True]
+    assert found["pass_tokens"][0] == 1
+
+
+def test_rows_that_break_a_bound_are_bad():
+    for table, more in (
+        ({"experts": [8, 16], "experts_per_token": [9, 9]}, {}),
+        ({"experts": [8, 16]}, {"experts_per_token": 9}),
+    ):
+        with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
+            found = rs.frame(pd.DataFrame(table), "expert_coverage", batch_size=1, **more)
+        assert found["expert_coverage"].isna().tolist() == [True, False]
+
+
+def test_units(table, rest):
+    plain = rs.frame(table, ["cost_per_token", "pass_time"], **rest)
+    found = rs.frame(table, ["cost_per_token", "pass_time"], units={"cost_per_token": "USD/Mtoken"}, **rest)
+    assert np.allclose(found["cost_per_token"], plain["cost_per_token"] * 1e6, rtol=1e-15, atol=0)
+    assert found["pass_time"].equals(plain["pass_time"])
+
+
+def test_columns_cut_the_graph():
+    table = pd.DataFrame({"pass_time": ["10 ms", "20 ms"], "batch_size": [1, 2]})
+    assert rs.frame(table, "cell_throughput")["cell_throughput"].tolist() == [100, 100]
+
+
+def test_threads_change_nothing(decode):
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame(
+        {"batch_size": 1 + 4000 * rng.random(300_001), "context_length": 1 + 1e5 * rng.random(300_001)}
+    )
+    rest = {name: x for name, x in decode.items() if name not in table}
+    one, three = (rs.frame(table, ["cost_per_token", "binding_term"], threads=n, **rest) for n in (1, 3))
+    pd.testing.assert_frame_equal(one, three, check_exact=True)
+
+
+def test_columns_that_are_no_inputs(table, rest):
+    table = table.assign(note="x", remark=1)
+    assert list(rs.frame(table, "pass_time", ignore=["note", "remark", "not there"], **rest).columns) == ["pass_time"]
+    assert list(rs.frame(table.drop(columns="remark"), "pass_time", ignore="note", **rest).columns) == ["pass_time"]
+    with pytest.raises(errors.UnknownName, match="'note'"):
+        rs.frame(table, "pass_time", **rest)
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "kind", "message"),
+    [
+        ({"batch_sise": [1]}, {}, errors.UnknownName, "unknown input 'batch_sise'; did you mean 'batch_size'?"),
+        ({3: [1]}, {}, errors.UnknownName, "unknown input 3"),
+        (
+            {"batch_size": [1]},
+            {"batch_size": 2},
+            errors.InputTypeError,
+            "'batch_size' is a column of the table and a keyword",
+        ),
+        (
+            {"batch_size": [1]},
+            {"pass_length": [1, 2]},
+            errors.AxisError,
+            "pass_length: rs.frame takes one value for all rows",
+        ),
+        (
+            {"batch_size": ["1", "2 GB"]},
+            {},
+            errors.UnitError,
+            "batch_size: cannot read '2 GB' as sequence: it is in byte",
+        ),
+        ({"batch_size": ["1", "two"]}, {}, errors.UnitError, "batch_size: cannot read 'two' as sequence"),
+        ({"batch_size": [True, False]}, {}, errors.InputTypeError, "batch_size: expected a number"),
+        (
+            {"batch_size": pd.Categorical([2, True], categories=[2, True])},
+            {},
+            errors.InputTypeError,
+            "batch_size: expected a number or a text, got True",
+        ),
+        (
+            {"batch_size": pd.Series([1, True], dtype=object)},
+            {},
+            errors.InputTypeError,
+            "batch_size: expected a number",
+        ),
+        ({"batch_size": [1j, 2]}, {}, errors.InputTypeError, "batch_size: expected a number"),
+        ({"batch_size": [datetime.datetime(2026, 1, 1)]}, {}, errors.InputTypeError, "batch_size: expected a number"),
+        ({"batch_size": pd.to_timedelta([1], unit="s")}, {}, errors.InputTypeError, "batch_size: expected a number"),
+        (
+            {"batch_size": pd.Series([1, {"a": 1}], dtype=object)},
+            {},
+            errors.InputTypeError,
+            "batch_size: expected a number",
+        ),
+        ({"batch_size": pd.Series([1, [1]], dtype=object)}, {}, errors.InputTypeError, "batch_size: expected a number"),
+        (
+            {"batch_size": pd.Series([1, 10**400], dtype=object)},
+            {},
+            errors.ValueRangeError,
+            "batch_size: an integer is too large",
+        ),
+        ({"overlap": ["board", "bord"]}, {}, errors.UnknownName, "unknown overlap 'bord'; did you mean 'board'?"),
+        ({"overlap": [0, 1]}, {}, errors.InputTypeError, "overlap: expected words of 'board'"),
+        (
+            {"model": ["Kimi-K2", "Kimi-K3"]},
+            {},
+            errors.UnknownName,
+            "unknown model preset 'Kimi-K3'; did you mean 'Kimi-K2'?",
+        ),
+        ({"model": [1]}, {}, errors.InputTypeError, "model: expected the name of a preset"),
+        ({"pass_length": [1]}, {}, errors.MissingInput, "missing input 'batch_size'"),
+    ],
+)
+def test_mistakes(columns, more, kind, message):
+    with pytest.raises(kind) as caught:
+        rs.frame(pd.DataFrame(columns), ["pass_tokens", "overlap"], **more)
+    assert message in str(caught.value)
+
+
+def test_mistakes_of_the_call(table):
+    with pytest.raises(errors.InputTypeError, match=r"table: expected a pandas\.DataFrame, got dict"):
+        rs.frame({"batch_size": [1]}, "pass_tokens")
+    with pytest.raises(errors.UnknownName, match="unknown quantity 'pass_tokns'; did you mean 'pass_tokens'"):
+        rs.frame(table, "pass_tokns")
+    with pytest.raises(errors.AxisError, match="two columns of the same name"):
+        rs.frame(pd.DataFrame([[1, 2]], columns=["batch_size", "batch_size"]), "pass_tokens")
+    with pytest.raises(
+        errors.IneffectiveInput, match="'kv_heads' has no effect: model='lecture' supplies 'kv_bytes_per_token'"
+    ):
+        rs.frame(pd.DataFrame({"kv_heads": [1, 2]}), "kv_bytes_per_token", model="lecture")
+    with pytest.raises(errors.InputTypeError, match="ignore"):
+        rs.frame(table, "pass_tokens", ignore=3)
+
+
+# ------------------------------------------------------------------------------------------------- presets in columns
+
+MODELS = ["DeepSeek-V3", "lecture", "gpt-oss-120b", "lecture training", "Mixtral-8x7B", "DeepSeek-V3 (lecture)"]
+SYSTEMS = ["GB200 NVL72", "H200", "BW72 (lecture)", "A100-80", "TPU v5p"]
+ASKED = ["pass_time", "weight_balance", "kv_bytes_per_token", "binding_term", "cost_per_token"]
+SAME = {"context_length": "8k", "chip_price": 5e-4, "chips": 64}
+
+
+def table_of_presets(rows, seed=7):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "model": rng.choice(MODELS, rows),
+            "hardware": rng.choice(SYSTEMS, rows),
+            "batch_size": np.round(1 + 3000 * rng.random(rows)),
+        }
+    )
+
+
+@pytest.fixture(name="blocks", params=[1 << 18, 1, 5], ids=["one-block", "single-rows", "blocks-of-5"])
+def blocks_of_rows(request, monkeypatch):
+    monkeypatch.setattr(tables, "_BLOCK", request.param)
+    monkeypatch.setattr(tables, "_CHECKED", 3)
+
+
+@pytest.mark.usefixtures("blocks")
+def test_a_row_does_not_depend_on_the_others():
+    table = table_of_presets(90)
+    found = rs.frame(table, ASKED, **SAME)
+    for k, row in table.iterrows():
+        for name in ASKED:
+            assert found.loc[k, name] == rs.value(name, **row.to_dict(), **SAME)
+    shuffled = table.sample(frac=1, random_state=1)
+    pd.testing.assert_frame_equal(rs.frame(shuffled, ASKED, **SAME), found.loc[shuffled.index], check_exact=True)
+    halves = [rs.frame(part, ASKED, **SAME) for part in (table[:31], table[31:])]
+    pd.testing.assert_frame_equal(pd.concat(halves), found, check_exact=True)
+
+
+@pytest.mark.parametrize("choice", ["expected", "all"])
+def test_presets_and_choices(choice):
+    table = table_of_presets(60).assign(expert_reads=choice)
+    table = table[~table["model"].isin(["lecture", "lecture training"])]  # they do not tell their experts
+    table.loc[table.index[::3], "expert_reads"] = "all"
+    found = rs.frame(table, ASKED, **SAME)
+    for k, row in table.iterrows():
+        assert found.loc[k, "pass_time"] == rs.value("pass_time", **row.to_dict(), **SAME)
+
+
+@pytest.mark.parametrize("kind", [object, "string", "category", "string[pyarrow]"])
+@pytest.mark.usefixtures("blocks")
+def test_names_that_are_missing(kind):
+    if "pyarrow" in str(kind):
+        pytest.importorskip("pyarrow", reason="Arrow-backed columns need pyarrow")
+    table = table_of_presets(40)
+    table["model"] = table["model"].where(np.arange(40) % 4 > 0, None).astype(kind)
+    table["hardware"] = table["hardware"].where(np.arange(40) % 7 > 0, None).astype(kind)
+    whole = table["model"].notna() & table["hardware"].notna()
+    with pytest.warns(errors.RoofslateWarning, match=f"{(~whole).sum()} of 40 rows"):
+        found = rs.frame(table, ASKED, **SAME)
+    assert found.notna().all(axis=1).tolist() == whole.tolist()
+    assert found.isna().all(axis=1).tolist() == (~whole).tolist()
+    expected = rs.frame(table[whole], ASKED, **SAME)
+    pd.testing.assert_frame_equal(found[whole], expected, check_exact=True)
+
+
+def test_no_row_names_a_preset():
+    table = pd.DataFrame({"model": pd.Series([None, None], dtype=object), "batch_size": [1, 2]})
+    with pytest.warns(errors.RoofslateWarning, match="2 of 2 rows"):
+        found = rs.frame(table, ["sparsity", "pass_tokens"])
+    assert found.isna().all().all()
+    assert rs.frame(table[:0], "sparsity").empty
+
+
+def test_categories_that_no_row_has_need_not_be_readable():
+    names = pd.Categorical(["Kimi-K2", "Kimi-K2"], categories=["no model", "Kimi-K2"])
+    sizes = pd.Categorical(["2", "3"], categories=["1 GB", "3", "2"])
+    found = rs.frame(pd.DataFrame({"model": names, "batch_size": sizes}), ["sparsity", "pass_tokens"])
+    assert found["sparsity"].tolist() == [rs.value("sparsity", model="Kimi-K2")] * 2
+    assert found["pass_tokens"].tolist() == [2, 3]
+    with pytest.raises(errors.UnknownName, match="'no model'"):
+        rs.frame(pd.DataFrame({"model": pd.Categorical(["Kimi-K2", "no model"])}), "sparsity")
+
+
+def test_what_bounds_a_preset():
+    table = pd.DataFrame(
+        {"model": ["DeepSeek-V3", "gpt-oss-120b"], "experts_per_token": [200, 200], "batch_size": [9, 9]}
+    )
+    with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
+        found = rs.frame(table, "expert_coverage")
+    assert found["expert_coverage"].isna().tolist() == [False, True]
+    with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
+        same = rs.frame(table.drop(columns="experts_per_token"), "expert_coverage", experts_per_token=200)
+    assert same.equals(found)
+    with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):  # of a row that is no machine nothing is told
+        assert rs.frame(table, "pass_tokens")["pass_tokens"].isna().tolist() == [False, True]
+
+
+def test_mistakes_with_presets():
+    table = pd.DataFrame(
+        {"model": ["DeepSeek-V3", "lecture"], "hardware": ["H200", "GB200 NVL72"], "batch_size": [1, 1]}
+    )
+    with pytest.raises(errors.MissingInput, match=r"missing input 'chips'.*hardware='H200'"):
+        rs.frame(table, "pass_time", context_length=1)
+    assert rs.frame(table[1:], "pass_time", context_length=1).notna().all().all()
+    with pytest.raises(errors.IneffectiveInput, match="'kv_heads' has no effect: model='lecture'"):
+        rs.frame(table.assign(kv_heads=4), "kv_bytes_per_token")
+    with pytest.raises(errors.AxisError, match=r"model: rs\.frame takes one value for all rows"):
+        rs.frame(table[["batch_size"]], "pass_tokens", model=["Kimi-K2", "lecture"])
+
+
+@pytest.mark.parametrize(
+    "kind", ["float64", "float32", "int64", "uint8", "Int32", "Float64", "object", "strided", "swapped"]
+)
+@pytest.mark.usefixtures("blocks")
+def test_columns_are_converted_in_blocks(kind, bits):
+    sizes, lengths = np.arange(1.0, 41), np.arange(40, 0, -1.0)
+    if kind == "strided":
+        table = pd.DataFrame(np.stack([sizes, lengths], axis=1), columns=["batch_size", "pass_length"])
+    else:
+        table = pd.DataFrame({"batch_size": sizes, "pass_length": lengths})
+        table["batch_size"] = sizes.astype(">f8") if kind == "swapped" else table["batch_size"].astype(kind)
+    found = rs.frame(table, ["pass_tokens", "batch_size"])
+    assert np.array_equal(bits(found["pass_tokens"]), bits(sizes * lengths))
+    assert np.array_equal(bits(found["batch_size"]), bits(sizes))
+
+
+@pytest.mark.usefixtures("blocks")
+def test_bad_rows_are_found_wherever_they_are():
+    rng = np.random.default_rng(2)
+    values = rng.choice([1.0, 2.0, -1.0, np.nan, np.inf, 0.0], (97, 2), p=[0.4, 0.4, 0.05, 0.05, 0.05, 0.05])
+    table = pd.DataFrame({"batch_size": values[:, 0].astype("float32"), "pass_length": values[:, 1].copy()})
+    good = np.isfinite(values).all(axis=1) & (values[:, 0] > 0) & (values[:, 1] > 0)
+    with pytest.warns(errors.RoofslateWarning, match=f"{(~good).sum()} of 97 rows"):
+        found = rs.frame(table, "pass_tokens")
+    assert found["pass_tokens"].notna().tolist() == good.tolist()
+    assert found["pass_tokens"][good].tolist() == values[good].prod(axis=1).tolist()
+
+
+def test_progress_counts_rows():
+    told = []
+    tell = tables._of_part(lambda *rows: told.append(rows), 20, 10, 60)
+    assert callable(tell)
+    for points in (0, 150, 300):
+        tell(points, 300)
+    assert told == [(20, 60), (25, 60), (30, 60)]
+    assert tables._of_part(None, 20, 10, 60) is False
+
+
+def test_many_combinations_of_presets(monkeypatch):
+    table = table_of_presets(300)
+    expected = rs.frame(table, ASKED, **SAME)
+    monkeypatch.setattr(tables, "_BLOCK", 2)  # fewer rows than combinations: they are sorted, not counted
+    part = table[:10]
+    pd.testing.assert_frame_equal(rs.frame(part, ASKED, **SAME), expected[:10], check_exact=True)
+    part = part.assign(model=part["model"].where(np.arange(10) % 3 > 0, None))
+    with pytest.warns(errors.RoofslateWarning, match="4 of 10 rows"):
+        found = rs.frame(part, ASKED, **SAME)
+    pd.testing.assert_frame_equal(found[part["model"].notna()], expected[:10][part["model"].notna()], check_exact=True)
+
+
+@pytest.mark.usefixtures("blocks")
+def test_presets_that_choose_otherwise():
+    models = ["DeepSeek-V3", "Qwen3-8B", "gpt-oss-120b", "Qwen3-8B", None, "DeepSeek-V3"]
+    table = pd.DataFrame({"model": models, "batch_size": np.arange(1, 7)})
+    with pytest.warns(errors.RoofslateWarning, match="1 of 6 rows"):
+        found = rs.frame(table, ["weight_format", "pass_tokens", "weight_bytes"])
+    for k, model in enumerate(models):
+        if model is not None:
+            assert found["weight_format"][k] == rs.value("weight_format", model=model)
+            assert found["weight_bytes"][k] == rs.value("weight_bytes", model=model)
+            assert found["pass_tokens"][k] == k + 1
+    assert found.loc[4].isna().all()

@@ -1,0 +1,300 @@
+"""`best` and `pareto` find the points that NumPy finds in the grid that evaluate keeps."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.grids import CENTRES, CONDITIONS, FACTORS, OBJECTIVES, WORDS, Whole, asked, same, ways
+
+# --------------------------------------------------------------------------------------------------------------- best
+
+
+def check_best(found, whole, objective, also, over, met, needed, maximize, bits):
+    """The dataset holds the first of the best points of the grid, for each point of the axes that are kept."""
+    kept = [dim for dim in whole.sizes if dim not in over]
+    values = whole.folded(whole.values[objective], over).astype(float)
+    ok = whole.folded(met, over) & ~np.isnan(values)
+    key = np.where(ok, -values if maximize else values, np.inf)
+    at = np.where(np.isposinf(key.min(axis=-1)), ok.argmax(axis=-1), key.argmin(axis=-1))
+    somewhere = ok.any(axis=-1)
+    varies = set().union(whole.dims[objective], *(whole.dims[name] for name in needed)) - set(over)
+    assert list(found[objective].dims) == [dim for dim in kept if dim in varies]
+    for name in [objective, *also]:
+        if name in kept:
+            same(found[name], whole.coordinate(name), bits)
+            continue
+        taken = np.take_along_axis(whole.folded(whole.values[name], over), at[..., None], -1)[..., 0]
+        same(whole.full(found[name], over), np.where(somewhere, taken, np.nan), bits)
+    folded = [dim for dim in whole.sizes if dim in over]
+    places = np.unravel_index(at, [whole.sizes[dim] for dim in folded]) if folded else ()
+    for dim, place in zip(folded, places, strict=True):
+        expected, came = whole.coordinate(dim)[place], whole.full(found[dim], over)
+        if expected.dtype.kind == "U":
+            assert np.array_equal(came, np.where(somewhere, expected.astype(object), ""))
+        else:
+            same(came, np.where(somewhere, expected, np.nan), bits)
+
+
+@settings(max_examples=100)
+@given(data=st.data(), question=asked(), maximize=st.booleans())
+def test_best_is_that_of_the_whole_grid(instruction_sets, bits, data, question, maximize):
+    inputs, whole, where, needed, met, over = question
+    free = [name for name in OBJECTIVES if name not in over]
+    objective = data.draw(st.sampled_from(free), label="objective")
+    also = data.draw(st.lists(st.sampled_from([n for n in free if n != objective]), max_size=2, unique=True))
+    for way in ways(instruction_sets):
+        found = rs.best(objective, over=over, where=where, maximize=maximize, also=also, **way, **inputs)
+        check_best(found, whole, objective, also, over, met, needed, maximize, bits)
+
+
+LARGE = {
+    # axes of the grid, those that are searched, conditions
+    "one optimum": ({"batch_size": 90, "context_length": 110, "chips": 70}, None, []),
+    "long row kept": ({"batch_size": 300, "context_length": 700, "chips": 3}, ["batch_size", "chips"], [0]),
+    "short row kept": ({"context_length": 5, "batch_size": 40_000, "chips": 3}, ["batch_size"], [0, 7]),
+    "many kept": ({"chips": 40, "batch_size": 130, "context_length": 50}, ["batch_size"], [0]),
+    "searched for each": (
+        {"chips": 3, "batch_size": 600, "context_length": 500},
+        ["batch_size", "context_length"],
+        [7],
+    ),
+    "last axis kept": (
+        {"batch_size": 129, "overlap": 3, "hbm_bandwidth": 8, "context_length": 513},
+        ["batch_size", "overlap"],
+        [4, 5],
+    ),
+    "first axis kept": ({"context_length": 513, "batch_size": 700}, ["batch_size"], [2]),
+    "with a power": ({"batch_size": 513, "expert_reads": 2, "context_length": 600}, ["batch_size"], [0]),
+    "sides that vary": ({"context_length": 600, "batch_size": 400}, ["batch_size"], [8, 12]),
+}
+
+
+@pytest.mark.parametrize("order", ["rising", "falling", "mixed", "tied"])
+@pytest.mark.parametrize("name", LARGE)
+def test_best_of_large_grids(name, order, instruction_sets, bits):
+    """Rows longer than a block, several threads, searches for each point that is kept."""
+    lengths, over, chosen = LARGE[name]
+    rng = np.random.default_rng(sum(map(ord, name + order)))
+    inputs = {**CENTRES, "hbm_capacity": 192e9, "balance_context": 3e4}
+    inputs |= {"experts": 256.0, "experts_per_token": 8.0, "dense_parameters": 1e9}
+    axes = {}
+    for axis, n in lengths.items():
+        if axis in WORDS:
+            axes[axis] = WORDS[axis][:n]
+        else:
+            values = CENTRES[axis] * (rng.choice(FACTORS, n) if order == "tied" else 0.05 + 6 * rng.random(n))
+            axes[axis] = {"rising": np.sort, "falling": lambda v: np.sort(v)[::-1]}.get(order, lambda v: v)(values)
+    inputs = {**axes, **{key: value for key, value in inputs.items() if key not in axes}}
+    over = list(axes) if over is None else over
+    needed = [n for k in chosen for n in CONDITIONS[k][1]]
+    whole = Whole(["cost_per_token", "pass_time", "binding_term", *needed], inputs)
+    x, y = np.quantile(whole.values["pass_time"], [0.3, 0.8], method="nearest").tolist()
+    met = np.ones(whole.shape, dtype=bool)
+    for k in chosen:
+        met &= CONDITIONS[k][2](whole.values, x, y)
+    where = [CONDITIONS[k][0].format(x=x, y=y) for k in chosen]
+    for objective, maximize in (("cost_per_token", False), ("pass_time", True)):
+        for way in ways(instruction_sets):
+            found = rs.best(objective, over=over, where=where, maximize=maximize, also="binding_term", **way, **inputs)
+            check_best(found, whole, objective, ["binding_term"], over, met, needed, maximize, bits)
+
+
+def test_best_of_one_point(decode):
+    found = rs.best("pass_time", over=[], where="pass_time <= 1 s", **decode)
+    assert dict(found.sizes) == {}
+    assert float(found.pass_time) == rs.value("pass_time", **decode)
+    none = rs.best("pass_time", over=[], where="pass_time <= 1 ns", also="cost_per_token", **decode)
+    assert np.isnan(none.pass_time)
+    assert np.isnan(none.cost_per_token)
+
+
+def test_best_of_what_is_no_closed_form(instruction_sets):
+    axes = {"seats": np.arange(1.0, 81), "seat_load": np.linspace(0.01, 0.99, 40), "train_period": [0.02, 0.01]}
+    question = {**axes, "response_length": 700, "pass_length": 1}
+    waits = rs.evaluate("seat_mean_wait", **question).transpose("seats", "seat_load", "train_period").to_numpy()
+    at = waits.reshape(80, -1).argmin(axis=1)
+    for way in ways(instruction_sets):
+        found = rs.best("seat_mean_wait", over=["seat_load", "train_period"], **way, **question)
+        assert np.array_equal(found.seat_mean_wait, waits.reshape(80, -1).min(axis=1))
+        assert np.array_equal(found.seat_load, axes["seat_load"][at // 2])
+        assert np.array_equal(found.train_period, np.array(axes["train_period"])[at % 2])
+        found = rs.best(
+            "waiting_probability", over="seat_load", seats=axes["seats"], seat_load=axes["seat_load"][::-1], **way
+        )
+        assert (found.seat_load == 0.01).all()
+
+
+def test_best_skips_nan_and_keeps_infinity(instruction_sets):
+    """An ideal link beside an ideal link has no ratio; beside a real one its ratio is infinite."""
+    up = xr.DataArray([np.inf, np.inf, 9e11], dims="up")
+    out = xr.DataArray([np.inf, 1e11], dims="out_of_rack")
+    links = {"scale_up_bandwidth": up, "scale_out_bandwidth": out}
+    ratio = rs.evaluate("link_bandwidth_ratio", **links).to_numpy()
+    assert np.array_equal(ratio, [[np.nan, np.inf], [np.nan, np.inf], [0, 9]], equal_nan=True)
+    for way in ways(instruction_sets):
+        for over in ("up", ["up", "out_of_rack"]):
+            found = rs.best("link_bandwidth_ratio", over=over, maximize=True, **way, **links)
+            assert found.link_bandwidth_ratio.values.reshape(-1)[-1] == np.inf
+            assert found.up.values.reshape(-1)[-1] == 0
+        found = rs.best("link_bandwidth_ratio", over="out_of_rack", **way, **links)
+        assert found.link_bandwidth_ratio.values.tolist() == [np.inf, np.inf, 0]
+        assert found.out_of_rack.values.tolist() == [1, 1, 0]
+        nan = rs.best("link_bandwidth_ratio", over="up", where="link_bandwidth_ratio >= 0", **way, **links)
+        assert nan.up.values.tolist() == [2, 2]
+        assert rs.count("link_bandwidth_ratio >= 0", **way, **links) == 4
+        only = rs.best("link_bandwidth_ratio", over="up", **way, scale_up_bandwidth=up[:2], scale_out_bandwidth=np.inf)
+        assert np.isnan(only.link_bandwidth_ratio)
+        assert np.isnan(only.up)
+
+
+def test_infinity_is_larger_than_the_largest_number(instruction_sets):
+    for values in ([np.inf, 1.7976931348623157e308], [1.7976931348623157e308, np.inf]):
+        axis = xr.DataArray(values, dims="x")
+        for way in ways(instruction_sets):
+            found = rs.best("balance_context", over="x", balance_context=axis, **way)
+            assert np.isfinite(found.balance_context)
+            kept = rs.best("balance_context", over="x", balance_context=axis.expand_dims(y=3), **way)
+            assert np.isfinite(kept.balance_context).all()
+
+
+def test_what_stands_on_the_axes(decode):
+    """Names of presets, words, dates, units; what is nowhere is empty."""
+    days = np.array(["2025-01-01", "2025-06-01", "2026-01-01"], dtype="M8[ns]")
+    price = xr.DataArray([5e-4, 3e-4, 4e-4], dims="day", coords={"day": days})
+    question = {"model": ["DeepSeek-V3", "Kimi-K2"], "hardware": "GB200 NVL72", "batch_size": [64, 512, 4096]}
+    question |= {"context_length": "8k", "chip_price": price, "overlap": ["none", "board"]}
+    over = ["model", "day", "overlap"]
+    where = "batch_size <= 1000"
+    found = rs.best("cost_per_token", over=over, where=where, units={"cost_per_token": "USD/Mtok"}, **question)
+    assert found.cost_per_token.attrs["units"] == "USD/Mtok"
+    assert found.cost_per_token.dims == ("batch_size",)
+    assert found.model.values.tolist() == ["DeepSeek-V3", "DeepSeek-V3", ""]
+    assert found.overlap.values.tolist() == ["board", "board", ""]
+    assert found.day.values[0] == days[1]
+    assert np.isnat(found.day.values[2])
+    at = {**question, "model": "DeepSeek-V3", "chip_price": 3e-4, "overlap": "board", "batch_size": 512}
+    assert float(found.cost_per_token[1]) == rs.value("cost_per_token", units="USD/Mtok", **at)
+    assert "DeepSeek-V3 (" in found.attrs["model"]
+    assert "chip_price" not in found.attrs
+    searched = rs.best("cost_per_token", over="batch_size", **{**decode, "batch_size": [1, 2]})
+    assert searched.batch_size.attrs["units"] == "sequence"
+    assert "batch_size" not in searched.attrs
+    assert "chips" in searched.attrs
+
+
+def test_dims_of_best_do_not_depend_on_what_is_found(decode):
+    question = {**decode, "chips": [8, 72], "batch_size": [1, 512, 4096], "context_length": [1e3, 1e5]}
+    dims = set()
+    for limit in ("1 s", "20 ms", "1 ns"):
+        also = ["kv_fetch_time", "context_length", "binding_term", "hbm_capacity"]
+        found = rs.best("weight_fetch_time", over="batch_size", where=f"pass_time <= {limit}", also=also, **question)
+        assert found.context_length.values.tolist() == [1e3, 1e5]
+        assert found.binding_term.attrs["flag_meanings"]
+        dims.add(tuple((name, array.dims) for name, array in found.items()))
+    assert len(dims) == 1
+    assert found.weight_fetch_time.dims == found.hbm_capacity.dims == ("context_length", "chips")
+
+
+def test_a_kept_axis_has_no_gaps(decode):
+    """Asked for, it is a coordinate, also where nothing is feasible."""
+    question = {**decode, "batch_size": [1, 512], "context_length": [1e3, 1e7], "where": "pass_time <= 0.6 ms"}
+    for objective, also in (("pass_time", "context_length"), ("context_length", [])):
+        found = rs.best(objective, over="batch_size", also=also, **question)
+        assert np.isnan(found.batch_size).values.tolist() == [False, True]
+        assert found.context_length.values.tolist() == [1e3, 1e7]
+        assert "context_length" in found.indexes
+        assert found.context_length.attrs["units"] == "token/sequence"
+
+
+def test_kept_axes_that_do_not_matter(instruction_sets):
+    for way in ways(instruction_sets):
+        found = rs.best("pass_tokens", over="batch_size", batch_size=[3, 1, 1], chips=[8, 16], **way)
+        assert found.pass_tokens.dims == ()
+        assert (float(found.pass_tokens), float(found.batch_size)) == (1, 1)
+        none = rs.best("pass_tokens", over="chips", batch_size=[3, 1], chips=[16, 8], **way)
+        assert none.pass_tokens.values.tolist() == [3, 1]
+        assert none.chips.values.tolist() == [16, 16]
+        there = rs.best("pass_tokens", over="chips", where="chips < 16", batch_size=[3, 1], chips=[16, 8, 4], **way)
+        assert there.chips.values.tolist() == [8, 8]
+
+
+@pytest.mark.parametrize("shape", [(70, 4), (700, 300)], ids=["copied", "gathered"])
+@pytest.mark.parametrize("objective", ["batch_size", "context_length", "pass_time"])
+@pytest.mark.parametrize("order", [["a", "b"], ["b", "a"]])
+def test_arrays_of_two_axes(shape, objective, order, bits):
+    """However one lies in memory, and whichever of its axes is folded, no bound is taken from beside it."""
+    rng = np.random.default_rng(7)
+    wide = rng.choice([8.0, 64.0, 512.0], size=(2 * shape[0], 3 * shape[1]))
+    turned = rng.uniform(1.0, 4096.0, size=shape[::-1])
+
+    def best(prune, arrange):
+        given = {"batch_size": arrange(wide[::2, ::3]), "context_length": arrange(turned.T)}
+        inputs = {name: xr.DataArray(array, dims=("a", "b")) for name, array in given.items()}
+        beside = {"chips": [9.0, 2.0, 7.0, 5.0, 3.0, 8.0, 1.0]}
+        over = (order[1], "chips")
+        return rs.best(objective, over=over, where="chips <= 5", prune=prune, **CENTRES | inputs | beside)
+
+    expected = best(False, np.ascontiguousarray)
+    for arrange in (np.asarray, np.ascontiguousarray):
+        found = best(True, arrange)
+        for name in expected.variables:
+            assert np.array_equal(bits(found[name]), bits(expected[name])), name
+
+
+# ------------------------------------------------------------------------------------------------------------- pareto
+
+
+def front(vectors):
+    """Positions of vectors that no other one beats, of equals the first; in the order of their values."""
+    kinds, first = np.unique(vectors + 0.0, axis=0, return_index=True)
+    beaten = [bool((np.all(kinds <= v, axis=1) & np.any(kinds < v, axis=1)).any()) for v in kinds]
+    return first[~np.array(beaten, dtype=bool)]
+
+
+@settings(max_examples=50)
+@given(data=st.data(), question=asked(most_points=1200))
+def test_pareto_is_that_of_the_whole_grid(instruction_sets, bits, data, question):
+    inputs, whole, where, _, met, _ = question
+    names = data.draw(st.lists(st.sampled_from(OBJECTIVES), min_size=1, max_size=4, unique=True), label="objectives")
+    split = data.draw(st.integers(0, len(names)), label="minimized")
+    small, large = names[:split], names[split:]
+    vectors = np.stack(
+        [*(whole.values[n].reshape(-1) for n in small), *(-whole.values[n].reshape(-1).astype(float) for n in large)], 1
+    )
+    ok = met.reshape(-1) & ~np.isnan(vectors).any(axis=1)
+    expected = np.flatnonzero(ok)[front(vectors[ok])] if ok.any() else np.empty(0, dtype=int)
+    also = [] if "memory_time" in names else ["memory_time"]
+    for way in ways(instruction_sets):
+        found = rs.pareto(minimize=small, maximize=large, where=where, also=also, **way, **inputs)
+        assert len(found) == len(expected)
+        places = np.unravel_index(expected, whole.shape) if whole.shape else ()
+        for dim, place in zip(whole.sizes, places, strict=True):
+            assert np.array_equal(found[dim].to_numpy(), whole.coordinate(dim)[place])
+        for name in [*names, *also]:
+            column = found[name].cat.codes if isinstance(found[name].dtype, pd.CategoricalDtype) else found[name]
+            same(column, whole.values[name].reshape(-1)[expected], bits)
+
+
+def test_pareto_of_one_point_and_of_none(decode):
+    found = rs.pareto(minimize="pass_time", maximize="cell_throughput", **decode)
+    assert found.shape == (1, 2)
+    assert found.loc[0, "pass_time"] == rs.value("pass_time", **decode)
+    question = {**decode, "batch_size": [1, 2], "overlap": ["board", "none"]}
+    none = rs.pareto(minimize="pass_time", where="pass_time <= 1 ns", also="binding_term", **question)
+    assert list(none.columns) == ["batch_size", "overlap", "pass_time", "binding_term"]
+    assert len(none) == 0
+    assert isinstance(none["binding_term"].dtype, pd.CategoricalDtype)
+
+
+def test_pareto_units_and_order(decode):
+    question = {**decode, "batch_size": rs.geomspace(1, 8192, 60), "chips": [8, 72]}
+    found = rs.pareto(minimize="cost_per_token", maximize="chips", units={"cost_per_token": "USD/Mtok"}, **question)
+    plain = rs.pareto(minimize="cost_per_token", maximize="chips", **question)
+    assert found["cost_per_token"].is_monotonic_increasing
+    assert np.allclose(found["cost_per_token"], plain["cost_per_token"] * 1e6, rtol=1e-15)
+    largest = rs.pareto(maximize="cell_throughput", **question)
+    assert len(largest) == 1
+    assert largest["cell_throughput"][0] == rs.evaluate("cell_throughput", **question).max()

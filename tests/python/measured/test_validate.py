@@ -1,0 +1,437 @@
+"""`validate`: rows with predictions and bands, errors by what rows have in common, bounds, the command."""
+
+import contextlib
+import dataclasses
+import math
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from roofslate import errors
+from roofslate.cli import main
+from roofslate.measured import runs as measurements
+from roofslate.presets.frameworks import framework_name
+
+
+def run(model="Qwen3-32B", **changes):
+    """One measured run."""
+    row = {
+        "model": model,
+        "hardware": "H100",
+        "framework": "vllm",
+        "mode": "aggregated",
+        "weight_format": "fp8",
+        "chips": 2,
+        "clients": 16,
+        "input_tokens": 1000,
+        "output_tokens": 500,
+        "time_per_output_token_s": 0.02,
+        "time_to_first_token_s": 0.3,
+    }
+    return row | changes
+
+
+def table(*rows):
+    return pd.DataFrame(list(rows) or [run()])
+
+
+# ----------------------------------------------------------------------------------------------------------------- rows
+
+
+def test_rows_are_predicted_by_the_shipped_constants():
+    """As a call of one's own with the constants of the row's framework."""
+    given = table(run(), run(clients=64, framework="sglang"))
+    rows = rs.validate(given).rows
+    cal = rs.calibration()
+    for label, row in rows.iterrows():
+        at = cal.at(framework=row["framework"])
+        point = {"model": "Qwen3-32B", "hardware": "H100", "weight_format": "fp8", "chips": 2, "input_tokens": 1000}
+        point |= {"clients": row["clients"], "output_tokens": 500, "weight_bytes": 1}
+        point["kv_bytes_per_token"] = (
+            2 * 64 * 8 * 128 * (2 if row["framework"] == "vllm" else 1)
+        )  # vLLM on Hopper: bf16
+        for column, output in (
+            ("time_per_output_token_s", "time_per_output_token"),
+            ("time_to_first_token_s", "time_to_first_token"),
+        ):
+            predicted = rs.value(output, **{**at, **point})
+            assert rows.loc[label, f"predicted_{column}"] == pytest.approx(
+                predicted, rel=1e-12
+            )  # another order of sums
+            low, high = cal.band(0.8, output, model="Qwen3-32B", hardware="H100", framework=row["framework"])
+            assert rows.loc[label, f"predicted_{column}_lower"] == pytest.approx(low * predicted)
+            assert rows.loc[label, f"predicted_{column}_upper"] == pytest.approx(high * predicted)
+    assert list(rows.columns[: given.shape[1]]) == list(given.columns)
+    pd.testing.assert_frame_equal(rows[given.columns], given)
+
+
+def test_the_index_stays():
+    given = table(run(), run(clients=1)).set_index(pd.Index(["a", "b"]))
+    found = rs.validate(given)
+    assert found.rows.index.tolist() == ["a", "b"]
+    told = found.explain("b")
+    assert told.value == found.rows.loc["b", "predicted_time_per_output_token_s"]
+    assert found.explain("a", "time_to_first_token_s").value == found.rows.loc["a", "predicted_time_to_first_token_s"]
+    with pytest.raises(errors.UnknownName, match="'c'"):
+        found.explain("c")
+    with pytest.raises(errors.UnknownName, match="time_to_first_token_s"):
+        found.explain("a", "time_to_first_token")
+    twice = rs.validate(given.set_index(pd.Index(["a", "a"])))
+    with pytest.raises(errors.AxisError, match="several rows"):
+        twice.explain("a")
+
+
+def test_explain_of_each_shipped_table():
+    found = rs.validate()
+    first = found.rows.groupby("table", sort=False).head(1)
+    for label, row in first.iterrows():
+        column = next(c for c in measurements.TARGETS if row.get(c) == row.get(c))
+        assert found.explain(label, column).value == pytest.approx(row[f"predicted_{column}"], rel=1e-12)
+
+
+def test_bands_of_what_was_never_measured_are_wider():
+    mine = rs.hardware["H100"]
+    own = {"H100 of ours": rs.Preset("H100 of ours", "hardware", dict(mine.facts))}
+    rows = rs.validate(table(run(), run(hardware="H100 of ours")), hardware=own).rows
+    width = rows["predicted_time_per_output_token_s_upper"] / rows["predicted_time_per_output_token_s_lower"]
+    assert rows["predicted_time_per_output_token_s"][0] == rows["predicted_time_per_output_token_s"][1]
+    assert width[1] > width[0]
+    wide = rs.validate(table(), bands=0.95).rows
+    assert (wide["predicted_time_per_output_token_s_upper"] > rows["predicted_time_per_output_token_s_upper"][0]).all()
+
+
+def test_names_outside_of_the_catalogs():
+    mine = rs.models["Qwen3-32B"]
+    own = {"secret": rs.Preset("secret", "model", dict(mine.facts))}
+    rows = rs.validate(table(run(), run("secret")), models=own).rows
+    assert rows["predicted_time_per_output_token_s"][0] == rows["predicted_time_per_output_token_s"][1]
+    with pytest.raises(errors.UnknownName, match=r"'secret'.*models=\{name: preset\}"):
+        rs.validate(table(run("secret")))
+    with pytest.raises(errors.PresetError, match="no preset for model="):
+        rs.validate(table(run("secret")), models={"secret": 3})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Qwen/Qwen3-32B", "qwen3_32b", "Qwen3-32B-FP8", "nvidia/Llama-3.1-8B-Instruct-FP8", "deepseek-ai/DeepSeek-R1"],
+)
+def test_names_as_published(name):
+    assert rs.validate(table(run(name))).rows["predicted_time_per_output_token_s"].gt(0).all()
+
+
+ALIASES = {
+    "trtllm": [
+        "TensorRT-LLM",
+        "tensorrt_llm",
+        "TRT-LLM",
+        "trt",
+        "dynamo-trt",
+        "dynamo-trtllm",
+        "TensorRT-LLM 1.0.0rc3",
+    ],
+    "sglang": ["SGLang", "dynamo-sglang", "sgl", "sglang v0.5.9"],
+    "vllm": ["vLLM", "dynamo-vllm", "Dynamo vLLM", "vllm 0.12"],
+}
+
+
+def test_presets_stand_for_their_names():
+    named = table(run(), run("Llama-3.1-8B", hardware="B200"))
+    presets = named.assign(
+        model=[rs.models[name] for name in named["model"]], hardware=[rs.hardware[name] for name in named["hardware"]]
+    )
+    found = rs.validate(presets)
+    columns = [column for column in found.rows if column.startswith("predicted")]
+    assert len(columns) == 6
+    pd.testing.assert_frame_equal(found.rows[columns], rs.validate(named).rows[columns])
+
+
+@pytest.mark.parametrize(("own", "alias"), [(own, alias) for own, every in ALIASES.items() for alias in every])
+def test_frameworks_by_other_names(own, alias):
+    assert framework_name(alias) == own
+    rows = [table(run(framework=name, weight_format="fp8")) for name in (own, alias)]
+    found, other = (rs.validate(row) for row in rows)
+    assert other.rows["framework"].tolist() == [alias]
+    numbers = [column for column in found.rows if column.startswith("predicted")]
+    pd.testing.assert_frame_equal(found.rows[numbers], other.rows[numbers])
+    assert ("framework", own) in other.summary.reset_index()[["by", "value"]].itertuples(index=False, name=None)
+    cal = rs.calibration()
+    assert dict(cal.at(framework=alias)) == dict(cal.at(framework=own))
+    known = {"model": "Qwen3-32B", "hardware": "H200"}
+    band = cal.band(0.8, "time_per_output_token", framework=alias, **known)
+    assert band == cal.band(0.8, "time_per_output_token", framework=own, **known)
+    assert band != cal.band(0.8, "time_per_output_token", framework="mine", **known)
+
+
+@pytest.mark.parametrize("name", ["mine", "", "trtx", "vllmish", "dynamo"])
+def test_frameworks_of_no_known_name_stay_as_they_are(name):
+    assert framework_name(name) == name
+
+
+def test_formats_as_engines_store_them():
+    rows = [run("gpt-oss-120b", weight_format=f, hardware=h) for f in ("nvfp4", "int4") for h in ("H100", "B200")]
+    found = measurements.read(table(*rows, run("Qwen3-32B", weight_format="nvfp4"))).inputs
+    assert found["weight_bytes"].tolist() == [0.5625, 0.5625, 0.53125, 0.53125, 0.5625]
+    assert found["compute_format"].tolist() == ["fp4", "fp4", "bf16", "bf16", "fp4"]
+    assert found["dense_format"].tolist() == ["bf16"] * 4 + ["same"]
+    # fp8 caches beside nvfp4, but not where vLLM runs on Hopper, and not beside int4
+    assert (found["kv_bytes_per_token"] / 36864).tolist()[:4] == [1, 0.5, 1, 1]
+
+
+def test_any_input_may_be_a_column_or_the_same_for_all():
+    fast = rs.validate(table(), token_time_factor=0.5).rows
+    slow = rs.validate(table(run(token_time_factor=1.0))).rows
+    ratio = fast["predicted_time_per_output_token_s"] / slow["predicted_time_per_output_token_s"]
+    np.testing.assert_allclose(ratio, 0.5)
+
+
+def test_every_shipped_row_is_answered():
+    rows = rs.validate().rows
+    for column in measurements.TARGETS:
+        if column in rows:
+            told = rows[column].notna() & (rows[column] > 0)
+            predicted = rows.loc[told, f"predicted_{column}"]
+            assert predicted.gt(0).all()
+            assert np.isfinite(predicted).all()
+
+
+# -------------------------------------------------------------------------------------------------------------- summary
+
+
+def test_summary_by_hand():
+    base = rs.validate(table()).rows["predicted_time_per_output_token_s"][0]
+    rows = [run(time_per_output_token_s=base * f) for f in (1.0, 0.8, 0.25)]
+    rows[1]["framework"] = "trtllm"
+    found = rs.validate(table(*rows))
+    predicted = found.rows["predicted_time_per_output_token_s"].to_numpy()
+    told = found.rows["time_per_output_token_s"].to_numpy()
+    ratio = predicted / told
+    line = found.summary.loc[("", "time_per_output_token_s", "all", "")]
+    assert line["rows"] == 3
+    assert line["mape"] == pytest.approx(np.abs(ratio - 1).mean())
+    assert line["median"] == pytest.approx(np.median(np.abs(ratio - 1)))
+    assert line["rms_log"] == pytest.approx(np.sqrt(np.mean(np.log(ratio) ** 2)))
+    assert line["bias"] == pytest.approx(np.exp(np.log(ratio).mean()) - 1)
+    assert line["within_2x"] == pytest.approx(2 / 3)
+    lower, upper = (found.rows[f"predicted_time_per_output_token_s_{end}"] for end in ("lower", "upper"))
+    assert line["coverage"] == pytest.approx(np.mean((told >= lower) & (told <= upper)))
+    assert found.summary.loc[("", "time_per_output_token_s", "framework", "vllm"), "rows"] == 2
+    assert found.summary.loc[("", "time_per_output_token_s", "hardware", "H100"), "rows"] == 3
+
+
+def test_doubtful_labels_are_told_apart():
+    found = rs.validate(table(run(doubtful_label=0), run(doubtful_label=1, time_per_output_token_s=9.0)))
+    assert found.summary.loc[("", "time_per_output_token_s", "all", ""), "rows"] == 1
+    assert found.summary.loc[("", "time_per_output_token_s", "doubtful label", ""), "rows"] == 1
+    assert found.summary.loc[("", "time_per_output_token_s", "all", ""), "mape"] < 5
+
+
+def test_rows_that_were_not_measured_are_predicted_and_not_scored():
+    found = rs.validate(table(run(), run(time_per_output_token_s=math.nan)))
+    assert found.summary.loc[("", "time_per_output_token_s", "all", ""), "rows"] == 1
+    assert found.rows["predicted_time_per_output_token_s"].gt(0).all()
+    nothing = rs.validate(table().drop(columns=["time_per_output_token_s", "time_to_first_token_s"]))
+    assert nothing.summary.empty
+    with pytest.raises(errors.AxisError, match="nothing was measured"):
+        nothing.plot()
+
+
+def test_plot():
+    found = rs.validate(table(run(), run(hardware="B200"), run(hardware="B200", clients=1)))
+    ax = found.plot()
+    shown = {line.get_label(): line.get_xydata() for line in ax.get_lines() if not line.get_label().startswith("_")}
+    assert set(shown) == {"H100", "B200"}
+    np.testing.assert_allclose(shown["B200"][:, 0], [0.02, 0.02])
+    np.testing.assert_allclose(shown["B200"][:, 1], found.rows["predicted_time_per_output_token_s"][1:])
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+    assert "measured" in ax.get_xlabel()
+    assert found.plot("time_to_first_token_s") is not ax
+    with pytest.raises(errors.UnknownName, match="time_to_first_token_s"):
+        found.plot("time_to_first")
+
+
+def test_looks():
+    found = rs.validate()
+    assert "time_per_output_token_s: mean" in str(found)
+    assert "Qwen3-32B" in found._repr_html_()
+
+
+# ------------------------------------------------------------------------------------------------- the package's tables
+
+
+def test_what_the_package_promises_holds():
+    start = time.perf_counter()
+    found = rs.validate()
+    assert time.perf_counter() - start < 20
+    assert found.holds
+    assert set(found.bounds["verdict"]) == {"holds"}
+    assert len(found.bounds) >= 8
+    assert set(found.published["table"]) == {
+        "PaLM", "DeepSeek", "scaling book", "training runs", "Chinchilla", "Sardana",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("entry", measurements.published().to_dict("records"), ids=lambda e: e["question"])
+def test_published_numbers(entry):
+    assert entry["ours"] == pytest.approx(entry["published"], rel=entry["tolerance"])
+    assert entry["source"]
+
+
+def test_the_floor_lies_below_what_was_measured():
+    """A pass on the ideal machine that reads the experts it is expected to touch."""
+    (serving,) = [t for t in measurements.shipped() if t.name == "serving"]
+    floor = rs.frame(serving.runs.inputs, "step_roofline_time", expert_reads="expected")["step_roofline_time"]
+    below = floor.to_numpy() < serving.runs.rows["time_per_output_token_s"].to_numpy()
+    assert below.mean() >= 0.99
+
+
+def test_one_anchor_a_stack_brings_the_others_nearer():
+    """The first row of each stack shifts the rest of it."""
+    (serving,) = [t for t in measurements.shipped() if t.name == "serving"]
+    fit = rs.calibration().fits["time_per_output_token"]
+    rows = rs.validate(serving.runs.rows).rows
+    stacks = rows.groupby(list(serving.stack), dropna=False).ngroup()
+    misses = np.log(rows["time_per_output_token_s"] / rows["predicted_time_per_output_token_s"])
+    first = ~stacks.duplicated()
+    share = fit.between**2 / (fit.between**2 + fit.within**2)
+    left = (misses - share * stacks.map(misses[first].set_axis(stacks[first])))[~first]
+    errors_left = np.abs(np.expm1(-left))
+    assert errors_left.mean() <= 0.13
+    assert errors_left.median() <= 0.09
+    own = rows[stacks == stacks.iloc[0]]
+    anchored = rs.calibration().anchored(own[serving.runs.rows.columns].iloc[:1])
+    assert anchored["token_time_factor"] == pytest.approx(math.exp(share * misses[own.index[0]]))
+
+
+def test_a_broken_bound_is_seen(monkeypatch):
+    tables = measurements.shipped()
+    promise = {"measured": "request_time_s", "left_out": "nothing", "measure": "rms_log", "at_most": 0.01}
+    worse = [dataclasses.replace(t, bounds=(promise,)) if t.name == "FasterTransformer" else t for t in tables]
+    monkeypatch.setattr(measurements, "shipped", lambda: tuple(worse))
+    found = rs.validate()
+    assert not found.holds
+    assert "broken: FasterTransformer, request_time_s, rms_log with nothing left out <= 0.01" in str(found)
+    done = CliRunner().invoke(main, ["validate"])
+    assert done.exit_code == 1
+    assert "broken" in done.output
+
+
+def test_published_numbers_have_to_be_met(monkeypatch):
+    monkeypatch.setattr(measurements, "compute", lambda entry: 1.01 * entry["published"])
+    found = measurements.published()
+    assert ((found["verdict"] == "fails") == (found["tolerance"] < 0.01)).all()
+    assert set(found["verdict"]) == {"holds", "fails"}
+
+
+def test_a_number_that_is_not_met_is_seen(monkeypatch):
+    worse = measurements.published()
+    worse.loc[3, ["ours", "verdict"]] = [1.0, "fails"]
+    monkeypatch.setattr(measurements, "published", lambda: worse)
+    found = rs.validate()
+    assert not found.holds
+    assert f"not met: {worse.loc[3, 'question']}" in str(found)
+
+
+# ------------------------------------------------------------------------------------------------------------ mistakes
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said"),
+    [
+        ([1], errors.InputTypeError, r"pandas\.DataFrame"),
+        (table().drop(columns="clients"), errors.MissingInput, "'clients'"),
+        (table(run(client=3)), errors.UnknownName, "'clients'"),
+        (table(run("Qwen3-33B")), errors.UnknownName, "'Qwen3-32B'"),
+        (table(run(hardware="H1000")), errors.UnknownName, "'H100'"),
+        (table(run(hardware=3)), errors.InputTypeError, "name of a preset"),
+        (table(run(rs.hardware["H100"])), errors.PresetError, "model: 'H100' is a preset for hardware="),
+        (table(run(weight_format="fp9")), errors.UnknownName, "'fp8'"),
+        (table(run(weight_format=8)), errors.InputTypeError, "weight_format"),
+        (table(run(mode="agregated")), errors.UnknownName, "'aggregated'"),
+        (table(run(clients="many")), errors.InputTypeError, "clients: expected numbers"),
+        (table(run(clients=True)), errors.InputTypeError, "clients: expected numbers"),
+        (table(run(time_per_output_token_s="fast")), errors.InputTypeError, "time_per_output_token_s"),
+        (pd.concat([table(), table()[["clients"]]], axis=1), errors.InputTypeError, "two columns"),
+    ],
+    ids=range(14),
+)
+def test_mistakes(given, error, said):
+    with pytest.raises(error, match=said):
+        rs.validate(given)
+
+
+def test_more_mistakes():
+    with pytest.raises(errors.InputTypeError, match="models goes with a table"):
+        rs.validate(models={"a": rs.models["Qwen3-32B"]})
+    with pytest.raises(errors.InputTypeError, match="expected a Calibration"):
+        rs.validate(table(), calibration={"a": 1})
+    with pytest.raises(errors.ValueRangeError, match="level"):
+        rs.validate(table(), bands=2)
+    with pytest.raises(errors.InputTypeError, match="expected a dict"):
+        rs.validate(table(), models=["Qwen3-32B"])
+
+
+@pytest.mark.parametrize("bad", [math.nan, -1.0, 0.0, 1e300, math.inf])
+def test_numbers_out_of_range_spoil_their_row_alone(bad):
+    good = rs.validate(table()).rows["predicted_time_per_output_token_s"][0]
+    with pytest.warns(rs.RoofslateWarning, match="1 of 2 rows") if not 0 < bad < 1e301 else contextlib.nullcontext():
+        rows = rs.validate(table(run(clients=bad), run())).rows
+    assert rows["predicted_time_per_output_token_s"][1] == good
+
+
+words = st.one_of(
+    st.text(max_size=20), st.integers(), st.floats(), st.none(), st.booleans(), st.lists(st.integers(), max_size=2)
+)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(sorted(run())), words)
+def test_any_cell_gives_a_prediction_or_an_error_of_the_package(column, word):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rs.RoofslateWarning)
+        with contextlib.suppress(rs.RoofslateError):
+            rs.validate(table(run(**{column: word})))
+
+
+# --------------------------------------------------------------------------------------------------------- the command
+
+
+def test_the_command_without_a_table():
+    done = CliRunner().invoke(main, ["validate"])
+    assert done.exit_code == 0
+    assert done.output == f"{rs.validate()}\n"
+
+
+def test_the_command_with_a_table(tmp_path):
+    path, out = tmp_path / "runs.csv", tmp_path / "rows.csv"
+    table(run(), run(clients=1)).assign(note="x").to_csv(path, index=False)
+    done = CliRunner().invoke(main, ["validate", str(path), "--ignore", "note", "--rows", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "time_per_output_token_s" in done.output
+    assert pd.read_csv(out)["predicted_time_per_output_token_s_upper"].gt(0).all()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "runs.csv"),
+        ("model\nQwen3-32B\n", "no column 'hardware'"),
+        (b"\xff\xfe\x00", "runs.csv"),
+        ("a,b\n1\n2,3,4\n", "runs.csv"),
+        (None, "No such file"),
+    ],
+    ids=range(5),
+)
+def test_the_command_names_mistakes(tmp_path, content, said):
+    path = tmp_path / "runs.csv"
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = CliRunner().invoke(main, ["validate", str(path)])
+    assert done.exit_code == 2
+    assert said in done.output
+    assert len(done.output.splitlines()) == 1

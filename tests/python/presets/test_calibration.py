@@ -1,0 +1,144 @@
+"""Calibrations as they come with the package: mistakes in their files and in questions to them, bands along axes."""
+
+import re
+
+import calibrate
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+import xarray as xr
+from roofslate import errors
+from roofslate.measured.runs import shipped
+
+SERVING = rs.calibration("serving")
+
+
+# -------------------------------------------------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            lambda t: t.replace('constants = ["bandwidth_efficiency"', 'constants = ["bandwidth"', 1),
+            "output.time_per_output_token.constants: there is no constant 'bandwidth'",
+        ),
+        (
+            lambda t: re.sub(r"\[constant\..*?(?=\[output)", "", t, flags=re.DOTALL),
+            "constant: expected a table for each",
+        ),
+        (lambda t: re.sub(r"\[output\..*", "", t, flags=re.DOTALL), "output: expected a table for each output"),
+        (
+            lambda t: re.sub(r"\[output\..*", "[output]\ntime_per_output_token = 3", t, flags=re.DOTALL),
+            "output: expected a table for each output",
+        ),
+        (
+            lambda t: re.sub(r'"hardware" = \["B200".*', '"hardware" = "B200"', t, count=1),
+            "output.time_per_output_token.kinds.hardware: expected a list of texts",
+        ),
+        (
+            lambda t: t.replace('by = ""', 'by = ""\nvalues = 3', 1),
+            "constant.bandwidth_efficiency.values: expected a table",
+        ),
+        (
+            lambda t: t.replace('"token_time_factor"', '"token_time_factor"\nkinds = 3').replace(
+                "token.kinds", "token.x"
+            ),
+            "output.time_per_output_token.kinds: expected a table",
+        ),
+    ],
+    ids=range(7),
+)
+def test_files_that_are_not_as_they_should_be(tmp_path, change, said):
+    path = tmp_path / "mine.toml"
+    SERVING.to_toml(path)
+    path.write_text(change(path.read_text(encoding="utf-8")), encoding="utf-8")
+    with pytest.raises(errors.PresetError, match=r"mine\.toml, line \d+: ") as caught:
+        rs.Calibration.from_toml(path)
+    assert said in str(caught.value)
+
+
+def test_the_command_writes_what_is_there(tmp_path, monkeypatch, capsys):
+    """`python python/tools/calibrate.py FasterTransformer`, of a package elsewhere."""
+    monkeypatch.setattr(calibrate, "FOLDER", tmp_path)
+    with pytest.warns(rs.RoofslateWarning, match="rows are left out"):
+        calibrate.main(["FasterTransformer"])
+    (path,) = tmp_path.iterdir()
+    assert path.name == "FasterTransformer.toml"
+    found, there = rs.Calibration.from_toml(path), rs.calibration("FasterTransformer")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found.date)
+    assert found.data == there.data
+    assert [(c.name, c.low, c.high) for c in found.constants] == [(c.name, c.low, c.high) for c in there.constants]
+    assert [c.value for c in found.constants] == pytest.approx([c.value for c in there.constants], rel=1e-4)
+    assert capsys.readouterr().out == f"{found}\n\n"
+
+
+# ---------------------------------------------------------------------------------------------------------- questions
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "said"),
+    [
+        (
+            lambda: SERVING.at(frame="vllm"),
+            errors.UnknownName,
+            "constants differ 'frame'; did you mean 'framework'",
+        ),
+        (lambda: SERVING.at(framework="vlm"), errors.UnknownName, "unknown framework 'vlm'; did you mean 'vllm'"),
+        (
+            lambda: SERVING.fit("time_per_token"),
+            errors.UnknownName,
+            "unknown calibrated output 'time_per_token'; did",
+        ),
+        (lambda: SERVING.band(0.8, "pass_time"), errors.UnknownName, "unknown calibrated output 'pass_time'"),
+        (lambda: SERVING.compare(dict(SERVING)), errors.InputTypeError, "compare takes another calibration, got {"),
+        (lambda: SERVING | {"overlap": "none"}, TypeError, "unsupported operand type.*'Calibration' and 'dict'"),
+    ],
+    ids=range(6),
+)
+def test_mistakes(ask, error, said):
+    with pytest.raises(error, match=said):
+        ask()
+
+
+def test_what_all_rows_have_in_common_need_not_be_a_column():
+    rows = next(table for table in shipped() if table.name == "serving").runs.rows
+    own = rows[(rows["model"] == "Qwen3-32B") & (rows["hardware"] == "H100")].iloc[::20]
+    asked = {
+        "terms": {"reference_kernel_time": ("1 us", "50 us")},
+        "measured": "time_per_output_token_s",
+        "settings": {name: x for name, x in SERVING.items() if name != "reference_kernel_time"},
+    }
+    same = rs.calibrate(own.drop(columns=["model", "hardware"]), model="Qwen3-32B", hardware="H100", **asked)
+    assert dict(same) == dict(rs.calibrate(own, **asked))
+
+
+# -------------------------------------------------------------------------------------------------------------- bands
+
+
+MODELS = ["Llama-3.1-8B", "Mixtral-8x7B"]  # measured, and never measured
+
+
+@pytest.mark.parametrize(
+    ("given", "axis"),
+    [
+        (MODELS, "model"),
+        (pd.Series(MODELS, index=pd.Index(["a", "b"], name="case")), "case"),
+        (xr.DataArray(MODELS, dims="row"), "row"),
+    ],
+    ids=["list", "Series", "DataArray"],
+)
+@pytest.mark.parametrize("overruled", [False, True])
+def test_a_band_varies_along_the_axis_of_its_presets(given, axis, overruled):
+    """Even where every number of theirs is given, so that nothing else varies along it."""
+    numbers = {**rs.models[MODELS[1]].values, **rs.models[MODELS[0]].values} if overruled else {}
+    inputs = {"hardware": "H100", "chips": 8, "clients": 4, "input_tokens": 1000, "output_tokens": 500, **numbers}
+    found = rs.evaluate("time_per_output_token", model=given, bands=SERVING, **inputs, **SERVING)
+    assert found["time_per_output_token"].dims == (() if overruled else (axis,))
+    for end, which in ((0, "lower"), (1, "upper")):
+        ratio = found[f"time_per_output_token_{which}"] / found["time_per_output_token"]
+        assert ratio.dims == (axis,)
+        expected = [SERVING.band(0.8, "time_per_output_token", model=model, hardware="H100")[end] for model in MODELS]
+        np.testing.assert_allclose(ratio, expected, rtol=1e-15)
+        assert which == "upper" or expected[1] < expected[0]  # less sure

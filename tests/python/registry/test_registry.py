@@ -1,0 +1,137 @@
+"""The registry as Python shows it, and what adding a quantity takes."""
+
+import html
+import re
+
+import pandas as pd
+import pytest
+import roofslate as rs
+from roofslate import errors, units
+from roofslate.registry.registry import entries
+
+
+def test_the_table_has_one_row_a_quantity():
+    table = rs.quantities()
+    assert isinstance(table, pd.DataFrame)
+    assert table.index.name == "quantity"
+    assert list(table.index) == list(entries())
+    assert table.index.is_unique
+    assert list(table.columns) == [
+        "theme",
+        "unit",
+        "brief",
+        "symbol",
+        "formula",
+        "needs",
+        "source",
+        "default",
+        "range",
+        "fallback",
+    ]
+    assert table.loc["pass_time", "unit"] == "s"
+    assert table.loc["overlap", "default"] == "board"
+    assert table.loc["pass_length", "default"] == 1
+    assert table.loc["microbatches", "fallback"] == "pipeline_stages"
+
+
+def test_search_reads_names_briefs_and_symbols():
+    found = rs.quantities("kv")
+    assert {"kv_bytes_per_token", "kv_fetch_time"} <= set(found.index)
+    assert 0 < len(found) < len(rs.quantities())
+    assert "kv_bytes_per_token" in rs.quantities("cache of a token").index
+    assert "kv_bytes_per_token" in rs.quantities("CACHE").index
+    assert len(rs.quantities("no such thing at all")) == 0
+
+
+def test_one_entry():
+    q = rs.quantity("pass_time")
+    assert q.unit == "s"
+    assert q.computed
+    assert set(q.needs) == {"overlap", "compute_time", "weight_fetch_time", "kv_fetch_time", "memory_time"}
+    assert "cost_per_token" in q.used_by
+    assert q.formula.startswith("pass_time = ")
+    assert q.latex.startswith(q.symbol)
+    assert "pass_time" in str(q)
+    assert "needs" in str(q)
+    assert "<table>" in q._repr_html_()
+    given = rs.quantity("batch_size")
+    assert not given.computed
+    assert given.formula == ""
+    assert given.range_text == "> 0"
+    assert "used by" in str(given)
+
+
+def test_an_unknown_name_gets_the_nearest():
+    with pytest.raises(errors.UnknownName, match="unknown quantity 'pas_time'; did you mean 'pass_time'"):
+        rs.quantity("pas_time")
+    with pytest.raises(KeyError):
+        rs.quantity("nothing like it")
+    for wrong in (None, 3, ["pass_time"], b"pass_time"):
+        with pytest.raises(errors.UnknownName, match="unknown quantity"):
+            rs.quantity(wrong)
+
+
+def test_entries_agree_with_one_another():
+    everything = entries()
+    for name, q in everything.items():
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
+        assert set(q.needs) <= set(everything)
+        assert all(name in everything[need].used_by for need in q.needs)
+        assert len(set(q.needs)) == len(q.needs)
+        for other in (q.fallback, q.bound):
+            assert other is None or everything[other].unit == q.unit, (name, other)
+        assert not (q.computed and (q.fallback or q.default is not None))
+        if q.choices:
+            assert len(set(q.choices)) == len(q.choices)
+            assert all(re.fullmatch(r"[a-z0-9][a-z0-9_]*", word) for word in q.choices)  # they stand in flag_meanings
+        units.convert_factor(q.unit, q.unit)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("overlap", ["range     'board' | 'serial_kv' | 'none'", "default   board"]),
+        ("compute_format", ["otherwise weight_format"]),
+        ("compute_efficiency", ["range     > 0 and <= 1", "default   1"]),
+        ("hbm_capacity", ["unit      byte/chip", "range     > 0"]),
+    ],
+)
+def test_an_input_says_what_it_may_be_and_what_it_is_otherwise(name, rows):
+    q = rs.quantity(name)
+    assert set(rows) <= {line.strip() for line in str(q).splitlines()}
+    page = q._repr_html_()
+    for row in rows:
+        key, text = row.split(maxsplit=1)
+        assert f'<th scope="row">{key}</th><td>{html.escape(text)}</td>' in page
+
+
+def test_each_formula_is_what_python_makes_of_its_text(whole_scenario):
+    """The printed formula, read by Python, gives the value that the core gives."""
+    import math
+
+    def positions(name, x):
+        return float(entries()[name].choices.index(x)) if isinstance(x, str) else x
+
+    words = {
+        "min": min,
+        "max": max,
+        "sqrt": math.sqrt,
+        "ceil": math.ceil,
+        "floor": math.floor,
+        "exp": math.exp,
+        "ln": math.log,
+        "inf": math.inf,
+    }
+    for name, q in entries().items():
+        if not q.computed or any(f"{name}(" in q.formula for name in ("erlang_c", "overtraining_optimum")):
+            continue
+        needs = {need: rs.value(need, **whole_scenario) for need in q.needs}
+        right = q.formula.split(" = ", 1)[1].replace("^", "**")
+        got = positions(name, rs.value(name, **whole_scenario))
+        try:
+            expected = float(positions(name, eval(right, {"__builtins__": {}}, {**words, **needs})))
+        except (ZeroDivisionError, OverflowError):
+            continue
+        if isinstance(expected, complex) or math.isnan(got):
+            continue
+        assert got == pytest.approx(expected, rel=1e-13, abs=0), name

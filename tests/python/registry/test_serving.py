@@ -1,0 +1,317 @@
+"""A deployment: what it is when its constants are ideal, how it answers when they are not, and measured runs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+# Links without end take no time. As on the board, a latent vector is cached once, and windows are left out.
+IDEAL = {
+    "scale_up_bandwidth": math.inf,
+    "scale_out_bandwidth": math.inf,
+    "serving_mode": "disaggregated",
+    "cache_copies": 1,
+    "windowed_bytes_per_token": 0,
+}
+MACHINES = ("A100", "H100", "H200", "B200", "GB200 NVL72")
+MODELS = ("DeepSeek-V3", "Llama-3.1-70B", "Qwen3-32B", "gpt-oss-120b", "Mixtral-8x7B")
+# Of the size that measured runs ask for.
+CONSTANTS = {
+    "bandwidth_efficiency": 0.85,
+    "compute_efficiency": 0.7,
+    "link_efficiency": 0.45,
+    "reference_kernel_time": 5e-6,
+    "kernel_time_exponent": 1 / 3,
+    "collective_step_latency": 4e-6,
+    "activation_transfers": 40,
+    "cache_memory_share": 0.9,
+    "admission_steps": 5,
+    "prompt_kernel_factor": 4,
+    "arrival_burst": 0.3,
+    "arrival_exponent": 0.6,
+    "expert_reads": "expected",
+    "attention_arithmetic": "counted",
+}
+SCENARIO = {"model": "DeepSeek-V3", "hardware": "B200", "chips": 8, "input_tokens": 4000, "output_tokens": 1000}
+OUTPUTS = [
+    "time_per_output_token",
+    "time_to_first_token",
+    "tokens_per_second_per_chip",
+    "cost_per_input_token",
+    "cost_per_output_token",
+]
+
+
+# ------------------------------------------------------------------------------------------------- the ideal machine
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("hardware", MACHINES)
+@pytest.mark.parametrize("overlap", ["board", "serial_kv", "none"])
+def test_a_step_of_the_ideal_machine_is_the_pass_of_the_lecture(model: str, hardware: str, overlap: str) -> None:
+    cell: dict[str, Any] = {
+        "model": model,
+        "hardware": hardware,
+        "overlap": overlap,
+        "chips": 72,
+        "weight_format": "fp8",
+    }
+    clients = np.array([1.0, 7, 64, 500])
+    found = rs.evaluate(
+        [
+            "step_time",
+            "time_per_output_token",
+            "tokens_per_second_per_chip",
+            "cost_per_output_token",
+            "running_sequences",
+        ],
+        clients=clients,
+        input_tokens=3000,
+        output_tokens=2000,
+        chip_price="2 USD/h",
+        **cell,
+        **IDEAL,
+    )
+    board = rs.evaluate(
+        ["pass_time", "cell_throughput", "cost_per_token"],
+        batch_size=clients,
+        context_length=4000,
+        chip_price="2 USD/h",
+        **cell,
+    )
+    assert found["running_sequences"].values.tolist() == clients.tolist()  # memory holds them
+    for ours, theirs in (
+        (found["step_time"], board["pass_time"]),
+        (found["time_per_output_token"], board["pass_time"]),
+        (found["tokens_per_second_per_chip"], board["cell_throughput"] / 72),
+        (found["cost_per_output_token"], board["cost_per_token"]),
+    ):
+        # The same sums in another order: a few roundings apart.
+        np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-12, atol=0)
+
+
+def test_stages_of_a_pipeline_are_those_of_the_lecture() -> None:
+    cell: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "chips": 288, "pipeline_stages": 4}
+    found = rs.evaluate(
+        ["step_time", "tokens_per_second_per_chip"],
+        clients=4 * 256,
+        input_tokens=3000,
+        output_tokens=2000,
+        **cell,
+        **IDEAL,
+    )
+    board = rs.evaluate(["pass_time", "cell_throughput"], batch_size=256, context_length=4000, **cell)
+    assert float(found["step_time"]) == pytest.approx(float(board["pass_time"]), rel=1e-12)
+    assert float(found["tokens_per_second_per_chip"]) == pytest.approx(float(board["cell_throughput"]) / 288, rel=1e-12)
+
+
+def test_drafts_divide_the_time_of_a_step_by_the_tokens_they_bring() -> None:
+    drafts = {"pass_length": 4, "acceptance_rate": 0.7}
+    emitted = rs.value("emitted_length", **drafts)
+    scenario = {**SCENARIO, **CONSTANTS, "clients": 32, "serving_mode": "disaggregated", "pass_length": 4}
+    one, several = (rs.value("time_per_output_token", generated_length=e, **scenario) for e in (1, emitted))
+    assert one / several == pytest.approx(float(emitted), rel=1e-12)
+
+
+def test_prompts_and_answers_share_the_price_of_the_chips() -> None:
+    scenario = {**SCENARIO, **CONSTANTS, "clients": 64, "chip_price": "3 USD/h"}
+    names = ["cost_per_input_token", "cost_per_output_token", "tokens_per_second_per_chip", "cell_price"]
+    x = {name: float(rs.value(name, **scenario)) for name in names}
+    requests = x["tokens_per_second_per_chip"] * 8 / 1000
+    paid = requests * (4000 * x["cost_per_input_token"] + 1000 * x["cost_per_output_token"])
+    assert paid == pytest.approx(x["cell_price"], rel=1e-12)
+
+
+def test_memory_that_holds_fewer_sequences_makes_the_others_wait() -> None:
+    scenario = {**SCENARIO, **CONSTANTS, "hardware": "H200", "input_tokens": 60_000}
+    room = float(rs.value("cell_sequences", **scenario))
+    some, more = (rs.evaluate([*OUTPUTS[:3], "queue_time"], clients=room * k, **scenario) for k in (1, 3))
+    assert float(some["queue_time"]) == 0
+    assert float(more["queue_time"]) == pytest.approx(2 * 1000 * float(more["time_per_output_token"]), rel=1e-12)
+    assert float(more["time_per_output_token"]) == float(some["time_per_output_token"])
+    nothing = rs.evaluate(OUTPUTS[:3], clients=4, **{**scenario, "chips": 2})
+    assert float(nothing["time_to_first_token"]) == math.inf
+    assert float(nothing["tokens_per_second_per_chip"]) == 0
+
+
+# -------------------------------------------------------------------------------------------------------------- laws
+
+SCENARIOS = st.fixed_dictionaries(
+    {
+        "model": st.sampled_from(MODELS),
+        "hardware": st.sampled_from(MACHINES),
+        "chips": st.sampled_from([8, 16, 64, 72, 144]),
+        "attention_data_parallel": st.sampled_from([1, 2, 8]),
+        "clients": st.floats(1, 4096),
+        "input_tokens": st.floats(1, 1e5),
+        "output_tokens": st.floats(1, 1e4),
+        "serving_mode": st.sampled_from(["aggregated", "disaggregated"]),
+    }
+)
+
+
+def time_of(scenario: dict[str, Any], output: str = "time_per_output_token", **changed: Any) -> float:
+    return float(rs.value(output, **{**CONSTANTS, **scenario, **changed}))
+
+
+@settings(max_examples=150, deadline=None)
+@given(SCENARIOS, st.floats(1, 8))
+def test_a_better_part_makes_no_token_slower(scenario: dict[str, Any], gain: float) -> None:
+    before = time_of(scenario)
+    preset = rs.hardware[scenario["hardware"]].values
+    # A sum of the same terms, each no larger; near ties the last bits may turn.
+    most = before * (1 + 1e-12)
+    for part in ("hbm_bandwidth", "scale_up_bandwidth", "scale_out_bandwidth"):
+        assert time_of(scenario, **{part: preset[part] * gain}) <= most
+    for time in ("reference_kernel_time", "collective_step_latency", "activation_transfers"):
+        assert time_of(scenario, **{time: CONSTANTS[time] / gain}) <= most
+    for share in ("bandwidth_efficiency", "link_efficiency", "compute_efficiency"):
+        assert time_of(scenario, **{share: min(CONSTANTS[share] * gain, 1.0)}) <= most
+
+
+@settings(max_examples=150, deadline=None)
+@given(SCENARIOS, st.floats(1, 8))
+def test_more_work_makes_no_token_faster(scenario: dict[str, Any], growth: float) -> None:
+    least = time_of(scenario, cell_sequences=1e9) * (1 - 1e-12)
+    assert time_of(scenario, cell_sequences=1e9, clients=scenario["clients"] * growth) >= least
+    apart = {**scenario, "serving_mode": "disaggregated"}
+    least = time_of(apart, cell_sequences=1e9) * (1 - 1e-12)
+    assert time_of(apart, cell_sequences=1e9, input_tokens=scenario["input_tokens"] * growth) >= least
+
+
+@settings(max_examples=150, deadline=None)
+@given(SCENARIOS)
+def test_terms_add_up_and_never_undercut_the_floor(scenario: dict[str, Any]) -> None:
+    together = {**scenario, "serving_mode": "aggregated"}
+    apart = {**scenario, "serving_mode": "disaggregated"}
+    assert time_of(apart) <= time_of(together)
+    names = ["step_roofline_time", "kernel_overhead", "collective_latency"]
+    assert sum(time_of(apart, name) for name in names) <= time_of(apart) * (1 + 1e-12)
+    ideal = rs.value(
+        "pass_time",
+        **{k: v for k, v in scenario.items() if k in ("model", "hardware", "chips")},
+        batch_size=max(time_of(scenario, "running_sequences"), 1e-9),
+        context_length=scenario["input_tokens"] + scenario["output_tokens"] / 2,
+        expert_reads="expected",
+    )
+    # The floor also reads the input table: its share of the weights may exceed what else is added.
+    assert time_of(apart) >= 0.85 * float(ideal)
+
+
+@settings(max_examples=100, deadline=None)
+@given(SCENARIOS)
+def test_prompts_beside_decoding_cost_no_more_than_apart(scenario: dict[str, Any]) -> None:
+    # But for the kernels of the step, which are not replayed.
+    most = time_of(scenario, "prefill_time")
+    assert time_of(scenario, "riding_prefill_time", prompt_kernel_factor=1) <= most * (1 + 1e-9)  # a difference
+    assert time_of(scenario, "prompt_steps", prefill_chunk=2048) == max(math.ceil(scenario["input_tokens"] / 2048), 1)
+
+
+@settings(max_examples=100, deadline=None)
+@given(SCENARIOS)
+def test_two_batches_take_as_long_as_the_longer_of_work_and_links(scenario: dict[str, Any]) -> None:
+    apart = {**scenario, "serving_mode": "disaggregated"}
+    fixed = time_of(apart, "kernel_overhead") + time_of(apart, "collective_latency")
+    work = time_of(apart, scale_up_bandwidth=math.inf, scale_out_bandwidth=math.inf) - fixed
+    links = time_of(apart, "step_collective_time")
+    both = time_of(apart, communication_overlap="two_batch") - fixed
+    assert both == pytest.approx(max(work, links), rel=1e-9)  # differences of sums
+    assert time_of(apart) - fixed == pytest.approx(work + links, rel=1e-9)
+    long, short = (time_of(scenario, "prefill_time", communication_overlap=o) for o in ("none", "two_batch"))
+    assert long / 2 * (1 - 1e-12) <= short <= long * (1 + 1e-12)  # at best halved
+
+
+@settings(max_examples=50, deadline=None)
+@given(SCENARIOS, st.floats(0.5, 30), st.floats(1, 10))
+def test_first_tokens_wait_for_steps(scenario: dict[str, Any], steps: float, factor: float) -> None:
+    waits = {name: time_of(scenario, "time_to_first_token", admission_steps=x) for name, x in (("no", 0), ("n", steps))}
+    if math.isfinite(waits["no"]):
+        # The rest may be far larger than the wait.
+        assert waits["n"] == pytest.approx(waits["no"] + steps * time_of(scenario), rel=1e-9)
+    slow, replayed = (time_of(scenario, "prompt_time", prompt_kernel_factor=f) for f in (factor, 1))
+    assert slow - replayed == pytest.approx((factor - 1) * time_of(scenario, "kernel_overhead"), rel=1e-6, abs=1e-12)
+
+
+def test_windows_hold_no_more_than_they_see() -> None:
+    kept = {"model": "Llama-4-Scout", "output_tokens": 2}
+    read = [float(rs.value("sequence_read_bytes", input_tokens=n, **kept)) for n in (4095, 8191, 99_999)]
+    assert read == [4096 * 196_608, 8192 * 196_608, 8192 * 147_456 + 100_000 * 49_152]
+
+
+def test_coverage_of_the_running_batch_is_that_of_its_tokens() -> None:
+    kept = {**SCENARIO, "input_tokens": 60_000}
+    for clients in (1, 16, 4096):
+        running = rs.value("running_sequences", clients=clients, **kept)
+        wanted = rs.value("expert_coverage", batch_size=running, experts=256, experts_per_token=8)
+        assert rs.value("step_coverage", clients=clients, **kept) == pytest.approx(wanted, rel=1e-14)
+
+
+# ----------------------------------------------------------------------------------------------------- measured runs
+
+
+def serving_runs() -> pd.DataFrame:
+    """Measured rows as inputs. Engines cache in fp8 beside narrow weights, but vLLM on chips without fp4 in bf16."""
+    table = pd.read_csv(Path(rs.__file__).parent / "measured" / "data" / "serving.csv")
+    shape = table["model"].replace({"DeepSeek-R1": "DeepSeek-V3", "Llama-3.1-8B-Instruct-FP8": "Llama-3.1-8B"})
+    rows = pd.DataFrame({"model": shape.str.replace("-Instruct", ""), "hardware": table["hardware"]})
+    for name in ("chips", "tensor_parallel", "attention_data_parallel", "clients", "input_tokens", "output_tokens"):
+        rows[name] = table[name]
+    rows["serving_mode"] = table["mode"].map({"aggregated": "aggregated", "disaggregated decode pool": "disaggregated"})
+    rows["weight_format"] = table["weight_format"].replace({"nvfp4": "fp4"})
+    rows["dense_format"] = np.where(table["weight_format"] == "nvfp4", "bf16", "same")
+    wide = (table["weight_format"] == "bf16") | ((table["framework"] == "vllm") & (table["hardware"] != "B200"))
+    stored = {name: rs.value("kv_bytes_per_token", model=name) for name in rows["model"].unique()}
+    rows["kv_bytes_per_token"] = rows["model"].map(stored) * np.where(wide, 1.0, 0.5)
+    return rows.assign(measured=table["time_per_output_token_s"], first=table["time_to_first_token_s"])
+
+
+RUNS = serving_runs()
+INPUTS = RUNS.drop(columns=["measured", "first"])
+
+
+def test_every_measured_run_is_answered() -> None:
+    found = rs.frame(INPUTS, OUTPUTS[:3], **CONSTANTS)
+    assert np.isfinite(found.to_numpy()).all()
+    assert (found.to_numpy() > 0).all()
+
+
+def test_the_floor_lies_below_what_was_measured() -> None:
+    running = rs.frame(INPUTS, ["running_sequences"])["running_sequences"]
+    floor = rs.frame(
+        INPUTS[["model", "hardware", "chips", "weight_format"]].assign(
+            batch_size=running,
+            context_length=RUNS["input_tokens"] + RUNS["output_tokens"] / 2,
+            kv_bytes_per_token=RUNS["kv_bytes_per_token"],
+        ),
+        ["pass_time"],
+        expert_reads="expected",
+    )["pass_time"]
+    assert (floor <= RUNS["measured"]).mean() >= 0.99
+
+
+def test_constants_of_plausible_size_meet_the_measured_times() -> None:
+    found = rs.frame(INPUTS, OUTPUTS[:2], **CONSTANTS)
+    off = (found["time_per_output_token"] / RUNS["measured"] - 1).abs()
+    assert off.median() < 0.15
+    assert off.mean() < 0.24
+    first = (found["time_to_first_token"] / RUNS["first"] - 1).abs()
+    assert first.median() < 0.45  # one wait for all frameworks
+
+
+@pytest.mark.parametrize(
+    "term", ["reference_kernel_time", "collective_step_latency", "activation_transfers", "kernel_time_exponent"]
+)
+def test_each_term_brings_the_prediction_closer(term: str) -> None:
+    def error(**changed: Any) -> float:
+        found = rs.frame(INPUTS, ["time_per_output_token"], **{**CONSTANTS, **changed})["time_per_output_token"]
+        return float(np.sqrt(np.mean(np.log(found / RUNS["measured"]) ** 2)))
+
+    assert error() < error(**{term: 0})

@@ -1,0 +1,29 @@
+"""Files config.json: public ones with the counts that are expected of them, and a plain one to change."""
+
+import copy
+import json
+
+import roofslate as rs
+
+from support import REFERENCE
+
+FILES = json.loads((REFERENCE / "model_configs.json").read_text())["models"]
+CONFIG = {entry["name"]: entry["config"] for entry in FILES}
+
+PLAIN = {
+    "model_type": "llama",
+    "num_hidden_layers": 4,
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "vocab_size": 1000,
+    "tie_word_embeddings": False,
+    "torch_dtype": "bfloat16",
+}
+
+
+def read(base=PLAIN, /, **keys):
+    """Model of a config with some keys changed; ``...`` takes one away."""
+    config = {**copy.deepcopy(base), **keys}
+    return rs.Model.from_config({key: value for key, value in config.items() if value is not ...}, name="test")

@@ -1,0 +1,28 @@
+"""Values worked out by hand: a row is a theme, a quantity and a case with its inputs and the expected value."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+from roofslate._base.toml import read_data
+
+from support import REFERENCE
+
+
+class Row(NamedTuple):
+    theme: str
+    quantity: str
+    case: dict[str, Any]
+
+
+@functools.cache
+def rows() -> tuple[Row, ...]:
+    """All rows, themes and quantities in the order of the files."""
+    return tuple(
+        Row(path.stem, quantity, case)
+        for path in sorted(REFERENCE.glob("*.toml"))
+        if path.stem != "ranges"
+        for quantity, cases in read_data(path).items()
+        for case in cases
+    )

@@ -1,0 +1,80 @@
+"""The extension itself: what does not fit is refused, whoever calls it."""
+
+import numpy as np
+import pytest
+from roofslate import _core, errors
+
+BATCH = ("batch_size", np.arange(1.0, 5.0), (0,))
+WORDS = 8  # of a piece of an inverse distribution
+CELLS = 1024
+
+
+def inverse(pieces=1, cells=CELLS + 1, words=WORDS):
+    """An inverse distribution of so many pieces, in the form that the extension takes."""
+    starts = np.zeros(cells, np.uint32)
+    starts[-1] = pieces
+    return _core.InverseDistribution(starts, np.ones(pieces), np.zeros(pieces * words), 0.0, 1.0)
+
+
+def sampler(inputs=1, directions=32, shifts=1, correlation=()):
+    """A sampler of so many inputs."""
+    tables = [inverse()] * inputs
+    return _core.Sampler(np.zeros((inputs, directions), np.uint32), [0] * shifts, tables, inverse(), correlation)
+
+
+def test_what_fits_is_taken():
+    assert isinstance(sampler(), _core.Sampler)
+    assert isinstance(sampler(2, shifts=2, correlation=[[1.0], [0.5, 0.8]]), _core.Sampler)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: inverse(cells=CELLS), "a first piece for each cell"),
+        (lambda: inverse(words=WORDS - 1), "for each piece its end and eight words"),
+        (lambda: sampler(directions=31), "32 direction numbers"),
+        (lambda: sampler(shifts=2), "a shift"),
+        (lambda: sampler(2, shifts=2, correlation=[[1.0]]), "a distribution for each input"),
+        (lambda: sampler(2, shifts=2, correlation=[[1.0], [0.5]]), "a lower triangle"),
+        (lambda: _core.call_routine("sqrt", [4.0]), "the name of a routine"),
+        (lambda: _core.call_routine("erlang_c", [4.0]), "as many numbers as it takes"),
+        (lambda: _core.formula_text([("add", 0)]), "as many arguments as its operation takes"),
+        (lambda: _core.formula_text([("constant", 1.0), ("add", 0, 1)]), "takes steps before it"),
+        (lambda: _core.formula_text([]), "a step at least"),
+    ],
+)
+def test_what_does_not_fit_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: _core.repeat_engine("batch_size", [4], [BATCH], np.empty(3), 1),
+            "out must have the shape of the grid",
+        ),
+        (lambda: _core.repeat_engine("batch_size", [4], [BATCH], np.empty((4, 1)), 1), "the shape of the grid"),
+        (lambda: _core.Grid([1] * 17, {}), "a grid has at most 16 axes, 17 were"),
+        (lambda: _grid().evaluate(["batch_size"], [np.empty(3)], 1, None), "must be a writable float64"),
+        (
+            lambda: _core.Grid([2**32], {"batch_size": (np.ones(1), [0])}).bounds([("quantity", "batch_size")]),
+            "4294967296",
+        ),
+    ],
+)
+def test_axes_that_do_not_fit_are_named(call, words):
+    with pytest.raises(errors.AxisError, match=words):
+        call()
+
+
+def _grid():
+    name, values, axes = BATCH
+    return _core.Grid([4], {name: (values, axes)})
+
+
+def test_columns_are_one_contiguous_axis():
+    every_second = _core.Grid([4], {"batch_size": (np.arange(1.0, 9.0)[::2], [0])})
+    with pytest.raises(errors.AxisError, match="'batch_size' is not one contiguous axis"):
+        every_second.evaluate_table(["batch_size"], 1, None, ["batch_size"])

@@ -1,0 +1,123 @@
+"""What people expect of any package: copies, logs, versions, completion, files beside the code."""
+
+import copy
+import importlib.metadata
+import io
+import logging
+import pickle
+import re
+
+import pytest
+import roofslate as rs
+from roofslate._base import versions
+from roofslate._base.toml import read_data
+from roofslate.cli import completion
+from support import ROOT
+
+CELL = {"model": "DeepSeek-V3", "hardware": "B200", "chips": 8, "context_length": "4k"}
+GUESS = {"decode_inefficiency": (1, 5), "model_token_rate": ("10 Mtok/s", "500 Mtok/s")}
+THINGS = {
+    "preset": lambda: rs.models["DeepSeek-V3"],
+    "catalog": lambda: rs.hardware,
+    "quantity": lambda: rs.quantity("pass_time"),
+    "list of quantities": lambda: rs.quantities("kv"),
+    "grid": lambda: rs.evaluate(["pass_time", "binding_term"], batch_size=[1, 64], **CELL),
+    "explanation": lambda: rs.explain("pass_time", batch_size=64, **CELL),
+    "comparison": lambda: rs.compare({"batch_size": 1}, {"batch_size": 64}, "pass_time", **CELL),
+    "calibration": rs.calibration,
+    "bands": lambda: rs.calibration().bands(0.9),
+    "tornado": lambda: rs.tornado("overtraining_ratio", model="lecture training", **GUESS),
+    "readings of prices": lambda: rs.infer("Gemini 2.5 Pro"),
+    "validation": rs.validate,
+}
+
+
+@pytest.mark.parametrize("name", THINGS)
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_what_calls_return_can_be_copied_and_pickled(name, way):
+    thing = THINGS[name]()
+    again = way(thing)
+    assert type(again) is type(thing)
+    assert str(again) == str(thing)
+
+
+@pytest.mark.parametrize("name", [name for name in THINGS if name != "bands"])
+def test_what_calls_return_shows_itself_in_a_notebook(name):
+    assert "<" in THINGS[name]()._repr_html_()
+
+
+def test_an_error_can_be_pickled():
+    with pytest.raises(rs.RoofslateError) as caught:
+        rs.value("pas_time")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again)) == (type(caught.value), str(caught.value))
+
+
+def test_logs_tell_what_is_computed_and_are_silent_unless_asked(caplog, capfd):
+    rs.evaluate("pass_time", batch_size=[1, 2], **CELL)
+    assert capfd.readouterr() == ("", "")
+    logger = logging.getLogger("roofslate")
+    assert any(isinstance(h, logging.NullHandler) for h in logger.handlers)
+    with caplog.at_level(logging.DEBUG, "roofslate"):
+        rs.evaluate("pass_time", batch_size=[1, 2], threads=1, **CELL)
+    assert caplog.messages == ["pass_time over {'batch_size': 2}, 1 threads"]
+
+
+def test_versions_are_told():
+    out = io.StringIO()
+    rs.show_versions(out)
+    told = dict(re.split(r"\s{2,}|(?<=^instruction set) ", line, maxsplit=1) for line in out.getvalue().splitlines())
+    assert told["roofslate"] == rs.__version__
+    assert told["numpy"] == importlib.metadata.version("numpy")
+    assert told["instruction set"] in ("base", "avx2", "avx512", "neon")
+    assert int(told["threads"]) >= 1
+
+
+def test_a_missing_package_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(versions, "_OPTIONAL", ("no-such-package",))
+    rs.show_versions()
+    assert re.search(r"^no-such-package +not installed$", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_versions_are_those_of_what_the_package_asks_for():
+    project = read_data(ROOT / "pyproject.toml")["project"]
+    needed = {re.match(r"[\w-]+", line)[0] for line in project["dependencies"]} - {"tomli"}
+    assert needed == set(versions._NEEDED)
+    extras = {name for extra in ("charts", "jupyter", "analysis", "units", "dask", "io")
+              for line in project["optional-dependencies"][extra] for name in re.findall(r"^[\w-]+", line)}  # fmt: skip
+    assert extras <= set(versions._OPTIONAL)
+
+
+@pytest.mark.parametrize(
+    ("begun", "offered"),
+    [
+        ("hbm_d", ["hbm_drain_time"]),
+        ("hardw", ["hardware=", "hardware_flops_utilization"]),
+        ("hardware=b200", ["hardware=B200", "hardware=B200 (lecture)"]),
+        ("overlap=", ["overlap=board", "overlap=serial_kv", "overlap=none"]),
+        ("no_such=", []),
+        ("batch_size=", []),
+    ],
+)
+def test_a_shell_completes_questions(begun, offered):
+    found = completion.words(begun)
+    assert [word for word in found if word in offered] == offered
+    assert len(found) == len(offered) or begun.startswith("hardware=")  # other tests add chips
+
+
+def test_a_shell_completes_commands(run_python):
+    code = """
+import os
+os.environ |= {"COMP_WORDS": LINE, "COMP_CWORD": "2", "_ROOFSLATE_COMPLETE": "bash_complete"}
+from roofslate.cli import main
+main(prog_name="roofslate")
+"""
+    for line, offered in {"quantities hbm_d": "hbm_drain_time", "presets prices": "prices"}.items():
+        assert run_python(code.replace("LINE", repr(f"roofslate {line}"))).split() == [f"plain,{offered}"]
+
+
+def test_the_version_is_told_once():
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1]
+    assert cited == rs.__version__
+    assert f"## {rs.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert re.fullmatch(r"\d+\.\d+\.\d+([ab]\d+|rc\d+)?", rs.__version__)

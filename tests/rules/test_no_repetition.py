@@ -1,0 +1,385 @@
+"""No formula stands twice: not in the registry, not in what draws or tells its numbers. Themes depend one way."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import json
+import re
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from roofslate.registry.registry import ancestors, entries
+from support import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HEADERS = ROOT / "cpp" / "roofslate"
+
+# ------------------------------------------------------------------------------------------------ what formulas come to
+
+# Two formulas are the same if they agree wherever they are tried, whatever they look like.
+POINTS = 60
+OPERATORS: dict[type, Any] = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+    ast.Lt: np.less,
+    ast.LtE: np.less_equal,
+    ast.Eq: np.equal,
+}
+FUNCTIONS: dict[str, Any] = {
+    "max": np.maximum,
+    "min": np.minimum,
+    "ceil": np.ceil,
+    "floor": np.floor,
+    "sqrt": np.sqrt,
+    "exp": np.exp,
+    "ln": np.log,
+    # any function of two numbers will do for a routine
+    "erlang_c": lambda a, b: np.sqrt(a) * b + 1 / (1 + a),
+    "overtraining_optimum": lambda a, b: np.cbrt(a) * b + 1 / (2 + a),
+}
+values: dict[str, Any] = {}
+
+
+def tree_of(name: str) -> ast.expr:
+    text = entries()[name].formula.partition(" = ")[2].replace("^", "**")
+    for position, word in enumerate(entries()[name].choices):  # an answer in words
+        text = text.replace(repr(word), str(position))
+    return ast.parse(text, mode="eval").body
+
+
+def value_of(name: str) -> Any:
+    """Values of a quantity at the points; inputs are drawn by chance."""
+    if name not in values:
+        entry = entries()[name]
+        chance = np.random.default_rng(zlib.crc32(name.encode()))
+        if entry.computed:
+            values[name] = value(tree_of(name))
+        elif entry.choices:
+            values[name] = chance.integers(0, len(entry.choices), POINTS)
+        elif entry.high < 1e3:
+            values[name] = chance.uniform(max(entry.low, 0), entry.high, POINTS)
+        else:
+            values[name] = max(entry.low, 0) + np.exp(chance.uniform(-1.5, 2.5, POINTS))
+    return values[name]
+
+
+def value(node: ast.expr) -> Any:
+    with np.errstate(all="ignore"):
+        match node:
+            case ast.Constant(str(word)):
+                return word
+            case ast.Constant(number):
+                return np.full(POINTS, float(number))  # type: ignore[arg-type]
+            case ast.Name("inf"):
+                return np.full(POINTS, np.inf)
+            case ast.Name(name):
+                return value_of(name)
+            case ast.UnaryOp(_, operand):
+                return -value(operand)
+            case ast.BinOp(left, operator, right):
+                return OPERATORS[type(operator)](value(left), value(right))
+            case ast.Call(ast.Name(function), arguments):
+                return FUNCTIONS[function](*map(value, arguments))
+            case ast.IfExp(test, then, otherwise):
+                return np.where(value(test), value(then), value(otherwise))
+            case ast.Compare(ast.Name(name), _, [ast.Constant(str(word))]):
+                return value_of(name) == entries()[name].choices.index(word)
+            case ast.Compare(left, [operator], [right]):
+                return OPERATORS[type(operator)](value(left), value(right))
+    raise TypeError(ast.dump(node))
+
+
+def print_of(x: Any) -> tuple[str, ...] | None:
+    """A fingerprint of values; None where they tell nothing, being all alike."""
+    x = np.broadcast_to(np.asarray(x, float), POINTS)
+    finite = x[np.isfinite(x)]
+    if len(finite) < 3 or np.ptp(finite) <= 1e-9 * np.abs(finite).max():
+        return None
+    return tuple(f"{number:.9e}" for number in x)
+
+
+def registered() -> dict[tuple[str, ...], list[str]]:
+    """Computed quantities by the fingerprint of their formulas, expanded down to inputs."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name, entry in entries().items():
+        if not entry.computed:
+            continue
+        tree = tree_of(name)
+        wholes = [tree]
+        if isinstance(tree, ast.IfExp):  # "never" is infinite; the rest is the formula
+            wholes += [b for b, other in ((tree.body, tree.orelse), (tree.orelse, tree.body)) if is_infinite(other)]
+        for whole in wholes:
+            if not isinstance(whole, ast.Name) and (key := print_of(value(whole))):
+                names = found.setdefault(key, [])
+                names += [name] * (name not in names)
+    return found
+
+
+def is_infinite(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "inf"
+
+
+def operands(node: ast.expr, up: type, down: type, sign: int = 1) -> list[tuple[ast.expr, int]]:
+    """Factors of a product, or terms of a sum, with the power or the sign of each."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (up, down)):
+        turned = -sign if isinstance(node.op, down) else sign
+        return operands(node.left, up, down, sign) + operands(node.right, up, down, turned)
+    return [(node, sign)]
+
+
+def parts(tree: ast.expr) -> Iterator[tuple[str, Any]]:
+    """Everything that a formula computes on its way, products and sums in any order and grouping."""
+    for node in ast.walk(tree):
+        if not isinstance(node, (ast.BinOp, ast.Call, ast.IfExp)):
+            continue
+        whole = value(node)
+        branches = [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
+        if node is not tree and print_of(whole) not in map(print_of, map(value, branches)):
+            yield ast.unparse(node), whole
+        for up, down, apply, undo in (
+            (ast.Mult, ast.Div, np.multiply, np.divide),
+            (ast.Add, ast.Sub, np.add, np.subtract),
+        ):
+            among = operands(node, up, down)
+            for count in range(2, len(among)):
+                for chosen in itertools.combinations(among, count):
+                    words = ", ".join(
+                        ("" if sign > 0 else "over " if up is ast.Mult else "less ") + ast.unparse(n)
+                        for n, sign in chosen
+                    )
+                    for turn in (1, -1):
+                        total = np.full(POINTS, 1.0 if up is ast.Mult else 0.0)
+                        with np.errstate(all="ignore"):
+                            for n, sign in chosen:
+                                total = (apply if sign == turn else undo)(total, value(n))
+                        yield words, total
+
+
+# ---------------------------------------------------------------------------------------------------------- registry
+
+SAME = {
+    ("accepted_length", "emitted_length"): "the positions of a draft that count, and the tokens of a sequence",
+}
+CONTAINED = {
+    ("cost_per_token", "cell_throughput"): "a product with what does not change along an axis, no division a point",
+    ("seat_mean_wait", "seat_rate"): "the wait is of one sequence, in seconds",
+    ("speculative_token_time", "speculation_speedup"): "the same number in tokens of a sequence",
+    ("weight_cost_factor", "weight_fetch_ratio_from_batch"): "tokens of a pass decide it; a batch need not be known",
+    ("kv_bytes_from_kink", "ridge_point"): "the lecture gives the balance of tokens, the chip behind it is not known",
+    ("kv_bytes_from_kink", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
+    ("kv_bytes_from_balance_context", "ridge_point"): "the lecture gives the balance of tokens, the chip is not known",
+    ("kv_bytes_from_balance_context", "hidden_kv_bytes"): "the same: its balance of tokens, and no chip",
+}
+
+
+def test_no_two_quantities_have_the_same_formula() -> None:
+    same = {tuple(names) for names in registered().values() if len(names) > 1}
+    assert same == set(SAME)
+
+
+def test_no_formula_contains_that_of_another_quantity() -> None:
+    known = registered()
+    found = {
+        (name, other): text
+        for name, entry in entries().items()
+        if entry.computed
+        for text, x in parts(tree_of(name))
+        for other in known.get(print_of(x), ())  # type: ignore[arg-type]
+        if other != name and name not in ancestors(other)
+    }
+    extra = [f"{a} contains the formula of {b}: {text}" for (a, b), text in found.items() if (a, b) not in CONTAINED]
+    assert not extra, "\n".join(extra)
+    assert set(CONTAINED) == set(found)
+
+
+@pytest.mark.parametrize(
+    ("formula", "other"),
+    [
+        ("hbm_capacity * chips", "cell_capacity"),
+        ("max(cell_capacity - weight_bytes * total_parameters, 0)", "kv_room"),
+        ("kv_bytes + kv_fetch_time + weight_fetch_time", "memory_time"),
+        ("chip_price / (peak_flops * compute_efficiency) * flops_per_token * 7", "recompute_cost"),
+        ("2 * arrival_rate * fixed_pass_time / (1 - pass_time_per_sequence * arrival_rate)", "idle_dispatch_period"),
+    ],
+)
+def test_formulas_are_told_whatever_they_look_like(formula: str, other: str) -> None:
+    tree = ast.parse(formula, mode="eval").body
+    known = registered()
+    assert other in {name for x in [value(tree), *(x for _, x in parts(tree))] for name in known.get(print_of(x), ())}  # type: ignore[arg-type]
+
+
+def test_themes_depend_one_way() -> None:
+    text = (HEADERS / "language" / "registry.hpp").read_text(encoding="utf-8")
+    themes = re.findall(
+        r"THEME\((\w+)\)", text.partition("#define ROOFSLATE_THEMES(THEME)")[2].partition("namespace")[0]
+    )
+    assert sorted(themes) == sorted(path.stem for path in (HEADERS / "quantities").glob("*.hpp"))
+    assert list(dict.fromkeys(entry.theme for entry in entries().values())) == themes
+    for place, theme in enumerate(themes):
+        source = (HEADERS / "quantities" / f"{theme}.hpp").read_text(encoding="utf-8")
+        taken = re.findall(r'#include "roofslate/(?:quantities|language)/(\w+)\.hpp"', source)
+        assert set(taken) <= {*themes[:place], "quantity"}, f"{theme} takes from a theme that comes after it"
+
+
+# ------------------------------------------------------------------------------------------- charts, report, notebooks
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in a program: the quantities that it comes from, and its values at the points."""
+
+    names: frozenset[str]
+    values: Any
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A computation with quantities, and those whose formula it repeats."""
+
+    line: str
+    names: frozenset[str]
+    repeats: tuple[str, ...]
+
+
+class Arithmetic(ast.NodeVisitor):
+    """Finds what a program computes from values of quantities that it has read."""
+
+    READERS = frozenset({"number", "value", "evaluate", "dataset"})
+    SAME_NUMBER = frozenset({"float", "abs"})
+
+    def __init__(self, known: dict[tuple[str, ...], list[str]]) -> None:
+        self.known = known
+        self.variables: dict[str, Number] = {}
+        self.found: list[Computed] = []
+
+    def number(self, node: ast.expr) -> Number | None:
+        match node:
+            case ast.Constant(int() | float()):
+                return Number(frozenset(), value(node))
+            case ast.Name(name):
+                return self.variables.get(name)
+            case ast.Call(ast.Name(reader) | ast.Attribute(_, reader), [ast.Constant(str(name)), *_]) if (
+                reader in self.READERS and name in entries()
+            ):
+                return Number(frozenset({name}), value_of(name))
+            case ast.Call(ast.Name(function), [of]) if function in self.SAME_NUMBER:
+                return self.number(of)
+            case ast.Subscript(_, ast.Constant(str(name)) | ast.Tuple([*_, ast.Constant(str(name))])) if (
+                name in entries()
+            ):
+                return Number(frozenset({name}), value_of(name))
+            case ast.Subscript(of) | ast.Call(ast.Attribute(of)) | ast.Attribute(of):
+                return self.number(of)
+            case ast.BinOp(left, operator, right) if type(operator) in OPERATORS:
+                a, b = self.number(left), self.number(right)
+                if a and b:
+                    with np.errstate(all="ignore"):
+                        return Number(a.names | b.names, OPERATORS[type(operator)](a.values, b.values))
+        return None
+
+    def bind(self, target: ast.expr, given: ast.expr) -> None:
+        match target, given:
+            case ast.Name(name), _:
+                self.variables.pop(name, None)
+                if found := self.number(given):
+                    self.variables[name] = found
+            case ast.Tuple(targets), ast.Tuple(all_given):
+                for one, its in zip(targets, all_given, strict=False):
+                    self.bind(one, its)
+            # a, b = (marks[name] for name in ("a", "b"))
+            case ast.Tuple(targets), ast.GeneratorExp(_, [ast.comprehension(ast.Name(), ast.Tuple(names))]):
+                for one, its in zip(targets, names, strict=False):
+                    self.bind(one, ast.Subscript(ast.Name("marks"), its))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        outside, self.variables = self.variables, dict(self.variables)
+        self.generic_visit(node)
+        self.variables = outside
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.visit(node.value)
+        for target in node.targets:
+            self.bind(target, node.value)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        self.generic_visit(node)
+        left, right, found = self.number(node.left), self.number(node.right), self.number(node)
+        if not (left and right and found and found.names):
+            return
+        repeats = self.known.get(print_of(found.values), ())  # type: ignore[arg-type]
+        # a quantity over itself compares two cases
+        if repeats or (left.names and right.names and left.names != right.names):
+            self.found.append(Computed(ast.unparse(node), found.names, tuple(repeats)))
+
+
+def arithmetic(text: str) -> list[Computed]:
+    visitor = Arithmetic(registered())
+    visitor.visit(ast.parse(text))
+    return visitor.found
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    package = ROOT / "python" / "roofslate"
+    for path in [
+        *sorted((package / "lecture_report").rglob("*.py")),
+        *sorted((package / "plotting").glob("*.py")),
+    ]:
+        yield path.relative_to(package).as_posix(), path.read_text(encoding="utf-8")
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        lines = [line for cell in cells if cell["cell_type"] == "code" for line in ["".join(cell["source"])]]
+        yield path.name, "\n".join(re.sub(r"^\s*[%!].*$", "", line, flags=re.MULTILINE) for line in lines)
+
+
+# What quantities are combined to on purpose, where no quantity says it.
+_PRICES = "06_long_context_and_prices.ipynb"
+_TRAINING = "05_training_rl_and_inference_compute.ipynb"
+_QUESTIONS = "07_ciphers_reversible_networks_and_open_questions.ipynb"
+_OWN = "a question of the notebook's own, derived before the reader's eyes"
+ALLOWED = {
+    ("lecture_report/charts/rack_diagrams.py", "experts - left"): "boxes to draw, counted in whole numbers",
+    (_TRAINING, "costs['inference_flops'] / costs['pretraining_flops']"): "two bars of one picture, compared",
+    (_PRICES, "implied / stated"): "an implied and a stated price, compared",
+    (_QUESTIONS, "one_by_one / drafted"): "two ways to decode, compared",
+    (_QUESTIONS, "2 * wait / work"): _OWN,
+    (_QUESTIONS, "tokens * kept"): _OWN,
+    (_QUESTIONS, "tokens * kept / rs.value('hbm_capacity', hardware='HGX B200')"): _OWN,
+}
+
+
+def test_no_number_is_computed_beside_the_registry() -> None:
+    found = {(where, one.line): one for where, text in sources() for one in arithmetic(text)}
+    told = [
+        f"{where}: {line}: {'is ' + ', '.join(one.repeats) if one.repeats else 'no quantity, nor is it allowed here'}"
+        for (where, line), one in found.items()
+        if one.repeats or (where, line) not in ALLOWED
+    ]
+    assert not told, "\n".join(told)
+    assert set(ALLOWED) == set(found)
+
+
+@pytest.mark.parametrize(
+    ("program", "repeats"),
+    [
+        ("cost = number('cell_price') / marks['cell_throughput']", "cost_per_token"),
+        ("a, b = (marks[k] for k in ('kv_bytes', 'cell_bandwidth'))\nprint(f'{a / b:.3g}')", "kv_fetch_time"),
+        ("t = rs.value('train_period', **board)\nworst = float(t) * 2", "train_worst_time"),
+        ("x = table['compute_time'].to_numpy()\ny = x / table.loc[:, 'pass_time'].max()", "compute_utilization"),
+        (
+            "w = number('weight_bytes')\ndef f():\n    n = number('total_parameters')\n    return n * w / c(1)",
+            "model_bytes",
+        ),
+    ],
+)
+def test_arithmetic_in_programs_is_seen(program: str, repeats: str) -> None:
+    (found,) = arithmetic(program)
+    assert repeats in found.repeats

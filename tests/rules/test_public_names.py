@@ -1,0 +1,117 @@
+"""Each public name is one object: no module of the same name takes its place, and nothing else is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import roofslate as rs
+
+# A call of each public callable that ends at once: many with an input that is refused, which only the callable does.
+CALLS = {
+    "Bands": "rs.Bands()",
+    "Calibration": "rs.Calibration()",
+    "Comparison": "rs.Comparison()",
+    "Deployments": "rs.Deployments()",
+    "Explanation": "rs.Explanation()",
+    "Explorer": "rs.Explorer()",
+    "Inference": "rs.Inference()",
+    "Model": "rs.Model()",
+    "Preset": "rs.Preset()",
+    "Quantity": "rs.Quantity()",
+    "RoofslateError": "rs.RoofslateError('message')",
+    "RoofslateWarning": "rs.RoofslateWarning('message')",
+    "Tornado": "rs.Tornado()",
+    "Validation": "rs.Validation()",
+    "VarianceShares": "rs.VarianceShares()",
+    "answers": "rs.answers(chapter=99)",
+    "best": "rs.best('hbm_drain_time', over='hbm_capacity', hbm_capacity=[1e9, 2e9], hbm_bandwidth=1e12)",
+    "bounds": "rs.bounds('hbm_drain_time', hbm_capacity=(1e9, 2e9), hbm_bandwidth=1e12)",
+    "calibrate": "rs.calibrate(rs.quantities(), ['no_input'], measured='no_column')",
+    "calibration": "rs.calibration('none')",
+    "claims": "rs.claims('none')",
+    "clear_pool": "rs.clear_pool()",
+    "compare": "rs.compare({'hbm_capacity': 1e9}, {'hbm_capacity': 2e9}, 'hbm_drain_time', hbm_bandwidth=1e12)",
+    "count": "rs.count('hbm_drain_time < 1 s', hbm_capacity=[1e9, 2e9], hbm_bandwidth=1e12)",
+    "crossovers": "rs.crossovers()",
+    "define": "rs.define('no name', '1', '2 * batch_size', brief='none')",
+    "definitions": "rs.definitions()",
+    "deploy": "rs.deploy(objective='none')",
+    "evaluate": "rs.evaluate('hbm_drain_time', hbm_capacity=[1e9, 2e9], hbm_bandwidth=1e12)",
+    "explain": "rs.explain('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",
+    "explore": "rs.explore('none')",
+    "flashcards": "rs.flashcards()",
+    "frame": "rs.frame(rs.quantities(), 'none')",
+    "geomspace": "rs.geomspace(1, 10, 3)",
+    "gradient": "rs.gradient('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",
+    "histogram": "rs.histogram('hbm_drain_time', hbm_capacity=[1e9, 2e9], hbm_bandwidth=1e12)",
+    "inconsistencies": "rs.inconsistencies(chapter=99)",
+    "infer": "rs.infer('none')",
+    "lecture": "rs.lecture(chapter=99)",
+    "linspace": "rs.linspace(1, 10, 3)",
+    "load_presets": "rs.load_presets('no file')",
+    "pareto": "rs.pareto(minimize='none', maximize='none', over='hbm_capacity', hbm_capacity=[1e9, 2e9])",
+    "plot": "rs.plot('none')",
+    "quantiles": "rs.quantiles('hbm_drain_time', 0.5, hbm_capacity=[1e9, 2e9], hbm_bandwidth=1e12)",
+    "quantities": "rs.quantities('drain')",
+    "quantity": "rs.quantity('hbm_drain_time')",
+    "sample": "rs.sample('no_quantity', 2, seed=1)",
+    "sensitivity": "rs.sensitivity('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",
+    "show_versions": "rs.show_versions(io.StringIO())",
+    "sobol": "rs.sobol('no_quantity', 2, 1)",
+    "solve": "rs.solve('hbm_capacity', 'hbm_drain_time == 1 s', hbm_bandwidth=1e12)",
+    "sweep": "rs.sweep('no file', 'hbm_drain_time', 'no target')",
+    "to_units": "rs.to_units(rs.evaluate('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12), 'ms')",
+    "tornado": "rs.tornado('no_quantity')",
+    "validate": "rs.validate(rs.quantities())",
+    "value": "rs.value('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",
+}
+MODULES = {"charts", "ciphers", "errors", "math", "scaling", "schedules", "typing"}
+CATALOGS = {"api_prices", "hardware", "loss_laws", "models", "prices", "storage"}
+# In the order of `first`, names are used before all modules are imported or after.
+TWICE = """
+import importlib, io, pkgutil, types
+import roofslate as rs
+
+def take(of):
+    return {{name: getattr(of, name) for name in of.__all__}}
+
+def load_all():
+    for module in pkgutil.walk_packages(rs.__path__, "roofslate."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+if {modules_first}:
+    load_all()
+before = take(rs), take(rs.charts)
+load_all()
+after = take(rs), take(rs.charts)
+for old, new in zip(before, after):
+    assert [name for name in old if old[name] is not new[name]] == []
+assert {{name for name in rs.__all__ if isinstance(getattr(rs, name), types.ModuleType)}} == {modules}
+assert [name for name in rs.charts.__all__ if isinstance(getattr(rs.charts, name), types.ModuleType)] == []
+for name, call in {calls}.items():
+    try:
+        eval(call)
+    except rs.RoofslateError:
+        pass
+    except TypeError as error:
+        assert name[0].isupper() and "module" not in str(error), (call, error)  # a class without its arguments
+"""
+
+
+def test_every_callable_is_called() -> None:
+    assert {name for name in rs.__all__ if callable(getattr(rs, name))} == set(CALLS)
+    assert set(rs.__all__) == {*CALLS, *MODULES, *CATALOGS}
+
+
+@pytest.mark.parametrize("modules_first", [False, True])
+def test_a_name_taken_twice_is_one_object(run_python: Any, modules_first: bool) -> None:
+    """Before and after all modules of the package are imported; then each callable is called."""
+    run_python(TWICE.format(modules_first=modules_first, modules=MODULES, calls=CALLS), MPLBACKEND="Agg")
+
+
+@pytest.mark.parametrize("module", [rs, rs.charts], ids=lambda module: module.__name__)
+def test_only_public_names_are_shown(module: Any) -> None:
+    """By completion in a shell: those of the list, and no module or type that the code needs for itself."""
+    assert sorted(name for name in dir(module) if not name.startswith("_")) == sorted(module.__all__)
