@@ -74,7 +74,7 @@ namespace roofslate::binding
 
     void add_folds(py::module_& m, GridClass& grid)
     {
-        [[maybe_unused]] const py::class_<Fold> fold(m, "Fold", "A reduction of a grid.");
+        [[maybe_unused]] const py::class_<Fold> base(m, "Fold", "A reduction of a grid.");
         py::class_<Best, Fold>(
             m,
             "Best",
