@@ -113,7 +113,7 @@ class Package:
         return sorted({*self.homes, *self.modules} - {"load_ipython_extension"})
 
     def definition(self, name: str, module: str) -> tuple[ast.stmt, Source] | None:
-        """The statement that defines a name of a module, through imports; None for one of another package, or of the core."""
+        """The statement that defines a name of a module, through imports; None for another package or the core."""
         source = self.source(module)
         if name in source.nodes:
             return source.nodes[name], source
