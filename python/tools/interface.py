@@ -113,12 +113,12 @@ class Package:
         return sorted({*self.homes, *self.modules} - {"load_ipython_extension"})
 
     def definition(self, name: str, module: str) -> tuple[ast.stmt, Source] | None:
-        """The statement that defines a name of a module, through imports; None for one of another package."""
+        """The statement that defines a name of a module, through imports; None for another package or the core."""
         source = self.source(module)
         if name in source.nodes:
             return source.nodes[name], source
         home, inner = source.imported.get(name, ("", None))
-        if inner is None or home.partition(".")[0] != "roofslate":
+        if inner is None or home.partition(".")[0] != "roofslate" or home == "roofslate._core":
             return None
         return self.definition(inner, home)
 

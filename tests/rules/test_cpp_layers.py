@@ -79,3 +79,11 @@ def test_lines_are_short() -> None:
         if len(line) > COLUMNS
     ]
     assert not long, "\n".join(long)
+
+
+def test_the_module_is_a_table_of_contents() -> None:
+    lines = (CORE / "python" / "module.cpp").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 60
+    bound = re.findall(r"^    (bind_\w+)\(m\);$", "\n".join(lines), re.MULTILINE)
+    declared = re.findall(r"^    void (bind_\w+)\(", (CORE / "python/binding.hpp").read_text(), re.MULTILINE)
+    assert sorted(bound) == sorted(declared)

@@ -67,7 +67,7 @@ namespace roofslate::binding
                 [](const Dimension& a, const Dimension& b) { return same_unit(a, b); },
                 py::is_operator(),
                 py::arg("other"))
-            .def("__hash__", [](const Dimension& d) { return py::hash(py::cast(d.halves)); })
+            .def("__hash__", [](const Dimension& d) { return py::hash(py::tuple(py::cast(d.halves))); })
             .def("__str__", &spell)
             .def("__repr__", [](const Dimension& d) { return "<Dimension " + spell(d) + ">"; })
             .def(

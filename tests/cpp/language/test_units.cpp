@@ -78,6 +78,24 @@ namespace
         static_assert((Dimension(0.0) * second).any);
         static_assert(!select(token < Dimension(0.0), second, Dimension(infinite)).mixed);
     }
+    TEST(Unit, IsSpelledAtRunTime)
+    {
+        EXPECT_EQ(spell(none), "1");
+        EXPECT_EQ(spell(unit("s/token")), "s/token");
+        EXPECT_EQ(spell(unit("FLOP/token/parameter")), "FLOP/parameter/token");
+        EXPECT_EQ(spell(unit("1/chip/s")), "1/s/chip");
+        EXPECT_EQ(spell(power(unit("byte*s"), 3, 2)), "byte^1.5*s^1.5");
+        EXPECT_EQ(spell(root(unit("byte"))), "byte^0.5");
+        EXPECT_THROW((void)root(power(token, 1, 2)), Error);
+        EXPECT_NO_THROW((void)require_readable(power(second, -4, 1)));
+        EXPECT_THROW((void)require_readable(power(second, -9, 2)), Error);
+    }
+    TEST(Unit, HasPowersThatAreMultiplesOfHalves)
+    {
+        static_assert(sqrt(power(token, 1, 2)).mixed && power(token, 1, 3).mixed);
+        static_assert(same_unit(power(power(token, 3, 2), 2, 3), token) && !power(token, 3, 2).mixed);
+        static_assert(power(token, 1LL << 40, 1).mixed && !power(none, 1LL << 40, 3).mixed);
+    }
     TEST(Unit, IsSpelledForTheCompilersMessage)
     {
         using quantities::thing_rate;
