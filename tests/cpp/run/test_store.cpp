@@ -139,9 +139,7 @@ namespace
             b[k] = k % 97 == 5 ? undefined : k % 89 == 3 ? inf : 3 - double(k) / 11;
         Graph g({rows, columns});
         const int node = g.operation(Op::mul, g.leaf({a.data(), 1, {1, 0}}), g.leaf({b.data(), 2, {0, 1}}));
-#define STORAGE(name, type) Storage::name,
-        for (const Storage storage : {ROOFSLATE_STORAGES(STORAGE)})
-#undef STORAGE
+        for (const Storage storage : {Storage::float64, Storage::float32})
             for (const bool transposed : {false, true})
                 for (const std::ptrdiff_t gap : {1, 2})
                     with_type(storage, [&](auto stored) {
@@ -158,7 +156,7 @@ namespace
                             {
                                 const T* const got =
                                     data + std::ptrdiff_t(i) * stride[0] + std::ptrdiff_t(k) * stride[1];
-                                wrong += !same_bits(double(*got), double(stored.of(a[i] * b[k])));
+                                wrong += !same_bits(double(*got), double(T(a[i] * b[k])));
                                 touched += gap == 2 && got[1] != T(-77);
                             }
                         EXPECT_EQ(wrong, 0u) << name_of(storage) << ", " << transposed << ", gap " << gap;
