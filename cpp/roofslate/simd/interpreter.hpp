@@ -52,10 +52,10 @@ namespace roofslate
                 bool stream;
             };
             // Memory of an operand. The last vector of a row is padded: nothing is read beyond the row.
-            template <bool Partial> static const double* memory_of(const Operand& o, const Position& at, Padded& padded)
+            template <bool partial> static const double* memory_of(const Operand& o, const Position& at, Padded& padded)
             {
                 const double* p = o.memory + at.point * o.step;
-                if constexpr (Partial)
+                if constexpr (partial)
                     if (o.step && at.points < width)
                     {
                         for (std::size_t k = 0; k < width; ++k)
@@ -68,15 +68,15 @@ namespace roofslate
             struct Scalar
             {
                 Value value;
-                template <bool Partial> static Scalar of(const Operand& o, const Position&, Padded&)
+                template <bool partial> static Scalar of(const Operand& o, const Position&, Padded&)
                 { return {Value(o.scalar)}; }
                 const Value& operator()(std::size_t) const { return value; }
             };
             struct Memory
             {
                 const double* first;
-                template <bool Partial> static Memory of(const Operand& o, const Position& at, Padded& padded)
-                { return {memory_of<Partial>(o, at, padded)}; }
+                template <bool partial> static Memory of(const Operand& o, const Position& at, Padded& padded)
+                { return {memory_of<partial>(o, at, padded)}; }
                 Value operator()(std::size_t j) const { return Value::load(first + j * width); }
             };
 
@@ -165,10 +165,10 @@ namespace roofslate
                 std::size_t step; // from vector to vector
                 const double* operator()(std::size_t j) const { return first + j * step; }
             };
-            template <bool Partial> static Argument argument_of(const Operand& o, const Position& at, Padded& lanes)
+            template <bool partial> static Argument argument_of(const Operand& o, const Position& at, Padded& lanes)
             {
                 if (o.memory)
-                    return {memory_of<Partial>(o, at, lanes), width};
+                    return {memory_of<partial>(o, at, lanes), width};
                 Value(o.scalar).store(lanes.values);
                 return {lanes.values, 0};
             }
@@ -228,13 +228,13 @@ namespace roofslate
                 }
             }
 
-            template <std::size_t K, bool Partial, class T> [[gnu::always_inline]] static void write(
+            template <std::size_t K, bool partial, class T> [[gnu::always_inline]] static void write(
                 T* to,
                 const Position& at,
                 const Value (&a)[K])
             {
                 to += at.point;
-                if constexpr (Partial)
+                if constexpr (partial)
                 {
                     Padded last{};
                     a[0].store(last.values);
@@ -247,10 +247,10 @@ namespace roofslate
                     _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j].store(to + j * width);
             }
 
-            // --- instructions on K vectors of the running value; Partial: on one vector of which some lanes count ---
+            // --- instructions on K vectors of the running value; partial: on one vector of which some lanes count ---
 
             // Instructions with an operand of either kind, X.
-            template <std::size_t K, bool Partial, class X> [[gnu::always_inline]] static void execute(
+            template <std::size_t K, bool partial, class X> [[gnu::always_inline]] static void execute(
                 const Instruction& q,
                 const Position& at,
                 const X& x,
@@ -268,7 +268,7 @@ namespace roofslate
                 case Code::divide_into: ROOFSLATE_EACH(a[j] = quotient(x(j), a[j], q.proved))
                 case Code::divide_proved:
                 {
-                    const X r = X::template of<Partial>(q.second, at, padded);
+                    const X r = X::template of<partial>(q.second, at, padded);
                     ROOFSLATE_EACH(a[j] = corrected(a[j], x(j), r(j)))
                 }
                 case Code::maximum: ROOFSLATE_EACH(a[j] = max(a[j], x(j)))
@@ -286,7 +286,7 @@ namespace roofslate
                 {
                     if (q.second.memory)
                     {
-                        const Memory second = Memory::template of<Partial>(q.second, at, padded);
+                        const Memory second = Memory::template of<partial>(q.second, at, padded);
                         ROOFSLATE_EACH(a[j] = select(a[j] == Value(0.0), second(j), x(j)))
                     }
                     const Value second(q.second.scalar);
@@ -306,17 +306,17 @@ namespace roofslate
                 {
                     alignas(64) double values[K * width];
                     Padded lanes;
-                    const Argument second = argument_of<Partial>(q.operand, at, lanes),
-                                   third = argument_of<Partial>(q.second, at, padded);
+                    const Argument second = argument_of<partial>(q.operand, at, lanes),
+                                   third = argument_of<partial>(q.second, at, padded);
                     _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j].store(values + j * width);
-                    call(q, values, K, second, third, Partial ? at.points : width);
+                    call(q, values, K, second, third, partial ? at.points : width);
                     ROOFSLATE_EACH(a[j] = Value::load(values + j * width))
                 }
                 default: break;
                 }
             }
             // Instructions whose operand is never memory, and those without one. False: the program ends.
-            template <std::size_t K, bool Partial> [[gnu::always_inline]] static bool execute_on_scalar(
+            template <std::size_t K, bool partial> [[gnu::always_inline]] static bool execute_on_scalar(
                 const Instruction& q,
                 const Position& at,
                 Value (&a)[K])
@@ -342,13 +342,13 @@ namespace roofslate
                     ROOFSLATE_EACH(requirements.add(j, x <= a[j]))
                 }
                 case Code::keep:
-                    if constexpr (Partial)
+                    if constexpr (partial)
                         keep_partly(q, at.point, at.points, a[0]);
                     else
                         ROOFSLATE_EACH(keep(q, at.point, j, a[j], a[j] < Value::load(q.best + at.point + j * width)))
                     break;
                 case Code::keep_equal:
-                    if constexpr (Partial)
+                    if constexpr (partial)
                         keep_partly(q, at.point, at.points, a[0]);
                     else
                         ROOFSLATE_EACH(keep(q, at.point, j, a[j], a[j] <= Value::load(q.best + at.point + j * width)))
@@ -361,14 +361,15 @@ namespace roofslate
                 case Code::write:
                     with_type(q.storage, [&](auto stored) __attribute__((always_inline)) {
                         using T = typename decltype(stored)::type;
-                        write<K, Partial>(static_cast<T*>(q.result), at, a);
+                        write<K, partial>(static_cast<T*>(q.result), at, a);
                     });
                     break;
                 default: return false;
                 }
                 return true;
             }
-            template <std::size_t K, bool Partial> [[gnu::always_inline]] static void run_strip(
+            // NOLINTNEXTLINE(readability-function-size): the switch over all instructions, written once
+            template <std::size_t K, bool partial> [[gnu::always_inline]] static void run_strip(
                 const Instruction* program,
                 const Position& at)
             {
@@ -381,15 +382,15 @@ namespace roofslate
                     Padded padded;
                     if (o.memory)
                     {
-                        const Memory x = Memory::template of<Partial>(o, at, padded);
+                        const Memory x = Memory::template of<partial>(o, at, padded);
                         if (o.ahead) // beyond the end of an array it does no harm
                             _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j)
                                 __builtin_prefetch(x.first + o.ahead + j * width);
-                        execute<K, Partial>(*q, at, x, a);
+                        execute<K, partial>(*q, at, x, a);
                     }
                     else if (__builtin_expect(q->code < first_without_memory, true))
-                        execute<K, Partial>(*q, at, Scalar::template of<Partial>(o, at, padded), a);
-                    else if (!execute_on_scalar<K, Partial>(*q, at, a))
+                        execute<K, partial>(*q, at, Scalar::template of<partial>(o, at, padded), a);
+                    else if (!execute_on_scalar<K, partial>(*q, at, a))
                         return;
                 }
             }
