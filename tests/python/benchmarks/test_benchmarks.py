@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from benchmarks.machine import SIZES
 from benchmarks.rivals import COST, FOUR, RIVALS, Surface
 from benchmarks.search_rivals import SEARCH_RIVALS, Search, grid_loop
 from benchmarks.timing import Contender, ratio, take_turns
+from support import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +27,10 @@ def trial(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bench")
     files = ["--json", str(folder / "bench.json"), "--markdown", str(folder / "bench.md")]
     files += ["--chart", str(folder / "bench.svg")]
-    command = [sys.executable, "-m", "roofslate", "bench", "--size", "small", "--threads", "2", *files]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "benchmarks", "--size", "small", "--threads", "2", *files]
+    folders = [str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert (folder / "bench.svg").read_text().startswith("<?xml")
     return done.stdout, json.loads((folder / "bench.json").read_text()), (folder / "bench.md").read_text()
@@ -342,10 +346,10 @@ def test_times_are_told_in_units_of_their_size(seconds, text):
 
 
 def test_the_command_tells_the_parts():
+    from benchmarks.__main__ import bench
     from click.testing import CliRunner
-    from roofslate.cli import main
 
-    text = "".join(CliRunner().invoke(main, ["bench", "--help"]).output.split())
+    text = "".join(CliRunner().invoke(bench, ["--help"]).output.split())
     assert f"Parts:{','.join(PARTS)}." in text
 
 
