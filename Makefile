@@ -2,8 +2,8 @@
 # PYTHON=python3.12 takes another Python, EXTRAS=bench adds extras of the package.
 export PYTHON
 run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
-# Work is given out test by test, so that no core idles; tests that share what takes long are one group.
-pytest = python -m pytest -n auto --maxprocesses 4 --dist loadgroup
+# Given out function by function, so that no core idles; the tests of a file that share what takes long stay together.
+pytest = python -m pytest -n auto --maxprocesses 4 --dist loadscope
 
 .PHONY: help lecture test quick test-long check-mutants check-deep coverage bench wheel lint format docs clean
 help:                                ## Lists the targets

@@ -29,15 +29,31 @@ settings.load_profile("roofslate")
 sys.path += [str(ROOT / "python"), str(ROOT / "python" / "tools")]  # tools and benchmarks, after the installed package
 
 
+LONGEST = ("long", "slow", "measured", "dask", "rival", "heavy")
+
+
 def pytest_addoption(parser):
     parser.addoption("--one-of-each", action="store_true", help="of tests with parameters, only the first of each")
 
 
+@pytest.hookimpl(trylast=True)  # of what -m and -k leave
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--one-of-each"):
         first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
         config.hook.pytest_deselected(items=[item for item in items if item not in first.values()])
         items[:] = [item for item in items if item in first.values()]
+    if hasattr(config, "workerinput"):  # what takes long is begun first
+        items.sort(key=lambda item: next((k for k, name in enumerate(LONGEST) if item.get_closest_marker(name)), 9))
+
+
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist there is no such hook
+def pytest_xdist_make_scheduler(config, log):
+    if config.getoption("dist") != "loadscope":
+        return None
+    from support.workers import ByFunction
+
+    config.option.loadscopereorder = False
+    return ByFunction(config, log)
 
 
 def _available():

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("sources")]
+pytestmark = pytest.mark.long
 ADDED = """
     struct answer_cost
     {

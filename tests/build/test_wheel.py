@@ -102,7 +102,6 @@ def test_the_sources_are_all_that_is_tracked(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.xdist_group("wheel")
 def test_it_is_small_and_for_old_systems(wheel: Path) -> None:
     assert wheel.stat().st_size <= MOST_BYTES
     assert re.search(r"manylinux(2014|_2_17|_2_28)_x86_64\.whl$", wheel.name)
@@ -118,7 +117,6 @@ def test_it_is_small_and_for_old_systems(wheel: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.xdist_group("wheel")
 def test_it_passes_the_core_of_the_tests_without_a_compiler(installed: Path, tmp_path: Path) -> None:
     tests = tmp_path / "tests"
     for name in (*CORE, *NEEDED):
@@ -133,7 +131,6 @@ def test_it_passes_the_core_of_the_tests_without_a_compiler(installed: Path, tmp
 
 
 @pytest.mark.long
-@pytest.mark.xdist_group("wheel")
 def test_old_processors_give_the_same_bits(installed: Path) -> None:
     emulator = shutil.which("qemu-x86_64")
     if emulator is None:

@@ -7,7 +7,7 @@ import pytest
 from support import ROOT
 from support.slices import first_alone
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("jupyterlab")]
+pytestmark = pytest.mark.slow
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 DRAWS = re.compile(r"rs\.(charts\.\w+|plot)\(")

@@ -6,6 +6,7 @@ import io
 import logging
 import pickle
 import re
+import sys
 
 import pytest
 import roofslate as rs
@@ -13,6 +14,11 @@ from roofslate._base import versions
 from roofslate._base.toml import read_data
 from roofslate.cli import completion
 from support import ROOT
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 CELL = {"model": "DeepSeek-V3", "hardware": "B200", "chips": 8, "context_length": "4k"}
 GUESS = {"decode_inefficiency": (1, 5), "model_token_rate": ("10 Mtok/s", "500 Mtok/s")}
@@ -121,3 +127,11 @@ def test_the_version_is_told_once():
     assert cited == rs.__version__
     assert f"## {rs.__version__}" in (ROOT / "CHANGELOG.md").read_text()
     assert re.fullmatch(r"\d+\.\d+\.\d+([ab]\d+|rc\d+)?", rs.__version__)
+
+
+def test_every_file_of_tests_is_collected():
+    """Pytest leaves out some folders by their names, such as build, unless they are named."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]["ini_options"]
+    named = [ROOT / path for path in settings["testpaths"]]
+    files = [path for path in (ROOT / "tests").rglob("test_*.py") if not any(path.is_relative_to(n) for n in named)]
+    assert files == []

@@ -334,7 +334,6 @@ rs.explore("latency_vs_batch", context_length=("1k", "100k"), chips=72, model="D
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("jupyterlab")
 def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     """Keys and the mouse move a slider, text is typed: the picture follows, the last of many moves wins."""
     address, folder = laboratory

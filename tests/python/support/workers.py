@@ -1,0 +1,23 @@
+"""How tests are given out to processes, for ``--dist loadscope``."""
+
+from __future__ import annotations
+
+import functools
+
+from xdist.scheduler import LoadScopeScheduling
+
+from support import ROOT
+
+
+@functools.cache
+def shares_fixtures(path: str) -> bool:
+    """Return True for a file whose tests share what takes long to be made: they stay together."""
+    return 'scope="module"' in (ROOT / path).read_text(encoding="utf-8")
+
+
+class ByFunction(LoadScopeScheduling):
+    """A function after the other, with all its parameters, so that no process idles; few files as a whole."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return path if shares_fixtures(path) else nodeid.partition("[")[0]
