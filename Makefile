@@ -2,10 +2,8 @@
 # PYTHON=python3.12 takes another Python, EXTRAS=bench adds extras of the package.
 export PYTHON
 run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
-# Of every package what shows first that it is broken.
-QUICK = -m "not slow and not measured and not long and not dask and not rival" tests/rules tests/python/_base tests/python/units \
-    tests/python/registry tests/python/grid/test_read_errors.py tests/python/evaluation/test_value.py \
-    tests/python/evaluation/test_evaluate.py tests/python/folds/test_best.py tests/python/analysis/test_solve.py
+# Work is given out test by test, so that no core idles; tests that share what takes long are one group.
+pytest = python -m pytest -n auto --maxprocesses 4 --dist loadgroup
 
 .PHONY: help lecture test quick test-long check-mutants check-deep coverage bench wheel lint format docs clean
 help:                                ## Lists the targets
@@ -18,15 +16,15 @@ lecture:                             ## Computes the lecture and writes its repo
 test:                                ## Runs all tests, C++ and Python
 	@.ci/setup all test $(EXTRAS)
 	$(run) ctest --test-dir build/editable --output-on-failure --output-junit ctest.xml
-	$(run) python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not long" --junitxml=build/pytest.xml
+	$(run) $(pytest) -m "not long" --junitxml=build/pytest.xml
 
-quick:                               ## Runs the tests that take little, of every package (a minute)
+quick:                               ## Runs the tests of every package that take less than a second (a minute)
 	@.ci/setup all test $(EXTRAS)
-	$(run) python -m pytest -q -n auto --maxprocesses 4 --dist loadfile $(QUICK)
+	$(run) $(pytest) -q -m "not heavy and not slow and not measured and not dask and not rival and not long" tests/python tests/rules
 
-test-long:                           ## Runs the tests that take minutes each: recipes in copies of the tree
+test-long:                           ## Runs the tests that take minutes: recipes, wheels, JupyterLab, a newcomer's tasks; LONG=--one-of-each a slice
 	@.ci/setup all test $(EXTRAS)
-	$(run) python -m pytest -m long
+	$(run) $(pytest) -m long --junitxml=build/pytest-long.xml $(LONG)
 
 check-mutants:                       ## Changes each formula, default and limit, one thing at a time; the tests must fail
 	@.ci/setup all test $(EXTRAS)

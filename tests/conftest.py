@@ -29,6 +29,17 @@ settings.load_profile("roofslate")
 sys.path += [str(ROOT / "python"), str(ROOT / "python" / "tools")]  # tools and benchmarks, after the installed package
 
 
+def pytest_addoption(parser):
+    parser.addoption("--one-of-each", action="store_true", help="of tests with parameters, only the first of each")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--one-of-each"):
+        first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+        config.hook.pytest_deselected(items=[item for item in items if item not in first.values()])
+        items[:] = [item for item in items if item in first.values()]
+
+
 def _available():
     before = _core.instruction_set()
     found = []

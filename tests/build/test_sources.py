@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("sources")]
 ADDED = """
     struct answer_cost
     {

@@ -5,8 +5,9 @@ import shutil
 
 import pytest
 from support import ROOT
+from support.slices import first_alone
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("jupyterlab")]
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 DRAWS = re.compile(r"rs\.(charts\.\w+|plot)\(")
@@ -60,7 +61,7 @@ def page(laboratory, browser):
     opened.close()
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", first_alone(NOTEBOOKS), ids=lambda path: path.stem)
 def test_in_jupyterlab(path, page):
     """Every cell has run, in order and without a complaint, and each chart is a picture within the window."""
     cells = page.evaluate(RUN, path.name)

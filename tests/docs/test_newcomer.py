@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import roofslate
 from support import ROOT
+from support.slices import first_alone
 
 CHIP = "docs/how-to/add-a-chip-or-a-model.md"
 # task: page, section, what the section must have for it, files that it leaves
@@ -73,7 +74,7 @@ def read_until(text, section):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", first_alone(TASKS))
 def test_task(task, tmp_path):
     page, section, wanted, left = TASKS[task]
     text, told = read_until((ROOT / page).read_text(encoding="utf-8"), section)

@@ -11,7 +11,7 @@ import pytest
 from roofslate.registry.registry import entries
 from support import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]
 
 SIZES = {"desktop": (1366, 900), "phone": (390, 844)}
 

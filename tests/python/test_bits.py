@@ -95,6 +95,7 @@ def at_point(inputs, point):
     return {name: value if isinstance(value, str) else one(value) for name, value in inputs.items()}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(25))
 def test_instruction_sets_threads_and_points(seed, instruction_sets, bits):
     rng = np.random.default_rng(seed)
@@ -253,6 +254,7 @@ def test_results_may_overwrite_their_inputs(bits):
         assert np.array_equal(bits(memory[1:]), expected)
 
 
+@pytest.mark.heavy
 def test_every_quantity_on_an_axis_of_every_input(whole_scenario, bits):
     """Each quantity over an axis of each input has, at each point, the value of the point."""
     from roofslate.registry.registry import ancestors, entries

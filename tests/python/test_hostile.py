@@ -197,6 +197,7 @@ CALLS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore::UserWarning")  # bad rows are told by a warning
 @pytest.mark.parametrize("call", CALLS)
 def test_any_argument_may_be_anything(call):
@@ -322,6 +323,7 @@ TEXTS = st.one_of(
 )
 
 
+@pytest.mark.heavy
 @given(text=TEXTS)
 @example("(" * 41 + "1" + ")" * 41 + " < 2")
 @example("-" * 9000 + "1 < 2")
@@ -382,6 +384,7 @@ KEYS = [
 ]
 
 
+@pytest.mark.heavy
 @given(changes=st.dictionaries(st.sampled_from(KEYS), JSON, max_size=5))
 @settings(max_examples=300 * TIMES)
 def test_any_config(changes):
@@ -509,7 +512,7 @@ print((resident() - before) / 2**20)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.measured
 def test_calls_leave_nothing(run_python):
     """By a hundred thousand of them, or an eighth of that, the memory grows by less than a megabyte."""

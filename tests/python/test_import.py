@@ -142,6 +142,7 @@ except rs.RoofslateError as error:
     assert "ROOFSLATE_SIMD='sse9' names no instruction set" in run_python(wrong, ROOFSLATE_SIMD="sse9")
 
 
+@pytest.mark.heavy
 def test_the_environment_chooses_the_threads(run_python):
     code = """
 import roofslate as rs

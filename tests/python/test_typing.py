@@ -192,6 +192,7 @@ def script(monkeypatch):
     return lambda code: jedi.Script(code, project=project, environment=jedi.InterpreterEnvironment())
 
 
+@pytest.mark.heavy
 def test_jedi_knows_the_package(script):
     code = 'import roofslate as rs\nt = rs.evaluate("pass_time", batch_size=3)\n'
     assert "evaluate" in [word.name for word in script(f"{code}rs.eval").complete()]

@@ -139,6 +139,7 @@ def test_no_package_has_the_name_of_a_callable() -> None:
     assert callables & {layer(module) for module in MODULES} == set()
 
 
+@pytest.mark.heavy
 def test_no_import_runs_up(found: list[Import]) -> None:
     assert upward(found) == []
 

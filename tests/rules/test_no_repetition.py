@@ -356,6 +356,7 @@ ALLOWED = {
 }
 
 
+@pytest.mark.heavy
 def test_no_number_is_computed_beside_the_registry() -> None:
     found = {(where, one.line): one for where, text in sources() for one in arithmetic(text)}
     told = [

@@ -105,6 +105,7 @@ def test_every_callable_is_called() -> None:
     assert set(rs.__all__) == {*CALLS, *MODULES, *CATALOGS}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("modules_first", [False, True])
 def test_a_name_taken_twice_is_one_object(run_python: Any, modules_first: bool) -> None:
     """Before and after all modules of the package are imported; then each callable is called."""

@@ -84,6 +84,7 @@ CLOSED = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("closed", CLOSED)
 @settings(max_examples=25)
 @given(cell=cells())
@@ -167,6 +168,7 @@ def put_back(quantity, value, unknown, rest, start):
     assert between or any(math.isclose(x, start, rel_tol=1e-9) for x in roots), (quantity, unknown, start, roots, rest)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("quantity", "cases"), [pytest.param(*case, id=case[0]) for case in reference_cases()])
 def test_solutions_put_back(quantity, cases):
     if not is_smooth(quantity):
@@ -255,6 +257,7 @@ BOUNDARIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("unknown", "text", "meaning"), BOUNDARIES, ids=[text for _, text, _ in BOUNDARIES])
 @settings(max_examples=20)
 @given(cell=cells(), data=st.data())

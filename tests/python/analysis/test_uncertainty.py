@@ -150,6 +150,7 @@ _UNITS = {
 }  # fmt: skip
 
 
+@pytest.mark.heavy
 def test_shares_of_sobols_g_function():
     """Known exactly; within 1 % of each that is not next to nothing, and 5e-5 of all."""
 
@@ -185,6 +186,7 @@ def test_shares_agree_with_scipys():
     np.testing.assert_allclose(ours["total"], theirs.total_order, atol=0.01)
 
 
+@pytest.mark.heavy
 def test_shares_are_repeatable_and_their_intervals_honest():
     inputs = {"hbm_capacity": stats.uniform(100e9, 100e9), "hbm_bandwidth": stats.lognorm(0.3, scale=8e12)}
     one = rs.sobol("hbm_drain_time", n=256, seed=3, **inputs)

@@ -20,6 +20,8 @@ from benchmarks.search_rivals import SEARCH_RIVALS, Search, grid_loop
 from benchmarks.timing import Contender, ratio, take_turns
 from support import ROOT
 
+pytestmark = pytest.mark.xdist_group("benchmarks")
+
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory):
@@ -239,6 +241,7 @@ def test_outputs_of_the_cost_of_a_point_vary_along_all_axes():
         assert np.prod([float(len(values)) for values in split.values()]) == pytest.approx(1 << 24, rel=0.03)
 
 
+@pytest.mark.heavy
 def test_only_some_parts_are_measured():
     from roofslate.errors import UnknownName
 

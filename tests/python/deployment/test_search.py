@@ -140,6 +140,7 @@ def brute(question):
     return found
 
 
+@pytest.mark.heavy
 @settings(max_examples=200, deadline=None)
 @given(questions())
 def test_as_looking_at_every_layout(question):

@@ -33,6 +33,7 @@ def chunks_of_every_size(request, monkeypatch):
 # ------------------------------------------------------------------------------------------------------------ results
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("target", ["csv", "parquet"])
 @pytest.mark.parametrize("source", ["csv", "parquet"])
 @pytest.mark.usefixtures("small_chunks")

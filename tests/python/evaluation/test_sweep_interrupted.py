@@ -18,6 +18,7 @@ import roofslate as rs
 from roofslate import errors
 from roofslate.evaluation import table_files
 from support.processes import INTERRUPTIBLE
+from support.slices import first_alone
 from support.sweeps import doubles, files_of, read, scenarios, written
 
 pa = pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")
@@ -130,6 +131,7 @@ def is_open(path):
     return any(os.path.realpath(link) == str(path) for link in Path("/proc/self/fd").iterdir())
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are read from /proc")
 @pytest.mark.parametrize(
     ("suffix", "ends"),
@@ -218,7 +220,7 @@ def is_whole(target):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("suffix", first_alone(["csv", "parquet"]))
 def test_killed_at_any_moment_nothing_partial_is_left(tmp_path, long_source, suffix):
     target = tmp_path / f"out.{suffix}"
     with started(long_source, target) as process:
@@ -247,6 +249,7 @@ def test_killed_at_any_moment_nothing_partial_is_left(tmp_path, long_source, suf
     assert len(strays) >= 3  # killed while they wrote
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_ctrl_c_leaves_nothing(tmp_path, long_source, suffix):
     target = tmp_path / f"out.{suffix}"
@@ -273,6 +276,7 @@ main(["sweep", {source!r}, "--outputs", "pass_tokens", "-o", {target!r}])
 """
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_file_that_cannot_be_finished_is_an_error_and_leaves_nothing(tmp_path, long_source, run_python, suffix):
     code = FULL.format(source=str(long_source), target=str(tmp_path / f"out.{suffix}"))

@@ -22,6 +22,7 @@ def quantiles(values, q):
     return np.where(low == high, low, linear)
 
 
+@pytest.mark.heavy
 @settings(max_examples=60)
 @given(data=st.data(), inputs=questions())
 def test_quantiles_are_numpys(instruction_sets, bits, data, inputs):
@@ -41,6 +42,7 @@ def test_quantiles_are_numpys(instruction_sets, bits, data, inputs):
         same(whole.full(one, over) if kept else one, expected[7] if kept else expected[7].reshape(-1)[0], bits)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["pass_time", "cost_per_token", "pass_tokens", "balance_batch_at_context"])
 def test_quantiles_of_many_points(name, instruction_sets, decode, bits):
     """More points than are sorted: they are counted in slots first, in one thread or several."""

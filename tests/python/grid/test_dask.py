@@ -192,6 +192,7 @@ def test_an_input_above_its_bound_is_refused_when_it_is_computed():
 # --------------------------------------------------------------------------------------------------------------- folds
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("over", OVERS, ids=str)
 def test_folds_give_the_same_bits(cut, over, identical):
     lazy, whole = grid(cut), grid()
@@ -240,6 +241,7 @@ def test_fronts_are_the_same(cut, objectives):
     assert list(found.dtypes) == list(expected.dtypes)
 
 
+@pytest.mark.heavy
 def test_of_equal_points_the_first_of_the_grid_is_taken():
     """Ties across chunks, in the order of the axes as given, with folded axes that change nothing among them."""
     rng = np.random.default_rng(3)
@@ -273,6 +275,7 @@ HALF = [0.5, np.nextafter(0.5, 1), np.nextafter(0.5, 0)]
 FAR = [*HALF, 1.0, -1.0, 1e-300, 5e-324, -5e-324, 1e300, -1e300, 0.0, np.finfo(float).max]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("over", [None, "a", ["b"], ["copy", "a"], "copy"], ids=str)
 def test_quantiles_tell_neighbouring_doubles_apart(over, bits):
     """Of values of all sizes, whether a chunk has room for those of a kept point or not."""
@@ -288,6 +291,7 @@ def test_quantiles_tell_neighbouring_doubles_apart(over, bits):
         np.testing.assert_array_equal(bits(found), bits(expected))
 
 
+@pytest.mark.heavy
 def test_infinity_is_the_largest_value_and_nan_is_none(bits):
     rng = np.random.default_rng(2)
     pairs = [xr.DataArray(rng.choice([1.0, 2.0, np.inf], (12, 8)), dims=["a", "b"]) for _ in range(2)]
@@ -349,6 +353,7 @@ def wide(n=400, cut=50):
     }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("ask", "most"),
     [

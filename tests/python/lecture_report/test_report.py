@@ -19,6 +19,7 @@ from roofslate.lecture_report import chapters, report
 from roofslate.lecture_report.entries import chapter_files
 
 CHAPTERS = chapter_files("report")
+pytestmark = [pytest.mark.heavy, pytest.mark.xdist_group("report")]
 APART = {"br", "caption", "dd", "dt", "h1", "h2", "h3", "h4", "li", "p", "summary", "td", "th"}
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"}
 

@@ -259,6 +259,7 @@ def test_one_move_is_one_picture(draws: list[dict[str, Any]]) -> None:
     assert draws[-1] == draws[0] == explorer.values
 
 
+@pytest.mark.heavy
 def test_a_move_is_followed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some 80 ms, of which 9 are the numbers; the limit is for machines that are busy."""
     computed = []

@@ -55,6 +55,7 @@ def pixels(figure: Any) -> np.ndarray:
 # ----------------------------------------------------------------------------------------------------- what charts take
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("name", LECTURE)
 def test_a_chart_starts_as_the_lectures_picture(name: str) -> None:
@@ -90,6 +91,7 @@ def test_a_chart_without_numbers_of_its_own_takes_given_ones(name: str) -> None:
 # ------------------------------------------------------------------------------------------------------------- code
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("chart", [*LECTURE, *OTHERS])
 def test_code_gives_the_picture_of_a_chart_again(chart: str) -> None:
@@ -113,6 +115,7 @@ def test_code_gives_the_picture_of_a_chart_again(chart: str) -> None:
     assert (pixels(again.figure) == pixels(explorer.figure)).all()
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("outputs", "inputs"),
@@ -291,6 +294,7 @@ def test_a_preset_that_no_code_can_name_is_refused() -> None:
                 rs.explore("hbm_drain_time", hardware=chips)
 
 
+@pytest.mark.heavy
 def test_presets_in_a_list_are_named_in_the_code() -> None:
     chips = [rs.hardware[name] for name in ("H100", "B200")]
     code = rs.explore("hbm_drain_time", hardware=chips).to_code()
@@ -330,6 +334,7 @@ rs.explore("latency_vs_batch", context_length=("1k", "100k"), chips=72, model="D
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("jupyterlab")
 def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     """Keys and the mouse move a slider, text is typed: the picture follows, the last of many moves wins."""
     address, folder = laboratory

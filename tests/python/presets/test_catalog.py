@@ -313,6 +313,7 @@ def test_a_bad_environment_is_told_each_time_and_can_be_mended(tmp_path, monkeyp
     assert "H100" in catalogs.hardware
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [

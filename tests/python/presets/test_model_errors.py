@@ -159,6 +159,7 @@ JUNK = st.recursive(
 )
 
 
+@pytest.mark.heavy
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_any_value_at_any_key_gives_a_model_or_a_named_error(data):

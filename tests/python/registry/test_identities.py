@@ -326,6 +326,7 @@ def test_a_quantity_given_its_own_value_changes_nothing(scenario, output):
             assert rs.value(output, **scenario, **{name: own}) == expected, name
 
 
+@pytest.mark.heavy
 def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
     for output, q in entries().items():
         if not q.computed:

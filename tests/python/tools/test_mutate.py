@@ -53,6 +53,7 @@ def test_the_originals_answer_all_questions(questions: dict[str, list[Question]]
 # ----------------------------------------------------------------------------------------------------------- mutants
 
 
+@pytest.mark.heavy
 def test_mutants_die(capsys: pytest.CaptureFixture[str]) -> None:
     status = main([])
     assert status == 0, capsys.readouterr().out

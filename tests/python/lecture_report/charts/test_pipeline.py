@@ -203,6 +203,7 @@ def test_training_bubble_tells_forward_from_backward_without_colour() -> None:
     assert abs(grey[0] - grey[1]) > 0.3
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("stages", "batches", "ratio"), [(3, 5, 2), (2, 2, 1.5), (5, 8, 1)])
 def test_training_bubble_follows_its_parameters(stages: int, batches: int, ratio: float) -> None:
     inputs: dict[str, Any] = {

@@ -38,6 +38,7 @@ def test_they_are_the_charts_of_chapter_two() -> None:
     assert {charts.find(name).chapter for name in NAMES} == {2}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
 def test_small_axes_take_smaller_letters(name: str) -> None:
     figure, axes = pyplot.subplots(2, 2, figsize=(6.4, 4.0))
