@@ -63,8 +63,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             const double expected = values[std::size_t(o.node)];
             const std::ptrdiff_t at = GraphRead::offset(o.stride, point);
             with_type(o.storage, [&](auto stored) {
-                const auto* const values = static_cast<const typename decltype(stored)::type*>(o.data);
-                check(same_bits(double(values[at]), double(stored.of(expected))), "a result");
+                const auto* const results = static_cast<const typename decltype(stored)::type*>(o.data);
+                check(same_bits(double(results[at]), double(stored.of(expected))), "a result");
             });
         }
     }

@@ -250,6 +250,7 @@ namespace roofslate
             // --- instructions on K vectors of the running value; partial: on one vector of which some lanes count ---
 
             // Instructions with an operand of either kind, X.
+            // NOLINTNEXTLINE(readability-function-size): a case for each instruction
             template <std::size_t K, bool partial, class X> [[gnu::always_inline]] static void execute(
                 const Instruction& q,
                 const Position& at,
@@ -316,6 +317,7 @@ namespace roofslate
                 }
             }
             // Instructions whose operand is never memory, and those without one. False: the program ends.
+            // NOLINTNEXTLINE(readability-function-size): a case for each instruction
             template <std::size_t K, bool partial> [[gnu::always_inline]] static bool execute_on_scalar(
                 const Instruction& q,
                 const Position& at,
@@ -341,7 +343,7 @@ namespace roofslate
                     const Requirements requirements(q);
                     ROOFSLATE_EACH(requirements.add(j, x <= a[j]))
                 }
-                case Code::keep:
+                case Code::keep: // NOLINT(bugprone-branch-clone): alike for part of a vector alone
                     if constexpr (partial)
                         keep_partly(q, at.point, at.points, a[0]);
                     else
@@ -368,7 +370,6 @@ namespace roofslate
                 }
                 return true;
             }
-            // NOLINTNEXTLINE(readability-function-size): the switch over all instructions, written once
             template <std::size_t K, bool partial> [[gnu::always_inline]] static void run_strip(
                 const Instruction* program,
                 const Position& at)
