@@ -405,6 +405,7 @@ def test_a_bar_appears_after_a_second_with_what_is_done(monkeypatch, capsys):
 @pytest.mark.parametrize(("wanted", "count"), [(True, r"/6\.00 .*point/s"), (None, None), (False, None)])
 def test_a_bar_is_shown_where_somebody_looks_on_or_asks_for_it(wanted, count, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(progress, "_DELAY", 0)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # of another test: nobody looks on here
     rs.evaluate("pass_tokens", batch_size=[1, 2, 3], pass_length=[1, 2], progress=wanted)
     told = capsys.readouterr().err
     assert re.search(count, told) if count else told == ""
