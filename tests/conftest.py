@@ -38,9 +38,6 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(trylast=True)  # of what -m and -k leave
 def pytest_collection_modifyitems(config, items):
-    for item in items:  # a busy machine may starve what measures time or starts processes
-        if item.get_closest_marker("measured") or item.get_closest_marker("dask"):
-            item.add_marker(pytest.mark.flaky(reruns=2))
     if config.getoption("--one-of-each"):
         first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
         config.hook.pytest_deselected(items=[item for item in items if item not in first.values()])
