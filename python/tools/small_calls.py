@@ -6,8 +6,8 @@ both, since an editable installation slows each start of Python::
     python small_calls.py --old-path before/python --new-path after/python
     python small_calls.py --old before/.venv/bin/python --new after/.venv/bin/python --only evaluate
 
-Both versions run in processes of their own that answer in turns. A time is the lower quartile of its rounds, for small
-calls in processor time, since other work on the machine disturbs clocks far more than a version differs. The break-even
+Both versions run in processes of their own that answer in turns. A time is the least of its rounds, for small calls
+in processor time, since other work on the machine disturbs clocks far more than a version differs. The break-even
 size is where `rs.evaluate` of one axis takes as long as the formula in NumPy.
 """
 
@@ -178,8 +178,8 @@ def in_turns(sides: Sequence[Callable[[], float]], rounds: int) -> list[list[flo
 
 
 def low(seconds: Sequence[float]) -> float:
-    """The lower quartile: what rounds take that nothing disturbs."""
-    return statistics.quantiles(seconds, n=4, method="inclusive")[0]
+    """The least: other work on the machine only adds, on shared machines half as much again for seconds on end."""
+    return min(seconds)
 
 
 def timing(old: Sequence[float], new: Sequence[float]) -> Timing:
@@ -230,7 +230,7 @@ class Comparison:
 
     def break_even(self) -> None:
         """Sizes of an axis from which on the engine is ahead of NumPy."""
-        ratios: list[list[list[float]]] = [[[] for _ in _SIZES] for _ in self.versions]
+        figures: list[list[list[tuple[float, ...]]]] = [[[] for _ in _SIZES] for _ in self.versions]
         for _ in range(self.processes):
             servers = [Server(version) for version in self.versions]
             for k, n in enumerate(_SIZES):
@@ -239,11 +239,11 @@ class Comparison:
                 calls = _calls(servers[0], _LARGE)
                 for _ in range(self.rounds):
                     for side, server in enumerate(servers):
-                        engine, hand = (server.seconds(x, calls, clock="perf_counter") for x in (_LARGE, _BY_HAND))
-                        ratios[side][k].append(engine / hand)
+                        pair = tuple(server.seconds(x, calls, clock="perf_counter") for x in (_LARGE, _BY_HAND))
+                        figures[side][k].append(pair)
             for server in servers:
                 server.close()
-        old, new = (_crossing([statistics.median(rounds) for rounds in side]) for side in ratios)
+        old, new = (_crossing([_ratio(rounds) for rounds in side]) for side in figures)
         _row("break-even with NumPy, points", f"{old:,.0f}", f"{new:,.0f}", None, "25,000", new <= 25_000)
 
     def cold(self, runs: int) -> None:
@@ -268,6 +268,12 @@ def _calls(server: Server, statement: str) -> int:
     server.seconds(statement)
     one = min(server.seconds(statement) for _ in range(3))
     return max(1, math.ceil(_ROUND / one))
+
+
+def _ratio(rounds: Sequence[tuple[float, ...]]) -> float:
+    """What the engine takes of NumPy's time, both undisturbed."""
+    engine, hand = zip(*rounds, strict=True)
+    return low(engine) / low(hand)
 
 
 def _crossing(ratios: Sequence[float]) -> float:
