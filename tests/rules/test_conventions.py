@@ -120,7 +120,8 @@ os.environ |= {"COMP_WORDS": LINE, "COMP_CWORD": "2", "_ROOFSLATE_COMPLETE": "ba
 from roofslate.cli import main
 main(prog_name="roofslate")
 """
-    for line, offered in {"quantities hbm_d": "hbm_drain_time", "presets prices": "prices"}.items():
+    lines = {"evaluate hbm_d": "hbm_drain_time", "quantities hbm_d": "hbm_drain_time", "presets prices": "prices"}
+    for line, offered in lines.items():
         assert run_python(code.replace("LINE", repr(f"roofslate {line}"))).split() == [f"plain,{offered}"]
 
 
