@@ -1,8 +1,12 @@
 """The extension itself: what does not fit is refused, whoever calls it."""
 
+import platform
+import re
+
 import numpy as np
 import pytest
 from roofslate import _core, errors
+from support import ROOT
 
 BATCH = ("batch_size", np.arange(1.0, 5.0), (0,))
 WORDS = 8  # of a piece of an inverse distribution
@@ -20,6 +24,19 @@ def sampler(inputs=1, directions=32, shifts=1, correlation=()):
     """A sampler of so many inputs."""
     tables = [inverse()] * inputs
     return _core.Sampler(np.zeros((inputs, directions), np.uint32), [0] * shifts, tables, inverse(), correlation)
+
+
+# By the processor, best first; the last one is part of every machine of its kind.
+SETS = {"x86_64": ["avx512", "avx2", "base"], "aarch64": ["neon"]}
+
+
+def test_names_of_instruction_sets():
+    """Other tests run over the core's list, so that one test has to know it."""
+    names, of_processor = _core.instruction_sets(), SETS[platform.machine()]
+    assert names == [name for name in of_processor if name in names]
+    assert names[-1] == of_processor[-1]
+    listed = (ROOT / "cpp" / "cmake" / "instruction_sets.cmake").read_text(encoding="utf-8")
+    assert re.findall(r'^  "(\w+) ', listed, re.MULTILINE) == [name for sets in SETS.values() for name in sets]
 
 
 def test_what_fits_is_taken():

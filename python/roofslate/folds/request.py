@@ -124,7 +124,7 @@ class FoldRequest:
         values = np.arange(self.grid.sizes[dim]) if coord is None else np.asarray(coord[0])
         if values.dtype.kind in "biuf":
             values = values.astype(float)
-        there = values[at]
+        there = values[at, ...]  # an array for a single point too, whatever its type
         if there.dtype.kind in "OUST":
             return there.astype(object) if found is None else np.where(found, there.astype(object), "")
         if there.dtype.kind in "mM":

@@ -187,6 +187,32 @@ def test_what_stands_on_the_axes(decode):
     assert "chips" in searched.attrs
 
 
+@pytest.mark.parametrize("dtype", ["object", "string", "category", None])
+def test_labels_of_a_series_where_all_axes_are_searched(dtype, decode):
+    """A text is no array; the answer of a single point has labels all the same."""
+    setups = pd.Series([8, 64, 512], index=pd.Index(["few", "some", "many"], name="setup", dtype=dtype))
+    question = {**decode, "batch_size": setups}
+    found = rs.best("cost_per_token", over="setup", **question)
+    assert dict(found.sizes) == {}
+    assert found.setup.item() == "many"
+    assert rs.best("pass_time", over="setup", also="cost_per_token", **question).setup.item() == "few"
+    assert rs.best("pass_time", over="setup", where="pass_time <= 1 ns", **question).setup.item() == ""
+    assert rs.pareto(minimize="pass_time", **question).setup.tolist() == ["few"]
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["whole", "in chunks"])
+def test_labels_of_arrays_and_presets_where_all_axes_are_searched(chunked, decode):
+    labels = np.array(["few", "some", "many"], dtype=object)
+    setups = xr.DataArray([8.0, 64.0, 512.0], dims="setup", coords={"setup": labels})
+    if chunked:
+        pytest.importorskip("dask", reason="dask is not installed: pip install 'roofslate[dask]'")
+        setups = setups.chunk(2)
+    models = pd.Series(["DeepSeek-V3", "Kimi-K2"], index=pd.Index(["first", "second"], name="which"))
+    question = {**decode, "batch_size": setups, "model": models}
+    found = rs.best("cost_per_token", over=["which", "setup"], **question)
+    assert (found.setup.item(), found.which.item()) == ("many", "first")
+
+
 def test_dims_of_best_do_not_depend_on_what_is_found(decode):
     question = {**decode, "chips": [8, 72], "batch_size": [1, 512, 4096], "context_length": [1e3, 1e5]}
     dims = set()

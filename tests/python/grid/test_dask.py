@@ -51,7 +51,7 @@ def cluster():
     distributed = pytest.importorskip(
         "distributed", reason="distributed is not installed: pip install 'roofslate[dask]'"
     )
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as processes, distributed.Client(processes) as client:
         yield client
 
