@@ -1,6 +1,7 @@
 """The report: whole, self-contained, readable, and every number in it the one that the package computes."""
 
 import base64
+import functools
 import io
 import itertools
 import json
@@ -53,7 +54,7 @@ class Page(HTMLParser):
     def all(self, tag):
         return [attrs for name, attrs in self.tags if name == tag]
 
-    @property
+    @functools.cached_property
     def text(self):
         return re.sub(r"\s+", " ", "".join(self.words))
 
