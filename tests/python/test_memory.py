@@ -135,6 +135,7 @@ def test_freed_results_are_used_again(decode):
     assert _core.pool_bytes() == 0
 
 
+@pytest.mark.heavy
 def test_a_view_keeps_its_memory(decode):
     rs.clear_pool()
     question = {**decode, "batch_size": np.linspace(1, 4000, 1000), "context_length": np.linspace(1, 1e5, 300)}
