@@ -110,10 +110,11 @@ def check_shown(sources, shown):
 
 
 @pytest.mark.slow
-def test_cells_run(nbformat, tmp_path, run_python):
-    """Every cell of every notebook, and after them the solutions, in copies of one process instead of kernels."""
+@pytest.mark.parametrize("part", first_alone(range(3)))
+def test_cells_run(nbformat, tmp_path, run_python, part):
+    """Every cell of each third notebook, and after them the solutions, in copies of one process instead of kernels."""
     pytest.importorskip("IPython")
-    sources = {path.stem: sources_of(read(nbformat, path)) for path in NOTEBOOKS}
+    sources = {path.stem: sources_of(read(nbformat, path)) for path in NOTEBOOKS[part::3]}
     pieces = {name: f"run_cells({cells!r}, {str(tmp_path)!r})" for name, cells in sources.items()}
     printed = json.loads(run_python(SHELL + IN_COPIES.format(pieces=pieces)))
     with cases() as case:

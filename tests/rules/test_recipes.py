@@ -113,6 +113,7 @@ def results(names: list[str]) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.heavy
 def test_the_chart_of_the_recipe_is_there(copy):
     carry_out(copy, ["add-a-chart"])
     for built in ("_core", "typing", "registry.reserved"):  # made by the build
