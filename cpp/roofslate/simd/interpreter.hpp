@@ -67,6 +67,7 @@ namespace roofslate
             // An operand on vector j of a strip: the same scalar in all lanes, or memory.
             struct Scalar
             {
+                static constexpr bool in_memory = false;
                 Value value;
                 template <bool partial> static Scalar of(const Operand& o, const Position&, Padded&)
                 { return {Value(o.scalar)}; }
@@ -74,6 +75,7 @@ namespace roofslate
             };
             struct Memory
             {
+                static constexpr bool in_memory = true;
                 const double* first;
                 template <bool partial> static Memory of(const Operand& o, const Position& at, Padded& padded)
                 { return {memory_of<partial>(o, at, padded)}; }
@@ -249,16 +251,19 @@ namespace roofslate
 
             // --- instructions on K vectors of the running value; partial: on one vector of which some lanes count ---
 
-            // Instructions with an operand of either kind, X.
+            // X: the kind of the operand. False: the program ends.
             // NOLINTNEXTLINE(readability-function-size): a case for each instruction
-            template <std::size_t K, bool partial, class X> [[gnu::always_inline]] static void execute(
+            template <std::size_t K, bool partial, class X> [[gnu::always_inline]] static bool execute(
                 const Instruction& q,
                 const Position& at,
                 const X& x,
                 Value (&a)[K])
             {
+                const Code code = q.code;
+                if (X::in_memory && code >= first_without_memory)
+                    __builtin_unreachable(); // so that these cases are compiled for scalars alone
                 Padded padded;
-                switch (q.code)
+                switch (code)
                 {
                 case Code::load: ROOFSLATE_EACH(a[j] = x(j))
                 case Code::add: ROOFSLATE_EACH(a[j] = a[j] + x(j))
@@ -313,35 +318,22 @@ namespace roofslate
                     call(q, values, K, second, third, partial ? at.points : width);
                     ROOFSLATE_EACH(a[j] = Value::load(values + j * width))
                 }
-                default: break;
-                }
-            }
-            // Instructions whose operand is never memory, and those without one. False: the program ends.
-            // NOLINTNEXTLINE(readability-function-size): a case for each instruction
-            template <std::size_t K, bool partial> [[gnu::always_inline]] static bool execute_on_scalar(
-                const Instruction& q,
-                const Position& at,
-                Value (&a)[K])
-            {
-                const Value x(q.operand.scalar);
-                switch (q.code)
-                {
                 case Code::divide_constant:
                 {
                     if (q.second.scalar == 0)
-                        ROOFSLATE_EACH(a[j] = a[j] / x)
+                        ROOFSLATE_EACH(a[j] = a[j] / x(j))
                     const Value r(q.second.scalar);
-                    ROOFSLATE_EACH(a[j] = checked(a[j], x, r))
+                    ROOFSLATE_EACH(a[j] = checked(a[j], x(j), r))
                 }
                 case Code::require_more:
                 {
                     const Requirements requirements(q);
-                    ROOFSLATE_EACH(requirements.add(j, a[j] > x))
+                    ROOFSLATE_EACH(requirements.add(j, a[j] > x(j)))
                 }
                 case Code::require_at_least:
                 {
                     const Requirements requirements(q);
-                    ROOFSLATE_EACH(requirements.add(j, x <= a[j]))
+                    ROOFSLATE_EACH(requirements.add(j, x(j) <= a[j]))
                 }
                 case Code::keep: // NOLINT(bugprone-branch-clone): alike for part of a vector alone
                     if constexpr (partial)
@@ -366,7 +358,7 @@ namespace roofslate
                         write<K, partial>(static_cast<T*>(q.result), at, a);
                     });
                     break;
-                default: return false;
+                case Code::end: return false;
                 }
                 return true;
             }
@@ -376,9 +368,8 @@ namespace roofslate
             {
                 Value a[K];
                 _Pragma("GCC unroll 16") for (std::size_t j = 0; j < K; ++j) a[j] = Value(0.0);
-                for (const Instruction* next = program;;)
+                for (const Instruction* q = program;; ++q)
                 {
-                    const Instruction* const q = next++;
                     const Operand& o = q->operand;
                     Padded padded;
                     if (o.memory)
@@ -389,9 +380,7 @@ namespace roofslate
                                 __builtin_prefetch(x.first + o.ahead + j * width);
                         execute<K, partial>(*q, at, x, a);
                     }
-                    else if (__builtin_expect(q->code < first_without_memory, true))
-                        execute<K, partial>(*q, at, Scalar::template of<partial>(o, at, padded), a);
-                    else if (!execute_on_scalar<K, partial>(*q, at, a))
+                    else if (!execute<K, partial>(*q, at, Scalar::template of<partial>(o, at, padded), a))
                         return;
                 }
             }

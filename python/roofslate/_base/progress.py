@@ -27,6 +27,8 @@ class Progress:
         What is counted.
     """
 
+    __slots__ = ("_bar", "_start", "_unit", "_wanted")
+
     def __init__(self, wanted: bool | Callable[[int, Any], Any] | None, unit: str = "point") -> None:
         self._wanted, self._unit = wanted, unit
         self._start = time.monotonic()

@@ -292,7 +292,7 @@ class _Search:
 
         own = [text for text in self.measured if text not in self.always]
         others = [text for text in self.where if text not in self.measured]
-        parts = []
+        parts: list[dict[str, Any]] = []
         for measured, where in ((own, [*others, *self.always]), (self.always, others), ([], [])):
             if not len(at):
                 break
@@ -300,29 +300,29 @@ class _Search:
             columns = self._best(at, goal, "1", where, True)
             margin = columns.pop(_GOAL)
             layouts = self._layouts_of(columns)
-            found = pd.DataFrame(columns)
             met = ~np.isnan(margin)
             if measured:
-                worst = np.argmin(found[measured].fillna(np.inf).to_numpy(), axis=1)
+                margins = np.stack([columns[text] for text in measured])
+                worst = np.argmin(np.where(np.isnan(margins), np.inf, margins), axis=0)
                 reason = np.where(margin > 0, f"{self.objective} is undefined", np.array(measured, dtype=object)[worst])
             else:
                 margin = np.full(len(at), np.nan)
                 reason = np.full(len(at), " and ".join(others) or f"{self.objective} is undefined")
-            found.insert(0, CONDITION, reason)
-            found.insert(1, MARGIN, margin)
-            nearest = found[met].sort_values(MARGIN, ascending=False, kind="stable")
-            parts.append(nearest.loc[self._distinct(nearest.index.to_numpy(dtype=np.intp), layouts)])
+            rows = np.flatnonzero(met)
+            rows = self._distinct(rows[np.argsort(-margin[rows], kind="stable")], layouts)
+            found = {CONDITION: reason, MARGIN: margin} | columns
+            if len(rows):
+                parts.append({name: values[rows] for name, values in found.items()})
             able = {layouts[k] for k in np.flatnonzero(met).tolist()}
             at = at[[layout not in able for layout in layouts]]
         reasons = self.layouts.reasons
         places = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
         illegal = {CONDITION: [reason for _, reason in reasons], MARGIN: np.nan}
         if reasons:
-            parts.append(pd.DataFrame(illegal | self.layouts.named(places)))
-        parts = [part for part in parts if len(part)]
+            parts.append(illegal | self.layouts.named(places))
         if not parts:
             return pd.DataFrame({CONDITION: [], MARGIN: []})
-        rejected: pd.DataFrame = pd.concat(parts, ignore_index=True)
+        rejected: pd.DataFrame = pd.concat(map(pd.DataFrame, parts), ignore_index=True)
         return rejected
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 _STORAGES = ("float64", "float32")  # dtypes of results, as cpp/roofslate/simd/storage.hpp lists them
+_DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in _STORAGES}
 
 
 def evaluate(
@@ -91,7 +92,7 @@ def evaluate(
     """
     wanted = wanted_names(outputs)
     stored = _storage(dtype)
-    converted = conversions(wanted, units)
+    converted = conversions(wanted, units) if units is not None else {}
     factors = {name: factor for name, (factor, _) in converted.items()}
     grid = read_grid(inputs, wanted, chunks=True)
     wide = requested_bands(bands, wanted, grid.inputs) if bands is not None else None
@@ -116,8 +117,10 @@ def evaluate(
 
 
 def _storage(dtype: Any) -> np.dtype[Any]:
+    if isinstance(dtype, str) and dtype in _DTYPES:
+        return _DTYPES[dtype]
     with contextlib.suppress(TypeError, ValueError, SyntaxError, RecursionError):
         stored: np.dtype[Any] = np.dtype(dtype)
-        if stored in map(np.dtype, _STORAGES):
+        if stored in _DTYPES.values():
             return stored
     raise InputTypeError(f"dtype must be {' or '.join(map(repr, _STORAGES))}, got {shown(dtype)}")

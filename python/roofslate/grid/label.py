@@ -52,11 +52,13 @@ def variable(name: str, values: Any, dims: Sequence[str], unit: str, *, keep: bo
 
 def labelled(dims: Sequence[str], values: Any, attrs: Mapping[str, Any]) -> xr.Variable:
     """A variable; xarray looks into anything but a plain array or number, and imports dask for it."""
-    import xarray as xr
-
     if isinstance(values, np.floating):
         values = np.asarray(values)
-    return xr.Variable(dims, values, attrs, fastpath=type(values) is np.ndarray)
+    if type(values) is np.ndarray:
+        return _assembly().variable(tuple(dims), values, dict(attrs))
+    import xarray as xr
+
+    return xr.Variable(dims, values, attrs)
 
 
 def data_array(
@@ -88,34 +90,41 @@ Indexes = dict[Any, "xr.Index"]
 
 def _axes(dims: Sequence[str], variables: Mapping[str, xr.Variable], grid: Grid) -> tuple[Coords, Indexes]:
     """Coordinates and indexes of axes; those without a coordinate have neither."""
-    if not dims:
-        return {}, {}
-    import pandas as pd
-    import xarray as xr
-    from xarray.indexes import PandasIndex
-
     coords: Coords = {}
     indexes: Indexes = {}
     for dim in dims:
         if dim in variables:
-            values = variables[dim]
-            index = PandasIndex.from_variables({dim: values}, options={})
+            from xarray.indexes import PandasIndex
+
+            index = PandasIndex.from_variables({dim: variables[dim]}, options={})
+            coords.update(index.create_variables({dim: variables[dim]}))
+            indexes[dim] = index
         elif dim in grid.coords:
             coord, owner = grid.coords[dim]
             q = lookup(owner) if owner is not None else None
-            described = {"units": q.unit, "long_name": q.brief} if q is not None and not q.choices else {}
-            labels = pd.Index(coord, copy=False, name=dim)
-            index = PandasIndex(labels, dim)
-            values = xr.Variable((dim,), labels, described, fastpath=True)
-        else:
-            continue
-        indexes[dim] = index
-        coords.update(index.create_variables({dim: values}))
+            attrs = {"units": q.unit, "long_name": q.brief} if q is not None and not q.choices else {}
+            coords[dim], indexes[dim] = _assembly().axis(dim, coord, attrs)
     return coords, indexes
 
 
 class _Public:
     """Puts results together through xarray's public constructors, which search for conflicts."""
+
+    @staticmethod
+    def axis(dim: str, coord: Any, attrs: dict[str, Any]) -> tuple[xr.Variable, xr.Index]:
+        import pandas as pd
+        import xarray as xr
+        from xarray.indexes import PandasIndex
+
+        labels = pd.Index(coord, copy=False, name=dim)
+        index = PandasIndex(labels, dim)
+        return index.create_variables({dim: xr.Variable((dim,), labels, attrs, fastpath=True)})[dim], index
+
+    @staticmethod
+    def variable(dims: tuple[str, ...], values: Any, attrs: dict[str, Any]) -> xr.Variable:
+        import xarray as xr
+
+        return xr.Variable(dims, values, attrs, fastpath=True)
 
     @staticmethod
     def data_array(name: str, values: xr.Variable, coords: Coords, indexes: Indexes) -> xr.DataArray:
@@ -134,46 +143,72 @@ class _Public:
 
 
 class _Direct:
-    """Puts results together without a search for conflicts, which takes longer than evaluating a million points."""
+    """Puts results together by filling xarray's objects.
 
-    @staticmethod
-    def data_array(name: str, values: xr.Variable, coords: Coords, indexes: Indexes) -> xr.DataArray:
+    Its constructors convert what needs no conversion and search for conflicts: longer than evaluating a million points.
+    """
+
+    def __init__(self) -> None:
+        import pandas as pd
         import xarray as xr
+        from xarray.core.indexing import PandasIndexingAdapter
+        from xarray.indexes import PandasIndex
 
-        return xr.DataArray(values, coords, name=name, indexes=indexes, fastpath=True)
+        labels: Any = pd.Index
+        self._labels, self._index, self._adapter = labels._simple_new, PandasIndex, PandasIndexingAdapter
+        self._variable, self._index_variable = xr.Variable, xr.IndexVariable
+        self._data_array, self._construct = xr.DataArray, xr.Dataset._construct_direct
+        self._float64 = np.dtype(np.float64)
+
+    def axis(self, dim: str, coord: Any, attrs: dict[str, Any]) -> tuple[xr.Variable, xr.Index]:
+        if type(coord) is not np.ndarray or coord.dtype is not self._float64:
+            return _Public.axis(dim, coord, attrs)
+        index: Any = object.__new__(self._index)
+        adapter: Any = object.__new__(self._adapter)
+        labels: Any = self._labels(coord, name=dim)
+        index.index, index.dim, index.coord_dtype = labels, dim, self._float64
+        adapter.array, adapter._dtype = labels, self._float64
+        return self._filled(self._index_variable, (dim,), adapter, attrs), index
+
+    def variable(self, dims: tuple[str, ...], values: Any, attrs: dict[str, Any]) -> xr.Variable:
+        return self._filled(self._variable, dims, values, attrs)
 
     @staticmethod
+    def _filled(kind: type[xr.Variable], dims: tuple[str, ...], values: Any, attrs: dict[str, Any]) -> xr.Variable:
+        filled: Any = object.__new__(kind)
+        filled._dims, filled._data, filled._attrs, filled._encoding = dims, values, attrs or None, None
+        return filled  # type: ignore[no-any-return]
+
+    def data_array(self, name: str, values: xr.Variable, coords: Coords, indexes: Indexes) -> xr.DataArray:
+        return self._data_array(values, coords, name=name, indexes=indexes, fastpath=True)
+
     def dataset(
-        variables: Mapping[str, xr.Variable], coords: Coords, indexes: Indexes, attrs: Mapping[str, Any]
+        self, variables: Mapping[str, xr.Variable], coords: Coords, indexes: Indexes, attrs: Mapping[str, Any]
     ) -> xr.Dataset:
-        import xarray as xr
-
         sizes = {dim: size for v in variables.values() for dim, size in v.sizes.items()}
         parts: dict[Any, xr.Variable] = {**variables, **coords}
-        return xr.Dataset._construct_direct(parts, set(coords), sizes, dict(attrs), indexes)
+        return self._construct(parts, set(coords), sizes, dict(attrs), indexes)
 
 
 @functools.cache
-def _assembly() -> type[_Public | _Direct]:
-    """The direct way if this xarray has it and both ways agree on a small result; otherwise the public one."""
-    import pandas as pd
-    import xarray as xr
-    from xarray.indexes import PandasIndex
-
-    index = PandasIndex(pd.Index([1.0, 2.0], name="x"), "x")
-    coords: Coords = dict(index.create_variables())
-    values = xr.Variable(("x",), np.array([3.0, 4.0]), {"units": "s"}, fastpath=True)
+def _assembly() -> _Public | _Direct:
+    """The direct way if this xarray has it and both ways agree on small results; otherwise the public one."""
     try:
-        public, direct = (
-            [
-                _content(way.data_array("y", values, dict(coords), {"x": index})),
-                _content(way.dataset({"y": values}, coords, {"x": index}, {})),
-            ]
-            for way in (_Public, _Direct)
-        )
-    except (AttributeError, TypeError, AssertionError, ValueError):
-        return _Public
-    return _Direct if public == direct else _Public
+        direct = _Direct()
+        if all(_small_results(direct, attrs) == _small_results(_Public(), attrs) for attrs in ({}, {"units": "s"})):
+            return direct
+    except (ImportError, AttributeError, TypeError, AssertionError, ValueError):
+        pass
+    return _Public()
+
+
+def _small_results(way: _Public | _Direct, attrs: dict[str, Any]) -> list[dict[str, Any]]:
+    coord, index = way.axis("x", np.array([1.0, 2.0]), dict(attrs))
+    values = way.variable(("x",), np.array([3.0, 4.0]), dict(attrs))
+    coords: Coords = {"x": coord}
+    indexes: Indexes = {"x": index}
+    array = way.data_array("y", values, dict(coords), dict(indexes))
+    return [_content(array), _content(way.dataset({"y": values}, coords, indexes, {})), _content(array[1:] * 2)]
 
 
 def _content(result: xr.DataArray | xr.Dataset) -> dict[str, Any]:
@@ -182,9 +217,20 @@ def _content(result: xr.DataArray | xr.Dataset) -> dict[str, Any]:
     return {
         **result.to_dict(data=False),
         "kinds": [type(result), *map(type, variables.values())],
+        "slots": [_slots(x) for v in variables.values() for x in (v, v._data)],
         "values": {name: variable.values.tolist() for name, variable in variables.items()},
-        "indexes": {name: (type(index), index.to_pandas_index().tolist()) for name, index in result.xindexes.items()},
+        "indexes": {name: _slots(index) for name, index in result.xindexes.items()},
     }
+
+
+def _slots(x: Any) -> list[tuple[str, str]]:
+    """What an object of xarray is made of, as text; no attributes are the same as an empty dict of them."""
+    names = sorted({name for kind in type(x).__mro__ for name in getattr(kind, "__slots__", ())} - {"__weakref__"})
+    parts = {name: getattr(x, name, None) for name in names}
+    return [
+        (name, "" if part is None or (isinstance(part, dict) and not part) else repr(part))
+        for name, part in parts.items()
+    ]
 
 
 @functools.lru_cache(maxsize=1024)

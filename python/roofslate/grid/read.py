@@ -66,6 +66,8 @@ def read_grid(
             grid.inputs[name] = Input(q, value)
         elif kind is str:
             grid.inputs[name] = Input(q, number(value, q))
+        elif kind is np.ndarray and value.ndim == 1 and value.dtype.kind == "f":
+            _add_axis(grid, q, numbers(value, q))
         else:
             _add_input(grid, q, value, chunks)
     check_bounds(grid, sought)

@@ -64,7 +64,9 @@ def _kind(value: Any) -> str:
 
 def keep_apart(grid: Grid, given: Sequence[Any]) -> None:
     """Copy inputs that share memory with what is written."""
-    for i in grid.inputs.values() if given else ():
+    if not given:
+        return
+    for i in grid.inputs.values():
         if i.dims and any(np.may_share_memory(i.values, array) for array in given):
             i.values = np.array(i.values)
             grid.release()
@@ -109,8 +111,11 @@ def compute(
     progress: ProgressWish = None,
 ) -> list[tuple[Values, tuple[str, ...]]]:
     """The values of the outputs in the units and the type in which they are wanted, and the names of their axes."""
-    rounded_later = stored != np.float64 and any(factor != 1.0 for factor in factors.values())  # after it was divided
-    given, storage = ((), "float64") if rounded_later else (out, stored.name)
+    storage = "float64" if stored == np.float64 else stored.name
+    rounded_later = storage != "float64" and any(factor != 1.0 for factor in factors.values())  # after it was divided
+    given: Sequence[Any] = out
+    if rounded_later:
+        given, storage = (), "float64"
     results, _ = run(grid, wanted, out=given, threads=threads, progress=progress, storage=storage)
     stored_results = []
     for k, (name, (values, dims)) in enumerate(zip(wanted, results, strict=True)):

@@ -54,6 +54,8 @@ def expected_of(q: Quantity) -> str:
 
 
 def check_range(values: Values, q: Quantity) -> None:
+    if values.flags.c_contiguous and not _core.count_outside(values.reshape(-1), q.low, q.high, q.above_low):
+        return
     size = values.size
     values = values[tuple(slice(None if stride else 1) for stride in values.strides)]  # what is repeated, once
     if size and not _within(values, q):
@@ -65,8 +67,6 @@ def check_range(values: Values, q: Quantity) -> None:
 
 def _within(values: Values, q: Quantity) -> bool:
     """Whether all values lie in the quantity's range; no copy is made."""
-    if values.flags.c_contiguous:
-        return not _core.count_outside(values.reshape(-1), q.low, q.high, q.above_low)
     least, most = values.min(), values.max()  # NaN where one is
     return bool(least >= q.low and most <= q.high and not (q.above_low and least == q.low))
 
