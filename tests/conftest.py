@@ -1,6 +1,7 @@
 """What the tests share: instruction sets, interpreters, comparison by bits, catalogs, scenarios, a browser."""
 
 import contextlib
+import gc
 import importlib.util
 import json
 import os
@@ -21,6 +22,9 @@ from roofslate.registry.registry import entries
 from support import ROOT
 from support.scenarios import DECODE
 
+# Compiled tests are kept in __pycache__: to compile them anew takes longer than all else of the collection.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("MPLBACKEND", "Agg")
 settings.register_profile("roofslate", deadline=None, derandomize=True, database=None, max_examples=60)
 settings.register_profile("deep", deadline=None, database=None)  # other examples each time
@@ -34,6 +38,17 @@ LONGEST = ("long", "slow", "measured", "dask", "rival", "heavy")
 
 def pytest_addoption(parser):
     parser.addoption("--one-of-each", action="store_true", help="of tests with parameters, only the first of each")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection():
+    """Look for no garbage among modules and tests while they are made, nor later."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)  # of what -m and -k leave

@@ -1,5 +1,6 @@
 """Notebooks: valid, without stored output, and they run, the folded solutions of their exercises included."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -7,6 +8,9 @@ from pathlib import Path
 import pytest
 import roofslate
 from support import ROOT
+from support.checks import cases
+from support.processes import IN_COPIES
+from support.slices import first_alone
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SOLUTION = re.compile(r"<details>.*?</details>", re.DOTALL)
@@ -56,25 +60,90 @@ def test_tutorial(nbformat, path):
     assert not re.search(r"(?<![\w.])/(work|tmp|root|home)\b", code + words)
 
 
+SHELL = """
+import warnings
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from matplotlib import pyplot
+import numpy, pandas, roofslate, traitlets.config, xarray
+
+
+class Shell(InteractiveShell):
+    def enable_gui(self, gui=None):
+        pass
+
+
+def run_cells(sources, folder):
+    '\''Run cells as a kernel does; print for each whether it drew a picture, and what it said on stderr.'\''
+    warnings.resetwarnings()
+    for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+        warnings.simplefilter("ignore", category)
+    warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
+    os.chdir(folder)
+    settings = traitlets.config.Config()
+    settings.HistoryManager.enabled = False
+    shell = Shell.instance(config=settings)
+    shell.enable_matplotlib("inline")
+    shown = []
+    for source in sources:
+        with capture_output() as output:
+            result = shell.run_cell(source)
+        result.raise_error()
+        shown.append([any("image/png" in o.data for o in output.outputs), output.stderr])
+    print(json.dumps(shown))
+"""
+
+
+def sources_of(notebook):
+    """All cells of code, and after them the solutions."""
+    words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    return cells + [code for solution in SOLUTION.findall(words) for code in CODE.findall(solution)]
+
+
+def check_shown(sources, shown):
+    """Pictures are drawn where they are asked for, and no warning is shown to the reader."""
+    for source, (picture, said) in zip(sources, shown, strict=True):
+        assert picture or not re.search(r"rs\.(charts\.\w+|plot)\(", source), source
+        assert not said, source
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("part", first_alone(range(3)))
+def test_cells_run(nbformat, tmp_path, run_python, part):
+    """Every cell of each third notebook, and after them the solutions, in copies of one process instead of kernels."""
+    pytest.importorskip("IPython")
+    sources = {path.stem: sources_of(read(nbformat, path)) for path in NOTEBOOKS[part::3]}
+    pieces = {name: f"run_cells({cells!r}, {str(tmp_path)!r})" for name, cells in sources.items()}
+    printed = json.loads(run_python(SHELL + IN_COPIES.format(pieces=pieces)))
+    with cases() as case:
+        for name, cells in sources.items():
+            with case(name):
+                check_shown(cells, json.loads(printed[name]))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", first_alone(NOTEBOOKS), ids=lambda path: path.stem)
 def test_runs(nbformat, path, tmp_path, monkeypatch):
-    """Every cell runs, and after them the solutions, without a warning shown to the reader."""
+    """Every cell runs in a kernel, and after them the solutions."""
     nbclient = pytest.importorskip("nbclient", reason="notebooks run with nbclient: pip install 'roofslate[test]'")
     pytest.importorskip("ipykernel", reason="notebooks run in ipykernel: pip install 'roofslate[test]'")
     place = str(Path(roofslate.__file__).resolve().parents[1])  # the kernel takes the package that is tested
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([place, *filter(None, [os.environ.get("PYTHONPATH")])]))
     notebook = read(nbformat, path)
-    words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    solutions = [code for solution in SOLUTION.findall(words) for code in CODE.findall(solution)]
-    notebook.cells += [nbformat.v4.new_code_cell(code) for code in solutions]
+    notebook.cells = [nbformat.v4.new_code_cell(source) for source in sources_of(notebook)]
     client = nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     )
     client.execute()
-    for cell in notebook.cells:
-        drawn = cell.cell_type == "code" and re.search(r"rs\.(charts\.\w+|plot)\(", cell.source)
-        assert not drawn or any("image/png" in o.get("data", {}) for o in cell.outputs), cell.source
-    printed = [o.text for cell in notebook.cells for o in cell.get("outputs", []) if o.get("name") == "stderr"]
-    assert not printed
+    shown = [
+        (
+            any("image/png" in o.get("data", {}) for o in cell.outputs),
+            "".join(o.text for o in cell.outputs if o.get("name") == "stderr"),
+        )
+        for cell in notebook.cells
+    ]
+    check_shown([cell.source for cell in notebook.cells], shown)
     assert not list(tmp_path.iterdir())

@@ -6,6 +6,7 @@ import sys
 import pytest
 from page_code import CHECK, LOOSE, PAGES, executable, outputs, page_id, reader
 from support import ROOT
+from support.checks import cases
 
 sys.path.append(str(ROOT / "docs"))
 import quantity_pages
@@ -28,7 +29,11 @@ def test_code_of_page(path, tmp_path):
 @pytest.mark.parametrize("path", PAGES, ids=page_id)
 def test_tables_have_header_cells(path):
     """Those who hear a page, not see it, are told a column by its header."""
-    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    check_tables(path, path.read_text(encoding="utf-8"))
+
+
+def check_tables(path, text):
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     for head in re.findall(r"^\|(.*)\|\n\|[\s:|-]+\|$", text, flags=re.MULTILINE):
         assert all(cell.strip() for cell in head.split("|")), f"{page_id(path)}: a column without a name in |{head}|"
 
@@ -49,7 +54,21 @@ def slugs(text):
 @pytest.mark.parametrize("path", PAGES, ids=page_id)
 def test_links_of_page(path, generated):
     """Links inside the project lead to a file that is there, and to a heading of it."""
-    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    check_links(path, path.read_text(encoding="utf-8"), generated)
+
+
+def test_generated_pages(generated):
+    """Their tables and links are like those of written pages."""
+    anchors = {path: slugs(text) for path, text in generated.items()}
+    with cases() as case:
+        for path, text in generated.items():
+            with case(page_id(path)):
+                check_tables(path, text)
+                check_links(path, text, generated, anchors)
+
+
+def check_links(path, text, generated, anchors=None):
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     for link in LINK.findall(text):
         if re.match(r"[a-z]+:", link):
             continue
@@ -57,7 +76,8 @@ def test_links_of_page(path, generated):
         target = (path.parent / place).resolve() if place else path
         assert target in generated or target.exists(), f"{page_id(path)} links to {link}, which is not there"
         if anchor:
-            headings = slugs(generated.get(target) or target.read_text(encoding="utf-8"))
+            known = (anchors or {}).get(target)
+            headings = known or slugs(generated.get(target) or target.read_text(encoding="utf-8"))
             assert anchor in headings, f"{page_id(path)} links to {link}; {place} has no such heading"
 
 

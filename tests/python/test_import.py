@@ -1,6 +1,5 @@
 """What `import roofslate` and first calls load, and what they leave for later."""
 
-import os
 import shlex
 
 import pytest
@@ -35,6 +34,7 @@ def test_import_is_light(run_python):
     assert loaded_by(run_python, "import roofslate") & {*HEAVY, "numpy", "logging", "re"} == set()
 
 
+@pytest.mark.heavy
 def test_a_first_result_loads_only_what_labels_it(run_python):
     """Neither dask, for which xarray looks in arrays of unknown kind, nor what charts and reports need."""
     labels = loaded_by(run_python, "import numpy, xarray, pandas")
@@ -66,29 +66,25 @@ def test_a_command_loads_no_library_of_tables(run_python, words):
     assert loaded_by(run_python, command(*shlex.split(words))) & set(HEAVY) == {"click"}
 
 
-def times_of(run_python, folder, *codes):
-    """Least processor time of each of some programs, run in turns, from files compiled before."""
+def times_of(run_python, *codes):
+    """Least processor time of each of some programs, run in turns; the first compiles."""
     least = dict.fromkeys(codes, float("inf"))
     for turn in range(4):
         for code in codes:
-            took = run_python(
-                f"{code}\nimport os\nprint(sum(os.times()[:2]))",
-                PYTHONDONTWRITEBYTECODE="",
-                PYTHONPYCACHEPREFIX=os.fspath(folder),
-            )
+            took = run_python(f"{code}\nimport os\nprint(sum(os.times()[:2]))")
             least[code] = min(least[code], float(took)) if turn else least[code]
     return least.values()
 
 
 @pytest.mark.measured
-def test_a_command_takes_little_longer_than_numpy(run_python, tmp_path):
-    numpy, evaluate = times_of(run_python, tmp_path, "import numpy", command("evaluate", *shlex.split(WORDS)))
+def test_a_command_takes_little_longer_than_numpy(run_python):
+    numpy, evaluate = times_of(run_python, "import numpy", command("evaluate", *shlex.split(WORDS)))
     assert evaluate < 3 * numpy  # it was 10 times
 
 
 @pytest.mark.measured
-def test_a_first_result_takes_little_longer_than_xarray(run_python, tmp_path):
-    labels, evaluate = times_of(run_python, tmp_path, "import numpy, xarray, pandas", EVALUATE)
+def test_a_first_result_takes_little_longer_than_xarray(run_python):
+    labels, evaluate = times_of(run_python, "import numpy, xarray, pandas", EVALUATE)
     assert evaluate - labels < 0.35 * labels  # 0.15 s where xarray takes 0.45 s; it was 1.2 times
 
 

@@ -369,8 +369,8 @@ def test_ctrl_c_stops_a_long_call(run_python):
 @pytest.mark.heavy
 def test_progress_is_told_and_may_stop():
     question = {
-        "seats": np.linspace(1, 300, 1500),
-        "seat_load": np.linspace(0.1, 0.9, 1500),
+        "seats": np.linspace(1, 300, 500),
+        "seat_load": np.linspace(0.1, 0.9, 500),
         "response_length": 100,
         "train_period": 0.02,
     }

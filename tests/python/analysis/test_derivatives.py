@@ -30,6 +30,7 @@ def difference(output, inputs, name, share):
     return total / (share * rs.value(output, **inputs))
 
 
+@pytest.mark.heavy
 def test_against_differences_at_the_values_by_hand():
     """Two steps that agree tell that both sides are smooth; what they leave open is no more than some 1e-12.
 

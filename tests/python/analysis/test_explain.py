@@ -138,8 +138,12 @@ def rs_value(side: str, values: dict[str, Any]) -> Any:
         return None
 
 
-@functools.cache
 def typeset(formula: str) -> None:
+    parse(re.sub(r"\d+", "1", formula))  # a number takes as long as the rest, and is set like any other
+
+
+@functools.cache
+def parse(formula: str) -> None:
     mathtext.MathTextParser("path").parse(f"${formula}$")
 
 

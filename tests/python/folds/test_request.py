@@ -1,5 +1,6 @@
 """What folds have in common: mistakes are named, memory stays small, Ctrl-C stops them, threads may share them."""
 
+import json
 import os
 import threading
 import time
@@ -11,7 +12,8 @@ import roofslate as rs
 import xarray as xr
 from roofslate import errors
 from roofslate.errors import ConditionError
-from support.processes import INTERRUPTIBLE
+from support.checks import cases
+from support.processes import IN_COPIES, INTERRUPTIBLE
 
 # ------------------------------------------------------------------------------------------------------------- errors
 
@@ -255,10 +257,14 @@ BILLION = {
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system does not tell peaks of memory")
 @pytest.mark.measured
-@pytest.mark.parametrize("name", BILLION)
-def test_a_billion_points_take_no_more_memory_than_a_million(name, run_python):
-    fold, n = BILLION[name]
-    assert float(run_python(FOLDS + MEMORY.format(fold=fold, n=n))) <= 10
+def test_a_billion_points_take_no_more_memory_than_a_million(run_python):
+    pieces = {name: MEMORY.format(fold=fold, n=n) for name, (fold, n) in BILLION.items()}
+    printed = json.loads(run_python(FOLDS + IMPORTS + IN_COPIES.format(pieces=pieces)))
+    assert list(printed) == list(BILLION)
+    with cases() as case:
+        for name, more in printed.items():
+            with case(name):
+                assert float(more) <= 10
 
 
 TRILLION = """
@@ -279,10 +285,11 @@ def test_a_trillion_points_are_searched(run_python):
     run_python(FOLDS + TRILLION, timeout=60)
 
 
-INTERRUPT = """
+IMPORTS = """
 import os, signal, threading, time
 import pandas, xarray
-
+"""
+INTERRUPT = """
 rs.count("pass_tokens >= 5 tok", batch_size=range(1, 9))  # loads what a first call does
 sent, ticks = [], []
 stop = threading.Event()
@@ -333,11 +340,16 @@ LONG_FOLDS = {
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no such signals")
 @pytest.mark.measured
-@pytest.mark.parametrize("name", LONG_FOLDS)
-def test_ctrl_c_stops_a_fold(name, run_python):
-    took, beats = run_python(INTERRUPTIBLE + FOLDS + INTERRUPT.format(fold=LONG_FOLDS[name]), timeout=30).split()
-    assert float(took) < 0.2
-    assert int(beats) > 2
+def test_ctrl_c_stops_a_fold(run_python):
+    pieces = {name: INTERRUPT.format(fold=fold) for name, fold in LONG_FOLDS.items()}
+    printed = json.loads(run_python(INTERRUPTIBLE + FOLDS + IMPORTS + IN_COPIES.format(pieces=pieces)))
+    assert list(printed) == list(LONG_FOLDS)
+    with cases() as case:
+        for name, figures in printed.items():
+            with case(name):
+                took, beats = figures.split()
+                assert float(took) < 0.2
+                assert int(beats) > 2
 
 
 @pytest.mark.heavy

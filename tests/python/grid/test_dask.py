@@ -51,9 +51,25 @@ def cluster():
     distributed = pytest.importorskip(
         "distributed", reason="distributed is not installed: pip install 'roofslate[dask]'"
     )
+<<<<<<< HEAD
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as processes, distributed.Client(processes) as client:
+=======
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with (
+        distributed.LocalCluster(**options) as processes,
+        distributed.Client(processes, set_as_default=False) as client,  # not for the other tests
+    ):
+>>>>>>> wt-speed
         yield client
+
+
+@pytest.fixture
+def in_cluster(cluster):
+    """What dask computes in this test is computed by processes."""
+    with cluster.as_current():
+        assert dask.base.get_scheduler() == cluster.get
+        yield
 
 
 @pytest.fixture
@@ -438,7 +454,7 @@ print(rs.count("pass_tokens >= 1 tok", batch_size=batches), rs.quantiles("pass_t
 @pytest.mark.dask
 @pytest.mark.slow
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
-@pytest.mark.usefixtures("cluster")
+@pytest.mark.usefixtures("in_cluster")
 def test_processes_give_the_same_bits(cut, identical):
     lazy, whole = grid(cut), grid()
     identical(rs.evaluate(OUTPUTS, **lazy), rs.evaluate(OUTPUTS, **whole))

@@ -22,6 +22,7 @@ def test_numbers_are_as_written(entry: dict[str, Any]) -> None:
                 assert compute(call) == pytest.approx(call["expected"], rel=5e-3)
 
 
+@pytest.mark.heavy
 def test_register_names_both_sides() -> None:
     table = rs.inconsistencies()
     assert list(table.columns) == ["chapter", "topic", "claims", "computed", "values", "why"]
@@ -34,6 +35,7 @@ def test_register_names_both_sides() -> None:
         assert entry.why.endswith(".")
 
 
+@pytest.mark.heavy
 def test_register_says_what_it_computed() -> None:
     table = rs.inconsistencies(chapter=1)
     assert table.loc["I4", "computed"] == ("a byte: 562.5 MAC/B", "an FP4 weight: 281.25 tok")

@@ -23,6 +23,7 @@ from roofslate.plotting import explorer as explorer_module
 from roofslate.presets import catalog as catalogs
 from roofslate.registry.registry import entries
 from support.explorers import CELL, moved, run
+from support.slices import every_third
 
 LECTURE = [made.name for made in charts.all() if made.input_names]
 # charts that have lists alone, and inputs that they take
@@ -93,7 +94,7 @@ def test_a_chart_without_numbers_of_its_own_takes_given_ones(name: str) -> None:
 
 @pytest.mark.heavy
 @pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("chart", [*LECTURE, *OTHERS])
+@pytest.mark.parametrize("chart", [*every_third(LECTURE), *OTHERS])
 def test_code_gives_the_picture_of_a_chart_again(chart: str) -> None:
     """Whatever is moved: the same inputs, and the same picture to the last pixel."""
     explorer = rs.explore(chart, **OTHERS.get(chart, {}))

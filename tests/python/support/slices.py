@@ -14,3 +14,8 @@ def first_alone(values: Iterable[Any]) -> list[Any]:
     """Parameters of which `make test` takes the first, and `make test-long` the others."""
     first, *others = values
     return [first, *(pytest.param(value, marks=pytest.mark.long) for value in others)]
+
+
+def every_third(values: Iterable[Any]) -> list[Any]:
+    """Parameters of which `make test` takes every third, and `make test-long` the others."""
+    return [pytest.param(value, marks=pytest.mark.long) if k % 3 else value for k, value in enumerate(values)]

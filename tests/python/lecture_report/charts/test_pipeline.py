@@ -225,6 +225,7 @@ def test_training_bubble_follows_its_parameters(stages: int, batches: int, ratio
         assert f"{share:.3g} %" in words(panel)[0]
 
 
+@pytest.mark.heavy
 def test_training_bubble_draws_many_in_part() -> None:
     ax = charts.training_bubble(pipeline_stages=64, microbatches=512)
     assert len(patches(ax.child_axes[0], "forward")) == 8 * 16
