@@ -436,11 +436,7 @@ def test_processes_of_a_cluster_take_definitions():
     distributed = pytest.importorskip(
         "distributed", reason="distributed is not installed: pip install 'roofslate[dask]'"
     )
-<<<<<<< HEAD
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-=======
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
->>>>>>> wt-speed
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as processes, distributed.Client(processes) as client:
         check_lazy()
         assert client.submit(rs.quantities, "scaled").result().empty

@@ -51,16 +51,11 @@ def cluster():
     distributed = pytest.importorskip(
         "distributed", reason="distributed is not installed: pip install 'roofslate[dask]'"
     )
-<<<<<<< HEAD
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    with distributed.LocalCluster(**options) as processes, distributed.Client(processes) as client:
-=======
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with (
         distributed.LocalCluster(**options) as processes,
         distributed.Client(processes, set_as_default=False) as client,  # not for the other tests
     ):
->>>>>>> wt-speed
         yield client
 
 
