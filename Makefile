@@ -3,7 +3,7 @@
 export PYTHON
 run = @PATH="$(CURDIR)/.venv/bin:$$PATH"
 # Given out function by function, so that no core idles; the tests of a file that share what takes long stay together.
-pytest = python -m pytest -n auto --maxprocesses 4 --dist loadscope
+pytest = python -m pytest -n auto --dist loadscope
 
 .PHONY: help lecture test quick test-long check-mutants check-deep coverage bench wheel lint format docs clean
 help:                                ## Lists the targets
@@ -15,7 +15,7 @@ lecture:                             ## Computes the lecture and writes its repo
 
 test:                                ## Runs all tests, C++ and Python
 	@.ci/setup all test $(EXTRAS)
-	$(run) ctest --test-dir build/editable --output-on-failure --output-junit ctest.xml
+	$(run) ctest --parallel 2 --test-dir build/editable --output-on-failure --output-junit ctest.xml
 	$(run) $(pytest) -m "not long" --junitxml=build/pytest.xml
 
 quick:                               ## Runs the tests of every package that take less than a second (a minute)

@@ -108,6 +108,7 @@ def test_the_reference_has_an_example_of_each_quantity(site):
     assert sum(text.count('<figure class="plot">') for text in texts) > 0.95 * computed
 
 
+@pytest.mark.long
 def test_pages_in_a_browser(site, page, audit):
     """On a desk and on a phone, by day and by night: no error, no page wider than its screen, all can be read."""
     wrong = []

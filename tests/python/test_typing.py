@@ -121,7 +121,7 @@ def test_mypy_finds_nothing_else(told, line):
 
 
 @needs_mypy
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_stubs_agree_with_the_package(tmp_path):
     """Stubtest of mypy, which imports the modules and compares."""
     allowed = tmp_path / "allowed"

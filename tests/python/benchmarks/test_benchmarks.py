@@ -36,7 +36,7 @@ def trial(tmp_path_factory):
     return done.stdout, json.loads((folder / "bench.json").read_text()), (folder / "bench.md").read_text()
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_every_section_is_measured(trial):
     text, data, markdown = trial
     titles = [section["title"] for section in data["sections"]]
@@ -62,7 +62,7 @@ def test_every_section_is_measured(trial):
         assert f"## {title}" in markdown
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_figures_are_numbers_and_a_trial_judges_none(trial):
     text, data, _ = trial
     lines = [line for section in data["sections"] for line in section["lines"]]
@@ -71,7 +71,7 @@ def test_figures_are_numbers_and_a_trial_judges_none(trial):
     assert "trial run" in text
 
 
-@pytest.mark.heavy
+@pytest.mark.long
 def test_every_rival_is_measured_or_named_as_missing(trial):
     _, data, _ = trial
     section = data["sections"][1]
