@@ -29,14 +29,14 @@ Lines = dict[str, dict[int, int]]  # file: line: how often
 
 
 def of_python(report: Path) -> Lines:
-    """What ``coverage json`` wrote."""
-    return {
-        str(Path(path).resolve().relative_to(ROOT)): {
-            **dict.fromkeys(found["executed_lines"], 1),
-            **dict.fromkeys(found["missing_lines"], 0),
-        }
-        for path, found in json.loads(report.read_text(encoding="utf-8"))["files"].items()
-    }
+    """What ``coverage json`` wrote, without copies of the tree that tests make and modules that the build writes."""
+    lines: Lines = {}
+    for path, found in json.loads(report.read_text(encoding="utf-8"))["files"].items():
+        file = Path(path).resolve()
+        if file.is_relative_to(ROOT) and not file.match("**/roofslate/typing.py") and file.name != "reserved.py":
+            reached, missing = found["executed_lines"], found["missing_lines"]
+            lines[str(file.relative_to(ROOT))] = {**dict.fromkeys(reached, 1), **dict.fromkeys(missing, 0)}
+    return lines
 
 
 def of_cpp(report: Path) -> Lines:

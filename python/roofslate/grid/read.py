@@ -225,9 +225,7 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str
     dims: tuple[str, ...] = ()
     if getattr(given, "size", 0) and getattr(getattr(given, "dtype", None), "kind", "O") in "biufcmM":
         find_preset(keyword, np.asarray(given).flat[0])  # numbers, however many: refused by the first
-    if isinstance(given, (str, Preset)):
-        names = [given]
-    elif is_of("pandas", "Series", given):
+    if is_of("pandas", "Series", given):
         names = list(given)
         dims = (str(given.index.name) if given.index.name is not None else "index",)
         grid.add_axis(dims[0], len(names), (given.index.to_numpy(), None), keyword)

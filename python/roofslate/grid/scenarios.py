@@ -139,8 +139,6 @@ def _of_series(name: str, column: pd.Series) -> Column | Names:
         if plain and (choices or pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)):
             expected = f"words of {lookup(name).range_text}" if choices else "a number"
             raise InputTypeError(f"{name}: expected {expected}, got a column of {dtype}")
-        if plain and isinstance(dtype, np.dtype):
-            return Column(column.to_numpy())
         if plain:
             return Column(column.to_numpy(dtype=np.float64, na_value=np.nan))
         if pd.api.types.is_object_dtype(dtype):

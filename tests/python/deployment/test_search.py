@@ -549,3 +549,9 @@ def test_the_search_as_inputs_of_other_calls(plan):
     found = rs.best("cost_per_output_token", over=over, where=[*GOALS, *plan.always], **plan.inputs)
     assert found["cost_per_output_token"].item() == plan.table["cost_per_output_token"].iloc[0]
     assert found["clients"].item() == plan.best["clients"]
+
+
+def test_a_search_that_nothing_tells_apart():
+    found = rs.deploy(objective="hbm_drain_time", hardware="H100")
+    assert found.table["hbm_drain_time"].tolist() == [rs.value("hbm_drain_time", hardware="H100")]
+    assert found.rejected.empty

@@ -95,6 +95,13 @@ def test_it_is_computed_everywhere(tmp_path):
 
 
 @pytest.mark.usefixtures("answer_cost")
+def test_a_preset_may_supply_it():
+    preset = rs.prices.define("Answers at a fixed price", answer_cost="2 USD/seq")
+    for prices in (preset, [preset]):
+        assert rs.evaluate("answer_cost", prices=prices).item() == 2
+
+
+@pytest.mark.usefixtures("answer_cost")
 def test_it_may_be_supplied_and_others_rest_on_it():
     rs.define("day_cost", "USD/s", "answer_cost * 3 seq / 1 s", brief="what a day takes")
     assert rs.value("day_cost", answer_cost="2 USD/seq") == 6

@@ -291,6 +291,12 @@ def test_two_presets_that_supply_the_same_input(write, column):
     assert ask(chip_price="$1/h") == rs.value("cost_per_token", hardware="H100", chip_price="$1/h", **inputs)
 
 
+def test_lists_of_presets_that_supply_the_same_input(write):
+    catalogs.load_presets(write(RENTED))
+    with pytest.raises(errors.PresetError, match="both supply 'chip_price'"):
+        rs.evaluate("cost_per_token", hardware="Rented", prices=["lecture"], batch_size=1)
+
+
 def test_two_files_cannot_share_a_name(write):
     catalogs.load_presets(write(CHIP))
     with pytest.raises(errors.PresetError, match=r"other\.toml, line 1: 'My chip' is taken"):

@@ -179,6 +179,14 @@ def test_the_lectures_own_list() -> None:
     assert "second price of a write" in found["hold_price"].why
 
 
+@pytest.mark.parametrize("long_input", [2e-6, 3e-6])
+def test_long_prompts_that_are_not_dearer_tell_no_width(long_input: float) -> None:
+    prices = {"input": 3e-6, "output": 15e-6, "long_input": long_input, "long_output": 15e-6}
+    width = rs.infer(prices | {"long_context_threshold": 200e3})["hidden_size"]
+    assert width.verdict == "not determined"
+    assert width.why == "long prompts are not dearer"
+
+
 def test_a_threshold_below_the_kink_has_cheap_contexts_beyond_it() -> None:
     """The second tier starts at 200k and the kink lies at 250k: some of its calls are bound by arithmetic."""
     slope, weights = (1 - 0.3) / 250e3, 0.3
