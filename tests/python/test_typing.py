@@ -203,7 +203,7 @@ def test_jedi_knows_the_package(script):
 
 
 CODE = {
-    'rs.evaluate("pass_ti': ["pass_time", "pass_time_per_sequence", "pass_time_per_sequence_from_model"],
+    'rs.evaluate("pass_ti': ["pass_time", "pass_time_per_sequence"],
     "rs.value(\n    'hbm_dr": ["hbm_drain_time"],
     'rs.evaluate(["pass_time", "kv_fetch_time_': ["kv_fetch_time_per_sequence"],
     'rs.value("pass_time", overl': ["overlap="],

@@ -173,7 +173,7 @@ CONTAINED = {
     ("cost_per_token", "cell_throughput"): "a product with what does not change along an axis, no division a point",
     ("seat_mean_wait", "seat_rate"): "the wait is of one sequence, in seconds",
     ("speculative_token_time", "speculation_speedup"): "the same number in tokens of a sequence",
-    ("weight_cost_factor", "weight_fetch_ratio_from_batch"): "tokens of a pass decide it; a batch need not be known",
+    ("weight_cost_factor", "weight_fetch_ratio"): "tokens of a pass decide it; a batch need not be known",
     ("kv_bytes_from_kink", "ridge_point"): "the lecture gives the balance of tokens, the chip behind it is not known",
     ("kv_bytes_from_kink", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
     ("kv_bytes_from_balance_context", "ridge_point"): "the lecture gives the balance of tokens, the chip is not known",

@@ -1,5 +1,6 @@
 #include "roofslate/graph/closure.hpp"
 #include "roofslate/language/error.hpp"
+#include <algorithm>
 
 namespace roofslate
 {
@@ -23,9 +24,8 @@ namespace roofslate
         if (const int known = node_of_[std::size_t(quantity)]; known >= 0)
             return known;
         const Entry& e = registry_[quantity];
-        for (const int q : path_)
-            if (q == quantity)
-                throw std::logic_error("the quantity " + std::string(e.name) + " needs itself");
+        if (std::find(path_.begin(), path_.end(), quantity) != path_.end())
+            missing_one_of_circle(quantity);
         path_.push_back(quantity);
         int result;
         if (e.computed())
@@ -61,7 +61,9 @@ namespace roofslate
         {
             std::array<int, 3> at{-1, -1, -1};
             at[0] = instantiate(e, first, o.argument[0]);
-            if (o.op == Op::select && graph_[at[0]].is_constant())
+            if (differentiated_ && o.op == Op::select && is_spend_of_variable(e, first, o))
+                result = instantiate(e, first, o.argument[2]);
+            else if (o.op == Op::select && graph_[at[0]].is_constant())
             {
                 const int chosen = o.argument[graph_[at[0]].value != 0 ? 1 : 2];
                 result = instantiate(e, first, chosen);
@@ -80,17 +82,53 @@ namespace roofslate
         }
         return positions_[first + std::size_t(position)] = result;
     }
+    // rate == 0 ? 0 : rate * amount of a rate that something is differentiated by: at zero the slope is the amount.
+    bool Closure::is_spend_of_variable(const Entry& e, std::size_t first, const Operation& select) const
+    {
+        const auto at = [&](int position) -> const Operation& { return e.tape.operations[std::size_t(position)]; };
+        const auto is_zero = [&](int position) { return at(position).op == Op::constant && at(position).value == 0; };
+        const Operation &condition = at(select.argument[0]), &spent = at(select.argument[2]);
+        if (condition.op != Op::equal || spent.op != Op::mul || condition.argument[0] != spent.argument[0]
+            || !is_zero(condition.argument[1]) || !is_zero(select.argument[1]))
+            return false;
+        const int rate = positions_[first + std::size_t(spent.argument[0])];
+        return rate >= 0 && !graph_[rate].is_literal();
+    }
+    namespace
+    {
+        std::string described(const Entry& e)
+        {
+            const std::string text = "'" + std::string(e.name) + "' (" + e.spec->brief;
+            return text + (std::string(e.spec->unit) == "1" ? ")" : std::string(", in ") + e.spec->unit + ")");
+        }
+        // From the last quantity of a path to its first.
+        std::string chain_of(
+            const Registry& registry,
+            std::vector<int>::const_iterator from,
+            std::vector<int>::const_iterator to)
+        {
+            std::string chain;
+            while (to != from)
+                chain += (chain.empty() ? "" : " <- ") + std::string(registry[*--to].name);
+            return chain.empty() ? "" : "; needed by " + chain;
+        }
+    }
     void Closure::missing(int quantity) const
     {
-        std::string chain;
-        for (auto q = path_.rbegin(); q != path_.rend(); ++q)
-            chain += (chain.empty() ? "" : " <- ") + std::string(registry_[*q].name);
-        const Entry& e = registry_[quantity];
-        std::string text = "missing input '" + std::string(e.name) + "' (" + e.spec->brief;
-        text += std::string(e.spec->unit) == "1" ? ")" : std::string(", in ") + e.spec->unit + ")";
-        if (path_.size() > 1)
-            text += "; needed by " + chain.substr(chain.find(" <- ") + 4);
-        throw missing_input(text);
+        throw missing_input(
+            "missing input " + described(registry_[quantity]) + chain_of(registry_, path_.begin(), path_.end() - 1));
+    }
+    // Quantities that follow from each other: those of them that declare a range are meant to be given.
+    void Closure::missing_one_of_circle(int quantity) const
+    {
+        const auto first = std::find(path_.begin(), path_.end(), quantity);
+        std::string alternatives;
+        for (auto q = first; q != path_.end(); ++q)
+            if (registry_[*q].spec->declares_range())
+                alternatives += (alternatives.empty() ? "" : " or ") + described(registry_[*q]);
+        if (alternatives.empty())
+            throw std::logic_error("the quantity " + std::string(registry_[quantity].name) + " needs itself");
+        throw missing_input("missing input " + alternatives + chain_of(registry_, path_.begin(), first));
     }
     std::vector<int> numbers_taken(
         const Registry& registry,

@@ -33,6 +33,8 @@ namespace roofslate
         bool above_low = false; // the lower end itself is excluded
         bool has_default = false;
         double default_value = 0;
+        bool has_ideal = false; // a term of a real machine, which this value takes away
+        double ideal_value = 0;
         Choices choices{};
         std::string_view fallback{}; // the quantity it comes from when it is not supplied
         std::string_view bound{};                        // the input that it must not exceed
@@ -59,6 +61,13 @@ namespace roofslate
             s.default_value = value, s.has_default = true;
             return s;
         }
+        // The value at which a machine is the ideal one of the lecture.
+        constexpr Spec ideal(double value) const
+        {
+            Spec s = *this;
+            s.ideal_value = value, s.has_ideal = true;
+            return s;
+        }
         template <class... Names> constexpr Spec one_of(Names... names) const
         {
             static_assert(sizeof...(Names) <= most_choices);
@@ -78,6 +87,7 @@ namespace roofslate
             s.bound = name_of<Q>();
             return s;
         }
+        constexpr bool declares_range() const { return !is_choice() && (low != -DBL_MAX || high != DBL_MAX); }
         constexpr bool is_choice() const { return choices[0] != nullptr; }
         constexpr bool admits(double x) const { return x >= low && x <= high && !(above_low && x == low); }
     };
@@ -260,6 +270,13 @@ namespace roofslate::quantities
         const T& choice,
         const Alternatives&... alternatives)
     { return choose_from<number_of<T>>(choice, 0, number_of<T>(alternatives)...); }
+
+    // A term that vanishes with its rate: where the rate is a constant zero, nothing of the amount is asked for.
+    template <class A, class B> constexpr auto spend(const A& rate, const B& amount)
+    {
+        using T = std::common_type_t<number_of<A>, number_of<B>>;
+        return select(T(rate) == T(0.0), T(0.0), T(rate) * T(amount));
+    }
 
     // is<overlap>(o, "serial_kv"): whether the choice holds this word, which must be one of its own.
     template <class Q, class T> constexpr auto is(const T& choice, std::string_view word)

@@ -25,6 +25,7 @@ namespace roofslate::binding
             d["source"] = e.spec->source;
             d["computed"] = e.computed(), d["low"] = e.spec->low, d["high"] = e.spec->high,
             d["above_low"] = e.spec->above_low;
+            d["ideal"] = e.spec->has_ideal ? py::object(py::float_(e.spec->ideal_value)) : py::object(py::none());
             d["default"] = e.spec->has_default ? py::object(py::float_(e.spec->default_value)) : py::object(py::none());
             d["choices"] = py::tuple(choices), d["needs"] = py::tuple(needs);
             d["fallback"] = name_or_none(e.fallback), d["bound"] = name_or_none(e.bound);

@@ -96,26 +96,17 @@ namespace roofslate::quantities
             in<matrices_per_expert, T> three)
         { return n_e * X * (d * d_e * three); }
     };
-    struct dense_parameters_from_architecture
-    {
-        static constexpr Spec spec = Spec(
-            "N_t - N_r",
-            "parameter",
-            "weights outside of the routed experts, from the shape of the model",
-            "R1.4");
-        template <class T> static constexpr T formula(
-            in<experts, T> X,
-            in<total_parameters, T> N_t,
-            in<routed_parameters, T> N_r)
-        { return select(X == T(1.0), N_t, N_t - N_r); }
-    };
     struct dense_parameters
     {
         static constexpr Spec spec =
             Spec("N_d", "parameter", "weights outside of the routed experts", "R1.4")
                 .range(0)
-                .at_most<total_parameters>()
-                .otherwise<dense_parameters_from_architecture>();
+                .at_most<total_parameters>();
+        template <class T> static constexpr T formula(
+            in<experts, T> X,
+            in<total_parameters, T> N_t,
+            in<routed_parameters, T> N_r)
+        { return select(X == T(1.0), N_t, N_t - N_r); }
     };
 
     // --- bytes ---
@@ -131,18 +122,11 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("1/8", "byte/parameter", "bytes of a bit of a weight", "definition").positive().by_default(0.125);
     };
-    struct weight_bytes_from_format
-    {
-        static constexpr Spec spec = Spec("w_f", "byte/parameter", "bytes of a weight in its format", "definition");
-        template <class T> static constexpr T formula(in<weight_bits, T> b, in<bytes_per_weight_bit, T> eighth)
-        { return b * eighth; }
-    };
     struct weight_bytes
     {
-        static constexpr Spec spec =
-            Spec("w", "byte/parameter", "bytes of a stored weight", "definition")
-                .positive()
-                .otherwise<weight_bytes_from_format>();
+        static constexpr Spec spec = Spec("w", "byte/parameter", "bytes of a stored weight", "definition").positive();
+        template <class T> static constexpr T formula(in<weight_bits, T> b, in<bytes_per_weight_bit, T> eighth)
+        { return b * eighth; }
     };
     struct model_bytes
     {
@@ -189,25 +173,14 @@ namespace roofslate::quantities
             in<head_size, T> d_h)
         { return select(d_c > T(0.0), d_c, 2.0 * n_kv * d_h); }
     };
-    struct kv_bytes_from_architecture
+    struct kv_bytes_per_token
     {
-        static constexpr Spec spec = Spec(
-            "q_\\mathrm{arch}",
-            "byte/token",
-            "cache of a token in all layers, from the shape of the model",
-            "R6.4");
+        static constexpr Spec spec = Spec("q", "byte/token", "cache of a token in all layers", "R6.3").range(0);
         template <class T> static constexpr T formula(
             in<layers, T> n,
             in<kv_elements_per_layer, T> e,
             in<kv_element_bytes, T> w)
         { return n * e * w; }
-    };
-    struct kv_bytes_per_token
-    {
-        static constexpr Spec spec =
-            Spec("q", "byte/token", "cache of a token in all layers", "R6.3")
-                .range(0)
-                .otherwise<kv_bytes_from_architecture>();
     };
 
     using architecture = list<
@@ -231,11 +204,9 @@ namespace roofslate::quantities
         sparsity,
         moe_layers,
         routed_parameters,
-        dense_parameters_from_architecture,
         dense_parameters,
         weight_bits,
         bytes_per_weight_bit,
-        weight_bytes_from_format,
         weight_bytes,
         model_bytes,
         kv_format,
@@ -243,6 +214,5 @@ namespace roofslate::quantities
         bytes_per_kv_bit,
         kv_element_bytes,
         kv_elements_per_layer,
-        kv_bytes_from_architecture,
         kv_bytes_per_token>;
 }

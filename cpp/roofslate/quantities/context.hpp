@@ -7,12 +7,6 @@ namespace roofslate::quantities
 {
     // --- against the cost of the arithmetic alone ---
 
-    struct weight_fetch_ratio_from_batch
-    {
-        static constexpr Spec spec =
-            Spec("B_0/B", "1", "time to fetch the weights over the time of the arithmetic, from the batch", "R6.1");
-        template <class T> static constexpr T formula(in<balance_batch, T> B_0, in<batch_size, T> B) { return B_0 / B; }
-    };
     struct weight_fetch_ratio
     {
         static constexpr Spec spec =
@@ -21,8 +15,8 @@ namespace roofslate::quantities
                 "1",
                 "time to fetch the weights over the time of the arithmetic; 0: a batch without end",
                 "R6.1")
-                .range(0)
-                .otherwise<weight_fetch_ratio_from_batch>();
+                .range(0);
+        template <class T> static constexpr T formula(in<balance_batch, T> B_0, in<batch_size, T> B) { return B_0 / B; }
     };
     struct memory_compute_ratio
     {
@@ -191,7 +185,6 @@ namespace roofslate::quantities
     };
 
     using context = list<
-        weight_fetch_ratio_from_batch,
         weight_fetch_ratio,
         memory_compute_ratio,
         compute_floor_ratio,

@@ -405,7 +405,8 @@ namespace roofslate::quantities
                 "time that a kernel takes whatever its work, on a chip of the reference's arithmetic",
                 "calibration")
                 .range(0)
-                .by_default(0);
+                .by_default(0)
+                .ideal(0);
     };
     struct reference_peak_flops
     {
@@ -451,7 +452,8 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("\\lambda_s", "s", "latency of a collective each time that the chips it joins double", "calibration")
                 .range(0)
-                .by_default(0);
+                .by_default(0)
+                .ideal(0);
     };
     struct collective_latency
     {
@@ -472,7 +474,10 @@ namespace roofslate::quantities
     struct link_efficiency
     {
         static constexpr Spec spec =
-            Spec("\\eta_u", "1", "share of the link bandwidth that collectives reach", "Q12").positive(1).by_default(1);
+            Spec("\\eta_u", "1", "share of the link bandwidth that collectives reach", "Q12")
+                .positive(1)
+                .by_default(1)
+                .ideal(1);
     };
     struct collective_bytes_per_element
     {
@@ -579,7 +584,8 @@ namespace roofslate::quantities
                 "for every routed expert that it visits unless expert_activation_transfers says otherwise",
                 "calibration")
                 .range(0)
-                .by_default(0);
+                .by_default(0)
+                .ideal(0);
     };
     struct expert_activation_transfers
     {
@@ -646,7 +652,8 @@ namespace roofslate::quantities
                 "time that a group of chips takes in a step to schedule and sample for one sequence",
                 "calibration")
                 .range(0)
-                .by_default(0);
+                .by_default(0)
+                .ideal(0);
     };
     struct step_time
     {
@@ -819,7 +826,8 @@ namespace roofslate::quantities
                 "replay from a recorded graph",
                 "calibration")
                 .range(1)
-                .by_default(1);
+                .by_default(1)
+                .ideal(1);
     };
     struct riding_prefill_time
     {
@@ -879,7 +887,8 @@ namespace roofslate::quantities
                 "time between two tokens over what the terms add up to: what a few runs of one's own say",
                 "calibration")
                 .positive()
-                .by_default(1);
+                .by_default(1)
+                .ideal(1);
     };
     struct time_per_output_token
     {
@@ -897,7 +906,8 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("\\tau_r", "s", "time that client, network and scheduler add to every request", "calibration")
                 .range(0)
-                .by_default(0);
+                .by_default(0)
+                .ideal(0);
     };
     struct prefill_chunk
     {
@@ -941,7 +951,8 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("\\beta_a", "1", "prompts ahead of one's own where one sequence is being answered", "calibration")
                 .range(0)
-                .by_default(0);
+                .by_default(0)
+                .ideal(0);
     };
     struct arrival_exponent
     {
@@ -1000,7 +1011,8 @@ namespace roofslate::quantities
                 "time to the first token over what the terms add up to: what a few runs of one's own say",
                 "calibration")
                 .positive()
-                .by_default(1);
+                .by_default(1)
+                .ideal(1);
     };
     struct time_to_first_token
     {

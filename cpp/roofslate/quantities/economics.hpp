@@ -161,25 +161,15 @@ namespace roofslate::quantities
             in<cell_flops, T> C)
         { return l * (f / C); }
     };
-    struct pass_time_per_sequence_from_model
+    struct pass_time_per_sequence
     {
-        static constexpr Spec spec = Spec(
-            "k_\\mathrm{mem}",
-            "s/sequence",
-            "time that one more sequence adds to a pass that memory holds up",
-            "Q1");
+        static constexpr Spec spec =
+            Spec("k", "s/sequence", "time that one more sequence adds to a pass", "Q1").range(0);
         template <class T> static constexpr T formula(
             in<overlap, T> o,
             in<kv_fetch_time_per_sequence, T> k_kv,
             in<compute_time_per_sequence, T> k_c)
         { return choose(o, k_kv, k_kv, k_kv + k_c); }
-    };
-    struct pass_time_per_sequence
-    {
-        static constexpr Spec spec =
-            Spec("k", "s/sequence", "time that one more sequence adds to a pass", "Q1")
-                .range(0)
-                .otherwise<pass_time_per_sequence_from_model>();
     };
     struct batch_time_ratio_from_model
     {
@@ -202,22 +192,13 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("v", "1", "speed of the other mode over the default's, as published", "R1.17").positive();
     };
-    struct batch_time_ratio_from_tariff
-    {
-        static constexpr Spec spec = Spec(
-            "\\rho_{p v}",
-            "1",
-            "time that the batch takes over the time that the weights take, from a published price and speed",
-            "Q1");
-        template <class T> static constexpr T formula(in<speed_factor, T> v, in<price_factor, T> p)
-        { return (v - 1.0) / (1.0 - 1.0 / p); }
-    };
     struct batch_time_ratio
     {
         static constexpr Spec spec =
             Spec("\\rho", "1", "time that the default mode's batch takes over the time that the weights take", "Q1")
-                .range(0)
-                .otherwise<batch_time_ratio_from_tariff>();
+                .range(0);
+        template <class T> static constexpr T formula(in<speed_factor, T> v, in<price_factor, T> p)
+        { return (v - 1.0) / (1.0 - 1.0 / p); }
     };
     struct batch_factor
     {
@@ -282,12 +263,10 @@ namespace roofslate::quantities
         fixed_pass_time,
         kv_fetch_time_per_sequence,
         compute_time_per_sequence,
-        pass_time_per_sequence_from_model,
         pass_time_per_sequence,
         batch_time_ratio_from_model,
         price_factor,
         speed_factor,
-        batch_time_ratio_from_tariff,
         batch_time_ratio,
         batch_factor,
         fastest_speed_factor,

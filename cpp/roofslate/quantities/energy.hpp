@@ -73,17 +73,11 @@ namespace roofslate::quantities
 
     struct hbm_price
     { static constexpr Spec spec = Spec("p_h", "USD/byte", "price of high-bandwidth memory", "Q10").range(0); };
-    struct hbm_cost_from_price
-    {
-        static constexpr Spec spec = Spec("h p_h", "USD/chip", "price of the memory of a chip", "Q10");
-        template <class T> static constexpr T formula(in<hbm_capacity, T> h, in<hbm_price, T> p) { return h * p; }
-    };
     struct hbm_cost
     {
         static constexpr Spec spec =
-            Spec("k_h", "USD/chip", "what the chip's maker pays for its memory", "Q10")
-                .range(0)
-                .otherwise<hbm_cost_from_price>();
+            Spec("k_h", "USD/chip", "what the chip's maker pays for its memory", "Q10").range(0);
+        template <class T> static constexpr T formula(in<hbm_capacity, T> h, in<hbm_price, T> p) { return h * p; }
     };
     struct hbm_markup
     {
@@ -108,19 +102,11 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<hbm_cost, T> k_h, in<bill_of_materials, T> k_b)
         { return k_h / k_b; }
     };
-    struct hbm_share_from_cost
-    {
-        static constexpr Spec spec =
-            Spec("\\mu_h k_h/k_c", "1", "share of the memory in what the buyer pays, from its cost", "Q10");
-        template <class T> static constexpr T formula(in<hbm_cost, T> k_h, in<hbm_markup, T> m, in<chip_capital, T> k_c)
-        { return k_h * m / k_c; }
-    };
     struct hbm_share
     {
-        static constexpr Spec spec =
-            Spec("\\phi_h", "1", "share of the memory in what the buyer pays", "Q10")
-                .range(0)
-                .otherwise<hbm_share_from_cost>();
+        static constexpr Spec spec = Spec("\\phi_h", "1", "share of the memory in what the buyer pays", "Q10").range(0);
+        template <class T> static constexpr T formula(in<hbm_cost, T> k_h, in<hbm_markup, T> m, in<chip_capital, T> k_c)
+        { return k_h * m / k_c; }
     };
     struct capital_spending
     { static constexpr Spec spec = Spec("K", "USD", "what is spent on machines", "Q10").range(0); };
@@ -155,13 +141,11 @@ namespace roofslate::quantities
         capital_cost_rate,
         electricity_share,
         hbm_price,
-        hbm_cost_from_price,
         hbm_cost,
         hbm_markup,
         bill_of_materials,
         chip_capital,
         hbm_share_of_materials,
-        hbm_share_from_cost,
         hbm_share,
         capital_spending,
         hbm_spending,

@@ -147,12 +147,18 @@ namespace roofslate::quantities
     struct compute_efficiency
     {
         static constexpr Spec spec =
-            Spec("\\eta_c", "1", "share of the peak arithmetic that is reached", "Q12").positive(1).by_default(1);
+            Spec("\\eta_c", "1", "share of the peak arithmetic that is reached", "Q12")
+                .positive(1)
+                .by_default(1)
+                .ideal(1);
     };
     struct bandwidth_efficiency
     {
         static constexpr Spec spec =
-            Spec("\\eta_m", "1", "share of the memory bandwidth that is reached", "Q12").positive(1).by_default(1);
+            Spec("\\eta_m", "1", "share of the memory bandwidth that is reached", "Q12")
+                .positive(1)
+                .by_default(1)
+                .ideal(1);
     };
 
     // --- a cell of chips ---
@@ -169,19 +175,11 @@ namespace roofslate::quantities
                 .range(1)
                 .otherwise<chips_per_stage>();
     };
-    struct tensor_parallel_from_layout
-    {
-        static constexpr Spec spec =
-            Spec("G_P/G_d", "chip", "chips of a stage that attend for the same sequences", "R3.8");
-        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<attention_data_parallel, T> G_d)
-        { return G_P / G_d; }
-    };
     struct tensor_parallel
     {
-        static constexpr Spec spec =
-            Spec("G_t", "chip", "chips that share each matrix", "R3.8")
-                .range(1)
-                .otherwise<tensor_parallel_from_layout>();
+        static constexpr Spec spec = Spec("G_t", "chip", "chips that share each matrix", "R3.8").range(1);
+        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<attention_data_parallel, T> G_d)
+        { return G_P / G_d; }
     };
     struct cell_flops
     {
@@ -273,7 +271,6 @@ namespace roofslate::quantities
         bandwidth_efficiency,
         chips_per_stage,
         expert_parallel,
-        tensor_parallel_from_layout,
         tensor_parallel,
         cell_flops,
         cell_bandwidth,

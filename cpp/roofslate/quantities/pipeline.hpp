@@ -12,16 +12,6 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("n_P", "1", "layers of a stage", "R3.1");
         template <class T> static constexpr T formula(in<layers, T> n, in<pipeline_stages, T> P) { return n / P; }
     };
-    struct exchange_hop_ratio_from_bytes
-    {
-        static constexpr Spec spec =
-            Spec("(w_d + w_r)/w_x", "1", "bytes to an expert and back over those of the hop to the next stage", "R3.1");
-        template <class T> static constexpr T formula(
-            in<dispatch_bytes_per_element, T> there,
-            in<combine_bytes_per_element, T> back,
-            in<activation_bytes_per_element, T> hop)
-        { return (there + back) / hop; }
-    };
     struct exchange_hop_ratio
     {
         static constexpr Spec spec =
@@ -30,8 +20,12 @@ namespace roofslate::quantities
                 "1",
                 "what a token moves for one expert over what it moves to the next stage: the lecture's 2, up and down",
                 "R3.1")
-                .positive()
-                .otherwise<exchange_hop_ratio_from_bytes>();
+                .positive();
+        template <class T> static constexpr T formula(
+            in<dispatch_bytes_per_element, T> there,
+            in<combine_bytes_per_element, T> back,
+            in<activation_bytes_per_element, T> hop)
+        { return (there + back) / hop; }
     };
     struct pipeline_traffic_threshold
     {
@@ -172,21 +166,14 @@ namespace roofslate::quantities
                 .range(1)
                 .by_default(1);
     };
-    struct backward_forward_ratio_from_flops
+    struct backward_forward_ratio
     {
         static constexpr Spec spec =
-            Spec("4/2", "1", "arithmetic of the backward pass over that of the forward pass", "R5.1");
+            Spec("\\rho_b", "1", "time of the backward pass over that of the forward pass", "R3.4").positive();
         template <class T> static constexpr T formula(
             in<backward_flops_per_parameter, T> four,
             in<flops_per_parameter_token, T> two)
         { return four / two; }
-    };
-    struct backward_forward_ratio
-    {
-        static constexpr Spec spec =
-            Spec("\\rho_b", "1", "time of the backward pass over that of the forward pass", "R3.4")
-                .positive()
-                .otherwise<backward_forward_ratio_from_flops>();
     };
     struct weight_gradient_share
     {
@@ -407,7 +394,6 @@ namespace roofslate::quantities
 
     using pipeline = list<
         layers_per_stage,
-        exchange_hop_ratio_from_bytes,
         exchange_hop_ratio,
         pipeline_traffic_threshold,
         pipeline_traffic_ratio,
@@ -425,7 +411,6 @@ namespace roofslate::quantities
         pipeline_utilization_with_hops,
         pipeline_schedule,
         model_chunks,
-        backward_forward_ratio_from_flops,
         backward_forward_ratio,
         weight_gradient_share,
         pipeline_busy_time,

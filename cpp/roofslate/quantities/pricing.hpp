@@ -75,53 +75,28 @@ namespace roofslate::quantities
 
     // --- its ratios ---
 
-    struct output_input_ratio_from_prices
-    {
-        static constexpr Spec spec =
-            Spec("p_o/p_i", "1", "list price of a token of an answer over that of a prompt, from both", "R6.5");
-        template <class T> static constexpr T formula(in<output_price, T> p_o, in<input_price, T> p_i)
-        { return p_o / p_i; }
-    };
     struct output_input_ratio
     {
         static constexpr Spec spec =
-            Spec("\\varrho", "1", "list price of a token of an answer over that of a prompt", "R6.5")
-                .positive()
-                .otherwise<output_input_ratio_from_prices>();
-    };
-    struct long_context_premium_from_prices
-    {
-        static constexpr Spec spec = Spec(
-            "p_o'/p_o",
-            "1",
-            "list price of a token of an answer beyond the threshold over that below, from both",
-            "R6.2");
-        template <class T> static constexpr T formula(in<long_output_price, T> p_l, in<output_price, T> p_o)
-        { return p_l / p_o; }
+            Spec("\\varrho", "1", "list price of a token of an answer over that of a prompt", "R6.5").positive();
+        template <class T> static constexpr T formula(in<output_price, T> p_o, in<input_price, T> p_i)
+        { return p_o / p_i; }
     };
     struct long_context_premium
     {
         static constexpr Spec spec =
             Spec("\\pi", "1", "list price of a token of an answer beyond the threshold over that below", "R6.2")
-                .positive()
-                .otherwise<long_context_premium_from_prices>();
-    };
-    struct long_input_premium_from_prices
-    {
-        static constexpr Spec spec = Spec(
-            "p_i'/p_i",
-            "1",
-            "list price of a token of a prompt beyond the threshold over that below, from both",
-            "Q11");
-        template <class T> static constexpr T formula(in<long_input_price, T> p_l, in<input_price, T> p_i)
-        { return p_l / p_i; }
+                .positive();
+        template <class T> static constexpr T formula(in<long_output_price, T> p_l, in<output_price, T> p_o)
+        { return p_l / p_o; }
     };
     struct long_input_premium
     {
         static constexpr Spec spec =
             Spec("\\pi_i", "1", "list price of a token of a prompt beyond the threshold over that below", "Q11")
-                .positive()
-                .otherwise<long_input_premium_from_prices>();
+                .positive();
+        template <class T> static constexpr T formula(in<long_input_price, T> p_l, in<input_price, T> p_i)
+        { return p_l / p_i; }
     };
     struct cache_write_factor
     {
@@ -645,11 +620,8 @@ namespace roofslate::quantities
         long_cache_write_price,
         long_cache_write_time,
         cache_storage_price,
-        output_input_ratio_from_prices,
         output_input_ratio,
-        long_context_premium_from_prices,
         long_context_premium,
-        long_input_premium_from_prices,
         long_input_premium,
         cache_write_factor,
         long_cache_write_factor,

@@ -109,13 +109,6 @@ namespace roofslate::quantities
 
     // --- between racks: beta is how much faster the links inside are, R how many racks share the experts ---
 
-    struct link_bandwidth_ratio_from_chip
-    {
-        static constexpr Spec spec =
-            Spec("u/u_o", "1", "link bandwidth of a chip inside its scale-up domain over that between domains", "R2.5");
-        template <class T> static constexpr T formula(in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
-        { return u / u_o; }
-    };
     struct link_bandwidth_ratio
     {
         static constexpr Spec spec =
@@ -124,22 +117,17 @@ namespace roofslate::quantities
                 "1",
                 "how much faster links inside a rack are than those between racks: the lecture's 8",
                 "R2.5")
-                .positive(infinite)
-                .otherwise<link_bandwidth_ratio_from_chip>();
-    };
-    struct exchange_racks_from_domain
-    {
-        static constexpr Spec spec =
-            Spec("\\lceil G_e/G_u\\rceil", "1", "scale-up domains that the experts of a layer take", "R2.4");
-        template <class T> static constexpr T formula(in<expert_parallel, T> G_e, in<scale_up_domain, T> G_u)
-        { return ceil(G_e / G_u); }
+                .positive(infinite);
+        template <class T> static constexpr T formula(in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
+        { return u / u_o; }
     };
     struct exchange_racks
     {
         static constexpr Spec spec =
             Spec("R", "1", "racks (scale-up domains) that the experts of a layer are spread over, evenly", "R2.4")
-                .range(1)
-                .otherwise<exchange_racks_from_domain>();
+                .range(1);
+        template <class T> static constexpr T formula(in<expert_parallel, T> G_e, in<scale_up_domain, T> G_u)
+        { return ceil(G_e / G_u); }
     };
     struct exchange_routing
     {
@@ -414,9 +402,7 @@ namespace roofslate::quantities
         exchange_bytes_per_layer,
         exchange_bytes_per_token,
         exchange_bytes_per_chip,
-        link_bandwidth_ratio_from_chip,
         link_bandwidth_ratio,
-        exchange_racks_from_domain,
         exchange_racks,
         exchange_routing,
         leaving_copies,

@@ -11,18 +11,10 @@ namespace roofslate::quantities
     };
     struct global_batch
     { static constexpr Spec spec = Spec("B_T", "sequence", "sequences of one training step", "R3.5").positive(); };
-    struct trained_tokens_from_batch
-    {
-        static constexpr Spec spec =
-            Spec("B_T L_T", "token", "tokens of one training step, from its sequences", "R3.5");
-        template <class T> static constexpr T formula(in<global_batch, T> B, in<sequence_length, T> L) { return B * L; }
-    };
     struct trained_tokens
     {
-        static constexpr Spec spec =
-            Spec("n_T", "token", "tokens of one training step", "R7.3")
-                .positive()
-                .otherwise<trained_tokens_from_batch>();
+        static constexpr Spec spec = Spec("n_T", "token", "tokens of one training step", "R7.3").positive();
+        template <class T> static constexpr T formula(in<global_batch, T> B, in<sequence_length, T> L) { return B * L; }
     };
     struct activation_bytes_per_element
     {
@@ -136,7 +128,6 @@ namespace roofslate::quantities
     using reversible = list<
         sequence_length,
         global_batch,
-        trained_tokens_from_batch,
         trained_tokens,
         activation_bytes_per_element,
         activation_policy,

@@ -216,18 +216,11 @@ namespace roofslate::quantities
             Spec("\\mu_s", "sequence/s", "sequences that the seats serve in a second when all are taken", "Q6");
         template <class T> static constexpr T formula(in<seats, T> c, in<seat_time, T> t) { return c / t; }
     };
-    struct seat_load_from_arrivals
-    {
-        static constexpr Spec spec =
-            Spec("\\Lambda/\\mu_s", "1", "sequences that arrive over those that the seats can serve", "Q6");
-        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<seat_rate, T> m) { return a / m; }
-    };
     struct seat_load
     {
         static constexpr Spec spec =
-            Spec("\\varrho", "1", "share of the seats that is taken, on average", "Q6")
-                .range(0, 1)
-                .otherwise<seat_load_from_arrivals>();
+            Spec("\\varrho", "1", "share of the seats that is taken, on average", "Q6").range(0, 1);
+        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<seat_rate, T> m) { return a / m; }
     };
     struct waiting_probability
     {
@@ -319,7 +312,6 @@ namespace roofslate::quantities
         response_length,
         seat_time,
         seat_rate,
-        seat_load_from_arrivals,
         seat_load,
         waiting_probability,
         seat_mean_wait,

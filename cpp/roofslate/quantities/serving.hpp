@@ -242,16 +242,6 @@ namespace roofslate::quantities
             in<ridge_point, T> r)
         { return f * l / r; }
     };
-    struct balance_context_from_model
-    {
-        static constexpr Spec spec = Spec(
-            "2 N_a \\ell m / (F q)",
-            "token/sequence",
-            "context at which a sequence's cache takes as long to fetch as its arithmetic takes",
-            "R1.10");
-        template <class T> static constexpr T formula(in<hidden_kv_bytes, T> Y, in<kv_bytes_per_token, T> q)
-        { return Y / q; }
-    };
     struct balance_context
     {
         static constexpr Spec spec =
@@ -260,8 +250,9 @@ namespace roofslate::quantities
                 "token/sequence",
                 "context beyond which fetching a sequence's cache takes longer than its arithmetic",
                 "R1.10")
-                .positive(infinite)
-                .otherwise<balance_context_from_model>();
+                .positive(infinite);
+        template <class T> static constexpr T formula(in<hidden_kv_bytes, T> Y, in<kv_bytes_per_token, T> q)
+        { return Y / q; }
     };
     struct balance_batch_at_context
     {
@@ -341,7 +332,6 @@ namespace roofslate::quantities
         weight_balance,
         balance_batch,
         hidden_kv_bytes,
-        balance_context_from_model,
         balance_context,
         balance_batch_at_context,
         kv_overtaking_context,

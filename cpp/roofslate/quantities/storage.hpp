@@ -79,22 +79,12 @@ namespace roofslate::quantities
     };
     struct tier_purchase_price
     { static constexpr Spec spec = Spec("K_i", "USD", "purchase price of a device of the tier", "R6.10").range(0); };
-    struct tier_price_from_purchase
-    {
-        static constexpr Spec spec = Spec(
-            "K_i/T_K",
-            "USD/s",
-            "price of a device of the tier for a second, its purchase spread over its life",
-            "R6.10");
-        template <class T> static constexpr T formula(in<tier_purchase_price, T> K, in<depreciation_time, T> T_K)
-        { return capital_cost_rate::formula<T>(as<cell_capital>(K), T_K); }
-    };
     struct tier_price
     {
         static constexpr Spec spec =
-            Spec("d_i", "USD/s", "price of a device of the tier for a second", "R6.8")
-                .range(0)
-                .otherwise<tier_price_from_purchase>();
+            Spec("d_i", "USD/s", "price of a device of the tier for a second", "R6.8").range(0);
+        template <class T> static constexpr T formula(in<tier_purchase_price, T> K, in<depreciation_time, T> T_K)
+        { return capital_cost_rate::formula<T>(as<cell_capital>(K), T_K); }
     };
     struct tier_drain_time
     {
@@ -197,22 +187,12 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("K_j", "USD", "purchase price of a device of the slower tier", "R6.10").range(0);
     };
-    struct slower_tier_price_from_purchase
-    {
-        static constexpr Spec spec = Spec(
-            "K_j/T_K",
-            "USD/s",
-            "price of a device of the slower tier for a second, its purchase spread over its life",
-            "R6.10");
-        template <class T> static constexpr T formula(in<slower_tier_purchase_price, T> K, in<depreciation_time, T> T_K)
-        { return tier_price_from_purchase::formula<T>(as<tier_purchase_price>(K), T_K); }
-    };
     struct slower_tier_price
     {
         static constexpr Spec spec =
-            Spec("d_j", "USD/s", "price of a device of the slower tier for a second", "R6.9")
-                .range(0)
-                .otherwise<slower_tier_price_from_purchase>();
+            Spec("d_j", "USD/s", "price of a device of the slower tier for a second", "R6.9").range(0);
+        template <class T> static constexpr T formula(in<slower_tier_purchase_price, T> K, in<depreciation_time, T> T_K)
+        { return tier_price::formula<T>(as<tier_purchase_price>(K), T_K); }
     };
     struct slower_tier_rent
     {
@@ -251,7 +231,6 @@ namespace roofslate::quantities
         tier_capacity,
         tier_bandwidth,
         tier_purchase_price,
-        tier_price_from_purchase,
         tier_price,
         tier_drain_time,
         tier_rent,
@@ -266,7 +245,6 @@ namespace roofslate::quantities
         slower_tier_capacity,
         slower_tier_bandwidth,
         slower_tier_purchase_price,
-        slower_tier_price_from_purchase,
         slower_tier_price,
         slower_tier_rent,
         slower_tier_retrieve_price,

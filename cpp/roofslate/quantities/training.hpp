@@ -101,10 +101,10 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("R_d", "token/s", "tokens that `chips` decode in a second, as measured", "R6.5").positive();
     };
-    struct prefill_utilization_from_rate
+    struct prefill_utilization
     {
         static constexpr Spec spec =
-            Spec("2 N_a R_p/(G F)", "1", "share of the peak arithmetic that prefill reaches, from its rate", "R6.5");
+            Spec("u_p", "1", "share of the peak arithmetic that prefill or training reaches", "R5.2").positive(1);
         template <class T> static constexpr T formula(
             in<prefill_token_rate, T> R,
             in<flops_per_token, T> f,
@@ -112,37 +112,16 @@ namespace roofslate::quantities
             in<peak_flops, T> F)
         { return R * (f / (G * F)); }
     };
-    struct decode_utilization_from_rate
+    struct decode_utilization
     {
         static constexpr Spec spec =
-            Spec("2 N_a R_d/(G F)", "1", "share of the peak arithmetic that decoding reaches, from its rate", "R6.5");
+            Spec("u_d", "1", "share of the peak arithmetic that decoding reaches", "R5.2").positive(1);
         template <class T> static constexpr T formula(
             in<decode_token_rate, T> R,
             in<flops_per_token, T> f,
             in<chips, T> G,
             in<peak_flops, T> F)
-        { return prefill_utilization_from_rate::formula<T>(as<prefill_token_rate>(R), f, G, F); }
-    };
-    struct prefill_utilization
-    {
-        static constexpr Spec spec =
-            Spec("u_p", "1", "share of the peak arithmetic that prefill or training reaches", "R5.2")
-                .positive(1)
-                .otherwise<prefill_utilization_from_rate>();
-    };
-    struct decode_utilization
-    {
-        static constexpr Spec spec =
-            Spec("u_d", "1", "share of the peak arithmetic that decoding reaches", "R5.2")
-                .positive(1)
-                .otherwise<decode_utilization_from_rate>();
-    };
-    struct decode_inefficiency_from_utilization
-    {
-        static constexpr Spec spec =
-            Spec("u_p/u_d", "1", "arithmetic of prefill or training over that of decoding in the same time", "R5.2");
-        template <class T> static constexpr T formula(in<prefill_utilization, T> u_p, in<decode_utilization, T> u_d)
-        { return u_p / u_d; }
+        { return prefill_utilization::formula<T>(as<prefill_token_rate>(R), f, G, F); }
     };
     struct decode_inefficiency
     {
@@ -152,8 +131,9 @@ namespace roofslate::quantities
                 "1",
                 "what decoded arithmetic costs over the same arithmetic in training; the lecture's 3",
                 "R5.2")
-                .range(1)
-                .otherwise<decode_inefficiency_from_utilization>();
+                .range(1);
+        template <class T> static constexpr T formula(in<prefill_utilization, T> u_p, in<decode_utilization, T> u_d)
+        { return u_p / u_d; }
     };
 
     // --- what a served token costs over one that is trained on: prompts are prefilled, the rest is decoded, perhaps on
@@ -193,26 +173,16 @@ namespace roofslate::quantities
                 .positive()
                 .by_default(1);
     };
-    struct serving_inefficiency_from_mix
+    struct serving_inefficiency
     {
-        static constexpr Spec spec = Spec(
-            "\\rho_s(x_\\mathrm{in} I_\\mathrm{in} + (1 - x_\\mathrm{in}) I)",
-            "1",
-            "what served arithmetic costs over the same arithmetic in training, prompts and decoded tokens together",
-            "arXiv 2401.00448");
+        static constexpr Spec spec =
+            Spec("I_s", "1", "what served arithmetic costs over the same arithmetic in training", "R5.2").positive();
         template <class T> static constexpr T formula(
             in<input_token_share, T> x,
             in<prefill_inefficiency, T> I_in,
             in<decode_inefficiency, T> I,
             in<serving_price_ratio, T> rho)
         { return rho * (x * I_in + (1.0 - x) * I); }
-    };
-    struct serving_inefficiency
-    {
-        static constexpr Spec spec =
-            Spec("I_s", "1", "what served arithmetic costs over the same arithmetic in training", "R5.2")
-                .positive()
-                .otherwise<serving_inefficiency_from_mix>();
     };
 
     // --- tokens that make the three buckets cost the same ---
@@ -732,16 +702,6 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<training_optimal_tokens, T> D_c, in<active_parameters, T> N_a)
         { return D_c / N_a; }
     };
-    struct frontier_size_exponent_from_law
-    {
-        static constexpr Spec spec = Spec(
-            "\\beta/(\\alpha + \\beta)",
-            "1",
-            "power of the arithmetic with which the best size grows where training alone counts, by the loss law",
-            "arXiv 2203.15556");
-        template <class T> static constexpr T formula(in<loss_size_exponent, T> alpha, in<loss_data_exponent, T> beta)
-        { return beta / (alpha + beta); }
-    };
     struct frontier_size_exponent
     {
         static constexpr Spec spec =
@@ -750,8 +710,9 @@ namespace roofslate::quantities
                 "1",
                 "power of the arithmetic with which the best size grows where training alone counts",
                 "arXiv 2203.15556")
-                .positive(1)
-                .otherwise<frontier_size_exponent_from_law>();
+                .positive(1);
+        template <class T> static constexpr T formula(in<loss_size_exponent, T> alpha, in<loss_data_exponent, T> beta)
+        { return beta / (alpha + beta); }
     };
     struct anchor_parameters
     {
@@ -1005,16 +966,12 @@ namespace roofslate::quantities
         rl_flops_per_parameter,
         prefill_token_rate,
         decode_token_rate,
-        prefill_utilization_from_rate,
-        decode_utilization_from_rate,
         prefill_utilization,
         decode_utilization,
-        decode_inefficiency_from_utilization,
         decode_inefficiency,
         input_token_share,
         prefill_inefficiency,
         serving_price_ratio,
-        serving_inefficiency_from_mix,
         serving_inefficiency,
         pretraining_rl_token_ratio,
         pretraining_inference_token_ratio,
@@ -1071,7 +1028,6 @@ namespace roofslate::quantities
         pretraining_loss,
         training_optimal_tokens,
         training_optimal_token_ratio,
-        frontier_size_exponent_from_law,
         frontier_size_exponent,
         anchor_parameters,
         anchor_tokens,

@@ -562,7 +562,8 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("c_o", "1", "times that what the optimizer keeps goes through memory in a step", "calibration")
                 .range(0)
-                .by_default(0);
+                .by_default(0)
+                .ideal(0);
     };
     struct optimizer_time
     {

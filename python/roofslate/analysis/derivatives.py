@@ -20,7 +20,7 @@ from roofslate.grid.label import data_array, provenance, variable
 from roofslate.grid.read import read_grid
 from roofslate.grid.run import given_memory, keep_apart
 from roofslate.presets.lookup import PRESETS
-from roofslate.registry.registry import Quantity, entries, lookup
+from roofslate.registry.registry import Quantity, entries, lookup, unknown_quantity
 from roofslate.registry.values import Values, wanted_names
 from roofslate.units import divide
 
@@ -248,7 +248,7 @@ def _inputs_named(to: str | Sequence[str]) -> list[str]:
             raise InputTypeError(f"to: {name!r} names a preset; differentiate by the numbers that it supplies")
         q = entries().get(name) if isinstance(name, str) else None
         if q is None:
-            raise unknown("input", name, entries())
+            raise unknown_quantity(name, "input")
         if q.choices:
             raise InputTypeError(f"to: {name} is one of {q.range_text}, no number that it could be differentiated by")
     if len(set(names)) < len(names):

@@ -9,7 +9,7 @@ import click
 from roofslate._base.messages import unknown
 from roofslate.display.html import columns
 from roofslate.presets.lookup import PRESETS
-from roofslate.registry.registry import entries, matching, quantities
+from roofslate.registry.registry import matching, quantities, unknown_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ def run_quantities(search: str | None, form: str) -> None:
     """Print the quantities that hold a text."""
     found = matching(search)
     if not found:
-        raise unknown("quantity", search, entries())
+        raise unknown_quantity(search)
     if form == "csv":
         click.echo(quantities(search).to_csv(), nl=False)
     elif form == "json":

@@ -77,7 +77,7 @@ def _would_tell(name: str, other: str, grid: Grid) -> bool:
         given = grid.inputs.get(need)
         if name not in ancestors(need) or (given is not None and given.origin is None):
             continue
-        if given is None and lookup(need).fallback:
+        if given is None and lookup(need).may_be_given:
             try:
                 Grid(grid.inputs, grid.sizes).core.used([need])
             except MissingInput:

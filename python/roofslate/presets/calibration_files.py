@@ -14,7 +14,7 @@ from roofslate._base.toml import TomlFile, toml_value
 from roofslate.errors import PresetError, RoofslateError
 from roofslate.presets.calibration import FittedConstants
 from roofslate.presets.fits import ERRORS, KNOWN, PERCENTILES, Constant, Fit
-from roofslate.registry.registry import entries, lookup
+from roofslate.registry.registry import entries, lookup, unknown_quantity
 from roofslate.registry.values import input_quantity, number
 
 __all__ = ["read", "shipped", "shipped_path", "written"]
@@ -121,7 +121,7 @@ def _tables(content: Mapping[str, Any], key: str) -> Mapping[str, Mapping[str, A
         raise _FileError(f"expected a table for each {key}", key)
     for name in found:
         if name not in entries():
-            raise _FileError(unknown("quantity", name, entries()), key, name)
+            raise _FileError(unknown_quantity(name), key, name)
     return found
 
 

@@ -200,7 +200,7 @@ def kinked(findings: Findings, ratio: Interval) -> Case | Excluded:
 
 def _markup(findings: Findings, cost: Interval) -> Interval:
     """Markups of an answer with which its price makes this cost."""
-    ratio, markup = findings.interval("output_input_ratio_from_prices"), findings.known["relative_markup"]
+    ratio, markup = findings.interval("output_input_ratio"), findings.known["relative_markup"]
     return markup.within(ratio.low / cost.high, ratio.high / cost.low) or markup
 
 

@@ -344,14 +344,14 @@ def _shapes() -> list[dict[str, Any]]:
     """Caches of sensible shapes, computed at once."""
     depths = sorted({n // k for n in _LAYERS for k in _SHARING if n % k == 0})
     heads = evaluate(
-        "kv_bytes_from_architecture",
+        "kv_bytes_per_token",
         layers=depths,
         kv_heads=list(_HEADS),
         head_size=list(_HEAD_SIZES),
         kv_format=list(_FORMATS),
     )
     latent = evaluate(
-        "kv_bytes_from_architecture",
+        "kv_bytes_per_token",
         layers=depths,
         kv_heads=1,
         head_size=1,

@@ -209,7 +209,7 @@ def _fast_mode(findings: Findings, cases: Sequence[Case], cost: Interval, batch:
     pair = ("price_factor", "speed_factor")
     if not findings.has(*pair):
         return
-    ratio = findings.relate("batch_time_ratio_from_tariff", "batch_time_ratio")
+    ratio = findings.relate("batch_time_ratio", "batch_time_ratio")
     findings.conclude("batch_time_ratio", ratio, pair, sentences.FAST_MODE)
     most = cost.high * batch.high - 1
     if all(case.balance_context for case in cases) and ratio.low > most > 0:

@@ -24,7 +24,7 @@ from roofslate import units
 from roofslate._base.messages import shown, unknown
 from roofslate.errors import InputTypeError, UnitError, UnknownName
 from roofslate.registry.recorder import Formula, Recorder, Term
-from roofslate.registry.registry import Registry, current, entries
+from roofslate.registry.registry import Registry, current, entries, unknown_quantity
 from roofslate.registry.tokens import Token, TokenReader
 from roofslate.registry.words import PRESET_KEYWORDS
 
@@ -416,7 +416,7 @@ class _Parser(TokenReader):
         elif any(name in q.choices for q in entries().values()):
             error = UnknownName(f"unknown quantity {name!r}; the word of a choice stands in quotes")
         else:
-            error = unknown("quantity", name, entries())
+            error = unknown_quantity(name)
         return self.fail(error, token, UnknownName)
 
     def call(self, function: Token) -> _Value:

@@ -10,11 +10,13 @@ import functools
 import html
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roofslate import _core
 from roofslate._base.messages import shown, unknown
-from roofslate.errors import InputTypeError
+from roofslate._base.toml import read_data
+from roofslate.errors import InputTypeError, UnknownName
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -83,6 +85,8 @@ class Quantity:
         The quantity that an input comes from when it is not given.
     default : float or None
         What an input is when nothing else is known.
+    ideal : float or None
+        The value that takes a term of a real machine away: an efficiency of 1, a time of 0.
     choices : tuple of str
         The words that a choice takes; empty for a number.
     low, high : float
@@ -105,6 +109,7 @@ class Quantity:
     high: float
     above_low: bool
     default: float | None
+    ideal: float | None
     choices: tuple[str, ...]
     needs: tuple[str, ...]
     fallback: str | None
@@ -126,6 +131,12 @@ class Quantity:
         low = "" if self.low < -1e300 else f"{'>' if self.above_low else '>='} {self.low:g}"
         high = "" if self.high > 1e300 else f"<= {self.high:g}"
         return " and ".join(part for part in (low, high) if part) or "any number"
+
+    @property
+    def may_be_given(self) -> bool:
+        """Whether it is meant to be given, though it follows from others where it is not."""
+        declared = self.low > -1e300 or self.high < 1e300
+        return self.fallback is not None or (self.computed and declared and not self.choices)
 
     @property
     def takes_infinity(self) -> bool:
@@ -225,13 +236,22 @@ class Registry(_core.Registry):
         return tuple((q.name, q.bound) for q in self.entries.values() if q.bound)
 
     def ancestors(self, name: str) -> frozenset[str]:
-        """Everything that a quantity may depend on, through formulas and fallbacks."""
+        """Everything that a quantity may depend on, through formulas and fallbacks; in a circle, itself."""
         found = self._ancestors.get(name)
         if found is None:
-            entry = self.entries[name]
-            direct = set(entry.needs) | ({entry.fallback} if entry.fallback else set())
-            found = self._ancestors[name] = frozenset(direct.union(*map(self.ancestors, direct)))
+            reached: set[str] = set()
+            left = [name]
+            while left:
+                entry = self.entries[left.pop()]
+                new = {*entry.needs, entry.fallback} - reached - {None}
+                reached |= new
+                left += new
+            found = self._ancestors[name] = frozenset(reached)
         return found
+
+    def reaches(self, source: str, name: str) -> bool:
+        """Whether a path leads from a quantity to another one, whatever a call gives."""
+        return source in self.ancestors(name)
 
 
 BUILT_IN = Registry()
@@ -264,12 +284,24 @@ def bounded_pairs() -> tuple[tuple[str, str], ...]:
 
 def lookup(name: str) -> Quantity:
     """One quantity by its exact name, or an error that names the nearest ones."""
-    if not isinstance(name, str):
-        raise unknown("quantity", name, entries())
-    entry = entries().get(name)
+    entry = entries().get(name) if isinstance(name, str) else None
     if entry is None:
-        raise unknown("quantity", name, entries())
+        raise unknown_quantity(name)
     return entry
+
+
+@functools.cache
+def renamed() -> Mapping[str, str]:
+    """The names of today by those that quantities had once."""
+    names: dict[str, str] = read_data(Path(__file__).with_name("renames.toml"))["quantities"]
+    return names
+
+
+def unknown_quantity(given: object, kind: str = "quantity", others: Iterable[str] = ()) -> UnknownName:
+    """Error for a name that no quantity has: with the name of today, or with the nearest ones, `others` among them."""
+    if isinstance(given, str) and given in renamed():
+        return UnknownName(f"unknown {kind} {given!r}: it is called {renamed()[given]!r} now")
+    return unknown(kind, given, [*entries(), *others])
 
 
 def quantity(name: str) -> Quantity:

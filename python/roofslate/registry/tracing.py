@@ -15,7 +15,7 @@ from roofslate import _core, units
 from roofslate._base.messages import shown, unknown
 from roofslate.errors import DefinitionError, RoofslateError, UnitError, UnknownName
 from roofslate.registry.recorder import Formula, Recorder, Term, written_out
-from roofslate.registry.registry import entries
+from roofslate.registry.registry import entries, unknown_quantity
 from roofslate.registry.values import is_bool
 from roofslate.registry.words import PRESET_KEYWORDS
 
@@ -410,7 +410,7 @@ def _arguments(name: str, function: Callable[..., Any]) -> list[inspect.Paramete
         if argument.name in PRESET_KEYWORDS:
             refuse(name, f"{argument.name!r} is an input that names a preset, not a quantity", UnknownName)
         if argument.name not in entries():
-            refuse(name, unknown("quantity", argument.name, entries()), UnknownName)
+            refuse(name, unknown_quantity(argument.name), UnknownName)
     return arguments
 
 

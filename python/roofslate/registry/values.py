@@ -11,7 +11,7 @@ import numpy.typing as npt
 from roofslate import _core, units
 from roofslate._base.messages import shown, unknown
 from roofslate.errors import InputTypeError, UnitError, UnknownName, ValueRangeError
-from roofslate.registry.registry import Quantity, entries, lookup
+from roofslate.registry.registry import Quantity, entries, lookup, unknown_quantity
 from roofslate.registry.words import PRESET_KEYWORDS
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def input_quantity(name: str) -> Quantity:
     """The quantity of an input, or an error that names the nearest inputs."""
     entry = entries().get(name)
     if entry is None:
-        raise unknown("input", name, [*entries(), *PRESET_KEYWORDS])
+        raise unknown_quantity(name, "input", PRESET_KEYWORDS)
     return entry
 
 

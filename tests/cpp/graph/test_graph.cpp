@@ -49,6 +49,18 @@ namespace
         EXPECT_EQ(g.operation(Op::select, g.constant(undefined), a, b), a); // NaN is not zero
         EXPECT_EQ(g.operation(Op::select, a, b, b), b);
     }
+    TEST(Graph, ATermOfZeroAndAFactorOfOneAreNoOperations)
+    {
+        Graph g({10});
+        const int a = g.leaf(along_first), zero = g.constant(0), one = g.constant(1);
+        EXPECT_EQ(g.operation(Op::add, a, zero), a);
+        EXPECT_EQ(g.operation(Op::add, zero, a), a);
+        EXPECT_EQ(g.operation(Op::sub, a, zero), a);
+        EXPECT_NE(g.operation(Op::sub, zero, a), a);
+        EXPECT_EQ(g.operation(Op::mul, a, one), a);
+        EXPECT_EQ(g.operation(Op::mul, one, a), a);
+        EXPECT_EQ(g.operation(Op::div, a, one), a);
+    }
     TEST(Graph, AViewWithoutAxesIsAConstant)
     {
         Graph g({10});
@@ -125,6 +137,59 @@ namespace
         EXPECT_EQ(g[closure.node(registry().at("microbatches"))].value, 4);
         EXPECT_EQ(g[closure.node(registry().at("chips_per_stage"))].value, 2);
         EXPECT_EQ(g[closure.node(registry().at("compute_efficiency"))].value, 1);
+    }
+
+    Registry with_spent_time()
+    {
+        Definition d{"spent_time", "t", "s", "a term of a real machine", "test", {"kernel_overhead", "layers"}, {}, -1};
+        const Expr rate = Expr::input(d.tape, 0), amount = Expr::input(d.tape, 1);
+        d.root = quantities::spend(rate, amount).on(d.tape);
+        return {registry(), {d}};
+    }
+    TEST(Closure, ATermWithoutARateAsksForNothing)
+    {
+        const Registry all = with_spent_time();
+        const double none = 0, some = 2, layers = 3;
+        const auto supplied = [&](const char* name, const double& x, bool variable = false) {
+            return Supplied{all.at(name), {&x, 0, {}}, variable};
+        };
+        Graph g({});
+        Closure without(all, g, {supplied("kernel_overhead", none)});
+        EXPECT_EQ(g[without.node(all.at("spent_time"))].value, 0);
+        Closure with(all, g, {supplied("kernel_overhead", some), supplied("layers", layers)});
+        EXPECT_EQ(g[with.node(all.at("spent_time"))].value, 6);
+        Closure missing(all, g, {supplied("kernel_overhead", some)});
+        EXPECT_THROW(missing.node(all.at("spent_time")), Error);
+
+        // a rate that something is differentiated by has a slope at zero, and so needs the amount
+        Closure differentiated(all, g, {supplied("kernel_overhead", none, true), supplied("layers", layers)});
+        const int node = differentiated.node(all.at("spent_time"));
+        EXPECT_EQ(g[node].op, Op::mul);
+        EXPECT_EQ(g[node].value, 0);
+    }
+    TEST(Closure, ACircleNamesWhatMayBeGiven)
+    {
+        Change change;
+        change.tape.push({Op::input, {0, -1, -1}});
+        change.needs = {"pass_tokens"};
+        const Registry circle = changed(registry(), "batch_size", change); // which pass_tokens needs
+        const double one = 1;
+        Graph g({});
+        Closure closure(circle, g, {{circle.at("pass_length"), {&one, 0, {}}}});
+        try
+        {
+            closure.node(circle.at("kv_bytes"));
+            FAIL();
+        }
+        catch (const Error& e)
+        {
+            const std::string text = e.what();
+            EXPECT_STREQ(e.kind(), "MissingInput");
+            EXPECT_EQ(text.find("missing input 'batch_size' (sequences"), 0u) << text;
+            EXPECT_NE(text.find("; needed by kv_bytes"), std::string::npos) << text;
+        }
+        Closure given(circle, g, {{circle.at("batch_size"), {&one, 0, {}}}});
+        EXPECT_EQ(g[given.node(circle.at("pass_tokens"))].value, 1);
     }
 
     // --- ranges ---

@@ -306,34 +306,31 @@ def test_quantiles_tell_neighbouring_doubles_apart(over, bits):
 def test_infinity_is_the_largest_value_and_nan_is_none(bits):
     rng = np.random.default_rng(2)
     pairs = [xr.DataArray(rng.choice([1.0, 2.0, np.inf], (12, 8)), dims=["a", "b"]) for _ in range(2)]
-    names = entries()["link_bandwidth_ratio_from_chip"].needs
+    names = entries()["link_bandwidth_ratio"].needs
     whole = dict(zip(names, pairs, strict=True))
     lazy = {name: x.chunk({"a": 1, "b": 3}) for name, x in whole.items()}
-    values = rs.evaluate("link_bandwidth_ratio_from_chip", **whole)
+    values = rs.evaluate("link_bandwidth_ratio", **whole)
     assert np.isnan(values).any()
     assert np.isinf(values).any()
     for over in (None, "a", "b"):
         found, expected = (
-            rs.quantiles("link_bandwidth_ratio_from_chip", [0, 0.4, 0.95, 1], over=over, **x) for x in (lazy, whole)
+            rs.quantiles("link_bandwidth_ratio", [0, 0.4, 0.95, 1], over=over, **x) for x in (lazy, whole)
         )
         np.testing.assert_array_equal(bits(found), bits(expected))
         for options in ({"bins": 5}, {"range": (0, 1), "bins": 2}):
-            found, expected = (
-                rs.histogram("link_bandwidth_ratio_from_chip", over=over, **options, **x) for x in (lazy, whole)
-            )
+            found, expected = (rs.histogram("link_bandwidth_ratio", over=over, **options, **x) for x in (lazy, whole))
             assert found.identical(expected)
         for maximize in (False, True):
             found, expected = (
-                rs.best("link_bandwidth_ratio_from_chip", over=over or ["a", "b"], maximize=maximize, **x)
-                for x in (lazy, whole)
+                rs.best("link_bandwidth_ratio", over=over or ["a", "b"], maximize=maximize, **x) for x in (lazy, whole)
             )
             assert found.identical(expected)
     nothing = {name: xr.full_like(x, np.inf) for name, x in whole.items()}
     lazy = {name: x.chunk(2) for name, x in nothing.items()}
-    assert np.isnan(rs.quantiles("link_bandwidth_ratio_from_chip", 0.5, **lazy))
-    assert np.isnan(rs.best("link_bandwidth_ratio_from_chip", over=["a", "b"], **lazy)["a"])
+    assert np.isnan(rs.quantiles("link_bandwidth_ratio", 0.5, **lazy))
+    assert np.isnan(rs.best("link_bandwidth_ratio", over=["a", "b"], **lazy)["a"])
     with pytest.raises(errors.ValueRangeError, match="no finite value"):
-        rs.histogram("link_bandwidth_ratio_from_chip", **lazy)
+        rs.histogram("link_bandwidth_ratio", **lazy)
 
 
 # ------------------------------------------------------------------------------------------------- nothing is gathered

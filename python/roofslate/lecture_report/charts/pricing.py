@@ -87,7 +87,7 @@ def _price_map(*, lists: Any = None, architectures: Any = _ARCHITECTURES, **inpu
     for model in drawn:
         rows["published", model.name] = {"kv_bytes_per_token": number("kv_bytes_per_token", model=model)}
     shared, shape = _SHARED
-    supposed = number("kv_bytes_from_architecture", **shape)
+    supposed = number("kv_bytes_per_token", **shape)
     rows["supposed", shared] = {"kv_bytes_per_token": supposed}
     words = ["vendor", "verdict"]
     index = pd.MultiIndex.from_tuples(list(rows), names=["kind", "name"])
