@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -111,4 +112,14 @@ def frame(
             RoofslateWarning,
             stacklevel=2,
         )
+    if len(found) == 1 and not isinstance(only := next(iter(found.values())), pd.Categorical):
+        return pd.DataFrame(only[:, np.newaxis], index=table.index, columns=_header(*found).view(), copy=False)
     return pd.DataFrame(found, index=table.index, copy=False)
+
+
+@functools.lru_cache(maxsize=64)
+def _header(name: str) -> pd.Index:
+    """Header of a table of one column; pandas takes longer to make one than the engine for a small table."""
+    import pandas as pd
+
+    return pd.Index([name])

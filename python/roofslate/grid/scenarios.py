@@ -117,9 +117,10 @@ def read_word(name: str, q: Quantity | None, word: Any) -> Any:
 
 def read_columns(table: pd.DataFrame, ignore: Collection[str], inputs: Collection[str]) -> dict[str, Column | Names]:
     """The columns of a table. Their ranges are checked when they are computed."""
-    if len(set(table.columns)) < len(table.columns):
+    names = table.columns.tolist()
+    if len(set(names)) < len(names):
         raise AxisError("the table has two columns of the same name")
-    names = [name for name in table.columns if name not in ignore]
+    names = [name for name in names if name not in ignore]
     for name in names:
         check_column(name, inputs)
     return {name: _of_series(name, table[name]) for name in names}
