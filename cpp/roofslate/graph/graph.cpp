@@ -89,12 +89,6 @@ namespace roofslate
             return a;
         if (op == Op::mul && is_one(a))
             return b;
-        // A term of zero changes no bit either, but for the sign of a zero: no sum has one that is negative.
-        const auto is_zero = [&](int i) { return (*this)[i].is_literal() && (*this)[i].value == 0; };
-        if ((op == Op::add || op == Op::sub) && is_zero(b))
-            return a;
-        if (op == Op::add && is_zero(a))
-            return b;
         return shared(n);
     }
 }

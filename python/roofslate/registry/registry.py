@@ -109,13 +109,13 @@ class Quantity:
     high: float
     above_low: bool
     default: float | None
-    ideal: float | None
     choices: tuple[str, ...]
     needs: tuple[str, ...]
     fallback: str | None
     bound: str | None
     formula: str
     latex: str
+    ideal: float | None = None
     definitions: tuple[Definition, ...] = field(default=(), repr=False)
 
     @property

@@ -49,18 +49,6 @@ namespace
         EXPECT_EQ(g.operation(Op::select, g.constant(undefined), a, b), a); // NaN is not zero
         EXPECT_EQ(g.operation(Op::select, a, b, b), b);
     }
-    TEST(Graph, ATermOfZeroAndAFactorOfOneAreNoOperations)
-    {
-        Graph g({10});
-        const int a = g.leaf(along_first), zero = g.constant(0), one = g.constant(1);
-        EXPECT_EQ(g.operation(Op::add, a, zero), a);
-        EXPECT_EQ(g.operation(Op::add, zero, a), a);
-        EXPECT_EQ(g.operation(Op::sub, a, zero), a);
-        EXPECT_NE(g.operation(Op::sub, zero, a), a);
-        EXPECT_EQ(g.operation(Op::mul, a, one), a);
-        EXPECT_EQ(g.operation(Op::mul, one, a), a);
-        EXPECT_EQ(g.operation(Op::div, a, one), a);
-    }
     TEST(Graph, AViewWithoutAxesIsAConstant)
     {
         Graph g({10});

@@ -88,7 +88,8 @@ def check_numbers(explanation: Explanation, name: str, inputs: dict[str, Any], b
     """Every number is that of `value`."""
     text = str(explanation)
     values = {part.quantity.name: rs.value(part.quantity.name, **inputs) for part in explanation._parts}
-    assert explanation.steps[0].quantity.name == name
+    if explanation.steps:  # else it is given
+        assert explanation.steps[0].quantity.name == name
     assert explanation.value == values[name]
     graph = explanation.graph()
     assert graph.binding <= set(graph.edges)
@@ -334,7 +335,7 @@ def test_what_a_preset_states_ends_the_derivation() -> None:
 
 def test_an_input_that_follows_from_another_quantity_says_so() -> None:
     explanation = rs.explain("weight_bytes", weight_format="fp8")
-    assert explanation.steps[0].formula == lookup("weight_bytes").fallback
+    assert explanation.steps[0].formula == "weight_bits * bytes_per_weight_bit"
     assert explanation.inputs[-1].quantity.name in {"weight_format", "bytes_per_weight_bit"}
     assert explanation.value == 1
 

@@ -120,8 +120,8 @@ def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
     assert {name for name, _ in asked} >= {name for name, q in BUILT.items() if q.computed}
     with copies[kind]:
         for name, inputs in asked:
-            if not BUILT[name].computed:
-                continue
+            if not BUILT[name].computed or (kind == "chained" and math.inf in inputs.values()):
+                continue  # a definition takes finite numbers
             if kind == "chained":  # a supplied quantity is that of the copy
                 inputs = {f"copy_of_{n}" if BUILT.get(n) and BUILT[n].computed else n: x for n, x in inputs.items()}
             try:

@@ -12,7 +12,7 @@ CALLS = {
     "input": lambda: rs.value("pass_time", **{OLD: 1}),
     "evaluate": lambda: rs.evaluate([OLD], layers=[1, 2]),
     "condition": lambda: rs.count(f"{OLD} < 1 kB/token", layers=[1, 2]),
-    "derivative": lambda: rs.derivatives("pass_time", to=OLD, batch_size=1),
+    "derivative": lambda: rs.gradient("pass_time", to=OLD, batch_size=1),
     "definition": lambda: rs.define("twice", "byte/token", f"2 * {OLD}", brief="two caches"),
     "quantity": lambda: rs.quantity(OLD),
 }
@@ -39,5 +39,5 @@ def test_what_reaches_what_whatever_a_call_gives():
     assert current().reaches("link_efficiency", "step_time")
     assert current().reaches("kv_heads", "pass_time")  # through a quantity that may be given
     assert current().reaches("clients", "running_sequences")
-    assert not current().reaches("prefill_utilization", "pretraining_cost")
+    assert not current().reaches("prefill_utilization", "pass_time")
     assert not current().reaches("pass_time", "pass_time")
