@@ -243,7 +243,7 @@ class Registry(_core.Registry):
             left = [name]
             while left:
                 entry = self.entries[left.pop()]
-                new = {*entry.needs, entry.fallback} - reached - {None}
+                new = {*entry.needs, *filter(None, [entry.fallback])} - reached
                 reached |= new
                 left += new
             found = self._ancestors[name] = frozenset(reached)

@@ -123,7 +123,7 @@ def check_numbers(explanation: Explanation, name: str, inputs: dict[str, Any], b
                     side = "smaller" if binding.maximum else "larger"
                     assert f"{binding.loser} is {factor:.3g} times {side}" in step.remark
     table = re.findall(
-        r"^  (\w+) +(\S.*?)(?:  +|$)(.*)$", text.partition("\nInputs\n")[2].split("\n\n")[0], re.MULTILINE
+        r"^  (\w+) +(\S.*?)(?:  +|$)(.*)$", f"\n{text}".partition("\nInputs\n")[2].split("\n\n")[0], re.MULTILINE
     )
     assert [row[0] for row in table] == [given.quantity.name for given in explanation.inputs]
     for given_name, shown, origin in table:
