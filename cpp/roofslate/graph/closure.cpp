@@ -1,6 +1,7 @@
 #include "roofslate/graph/closure.hpp"
 #include "roofslate/language/error.hpp"
 #include <algorithm>
+#include <limits>
 
 namespace roofslate
 {
@@ -75,7 +76,7 @@ namespace roofslate
             {
                 for (std::size_t k = 1; k < 3 && o.argument[k] >= 0; ++k)
                     at[k] = instantiate(e, first, o.argument[k]);
-                if (const int term = without_zero(o.op, at[0], at[1]); term >= 0)
+                if (const int term = without_neutral(o.op, at[0], at[1]); term >= 0)
                     return positions_[first + std::size_t(position)] = term;
                 result = graph_.operation(o.op, at[0], at[1], at[2], o.routine);
                 if ((o.op == Op::max || o.op == Op::min) && !graph_[result].is_literal())
@@ -84,13 +85,15 @@ namespace roofslate
         }
         return positions_[first + std::size_t(position)] = result;
     }
-    // What a sum with a constant 0 leaves, or -1; adjoints would add up in another order than where the 0 varies.
-    int Closure::without_zero(Op op, int first, int second) const
+    // What a sum with a constant 0 leaves, or the least of it and a constant inf; -1 for others. Adjoints would add up
+    // in another order than where the constant varies.
+    int Closure::without_neutral(Op op, int first, int second) const
     {
-        const auto is_zero = [&](int i) { return graph_[i].is_literal() && graph_[i].value == 0; };
-        if (differentiated_ || (op != Op::add && op != Op::sub))
+        if (differentiated_ || (op != Op::add && op != Op::sub && op != Op::min))
             return -1;
-        return is_zero(second) ? first : op == Op::add && is_zero(first) ? second : -1;
+        const double neutral = op == Op::min ? std::numeric_limits<double>::infinity() : 0;
+        const auto is_neutral = [&](int i) { return graph_[i].is_literal() && graph_[i].value == neutral; };
+        return is_neutral(second) ? first : op != Op::sub && is_neutral(first) ? second : -1;
     }
     // rate == 0 ? 0 : rate * amount of a rate that something is differentiated by: at zero the slope is the amount.
     bool Closure::is_spend_of_variable(const Entry& e, std::size_t first, const Operation& select) const
