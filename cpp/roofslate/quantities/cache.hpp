@@ -163,17 +163,6 @@ namespace roofslate::quantities
             in<windowed_tokens, T> windowed)
         { return (1.0 - share) * min(L, K) + windowed; }
     };
-    // Bytes of caches whose tokens take q each: those of the tokens, those of an index of every token of the contexts,
-    // and states, k of each of them.
-    template <class T> constexpr T cache_bytes(
-        const T& q,
-        const T& k,
-        const T& tokens,
-        in<index_bytes_per_token, T> q_i,
-        const T& contexts,
-        in<fixed_cache_bytes, T> S_0,
-        const T& states)
-    { return q * k * tokens + spend(q_i, contexts) + spend(S_0, states); }
     struct kv_read_bytes
     {
         static constexpr Spec spec =
@@ -185,7 +174,7 @@ namespace roofslate::quantities
             in<index_bytes_per_token, T> q_i,
             in<context_length, T> L,
             in<fixed_cache_bytes, T> S_0)
-        { return cache_bytes<T>(q, k, L_r, q_i, L, S_0, k); }
+        { return q * k * L_r + spend(q_i, L) + spend(S_0, k); }
     };
     struct kv_stored_bytes
     {
@@ -202,7 +191,7 @@ namespace roofslate::quantities
             in<windowed_tokens, T> windowed,
             in<index_bytes_per_token, T> q_i,
             in<fixed_cache_bytes, T> S_0)
-        { return cache_bytes<T>(q, k, (1.0 - share) * L + windowed, q_i, L, S_0, k); }
+        { return q * k * ((1.0 - share) * L + windowed) + spend(q_i, L) + spend(S_0, k); }
     };
     struct stored_kv_bytes_per_token
     {

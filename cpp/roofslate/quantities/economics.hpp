@@ -136,15 +136,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("r/M", "s/sequence", "time to fetch what a pass reads of one sequence's cache", "R1.3");
-        template <class T> static constexpr T formula(
-            in<kv_bytes_per_token, T> q,
-            in<kv_read_factor, T> k,
-            in<attended_tokens, T> L_r,
-            in<index_bytes_per_token, T> q_i,
-            in<context_length, T> L,
-            in<fixed_cache_bytes, T> S_0,
-            in<cell_bandwidth, T> M)
-        { return L_r * (q * k / M) + spend(q_i, L / M) + spend(S_0, k / M); }
+        template <class T> static constexpr T formula(in<kv_read_bytes, T> r, in<cell_bandwidth, T> M) { return r / M; }
     };
     struct compute_time_per_sequence
     {

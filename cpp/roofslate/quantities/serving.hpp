@@ -120,30 +120,16 @@ namespace roofslate::quantities
     struct kv_bytes
     {
         static constexpr Spec spec = Spec("B S", "byte", "memory that the caches of the batch take", "R1.3");
-        template <class T> static constexpr T formula(
-            in<batch_size, T> B,
-            in<kv_bytes_per_token, T> q,
-            in<kv_stored_factor, T> k,
-            in<windowed_kv_share, T> share,
-            in<context_length, T> L,
-            in<windowed_tokens, T> windowed,
-            in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0)
-        { return cache_bytes<T>(B * q, k, (1.0 - share) * L + windowed, q_i, B * L, S_0, B * k); }
+        template <class T> static constexpr T formula(in<batch_size, T> B, in<kv_stored_bytes, T> S) { return B * S; }
     };
     struct kv_fetch_time
     {
         static constexpr Spec spec = Spec("t_{kv}", "s", "time to fetch what a pass reads of the caches", "R1.3");
         template <class T> static constexpr T formula(
             in<batch_size, T> B,
-            in<kv_bytes_per_token, T> q,
-            in<kv_read_factor, T> k,
-            in<attended_tokens, T> L_r,
-            in<index_bytes_per_token, T> q_i,
-            in<context_length, T> L,
-            in<fixed_cache_bytes, T> S_0,
+            in<kv_read_bytes, T> r,
             in<cell_bandwidth, T> M)
-        { return cache_bytes<T>(B * q, k, L_r, q_i, B * L, S_0, B * k) / M; }
+        { return B * r / M; }
     };
     struct memory_time
     {
