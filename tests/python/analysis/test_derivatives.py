@@ -112,7 +112,7 @@ positive = st.floats(1e-3, 1e3)
 
 @given(positive, positive, positive)
 def test_monomials_have_whole_elasticities(B, L, q):
-    found = rs.sensitivity("kv_bytes", batch_size=B, context_length=L, kv_bytes_per_token=q)
+    found = rs.sensitivity("kv_bytes", to=["batch_size", "context_length", "kv_bytes_per_token"], batch_size=B, context_length=L, kv_bytes_per_token=q)
     assert found.to_dict() == {"batch_size": 1.0, "context_length": 1.0, "kv_bytes_per_token": 1.0}
 
 
@@ -188,9 +188,9 @@ def test_an_infinite_input_is_the_limit():
     }
     found = rs.sensitivity("batch_of_one_penalty", **penalty)[:, 1]
     assert found.to_series().to_dict() == {"lone_weight_fetch": 0.75, "context_length": 0.0, "balance_context": 0.0}
-    window = {"global_layer_share": 0.5, "context_length": 1000.0, "attention_window": math.inf}
+    window = {"windowed_kv_share": 0.5, "context_length": 1000.0, "attention_window": math.inf}
     found = rs.sensitivity("windowed_tokens", **window)
-    assert found.to_dict() == {"global_layer_share": -1.0, "context_length": 1.0, "attention_window": 0.0}
+    assert found.to_dict() == {"windowed_kv_share": 1.0, "context_length": 1.0, "attention_window": 0.0}
 
 
 # ------------------------------------------------------------------------------------------------------------- kinks
@@ -234,9 +234,9 @@ def test_long_terms_are_not_spelled_out():
     """Without a window what is read has a kink at the end of the range of its share."""
     terms = {"hidden_kv_bytes": 100, "kv_bytes_per_token": 3, "kv_read_factor": 2, "attention_window": 4}
     found = rs.sensitivity(
-        "reduced_balance_context", global_layer_share=1, selected_tokens=9e9, index_bytes_per_token=0, **terms
+        "balance_context", windowed_kv_share=0, selected_tokens=9e9, index_bytes_per_token=0, **terms
     )
-    assert found.attrs["kinks"] == "reduced_balance_context: two of its terms are equal"
+    assert found.attrs["kinks"] == "balance_context: two of its terms are equal"
 
 
 def test_the_binding_side_is_told():
@@ -364,7 +364,14 @@ def test_given_memory_may_hold_an_input(bits):
 
 def test_a_series_into_given_memory():
     out = np.zeros(3)
-    found = rs.sensitivity("kv_bytes", out=out, batch_size=2, context_length=3, kv_bytes_per_token=5)
+    found = rs.sensitivity(
+        "kv_bytes",
+        to=["batch_size", "context_length", "kv_bytes_per_token"],
+        out=out,
+        batch_size=2,
+        context_length=3,
+        kv_bytes_per_token=5,
+    )
     assert out.tolist() == [1, 1, 1]
     assert found.name == "kv_bytes"
     assert found.index.name == "input"

@@ -60,7 +60,7 @@ def test_at_the_balance_context_what_is_read_is_what_compute_hides(
     inputs = {
         **CACHE,
         "kv_read_factor": factor,
-        "global_layer_share": g,
+        "windowed_kv_share": 1 - g,
         "attention_window": window,
         "selected_tokens": selected,
         "index_bytes_per_token": index,
