@@ -128,8 +128,12 @@ namespace roofslate
     }
     void Closure::missing(int quantity) const
     {
-        throw missing_input(
-            "missing input " + described(registry_[quantity]) + chain_of(registry_, path_.begin(), path_.end() - 1));
+        // An input that may follow from others is what a caller would give, or the one of them that is missing.
+        auto given = std::find_if(path_.begin(), path_.end() - 1, [this](int q) { return !registry_[q].computed(); });
+        std::string text = "missing input " + described(registry_[*given]);
+        if (given != path_.end() - 1)
+            text += " or " + described(registry_[quantity]);
+        throw missing_input(text + chain_of(registry_, path_.begin(), given));
     }
     // Quantities that follow from each other: those of them that declare a range are meant to be given.
     void Closure::missing_one_of_circle(int quantity) const
