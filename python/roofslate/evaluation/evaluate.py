@@ -67,7 +67,8 @@ def evaluate(
         `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray`
         (its dims; from one that dask holds in chunks the results follow in chunks, computed when they are asked for);
         ``model=``, ``hardware=``, ``prices=``, ``loss_law=``: the name of a preset, a preset, or a list of them (an
-        axis).
+        axis). ``calibration=``: ``"floor"``, ``"serving"``, ``"training"``, a `Calibration`, or a list; an input that
+        is given beats its members.
 
     Returns
     -------

@@ -44,8 +44,8 @@ def frame(
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns are inputs: numbers, texts with units, words of choices; in ``model``, ``hardware``, ``prices`` and
-        ``loss_law`` names of presets.
+        Columns are inputs: numbers, texts with units, words of choices; in ``model``, ``hardware``, ``prices``,
+        ``loss_law`` and ``calibration`` names of presets.
     outputs : str or list of str
         Names of quantities.
     ignore : iterable of str

@@ -1,0 +1,93 @@
+"""``calibration=`` as a keyword of presets."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+
+SERVER = {
+    "model": "Llama-3.1-70B",
+    "hardware": "HGX H100",
+    "weight_format": "fp8",
+    "tensor_parallel": 8,
+    "clients": 64,
+    "input_tokens": "8k",
+    "output_tokens": "1k",
+}
+LATENCY = ["time_per_output_token", "time_to_first_token"]
+
+
+def test_a_name_and_a_calibration_are_its_constants() -> None:
+    written_out = rs.value("time_per_output_token", **rs.calibration(), **SERVER)
+    for given in ("serving", rs.calibration("serving")):
+        assert rs.value("time_per_output_token", calibration=given, **SERVER) == written_out
+        assert rs.evaluate("time_per_output_token", calibration=given, **SERVER) == written_out
+
+
+def test_the_floor_is_the_declared_default() -> None:
+    for output in LATENCY:
+        assert rs.value(output, calibration="floor", **SERVER) == rs.value(output, **SERVER)
+
+
+def test_an_input_beats_a_member_of_a_calibration() -> None:
+    constants = {**rs.calibration(), "bandwidth_efficiency": 0.5}
+    given = rs.value("time_per_output_token", calibration="serving", bandwidth_efficiency=0.5, **SERVER)
+    assert given == rs.value("time_per_output_token", **constants, **SERVER)
+    both = rs.value("time_per_output_token", calibration="floor", **rs.calibration(), **SERVER)
+    assert both == rs.value("time_per_output_token", **rs.calibration(), **SERVER)
+
+
+@pytest.mark.parametrize("given", [["floor", "serving"], np.array(["floor", "serving"]), ["floor", rs.calibration()]])
+def test_a_list_makes_an_axis(given) -> None:
+    found = rs.evaluate(LATENCY, calibration=given, **SERVER)
+    assert found.calibration.values.tolist() == ["floor", "serving"]
+    for name in ("floor", "serving"):
+        for output in LATENCY:
+            expected = rs.value(output, calibration=name, **SERVER)
+            assert found[output].sel(calibration=name) == pytest.approx(expected, rel=1e-14)
+
+
+def test_a_fold_compares_calibrations() -> None:
+    found = rs.best("time_per_output_token", over="calibration", calibration=["serving", "floor"], **SERVER)
+    assert found.calibration.item() == "floor"
+
+
+def test_a_column_names_calibrations() -> None:
+    table = pd.DataFrame({"calibration": ["serving", "floor", "serving"], "clients": [64, 64, 8]})
+    same = {name: x for name, x in SERVER.items() if name != "clients"}
+    found = rs.frame(table, "time_per_output_token", **same)["time_per_output_token"]
+    rows = zip(table["calibration"], table["clients"], strict=True)
+    assert found.tolist() == [
+        rs.value("time_per_output_token", calibration=name, **{**SERVER, "clients": int(n)}) for name, n in rows
+    ]
+
+
+def test_unknown_calibrations_are_named() -> None:
+    with pytest.raises(rs.errors.UnknownName, match="serving"):
+        rs.value("time_per_output_token", calibration="servin", **SERVER)
+    with pytest.raises(rs.errors.InputTypeError, match="a Calibration or a list of them"):
+        rs.evaluate("time_per_output_token", calibration=3, **SERVER)
+    with pytest.raises(rs.errors.PresetError, match="is a preset for model="):
+        rs.evaluate("time_per_output_token", calibration=rs.models["DeepSeek-V3"], **SERVER)
+
+
+def test_a_calibration_of_the_other_chain_is_refused() -> None:
+    run = {"model": "DeepSeek-V3", "hardware": "HGX H100", "chip_price": "2 USD/h", "pretraining_tokens": "10T"}
+    with pytest.raises(rs.errors.IneffectiveInput, match="give calibration='training'"):
+        rs.value("pretraining_cost", calibration="serving", **run)
+    with pytest.raises(rs.errors.IneffectiveInput, match="give calibration='training'"):
+        rs.evaluate(["pretraining_cost"], calibration=["floor", "serving"], **run)
+    with pytest.raises(rs.errors.IneffectiveInput, match="give calibration='serving'"):
+        rs.evaluate("time_per_output_token", calibration="training", **SERVER)
+    with pytest.raises(rs.errors.IneffectiveInput, match="give calibration='serving'"):
+        rs.frame(pd.DataFrame({"calibration": ["training"]}), "time_per_output_token", **SERVER)
+    assert rs.value("active_parameters", calibration="training", model="DeepSeek-V3") > 0
+    assert rs.value("pretraining_cost", calibration="floor", **run) == rs.value("pretraining_cost", **run)
+
+
+def test_a_preset_of_a_calibration_travels() -> None:
+    given = rs.calibration("serving")
+    found = rs.evaluate(LATENCY, calibration=pickle.loads(pickle.dumps(given)), **SERVER)
+    assert found.attrs["calibration"] == f"serving ({given.date})"
