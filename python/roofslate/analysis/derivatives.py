@@ -14,6 +14,7 @@ from roofslate._base.progress import Progress, ProgressWish
 from roofslate._base.threads import thread_count
 from roofslate.analysis.explain import Binding
 from roofslate.errors import AxisError, InputTypeError, MissingInput
+from roofslate.grid.basis import basis
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import data_array, provenance, variable
@@ -197,10 +198,11 @@ class _Question:
                 _equation(name, left, right) + (f" at {n:,} of {points:,} points" if points > 1 else "")
                 for name, left, right, n in self.kinks
             )
+        said = {**basis([self.output.name], self.grid), **provenance(self.grid)}
         if self.grid.sizes:
             name = self.output.name
-            array = data_array(name, variable(name, values, (INPUT, *dims), ""), self.grid)
-            array.attrs = attrs | provenance(self.grid)
+            array = data_array(name, variable(name, values, (INPUT, *dims), "", {}), self.grid)
+            array.attrs = attrs | said
             coords: dict[str, Any] = {INPUT: self.to}
             return array.assign_coords(coords if units is None else coords | {UNIT: (INPUT, list(units.values()))})
         import pandas as pd
@@ -210,7 +212,7 @@ class _Question:
             attrs["unit"] = dict(units)
         if bindings := self._bindings():
             attrs["binding"] = "; ".join(bindings)
-        series.attrs.update(attrs | provenance(self.grid))
+        series.attrs.update(attrs | said)
         return series
 
     def _bindings(self) -> list[str]:

@@ -90,6 +90,7 @@ def band_variables(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> 
         variable = variable.transpose(*values.dims, ...).astype(values.dtype)
         long_name = f"{values.attrs['long_name']}, {end} end of the {100 * bands.level:g} % band"
         variable.attrs = {"units": values.attrs["units"], "long_name": long_name}
+        variable.attrs |= {key: values.attrs[key] for key in ("basis", "calibration") if key in values.attrs}
         found[f"{name}_{end}"] = variable
     return found
 

@@ -11,6 +11,7 @@ from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError
 from roofslate.evaluation.bands import band_variables, requested_bands
 from roofslate.grid import dask as chunked
+from roofslate.grid.basis import basis
 from roofslate.grid.label import conversions, data_array, dataset, variable
 from roofslate.grid.read import read_grid
 from roofslate.grid.run import compute, given_memory, keep_apart
@@ -74,7 +75,9 @@ def evaluate(
     -------
     xarray.DataArray or xarray.Dataset
         A DataArray for a name, a Dataset for a list or with `bands`. Each carries only the dims that it depends on,
-        with ``units`` and ``long_name``; a quantity that is a choice carries ``flag_values`` and ``flag_meanings``.
+        with ``units``, ``long_name`` and ``basis``: ``floor`` (a lower bound), ``estimate`` (of ``calibration``),
+        ``mixed`` with the names of other constants, and ``given`` quantities that cut the chain. A quantity that is a
+        choice carries ``flag_values`` and ``flag_meanings``.
 
     Raises
     ------
@@ -108,7 +111,7 @@ def evaluate(
     variables = {}
     for name, (values, dims) in zip(wanted, results, strict=True):
         unit = converted[name][1] if name in converted else lookup(name).unit
-        variables[name] = variable(name, values, dims, unit, keep=bool(given))
+        variables[name] = variable(name, values, dims, unit, basis([name], grid), keep=bool(given))
         if wide is not None and name in wide.calibration.fits:
             variables |= band_variables(wide, name, variables[name], grid)
     if not isinstance(outputs, str) or wide is not None:

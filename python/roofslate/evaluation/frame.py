@@ -61,7 +61,8 @@ def frame(
     -------
     pandas.DataFrame
         One column an output, with the index of `table`; a quantity that is a choice is categorical. A row with a
-        missing value or a number outside of its range holds NaN, and one warning counts such rows.
+        missing value or a number outside of its range holds NaN, and one warning counts such rows. In ``attrs``, by
+        column, the ``basis`` (see `evaluate`) and the ``calibration`` with its date.
 
     Raises
     ------
@@ -113,8 +114,14 @@ def frame(
             stacklevel=2,
         )
     if len(found) == 1 and not isinstance(only := next(iter(found.values())), pd.Categorical):
-        return pd.DataFrame(only[:, np.newaxis], index=table.index, columns=_header(*found).view(), copy=False)
-    return pd.DataFrame(found, index=table.index, copy=False)
+        made = pd.DataFrame(only[:, np.newaxis], index=table.index, columns=_header(*found).view(), copy=False)
+    else:
+        made = pd.DataFrame(found, index=table.index, copy=False)
+    said = scenarios.basis
+    for key in ("basis", "calibration"):
+        if texts := {name: said[name][key] for name in wanted if key in said.get(name, ())}:
+            made.attrs[key] = texts
+    return made
 
 
 @functools.lru_cache(maxsize=64)

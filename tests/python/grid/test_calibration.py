@@ -91,3 +91,56 @@ def test_a_preset_of_a_calibration_travels() -> None:
     given = rs.calibration("serving")
     found = rs.evaluate(LATENCY, calibration=pickle.loads(pickle.dumps(given)), **SERVER)
     assert found.attrs["calibration"] == f"serving ({given.date})"
+
+
+# ------------------------------------------------------------------------------------------------------------ basis
+
+
+def basis_of(output: str, **inputs) -> str:
+    return rs.evaluate(output, **{**SERVER, **inputs}).attrs["basis"]
+
+
+def test_the_basis_of_an_output() -> None:
+    tpot = "time_per_output_token"
+    assert basis_of(tpot) == "floor"
+    assert basis_of(tpot, calibration="floor") == "floor"
+    assert basis_of(tpot, calibration="serving") == "estimate"
+    assert basis_of(tpot, calibration="serving", bandwidth_efficiency=rs.calibration()["bandwidth_efficiency"]) == (
+        "estimate"
+    )
+    assert basis_of(tpot, calibration="serving", bandwidth_efficiency=0.5) == "mixed: bandwidth_efficiency"
+    assert basis_of(tpot, calibration="serving", expert_reads="all") == "estimate"
+    assert basis_of(tpot, bandwidth_efficiency=[0.5, 1.0]) == "mixed: bandwidth_efficiency"
+    assert basis_of(tpot, bandwidth_efficiency=1) == "floor"
+    assert basis_of("model_bytes", bandwidth_efficiency=0.5) == "floor"
+    assert basis_of(tpot, calibration="serving", step_time="20 ms").endswith("; given: step_time")
+
+
+def test_the_calibration_of_an_output_is_named() -> None:
+    found = rs.evaluate([*LATENCY, "model_bytes"], calibration="serving", **SERVER)
+    date = rs.calibration().date
+    assert found.time_per_output_token.attrs["calibration"] == f"serving ({date})"
+    assert found.model_bytes.attrs["basis"] == "floor"
+    assert "calibration" not in found.model_bytes.attrs
+
+
+def test_the_basis_of_rows() -> None:
+    table = pd.DataFrame({"calibration": ["serving", "floor"]})
+    found = rs.frame(table, LATENCY, **SERVER)
+    assert found.attrs["basis"] == dict.fromkeys(LATENCY, "estimate | floor")
+    assert rs.frame(table[["calibration"]][:1], LATENCY, **SERVER).attrs["calibration"].keys() == set(LATENCY)
+    constants = pd.DataFrame({"bandwidth_efficiency": [0.5, 1.0]})
+    assert rs.frame(constants, LATENCY[0], **SERVER).attrs["basis"] == {LATENCY[0]: "mixed: bandwidth_efficiency"}
+    assert rs.frame(constants, "model_bytes", **SERVER).attrs["basis"] == {"model_bytes": "floor"}
+
+
+def test_the_basis_of_a_fold_and_of_a_solution() -> None:
+    server = {name: x for name, x in SERVER.items() if name != "clients"}
+    found = rs.best(
+        "time_per_output_token", over="clients", also="request_time", calibration="serving", clients=[8, 64], **server
+    )
+    assert found.time_per_output_token.attrs["basis"] == found.request_time.attrs["basis"] == "estimate"
+    solved = rs.solve("clients", "time_per_output_token <= 50 ms", calibration="serving", **server)
+    assert solved.attrs["basis"] == "estimate"
+    slope = rs.gradient("time_per_output_token", to=["clients"], **SERVER)
+    assert slope.attrs["basis"] == "floor"
