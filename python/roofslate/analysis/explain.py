@@ -301,7 +301,7 @@ def explain(
     (name,) = wanted_names([output])
     levels = math.inf if depth is None else _whole(depth)
     grid = read_grid(inputs, [name])
-    wide = requested_bands(bands, [name], grid.inputs)
+    wide = requested_bands(bands, [name], grid.inputs, grid.presets.get("calibration", ()))
     for input_name, i in grid.inputs.items():
         if i.dims:
             raise AxisError(

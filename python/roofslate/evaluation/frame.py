@@ -10,9 +10,10 @@ import numpy as np
 
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, RoofslateWarning
-from roofslate.evaluation.bands import requested_bands
+from roofslate.evaluation.bands import bands_apply, requested_bands
 from roofslate.grid.label import conversions
-from roofslate.grid.scenarios import Scenarios, choice_codes, preset_names, read_columns
+from roofslate.grid.scenarios import Columns, Names, Scenarios, choice_codes, preset_names, read_columns
+from roofslate.presets.lookup import find_preset
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from roofslate._base.progress import ProgressWish
     from roofslate.presets.calibration import Bands, FittedConstants
+    from roofslate.presets.preset import Preset
 
 __all__ = ["frame"]
 
@@ -93,7 +95,11 @@ def frame(
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None
     columns = read_columns(table, ignored, inputs)
     scenarios = Scenarios(columns, wanted, inputs, "rs.frame")
-    wide = requested_bands(bands, wanted, {*columns, *inputs}) if bands is not None else None
+    wide, calibrations = None, []
+    if bands is not None:
+        calibrations = _calibrations(columns, inputs)
+        given = {*columns, *inputs, *(name for preset in calibrations for name in getattr(preset, "values", ()))}
+        wide = requested_bands(bands, wanted, given, calibrations)
     results, bad = scenarios.compute(columns, len(table), threads=threads, progress=progress)
     found: dict[str, Any] = {}
     for name, values in zip(wanted, results, strict=True):
@@ -106,6 +112,9 @@ def frame(
             found[name] = values
         if wide is not None and name in wide.calibration.fits:
             factors = wide.calibration.band_of_rows(wide.level, name, preset_names(columns, inputs, len(table)))
+            if isinstance(names_of := columns.get("calibration"), Names):
+                applies = np.array([*(bands_apply(wide, preset) for preset in calibrations), False])[names_of.codes]
+                factors = (np.where(applies, factors[0], np.nan), np.where(applies, factors[1], np.nan))
             found |= {f"{name}_{end}": values * factor for end, factor in zip(("lower", "upper"), factors, strict=True)}
     if len(bad):
         warnings.warn(
@@ -122,6 +131,14 @@ def frame(
         if texts := {name: said[name][key] for name in wanted if key in said.get(name, ())}:
             made.attrs[key] = texts
     return made
+
+
+def _calibrations(columns: Columns, inputs: Mapping[str, Any]) -> list[Preset]:
+    """The calibrations of a table, in the order of the codes of its column, or the one of all rows."""
+    column = columns.get("calibration")
+    if isinstance(column, Names):
+        return column.presets
+    return [find_preset("calibration", inputs["calibration"])] if "calibration" in inputs else []
 
 
 @functools.lru_cache(maxsize=64)

@@ -144,3 +144,55 @@ def test_the_basis_of_a_fold_and_of_a_solution() -> None:
     assert solved.attrs["basis"] == "estimate"
     slope = rs.gradient("time_per_output_token", to=["clients"], **SERVER)
     assert slope.attrs["basis"] == "floor"
+
+
+# ------------------------------------------------------------------------------------------------------ side by side
+
+
+def test_each_calibration_has_its_own_plan() -> None:
+    scenario = {**SERVER, "clients": [1, 8, 64], "calibration": ["floor", "serving"]}
+    found = rs.evaluate([*LATENCY, "model_bytes"], **scenario)
+    assert found.model_bytes.dims == ()
+    assert found.time_per_output_token.dims == ("clients", "calibration")
+    for k, name in enumerate(scenario["calibration"]):
+        single = rs.evaluate(LATENCY, **{**scenario, "calibration": name})
+        for output in LATENCY:
+            assert found[output].values[:, k].tobytes() == single[output].values.tobytes()
+    assert found.time_per_output_token.attrs["basis"] == "floor | estimate"
+    assert found.attrs["calibration"] == f"floor, serving ({rs.calibration().date})"
+    turned = rs.evaluate(LATENCY[0], **{"calibration": ["serving", "floor"], **SERVER, "clients": [1, 8, 64]})
+    assert turned.dims == ("calibration", "clients")
+
+
+def test_memory_of_the_caller_takes_both() -> None:
+    out = np.empty(2)
+    found = rs.evaluate("time_per_output_token", out=out, calibration=["floor", "serving"], **SERVER)
+    assert found.values.tolist() == out.tolist()
+    expected = [rs.value("time_per_output_token", calibration=name, **SERVER) for name in ("floor", "serving")]
+    assert out == pytest.approx(expected, rel=1e-14)
+
+
+def test_bands_of_a_named_calibration() -> None:
+    unpacked = rs.evaluate(LATENCY, bands=0.8, **rs.calibration(), **SERVER)
+    named = rs.evaluate(LATENCY, bands=0.8, calibration="serving", **SERVER)
+    both = rs.evaluate(LATENCY, bands=0.8, calibration=["floor", "serving"], **SERVER)
+    for name in unpacked.data_vars:
+        assert named[name].item() == unpacked[name].item() == both[name].sel(calibration="serving").item()
+    assert np.isnan(both.time_per_output_token_lower.sel(calibration="floor"))
+    assert both.time_per_output_token_lower.attrs["basis"] == "estimate"
+    table = pd.DataFrame({"clients": [64]})
+    same = {name: x for name, x in SERVER.items() if name != "clients"}
+    rows = rs.frame(table, LATENCY, bands=0.8, calibration="serving", **same)
+    assert rows["time_per_output_token_upper"][0] == pytest.approx(named.time_per_output_token_upper.item())
+    mixed = rs.frame(pd.DataFrame({"calibration": ["floor", "serving"]}), LATENCY, bands=0.8, **SERVER)
+    upper = mixed["time_per_output_token_upper"]
+    assert np.isnan(upper[0])
+    assert upper[1] == rows["time_per_output_token_upper"][0]
+    assert "80 % band" in str(rs.explain("time_per_output_token", bands=0.8, calibration="serving", **SERVER))
+    with pytest.raises(rs.errors.MissingInput, match='give calibration="serving"'):
+        rs.evaluate(LATENCY, bands=0.8, calibration="floor", **SERVER)
+
+
+def test_bands_need_an_estimate_in_a_list() -> None:
+    with pytest.raises(rs.errors.MissingInput, match='give calibration="serving"'):
+        rs.evaluate(LATENCY, bands=0.8, calibration=["floor"], **SERVER)
