@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from roofslate.presets.preset import Preset
     from roofslate.registry.registry import Registry
 
-__all__ = ["FLOOR_BASIS", "basis", "check_scope", "is_floor", "joined"]
+__all__ = ["FLOOR_BASIS", "basis", "check_scope", "default_estimate", "is_floor", "joined"]
 
 # Outcomes of each chain: a quantity lies on it that is one of them, or upstream or downstream of one.
 _CHAINS = {
@@ -165,6 +165,11 @@ def _scope(registry: Registry, fits: tuple[str, ...]) -> frozenset[str]:
         return found[name]
 
     return frozenset(name for name in carriers if inside(name)) | upstream
+
+
+def default_estimate(objective: str, *, training: bool, registry: Registry) -> str:
+    """The calibration of a decision for which none is given: that of the objective's chain."""
+    return "training" if training or _chains_of(registry, objective) == {"training"} else "serving"
 
 
 def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
