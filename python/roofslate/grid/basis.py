@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from roofslate.presets.preset import Preset
     from roofslate.registry.registry import Registry
 
-__all__ = ["FLOOR_BASIS", "basis", "check_scope", "default_estimate", "is_floor", "joined"]
+__all__ = ["FLOOR_BASIS", "basis", "carries_constants", "check_scope", "default_estimate", "is_floor", "joined"]
 
 # Outcomes of each chain: a quantity lies on it that is one of them, or upstream or downstream of one.
 _CHAINS = {
@@ -86,6 +86,11 @@ def is_floor(outputs: Sequence[str], grid: Grid, others: Iterable[str] = ()) -> 
         if not (sensitive.isdisjoint(grid.inputs) and sensitive.isdisjoint(others)):
             return False
     return True
+
+
+def carries_constants(output: str, grid: Grid) -> bool:
+    """Whether a constant with an ideal value is upstream of an output."""
+    return output in _carriers(grid.registry)
 
 
 def joined(parts: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -196,3 +196,13 @@ def test_bands_of_a_named_calibration() -> None:
 def test_bands_need_an_estimate_in_a_list() -> None:
     with pytest.raises(rs.errors.MissingInput, match='give calibration="serving"'):
         rs.evaluate(LATENCY, bands=0.8, calibration=["floor"], **SERVER)
+
+
+def test_a_derivation_says_its_basis() -> None:
+    floor = rs.explain("time_per_output_token", **SERVER)
+    estimate = rs.explain("time_per_output_token", calibration="serving", **SERVER)
+    assert floor.basis == "floor"
+    for text in (str(floor), floor.markdown, floor.html):
+        assert "Basis: floor" in text
+    assert f"Basis: estimate, calibration serving ({rs.calibration().date})" in str(estimate)
+    assert "Basis" not in str(rs.explain("hbm_drain_time", hardware="H100"))
