@@ -1,6 +1,6 @@
 // Chapter 5: what pretraining, reinforcement learning and inference compute, and how many tokens each should see.
 #pragma once
-#include "roofslate/quantities/economics.hpp"
+#include "roofslate/quantities/training_run.hpp"
 #include <cfloat>
 #include <limits>
 
@@ -49,34 +49,6 @@ namespace roofslate::quantities
 
     // --- arithmetic of a token ---
 
-    struct backward_flops_per_parameter
-    {
-        static constexpr Spec spec =
-            Spec(
-                "4",
-                "FLOP/parameter/token",
-                "a multiply and an add for the gradient of each weight and for that of each of its inputs",
-                "R5.1")
-                .positive()
-                .by_default(4);
-    };
-    struct training_flops_per_parameter
-    {
-        static constexpr Spec spec = Spec("6", "FLOP/parameter/token", "forward and backward", "R5.1");
-        template <class T> static constexpr T formula(
-            in<flops_per_parameter_token, T> two,
-            in<backward_flops_per_parameter, T> four)
-        { return two + four; }
-    };
-    struct training_flops_per_token
-    {
-        static constexpr Spec spec =
-            Spec("6 N_a", "FLOP/token", "arithmetic of a token that is trained on, attention left out", "R5.1");
-        template <class T> static constexpr T formula(
-            in<training_flops_per_parameter, T> six,
-            in<active_parameters, T> N_a)
-        { return six * N_a; }
-    };
     struct rl_flops_per_parameter
     {
         static constexpr Spec spec =
@@ -403,15 +375,43 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<inference_chip_time, T> GT, in<model_lifetime, T> T_i)
         { return GT / T_i; }
     };
+    struct run_steps
+    {
+        static constexpr Spec spec = Spec("D_\\mathrm{PT}/n_T", "1", "steps of a run", "R5.1");
+        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<trained_tokens, T> tokens)
+        { return D / tokens; }
+    };
+    struct run_time
+    {
+        static constexpr Spec spec = Spec("T_\\mathrm{run}", "s", "time of a run", "R5.1");
+        template <class T> static constexpr T formula(
+            in<pretraining_tokens, T> D,
+            in<trained_tokens_per_second, T> R,
+            in<goodput, T> eta)
+        { return D / (R * eta); }
+    };
+    struct run_chip_time
+    {
+        static constexpr Spec spec = Spec("G T_\\mathrm{run}", "chip*s", "chips times the time of a run", "R5.1");
+        template <class T> static constexpr T formula(in<chips, T> G, in<run_time, T> t) { return G * t; }
+    };
+    struct run_cost
+    {
+        static constexpr Spec spec = Spec("c_\\mathrm{run}", "USD", "price of the chips for the time of a run", "R5.1");
+        template <class T> static constexpr T formula(in<run_chip_time, T> GT, in<chip_price, T> p) { return GT * p; }
+    };
     struct spent_chip_time
     {
         static constexpr Spec spec =
             Spec("G T_s", "chip*s", "chips times the time for which they pretrained, as reported", "R5.1").positive();
     };
-    struct training_utilization
+    struct reported_utilization
     {
-        static constexpr Spec spec =
-            Spec("u_\\mathrm{PT}", "1", "share of the peak arithmetic that pretraining reached", "R5.1");
+        static constexpr Spec spec = Spec(
+            "u_\\mathrm{PT}",
+            "1",
+            "share of the peak arithmetic that pretraining reached, by the chip-hours reported",
+            "R5.1");
         template <class T> static constexpr T formula(
             in<pretraining_flops, T> C,
             in<spent_chip_time, T> GT,
@@ -960,9 +960,6 @@ namespace roofslate::quantities
         deployment_probability,
         expected_inference_tokens,
         inference_tokens,
-        backward_flops_per_parameter,
-        training_flops_per_parameter,
-        training_flops_per_token,
         rl_flops_per_parameter,
         prefill_token_rate,
         decode_token_rate,
@@ -997,8 +994,12 @@ namespace roofslate::quantities
         rl_chips,
         rl_time,
         serving_chips,
+        run_steps,
+        run_time,
+        run_chip_time,
+        run_cost,
         spent_chip_time,
-        training_utilization,
+        reported_utilization,
         rising_coefficient,
         falling_coefficient,
         rising_exponent,

@@ -40,7 +40,7 @@ def test_a_run_of_one_stage_is_6nd(given_model, policy):
     parameters = rs.models[given_model["model"]].values["active_parameters"]
     hours = rs.value("run_time", pretraining_tokens=15e12, **IDEAL, **given_model)
     assert hours == pytest.approx((6 if policy == "all" else 8) * parameters * 15e12 / (1024 * 1e15), rel=1e-12)
-    used = rs.value("training_flops_utilization", **IDEAL, **given_model)
+    used = rs.value("training_utilization", **IDEAL, **given_model)
     assert used == pytest.approx(1 if policy == "all" else 6 / 8, rel=1e-12)
     assert rs.value("hardware_flops_utilization", **IDEAL, **given_model) == pytest.approx(1, rel=1e-12)
 
@@ -50,7 +50,7 @@ def test_a_run_of_one_stage_is_6nd(given_model, policy):
 def test_a_pipeline_adds_the_bubble_of_the_board(stages, microbatches):
     """The idle share of a step is (P - 1)/(n + P - 1); what is left is the utilization."""
     layout = {"pipeline_stages": stages, "microbatches": microbatches, "tensor_parallel": 8, "chips": 8 * stages}
-    used = rs.value("training_flops_utilization", **IDEAL, **DENSE, **layout)
+    used = rs.value("training_utilization", **IDEAL, **DENSE, **layout)
     assert used == pytest.approx(1 - (stages - 1) / (microbatches + stages - 1), rel=1e-12)
 
 
@@ -70,8 +70,30 @@ def test_attention_counts_on_request():
         rs.value("training_step_time", attention_arithmetic=word, **IDEAL, **DENSE, **layout)
         for word in ("left_out", "counted")
     ]
-    plain, all_of_it = (rs.value(name, **DENSE) for name in ("matrix_training_flops", "training_flops_with_attention"))
+    plain, all_of_it = (
+        rs.value("training_flops_per_token", attention_arithmetic=word, **DENSE) for word in ("left_out", "counted")
+    )
     assert step[1] / step[0] == pytest.approx(all_of_it / plain, rel=1e-12)
+
+
+def test_utilization_is_given_or_follows_from_the_step():
+    layout = {"tensor_parallel": 8, "chips": 8}
+    assert rs.value("training_utilization", training_utilization=0.4) == 0.4
+    step = rs.value("training_step_time", **IDEAL, **DENSE, **layout)
+    work = rs.value("trained_tokens", **IDEAL, **DENSE) * rs.value("training_flops_per_token", **DENSE)
+    used = rs.value("training_utilization", **IDEAL, **DENSE, **layout)
+    assert used == pytest.approx(work / (8 * rs.value("peak_flops", **IDEAL) * step), rel=1e-12)
+    ways = r"; give training_utilization \(0\.3 to 0\.5 is usual\), or chips, global_batch and sequence_length$"
+    with pytest.raises(errors.MissingInput, match=ways):
+        rs.value("training_utilization", model="Llama-3.1-8B", hardware="H100")
+    with pytest.raises(errors.ValueRangeError):
+        rs.value("training_utilization", training_utilization=1.2)
+
+
+def test_layers_that_predict_further_ahead_are_asked_for_nothing_where_there_are_none():
+    assert rs.value("training_flops_per_token", active_parameters=1e9) == 6e9
+    further = rs.value("training_flops_per_token", model="DeepSeek-V3", prediction_layers=1)
+    assert further > rs.value("training_flops_per_token", model="DeepSeek-V3")
 
 
 # -------------------------------------------------------------------------------------------------- published formulas
@@ -226,7 +248,7 @@ def test_no_layout_beats_the_ideal_machine(layout, model):
     assert step > ideal
     used, executed = (
         rs.value(name, weight_format="bf16", **asked, **REAL)
-        for name in ("training_flops_utilization", "hardware_flops_utilization")
+        for name in ("training_utilization", "hardware_flops_utilization")
     )
     assert 0 < used <= executed * (1 + 1e-12) < 1
 
@@ -284,7 +306,7 @@ def test_the_package_promises_what_its_bounds_say():
     table = training_table()
     assert len(table.fits["trained_tokens_per_second_per_chip"]["terms"]) <= 6
     limits = {(b["measured"], b["left_out"]): b["at_most"] for b in table.bounds}
-    assert limits["training_flops_utilization", "nothing"] <= 0.15
+    assert limits["training_utilization", "nothing"] <= 0.15
     assert limits["trained_tokens_per_second_per_chip", "model"] <= 0.20
 
 
@@ -308,9 +330,11 @@ def test_arithmetic_of_a_token_in_all_rows():
     """
     runs = training_table().runs
     rows = runs.rows
-    ours = rs.frame(runs.inputs, ["training_flops_with_attention", "peak_flops"], **runs.fixed)
-    told = rows["training_flops_utilization"] * ours["peak_flops"] / rows["trained_tokens_per_second_per_chip"]
-    ratio = ours["training_flops_with_attention"] / told
+    ours = rs.frame(
+        runs.inputs, ["training_flops_per_token", "peak_flops"], **{**runs.fixed, "attention_arithmetic": "counted"}
+    )
+    told = rows["training_utilization"] * ours["peak_flops"] / rows["trained_tokens_per_second_per_chip"]
+    ratio = ours["training_flops_per_token"] / told
     scans = rows["model"].str.contains("Nemotron")
     counted_less = (rows["model"] == "gpt-oss-120b") & (rows["framework_version"].astype(str) < "26.06")
     alike = ratio[~scans & ~counted_less & rows["framework"].isin(["Megatron Bridge", "LLM Foundry"])]
