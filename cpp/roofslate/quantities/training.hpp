@@ -220,7 +220,7 @@ namespace roofslate::quantities
 
     struct pretraining_flops
     {
-        static constexpr Spec spec = Spec("C_\\mathrm{PT}", "FLOP", "arithmetic of pretraining", "R5.1");
+        static constexpr Spec spec = Spec("C_\\mathrm{PT}", "FLOP", "arithmetic of pretraining", "R5.1").positive();
         template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<training_flops_per_token, T> f)
         { return D * f; }
     };
@@ -272,8 +272,9 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<pretraining_flops, T> C,
             in<peak_flops, T> F,
-            in<compute_efficiency, T> eta)
-        { return C / (F * eta); }
+            in<training_utilization, T> u,
+            in<goodput, T> eta)
+        { return C / (F * (u * eta)); }
     };
     struct pretraining_cost
     {
@@ -288,8 +289,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<rl_flops, T> C,
             in<peak_flops, T> F,
-            in<compute_efficiency, T> eta)
-        { return pretraining_chip_time::formula<T>(as<pretraining_flops>(C), F, eta); }
+            in<training_utilization, T> u)
+        { return C / (F * u); }
     };
     struct inference_chip_time
     {
@@ -301,8 +302,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<inference_flops, T> C,
             in<peak_flops, T> F,
-            in<compute_efficiency, T> eta)
-        { return pretraining_chip_time::formula<T>(as<pretraining_flops>(C), F, eta); }
+            in<training_utilization, T> u)
+        { return rl_chip_time::formula<T>(as<rl_flops>(C), F, u); }
     };
     struct lifetime_chip_time
     {
@@ -341,15 +342,10 @@ namespace roofslate::quantities
             in<inference_cost, T> inf)
         { return PT + RL + inf; }
     };
-    struct pretraining_chips
-    {
-        static constexpr Spec spec =
-            Spec("G_\\mathrm{PT}", "chip", "chips that pretrain together", "R5.1").positive().otherwise<chips>();
-    };
     struct pretraining_time
     {
         static constexpr Spec spec = Spec("T_\\mathrm{PT}", "s", "time that pretraining takes", "R5.1");
-        template <class T> static constexpr T formula(in<pretraining_chip_time, T> GT, in<pretraining_chips, T> G)
+        template <class T> static constexpr T formula(in<pretraining_chip_time, T> GT, in<chips, T> G)
         { return GT / G; }
     };
     struct rl_chips
@@ -357,13 +353,13 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("G_\\mathrm{RL}", "chip", "chips that do reinforcement learning together", "R5.2")
                 .positive()
-                .otherwise<pretraining_chips>();
+                .otherwise<chips>();
     };
     struct rl_time
     {
         static constexpr Spec spec = Spec("T_\\mathrm{RL}", "s", "time that reinforcement learning takes", "R5.2");
         template <class T> static constexpr T formula(in<rl_chip_time, T> GT, in<rl_chips, T> G)
-        { return pretraining_time::formula<T>(as<pretraining_chip_time>(GT), as<pretraining_chips>(G)); }
+        { return pretraining_time::formula<T>(as<pretraining_chip_time>(GT), as<chips>(G)); }
     };
     struct serving_chips
     {
@@ -375,30 +371,11 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<inference_chip_time, T> GT, in<model_lifetime, T> T_i)
         { return GT / T_i; }
     };
-    struct run_steps
+    struct pretraining_steps
     {
-        static constexpr Spec spec = Spec("D_\\mathrm{PT}/n_T", "1", "steps of a run", "R5.1");
+        static constexpr Spec spec = Spec("D_\\mathrm{PT}/n_T", "1", "steps of pretraining", "R5.1");
         template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<trained_tokens, T> tokens)
         { return D / tokens; }
-    };
-    struct run_time
-    {
-        static constexpr Spec spec = Spec("T_\\mathrm{run}", "s", "time of a run", "R5.1");
-        template <class T> static constexpr T formula(
-            in<pretraining_tokens, T> D,
-            in<trained_tokens_per_second, T> R,
-            in<goodput, T> eta)
-        { return D / (R * eta); }
-    };
-    struct run_chip_time
-    {
-        static constexpr Spec spec = Spec("G T_\\mathrm{run}", "chip*s", "chips times the time of a run", "R5.1");
-        template <class T> static constexpr T formula(in<chips, T> G, in<run_time, T> t) { return G * t; }
-    };
-    struct run_cost
-    {
-        static constexpr Spec spec = Spec("c_\\mathrm{run}", "USD", "price of the chips for the time of a run", "R5.1");
-        template <class T> static constexpr T formula(in<run_chip_time, T> GT, in<chip_price, T> p) { return GT * p; }
     };
     struct spent_chip_time
     {
@@ -989,15 +966,11 @@ namespace roofslate::quantities
         rl_cost,
         inference_cost,
         lifetime_cost,
-        pretraining_chips,
         pretraining_time,
         rl_chips,
         rl_time,
         serving_chips,
-        run_steps,
-        run_time,
-        run_chip_time,
-        run_cost,
+        pretraining_steps,
         spent_chip_time,
         reported_utilization,
         rising_coefficient,

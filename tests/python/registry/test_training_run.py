@@ -38,7 +38,7 @@ def test_a_run_of_one_stage_is_6nd(given_model, policy):
     """And 8 N D where each layer is computed again."""
     given_model = {**given_model, "activation_policy": policy, "tensor_parallel": 8, "chips": 1024}
     parameters = rs.models[given_model["model"]].values["active_parameters"]
-    hours = rs.value("run_time", pretraining_tokens=15e12, **IDEAL, **given_model)
+    hours = rs.value("pretraining_time", pretraining_tokens=15e12, **IDEAL, **given_model)
     assert hours == pytest.approx((6 if policy == "all" else 8) * parameters * 15e12 / (1024 * 1e15), rel=1e-12)
     used = rs.value("training_utilization", **IDEAL, **given_model)
     assert used == pytest.approx(1 if policy == "all" else 6 / 8, rel=1e-12)
@@ -88,6 +88,21 @@ def test_utilization_is_given_or_follows_from_the_step():
         rs.value("training_utilization", model="Llama-3.1-8B", hardware="H100")
     with pytest.raises(errors.ValueRangeError):
         rs.value("training_utilization", training_utilization=1.2)
+
+
+def test_a_run_costs_the_same_by_its_utilization_and_by_its_step():
+    asked = {**IDEAL, **DENSE, "tensor_parallel": 8, "chips": 64, "pipeline_stages": 4, "microbatches": 8}
+    asked |= {"pretraining_tokens": 15e12, "goodput": 0.9, "chip_price": "2 USD/h"}
+    used = rs.value("training_utilization", **asked)
+    assert rs.value("pretraining_time", **asked) == pytest.approx(
+        15e12 / rs.value("trained_tokens_per_second", **asked) / 0.9, rel=1e-12
+    )
+    given_use = {name: asked[name] for name in ("model", "peak_flops", "pretraining_tokens", "goodput", "chip_price")}
+    cost = rs.value("pretraining_cost", training_utilization=used, **given_use)
+    assert rs.value("pretraining_cost", **asked) == cost
+    assert cost == pytest.approx(rs.value("pretraining_time", **asked) * 64 * 2 / 3600, rel=1e-12)
+    with pytest.raises(errors.MissingInput, match="give training_utilization"):
+        rs.value("pretraining_cost", **given_use)
 
 
 def test_layers_that_predict_further_ahead_are_asked_for_nothing_where_there_are_none():
@@ -289,9 +304,10 @@ def test_a_tiled_grid_is_the_points():
     """Experts, chunks and schedules on axes: the same bits as one point at a time."""
     asked = {**MIXED, **REAL, "chips": 1024, "weight_format": "fp8", "pipeline_stages": 8, "tensor_parallel": 2}
     schedules, batches = ["1f1b", "interleaved", "dualpipe"], [8.0, 16.0, 64.0]
-    found = rs.evaluate("run_cost", microbatches=batches, pretraining_tokens=1e13, chip_price="2 USD/h", **asked)
+    run = {"pretraining_tokens": 1e13, "chip_price": "2 USD/h"}
+    found = rs.evaluate("pretraining_cost", microbatches=batches, **run, **asked)
     for k, n in enumerate(batches):
-        one = rs.value("run_cost", microbatches=n, pretraining_tokens=1e13, chip_price="2 USD/h", **asked)
+        one = rs.value("pretraining_cost", microbatches=n, **run, **asked)
         assert float(found[k]) == one
     costs = [
         rs.value("training_step_time", microbatches=16, pipeline_schedule=s, model_chunks=2, **asked) for s in schedules
@@ -372,4 +388,4 @@ def test_a_table_of_training_runs_needs_its_columns():
 )
 def test_what_cannot_be_is_named(changes, named):
     with pytest.raises(errors.RoofslateError, match=named):
-        rs.value("run_time", **{**IDEAL, **DENSE, "chips": 64, "pretraining_tokens": 1e12, **changes})
+        rs.value("pretraining_time", **{**IDEAL, **DENSE, "chips": 64, "pretraining_tokens": 1e12, **changes})
