@@ -407,13 +407,14 @@ namespace roofslate::quantities
     };
     struct stage_busy_time
     {
-        static constexpr Spec spec = Spec("t_b", "s", "time that a stage works in a step", "R3.4");
+        static constexpr Spec spec = Spec("t_b", "s", "time that the slowest stage works in a step", "R3.4");
         template <class T> static constexpr T formula(
             in<training_compute_time, T> t_c,
             in<training_activation_time, T> t_a,
             in<training_kernel_time, T> t_K,
-            in<stage_communication_time, T> t_u)
-        { return t_c + (t_a + t_K + t_u); }
+            in<stage_communication_time, T> t_u,
+            in<stage_balance, T> b)
+        { return (t_c + (t_a + t_K + t_u)) / b; }
     };
 
     // --- weights, gradients and optimizer states ---
@@ -445,24 +446,32 @@ namespace roofslate::quantities
     };
     struct common_parameters_per_chip
     {
-        static constexpr Spec spec =
-            Spec("N_d/(P G_t)", "parameter/chip", "weights outside of the routed experts that a chip trains", "R3.6");
+        static constexpr Spec spec = Spec(
+            "N_d/(P G_t)",
+            "parameter/chip",
+            "weights outside of the routed experts that a chip of the fullest stage trains",
+            "R3.6");
         template <class T> static constexpr T formula(
             in<dense_parameters, T> N_d,
             in<pipeline_stages, T> P,
-            in<tensor_parallel, T> G_t)
-        { return N_d / (P * G_t); }
+            in<tensor_parallel, T> G_t,
+            in<layers_per_stage, T> n)
+        { return N_d / (P * G_t) * (ceil(n) / n); }
     };
     struct routed_parameters_per_chip
     {
-        static constexpr Spec spec =
-            Spec("(N_t - N_d)/(P G_e)", "parameter/chip", "weights of the routed experts that a chip trains", "R3.6");
+        static constexpr Spec spec = Spec(
+            "(N_t - N_d)/(P G_e)",
+            "parameter/chip",
+            "weights of the routed experts that a chip of the fullest stage trains",
+            "R3.6");
         template <class T> static constexpr T formula(
             in<total_parameters, T> N_t,
             in<dense_parameters, T> N_d,
             in<pipeline_stages, T> P,
-            in<expert_parallel, T> G_e)
-        { return (N_t - N_d) / (P * G_e); }
+            in<expert_parallel, T> G_e,
+            in<layers_per_stage, T> n)
+        { return (N_t - N_d) / (P * G_e) * (ceil(n) / n); }
     };
     struct weight_copies
     {
@@ -692,17 +701,26 @@ namespace roofslate::quantities
             in<layer_activation_bytes, T> a,
             in<layers_per_stage, T> n,
             in<live_microbatches, T> live)
-        { return a * (n * live); }
+        { return a * (ceil(n) * live); }
     };
     struct training_memory
     {
         static constexpr Spec spec = Spec(
             "h_T",
             "byte/chip",
-            "memory that training takes on a chip: weights, gradients, optimizer states, activations",
+            "memory that training takes on a chip of the fullest stage: weights, gradients, optimizer states, "
+            "activations",
             "R3.6");
         template <class T> static constexpr T formula(in<training_state_bytes, T> S, in<training_activation_bytes, T> A)
         { return S + A; }
+    };
+    struct training_memory_fits
+    {
+        static constexpr Spec spec =
+            Spec("h_T \\le h", "1", "whether a chip of the fullest stage has the memory that training takes", "R3.6")
+                .one_of("no", "yes");
+        template <class T> static constexpr T formula(in<training_memory, T> used, in<hbm_capacity, T> h)
+        { return select(used <= h, T(1.0), T(0.0)); }
     };
 
     // --- the run ---
@@ -773,5 +791,6 @@ namespace roofslate::quantities
         layer_activation_bytes,
         training_activation_bytes,
         training_memory,
+        training_memory_fits,
         goodput>;
 }
