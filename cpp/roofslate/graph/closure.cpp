@@ -125,8 +125,13 @@ namespace roofslate
     }
     void Closure::missing(int quantity) const
     {
+        std::string advice; // of the quantity nearest to the input
+        for (auto q = path_.rbegin(); advice.empty() && q != path_.rend(); ++q)
+            if (const char* const text = registry_[*q].spec->missing_advice)
+                advice = std::string("; ") + text;
         throw missing_input(
-            "missing input " + described(registry_[quantity]) + chain_of(registry_, path_.begin(), path_.end() - 1));
+            "missing input " + described(registry_[quantity]) + chain_of(registry_, path_.begin(), path_.end() - 1)
+            + advice);
     }
     // Quantities that follow from each other: those of them that declare a range are meant to be given.
     void Closure::missing_one_of_circle(int quantity) const

@@ -22,7 +22,7 @@ __all__ = ["FLOOR_BASIS", "basis", "carries_constants", "check_scope", "default_
 # Outcomes of each chain: a quantity lies on it that is one of them, or upstream or downstream of one.
 _CHAINS = {
     "serving": ("time_per_output_token", "time_to_first_token", "cost_per_output_token", "pass_time", "cost_per_token"),
-    "training": ("trained_tokens_per_second_per_chip", "pretraining_cost", "run_cost"),
+    "training": ("trained_tokens_per_second_per_chip", "pretraining_cost"),
 }
 
 

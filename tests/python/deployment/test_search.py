@@ -205,17 +205,18 @@ def test_training_is_as_looking_at_every_layout():
         layout = {"chips": chips, "pipeline_stages": stages, "tensor_parallel": tensor, "microbatches": count}
         inputs = {**RUN, **layout, "expert_parallel": 1, "calibration": "training"}
         fits = rs.value("training_memory", **inputs) <= rs.value("hbm_capacity", hardware="H100")
-        if fits and rs.value("run_time", **inputs) <= 1000 * 86400:
+        if fits and rs.value("pretraining_time", **inputs) <= 1000 * 86400:
             key = (chips, stages, copies, tensor)
-            expected[key] = min(expected.get(key, math.inf), rs.value("run_cost", **inputs))
-    plan = rs.deploy(objective="run_cost", where="run_time <= 1000 day", chips=[8, 48, 64, 96], **RUN)
+            expected[key] = min(expected.get(key, math.inf), rs.value("pretraining_cost", **inputs))
+    plan = rs.deploy(objective="pretraining_cost", where="pretraining_time <= 1000 day", chips=[8, 48, 64, 96], **RUN)
     own = ["chips", "pipeline_stages", "data_parallel", "tensor_parallel"]
     assert (
-        dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table["run_cost"], strict=True)) == expected
+        dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table["pretraining_cost"], strict=True))
+        == expected
     )
     assert len(expected) > 3
     assert not set(plan.rejected[own].itertuples(index=False, name=None)) & set(expected)
-    assert rs.value("run_cost", **plan.best) == plan.table["run_cost"].iloc[0]
+    assert rs.value("pretraining_cost", **plan.best) == plan.table["pretraining_cost"].iloc[0]
 
 
 # ------------------------------------------------------------------------------------------------------- the lecture

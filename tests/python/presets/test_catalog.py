@@ -507,7 +507,7 @@ def test_a_preset_in_a_list_gives_what_it_gives_alone():
 
 def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
     """The preset states the inefficiency; chips alone tell none, and the money does not depend on them."""
-    known = {"model": "lecture training", "hardware": "H100", "chip_price": "2 USD/h"}
+    known = {"model": "lecture training", "hardware": "H100", "training_utilization": 0.4, "chip_price": "2 USD/h"}
     known |= {"pretraining_tokens": 1e14, "rl_tokens": 1e14, "inference_tokens": 1e14}
     alone = rs.value("lifetime_cost", **known)
     assert rs.value("lifetime_cost", chips=100, **known) == alone
