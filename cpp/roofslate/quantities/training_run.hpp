@@ -717,7 +717,7 @@ namespace roofslate::quantities
     struct training_memory_fits
     {
         static constexpr Spec spec =
-            Spec("h_T \\le h", "1", "whether a chip of the fullest stage has the memory that training takes", "R3.6")
+            Spec("\\phi_T", "1", "whether a chip of the fullest stage has the memory that training takes", "R3.6")
                 .one_of("no", "yes");
         template <class T> static constexpr T formula(in<training_memory, T> used, in<hbm_capacity, T> h)
         { return select(used <= h, T(1.0), T(0.0)); }

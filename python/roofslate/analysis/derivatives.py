@@ -161,6 +161,7 @@ class _Question:
             self.taken = self.grid.core.numbers_taken(self.formula)
         except MissingInput as error:
             raise explain_missing(error, self.grid) from None
+        self.chosen = wanted is not None
         self.to = self.taken if wanted is None else wanted
         if not self.to:
             raise InputTypeError(f"{output} takes no number that it could be differentiated by")
@@ -175,9 +176,22 @@ class _Question:
         """The derivatives, and the axes of the output."""
         given = given_memory(out, [self.output.name], self.output.name, np.dtype(np.float64))
         keep_apart(self.grid, given)
+        zero = {name for name in self.to if name not in self.grid.inputs and not lookup(name).default}
+        try:
+            return self._derivatives(given, threads, progress, relative)
+        except MissingInput:  # of a term that vanishes with a default of zero
+            if self.chosen or not zero:
+                raise
+            self.to = [name for name in self.to if name not in zero]
+            return self._derivatives(given, threads, progress, relative)
+
+    def _derivatives(
+        self, given: list[Any], threads: int | None, progress: ProgressWish, relative: bool
+    ) -> tuple[Values, tuple[str, ...]]:
         defaults = {
             name: Input(q, float(q.default or 0.0))
-            for name, q in ((name, lookup(name)) for name in self.taken if name not in self.grid.inputs)
+            for name, q in ((name, lookup(name)) for name in self.to if name not in self.grid.inputs)
+            if q.default is not None or not self.chosen
         }
         grid = Grid({**self.grid.inputs, **defaults}, self.grid.sizes, differentiated=True)
         with Progress(progress) as bar:

@@ -584,7 +584,7 @@ def test_a_decision_is_an_estimate_unless_the_floor_is_asked_for():
     assert "least cost_per_output_token [floor]" in str(floor)
     assert rs.value(name, **estimate.best) == estimate.table[name].iloc[0]
     assert rs.deploy(chips=[8, 64], calibration="serving", **ONE).table.equals(estimate.table)
-    run = rs.deploy(objective="run_cost", chips=[8, 64], **RUN)
+    run = rs.deploy(objective="pretraining_cost", chips=[8, 64], **RUN)
     assert run.best["calibration"] == "training"
     assert run.basis["basis"] == "estimate"
 

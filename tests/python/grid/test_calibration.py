@@ -84,6 +84,7 @@ def test_a_calibration_of_the_other_chain_is_refused() -> None:
     with pytest.raises(rs.errors.IneffectiveInput, match="give calibration='serving'"):
         rs.frame(pd.DataFrame({"calibration": ["training"]}), "time_per_output_token", **SERVER)
     assert rs.value("active_parameters", calibration="training", model="DeepSeek-V3") > 0
+    run["training_utilization"] = 0.4
     assert rs.value("pretraining_cost", calibration="floor", **run) == rs.value("pretraining_cost", **run)
 
 
