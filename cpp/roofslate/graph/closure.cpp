@@ -129,11 +129,16 @@ namespace roofslate
     void Closure::missing(int quantity) const
     {
         // An input that may follow from others is what a caller would give, or the one of them that is missing.
-        auto given = std::find_if(path_.begin(), path_.end() - 1, [this](int q) { return !registry_[q].computed(); });
+        const auto last = path_.end() - 1;
+        const auto given = std::find_if(path_.begin(), last, [this](int q) { return !registry_[q].computed(); });
         std::string text = "missing input " + described(registry_[*given]);
-        if (given != path_.end() - 1)
+        if (given != last)
             text += " or " + described(registry_[quantity]);
-        throw missing_input(text + chain_of(registry_, path_.begin(), given));
+        text += chain_of(registry_, path_.begin(), given);
+        for (auto q = path_.rbegin(); q != path_.rend(); ++q) // advice of the quantity nearest to the input
+            if (const char* const advice = registry_[*q].spec->missing_advice)
+                throw missing_input(text + "; " + advice);
+        throw missing_input(text);
     }
     // Quantities that follow from each other: those of them that declare a range are meant to be given.
     void Closure::missing_one_of_circle(int quantity) const

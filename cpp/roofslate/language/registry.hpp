@@ -19,7 +19,6 @@
     THEME(scheduling)           \
     THEME(routing)              \
     THEME(attention)            \
-    THEME(training)             \
     THEME(reversible)           \
     THEME(deployment)           \
     THEME(speculation)          \
@@ -30,7 +29,8 @@
     THEME(pricing)              \
     THEME(racks)                \
     THEME(pipeline)             \
-    THEME(training_run)
+    THEME(training_run)         \
+    THEME(training)
 
 namespace roofslate
 {

@@ -14,6 +14,7 @@ from roofslate._base.progress import Progress, ProgressWish
 from roofslate._base.threads import thread_count
 from roofslate.analysis.explain import Binding
 from roofslate.errors import AxisError, InputTypeError, MissingInput
+from roofslate.grid.basis import basis
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import data_array, provenance, variable
@@ -54,8 +55,9 @@ def sensitivity(
     output : str
         Name of a quantity.
     to : str or list of str, optional
-        Inputs that are varied; by default every number that the output takes: given, from presets or by default,
-        constants of nature among them. A quantity that is otherwise computed can be varied where it is given. By an
+        Inputs that are varied; by default every number that the output takes, given, from presets or by default,
+        constants of nature among them, but for defaults of 0 and inf: what a machine or a technique without them leaves
+        out. A quantity that is otherwise computed can be varied where it is given. By an
         input that the output does not take, the elasticity is 0.
     side : {"above", "below"}
         Where two terms of a max or min are equal, the elasticity towards larger or smaller values of the input.
@@ -160,13 +162,18 @@ class _Question:
             self.taken = self.grid.core.numbers_taken(self.formula)
         except MissingInput as error:
             raise explain_missing(error, self.grid) from None
-        self.to = self.taken if wanted is None else wanted
+        self.to = [name for name in self.taken if self._matters(name)] if wanted is None else wanted
         if not self.to:
             raise InputTypeError(f"{output} takes no number that it could be differentiated by")
         for name in self.to:
             if name not in self.taken and name not in self.grid.inputs:
                 _refuse_what_follows(lookup(name))
         self.kinks: list[tuple[str, str, str, int]] = []
+
+    def _matters(self, name: str) -> bool:
+        """Whether an input is given, or has a default that does something."""
+        default = lookup(name).default
+        return name in self.grid.inputs or (default is not None and default != 0 and math.isfinite(default))
 
     def run(
         self, out: Any, threads: int | None, progress: ProgressWish, *, relative: bool
@@ -176,7 +183,8 @@ class _Question:
         keep_apart(self.grid, given)
         defaults = {
             name: Input(q, float(q.default or 0.0))
-            for name, q in ((name, lookup(name)) for name in self.taken if name not in self.grid.inputs)
+            for name, q in ((name, lookup(name)) for name in self.to if name not in self.grid.inputs)
+            if q.default is not None
         }
         grid = Grid({**self.grid.inputs, **defaults}, self.grid.sizes, differentiated=True)
         with Progress(progress) as bar:
@@ -197,10 +205,11 @@ class _Question:
                 _equation(name, left, right) + (f" at {n:,} of {points:,} points" if points > 1 else "")
                 for name, left, right, n in self.kinks
             )
+        said = {**basis([self.output.name], self.grid), **provenance(self.grid)}
         if self.grid.sizes:
             name = self.output.name
-            array = data_array(name, variable(name, values, (INPUT, *dims), ""), self.grid)
-            array.attrs = attrs | provenance(self.grid)
+            array = data_array(name, variable(name, values, (INPUT, *dims), "", {}), self.grid)
+            array.attrs = attrs | said
             coords: dict[str, Any] = {INPUT: self.to}
             return array.assign_coords(coords if units is None else coords | {UNIT: (INPUT, list(units.values()))})
         import pandas as pd
@@ -210,7 +219,7 @@ class _Question:
             attrs["unit"] = dict(units)
         if bindings := self._bindings():
             attrs["binding"] = "; ".join(bindings)
-        series.attrs.update(attrs | provenance(self.grid))
+        series.attrs.update(attrs | said)
         return series
 
     def _bindings(self) -> list[str]:

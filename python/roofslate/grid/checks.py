@@ -9,6 +9,7 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.errors import IneffectiveInput, MissingInput, ValueRangeError
+from roofslate.grid.basis import check_scope
 from roofslate.grid.grid import Grid, spread
 from roofslate.registry.registry import ancestors, lookup
 
@@ -46,6 +47,7 @@ def check_effect(grid: Grid, wanted: Sequence[str]) -> set[str]:
 
     Returns the inputs that the outputs take.
     """
+    check_scope(grid, wanted)
     try:
         used = set(grid.core.used(list(wanted)))
     except MissingInput as error:

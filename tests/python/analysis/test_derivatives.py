@@ -124,7 +124,8 @@ def test_a_sum_shares_out_its_elasticity(w, bandwidth, B, L):
         kv_bytes_per_token=1e6,
     )  # fmt: skip
     assert found["total_parameters"] == found["weight_bytes"]
-    assert found["batch_size"] == found["context_length"] == found["kv_bytes_per_token"]
+    shares = [found[name] for name in ("batch_size", "context_length", "kv_bytes_per_token")]
+    assert shares == pytest.approx([shares[0]] * 3, rel=1e-15)
     assert found["total_parameters"] + found["batch_size"] == pytest.approx(1, rel=1e-15)
     assert found["hbm_bandwidth"] == pytest.approx(-1, rel=1e-15)
 
@@ -174,7 +175,8 @@ def test_where_the_output_is_zero_or_undefined_there_is_no_elasticity():
     for found in (rs.sensitivity, rs.gradient):
         assert np.isnan(found("balance_batch_at_context", **never)[:, 1]).all()
         assert np.isfinite(found("balance_batch_at_context", **never)[:, 0]).all()
-    slopes = rs.gradient("kv_bytes", batch_size=5, context_length=0, kv_bytes_per_token=7)
+    given = {"batch_size": 5, "context_length": 0, "kv_bytes_per_token": 7}
+    slopes = rs.gradient("kv_bytes", to=list(given), **given)
     assert slopes.to_dict() == {"batch_size": 0.0, "context_length": 35.0, "kv_bytes_per_token": 0.0}
 
 
@@ -231,11 +233,9 @@ def test_what_is_equal_but_has_no_kink_is_not_told(decode):
 
 
 def test_long_terms_are_not_spelled_out():
-    """Without a window what is read has a kink at the end of the range of its share."""
-    terms = {"hidden_kv_bytes": 100, "kv_bytes_per_token": 3, "kv_read_factor": 2, "attention_window": 4}
-    found = rs.sensitivity(
-        "balance_context", windowed_kv_share=0, selected_tokens=9e9, index_bytes_per_token=0, **terms
-    )
+    """Where the window ends what is read has a kink."""
+    terms = {"hidden_kv_bytes": 24, "kv_bytes_per_token": 3, "kv_read_factor": 2, "attention_window": 4}
+    found = rs.sensitivity("balance_context", windowed_kv_share=0.5, **terms)
     assert found.attrs["kinks"] == "balance_context: two of its terms are equal"
 
 
@@ -463,7 +463,7 @@ BAD = {
     "fallback in to": (KV, {"to": "microbatches"}, errors.MissingInput, "follows from pipeline_stages"),
     "wrong side": (KV, {"side": "left"}, errors.UnknownName, "known are 'above', 'below'"),
     "side that is no word": (KV, {"side": np.zeros(2)}, errors.UnknownName, "unknown side"),
-    "out of wrong shape": (KV, {"batch_size": [1], "out": np.zeros((2, 1))}, errors.AxisError, r"shape \(3, 1\)"),
+    "out of wrong shape": (KV, {"batch_size": [1], "out": np.zeros((2, 1))}, errors.AxisError, r"shape \(7, 1\)"),
     "out of wrong type": (KV, {"out": np.zeros(3, np.float32)}, errors.InputTypeError, "writable float64"),
     "out that is no array": (KV, {"out": [0.0] * 3}, errors.InputTypeError, "got list"),
     "tuple": (KV, {"batch_size": (1, 2)}, errors.InputTypeError, "a tuple means a range"),
@@ -512,3 +512,11 @@ def test_inputs_behind_an_argument_without_derivative_are_named():
 def test_words_of_these_calls_are_no_axes(word):
     with pytest.raises(errors.AxisError, match="as an argument"):
         rs.evaluate("kv_bytes", **{**POINT, "batch_size": xr.DataArray([1.0, 2.0], dims=word)})
+
+
+def test_a_term_that_vanishes_asks_for_nothing_more():
+    found = rs.sensitivity("pretraining_flops", active_parameters=37e9, pretraining_tokens=15e12)
+    assert found["active_parameters"] == found["pretraining_tokens"] == 1
+    assert "prediction_layers" not in found
+    with pytest.raises(errors.MissingInput, match="vocabulary_size"):
+        rs.sensitivity("pretraining_flops", to="prediction_layers", active_parameters=37e9, pretraining_tokens=15e12)
