@@ -1,7 +1,11 @@
 #include "roofslate/graph/closure.hpp"
 #include "roofslate/language/error.hpp"
 #include <algorithm>
+<<<<<<< HEAD
 #include <limits>
+=======
+#include <cmath>
+>>>>>>> main
 
 namespace roofslate
 {
@@ -85,26 +89,36 @@ namespace roofslate
         }
         return positions_[first + std::size_t(position)] = result;
     }
-    // What a sum with a constant 0 leaves, or the least of it and a constant inf; -1 for others. Adjoints would add up
-    // in another order than where the constant varies.
+    // What is left of x - 0, or of the least of x and inf; -1 for others. Not of x + 0, which loses the sign of -0.
+    // Adjoints would add up in another order than where the constant varies.
     int Closure::without_neutral(Op op, int first, int second) const
     {
-        if (differentiated_ || (op != Op::add && op != Op::sub && op != Op::min))
+        const auto is_literal = [&](int i, double x)
+        { return graph_[i].is_literal() && graph_[i].value == x && !std::signbit(graph_[i].value); };
+        if (differentiated_)
             return -1;
-        const double neutral = op == Op::min ? std::numeric_limits<double>::infinity() : 0;
-        const auto is_neutral = [&](int i) { return graph_[i].is_literal() && graph_[i].value == neutral; };
-        return is_neutral(second) ? first : op != Op::sub && is_neutral(first) ? second : -1;
+        if (op == Op::min && is_literal(first, std::numeric_limits<double>::infinity()))
+            return second;
+        const bool is_neutral = (op == Op::min && is_literal(second, std::numeric_limits<double>::infinity()))
+            || (op == Op::sub && is_literal(second, 0));
+        return is_neutral ? first : -1;
     }
-    // rate == 0 ? 0 : rate * amount of a rate that something is differentiated by: at zero the slope is the amount.
+    // rate == 0 ? 0 : rate * amount, or rate == 0 ? sum : sum + rate * amount, of a rate that something is differentiated
+    // by: at zero the slope is the amount.
     bool Closure::is_spend_of_variable(const Entry& e, std::size_t first, const Operation& select) const
     {
         const auto at = [&](int position) -> const Operation& { return e.tape.operations[std::size_t(position)]; };
         const auto is_zero = [&](int position) { return at(position).op == Op::constant && at(position).value == 0; };
-        const Operation &condition = at(select.argument[0]), &spent = at(select.argument[2]);
-        if (condition.op != Op::equal || spent.op != Op::mul || condition.argument[0] != spent.argument[0]
-            || !is_zero(condition.argument[1]) || !is_zero(select.argument[1]))
+        const Operation& condition = at(select.argument[0]);
+        const Operation* spent = &at(select.argument[2]);
+        if (spent->op == Op::add && spent->argument[0] == select.argument[1])
+            spent = &at(spent->argument[1]);
+        else if (!is_zero(select.argument[1]))
             return false;
-        const int rate = positions_[first + std::size_t(spent.argument[0])];
+        if (condition.op != Op::equal || spent->op != Op::mul || condition.argument[0] != spent->argument[0]
+            || !is_zero(condition.argument[1]))
+            return false;
+        const int rate = positions_[first + std::size_t(spent->argument[0])];
         return rate >= 0 && !graph_[rate].is_literal();
     }
     namespace

@@ -141,17 +141,22 @@ namespace roofslate::quantities
 
     struct windowed_tokens
     {
-        static constexpr Spec spec = Spec(
-            "\\omega \\min(L, w_a)",
-            "token/sequence",
-            "tokens that layers with a window see, times their share",
-            "Q4");
-        template <class T> static constexpr T formula(
-            in<windowed_kv_share, T> share,
-            in<context_length, T> L,
-            in<attention_window, T> w)
-        { return spend(share, min(L, w)); }
+        static constexpr Spec spec =
+            Spec("\\min(L, w_a)", "token/sequence", "tokens that a layer with a window sees", "Q4");
+        template <class T> static constexpr T formula(in<context_length, T> L, in<attention_window, T> w)
+        { return min(L, w); }
     };
+    // Mean over layers of tokens, of which layers with a window have others.
+    template <class T> constexpr T mean_of_layers(in<windowed_kv_share, T> share, const T& tokens, const T& windowed)
+    { return spend_beside((1.0 - share) * tokens, share, windowed); }
+    // Bytes of the tokens of a cache, with those of an index of the whole context, and of states.
+    template <class T> constexpr T cache_bytes(
+        const T& tokens,
+        in<index_bytes_per_token, T> q_i,
+        const T& context,
+        in<fixed_cache_bytes, T> S_0,
+        const T& states)
+    { return spend_beside(spend_beside(tokens, q_i, context), S_0, states); }
     struct attended_tokens
     {
         static constexpr Spec spec =
@@ -161,7 +166,7 @@ namespace roofslate::quantities
             in<context_length, T> L,
             in<selected_tokens, T> K,
             in<windowed_tokens, T> windowed)
-        { return (1.0 - share) * min(L, K) + windowed; }
+        { return mean_of_layers<T>(share, min(L, K), windowed); }
     };
     struct kv_read_bytes
     {
@@ -174,7 +179,7 @@ namespace roofslate::quantities
             in<index_bytes_per_token, T> q_i,
             in<context_length, T> L,
             in<fixed_cache_bytes, T> S_0)
-        { return q * k * L_r + spend(q_i, L) + spend(S_0, k); }
+        { return cache_bytes<T>(q * k * L_r, q_i, L, S_0, k); }
     };
     struct kv_stored_bytes
     {
@@ -191,7 +196,7 @@ namespace roofslate::quantities
             in<windowed_tokens, T> windowed,
             in<index_bytes_per_token, T> q_i,
             in<fixed_cache_bytes, T> S_0)
-        { return q * k * ((1.0 - share) * L + windowed) + spend(q_i, L) + spend(S_0, k); }
+        { return cache_bytes<T>(q * k * mean_of_layers<T>(share, L, windowed), q_i, L, S_0, k); }
     };
     struct stored_kv_bytes_per_token
     {
@@ -205,7 +210,7 @@ namespace roofslate::quantities
             in<attention_window, T> w,
             in<index_bytes_per_token, T> q_i,
             in<fixed_cache_bytes, T> S_0)
-        { return q * k * ((1.0 - share) + spend(share, min(w / L, 1.0))) + q_i + spend(S_0, k / L); }
+        { return cache_bytes<T>(q * k * mean_of_layers<T>(share, 1.0, min(w / L, 1.0)), q_i, 1.0, S_0, k / L); }
     };
     struct kv_read_gain
     {

@@ -190,9 +190,9 @@ def test_an_infinite_input_is_the_limit():
     }
     found = rs.sensitivity("batch_of_one_penalty", **penalty)[:, 1]
     assert found.to_series().to_dict() == {"lone_weight_fetch": 0.75, "context_length": 0.0, "balance_context": 0.0}
-    window = {"windowed_kv_share": 0.5, "context_length": 1000.0, "attention_window": math.inf}
+    window = {"context_length": 1000.0, "attention_window": math.inf}
     found = rs.sensitivity("windowed_tokens", **window)
-    assert found.to_dict() == {"windowed_kv_share": 1.0, "context_length": 1.0, "attention_window": 0.0}
+    assert found.to_dict() == {"context_length": 1.0, "attention_window": 0.0}
 
 
 # ------------------------------------------------------------------------------------------------------------- kinks
