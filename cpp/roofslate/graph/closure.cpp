@@ -89,9 +89,10 @@ namespace roofslate
     // another order than where the 0 varies.
     int Closure::without_zero(Op op, int first, int second) const
     {
+        if (op != Op::sub || differentiated_ || !graph_[second].is_literal())
+            return -1;
         const double value = graph_[second].value;
-        const bool is_zero = graph_[second].is_literal() && value == 0 && !std::signbit(value);
-        return is_zero && op == Op::sub && !differentiated_ ? first : -1;
+        return value == 0 && !std::signbit(value) ? first : -1;
     }
     // rate == 0 ? 0 : rate * amount of a rate that something is differentiated by: at zero the slope is the amount.
     bool Closure::is_spend_of_variable(const Entry& e, std::size_t first, const Operation& select) const
