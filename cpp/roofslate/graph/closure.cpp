@@ -1,11 +1,8 @@
 #include "roofslate/graph/closure.hpp"
 #include "roofslate/language/error.hpp"
 #include <algorithm>
-<<<<<<< HEAD
-#include <limits>
-=======
 #include <cmath>
->>>>>>> main
+#include <limits>
 
 namespace roofslate
 {
@@ -95,13 +92,12 @@ namespace roofslate
     {
         const auto is_literal = [&](int i, double x)
         { return graph_[i].is_literal() && graph_[i].value == x && !std::signbit(graph_[i].value); };
-        if (differentiated_)
+        constexpr double inf = std::numeric_limits<double>::infinity();
+        if (differentiated_ || (op != Op::min && op != Op::sub))
             return -1;
-        if (op == Op::min && is_literal(first, std::numeric_limits<double>::infinity()))
+        if (op == Op::min && is_literal(first, inf))
             return second;
-        const bool is_neutral = (op == Op::min && is_literal(second, std::numeric_limits<double>::infinity()))
-            || (op == Op::sub && is_literal(second, 0));
-        return is_neutral ? first : -1;
+        return is_literal(second, op == Op::min ? inf : 0) ? first : -1;
     }
     // rate == 0 ? 0 : rate * amount, or rate == 0 ? sum : sum + rate * amount, of a rate that something is differentiated
     // by: at zero the slope is the amount.
