@@ -255,7 +255,7 @@ namespace roofslate::quantities
         {
             return select(
                 reads_all_alike<T>(share, K, q_i, S_0),
-                Y / (q * k),
+                context_reaching<T>(Y, q * k),
                 context_reading<T>(Y, q, k, share, w, K, q_i, S_0));
         }
     };
