@@ -249,18 +249,43 @@ namespace roofslate::quantities
 
     // --- the other way: the context that is read in so many bytes ---
 
-    // Whether what is read is q L: no window, no selection, no index, no states.
+    // Whether what is stored is q L: no window, no index, no states.
+    template <class T> constexpr auto stores_all_alike(
+        in<windowed_kv_share, T> share,
+        in<index_bytes_per_token, T> q_i,
+        in<fixed_cache_bytes, T> S_0)
+    { return share == T(0.0) && q_i == T(0.0) && S_0 == T(0.0); }
+    // Whether what is read is q L: no selection either.
     template <class T> constexpr auto reads_all_alike(
         in<windowed_kv_share, T> share,
         in<selected_tokens, T> K,
         in<index_bytes_per_token, T> q_i,
         in<fixed_cache_bytes, T> S_0)
-    { return share == T(0.0) && K == T(infinite) && q_i == T(0.0) && S_0 == T(0.0); }
+    { return stores_all_alike<T>(share, q_i, S_0) && K == T(infinite); }
     // Where a line of this slope reaches a value.
     template <class T> constexpr T context_reaching(const T& value, const T& slope)
     { return select(slope > T(0.0), value / slope, select(value > T(0.0), T(infinite), T(0.0))); }
-    // What is read grows with the context, slower after the window and after the selection: the least of four lines, so
-    // that the context sought is the largest of theirs.
+    // Where bytes grow with the context, slower after the window: the lesser of two lines.
+    template <class T> constexpr T context_behind_window(
+        const T& bytes,
+        const T& windowed,
+        const T& others,
+        in<attention_window, T> w)
+    {
+        const T window = select(windowed > T(0.0), windowed * w, T(0.0));
+        return max(context_reaching<T>(bytes, windowed + others), context_reaching<T>(bytes - window, others));
+    }
+    template <class T> constexpr T context_storing(
+        const T& bytes,
+        in<kv_bytes_per_token, T> q,
+        in<kv_stored_factor, T> k,
+        in<windowed_kv_share, T> share,
+        in<attention_window, T> w,
+        in<index_bytes_per_token, T> q_i,
+        in<fixed_cache_bytes, T> S_0)
+    { return context_behind_window<T>(bytes - k * S_0, q * k * share, q * k * (1.0 - share) + q_i, w); }
+    // What is read grows slower after the selection, too: the least of four lines, so that the context sought is the
+    // largest of theirs.
     template <class T> constexpr T context_reading(
         const T& bytes,
         in<kv_bytes_per_token, T> q,
@@ -272,13 +297,10 @@ namespace roofslate::quantities
         in<fixed_cache_bytes, T> S_0)
     {
         const T windowed = q * k * share, selected = q * k * (1.0 - share), Y = bytes - k * S_0;
-        const T window = select(windowed > T(0.0), windowed * w, T(0.0)),
-                selection = select(selected > T(0.0), selected * K, T(0.0));
-        const T before =
-            max(context_reaching<T>(Y, windowed + selected + q_i), context_reaching<T>(Y - window, selected + q_i));
+        const T selection = select(selected > T(0.0), selected * K, T(0.0));
         return max(
-            before,
-            max(context_reaching<T>(Y - selection, windowed + q_i), context_reaching<T>(Y - window - selection, q_i)));
+            context_behind_window<T>(Y, windowed, selected + q_i, w),
+            context_behind_window<T>(Y - selection, windowed, q_i, w));
     }
 
     using cache = list<

@@ -293,11 +293,10 @@ namespace roofslate::quantities
             in<index_bytes_per_token, T> q_i,
             in<fixed_cache_bytes, T> S_0)
         {
-            const auto all = as<selected_tokens>(T(infinite)); // what is selected is stored with the rest
             return select(
-                reads_all_alike<T>(share, all, q_i, S_0),
+                stores_all_alike<T>(share, q_i, S_0),
                 bytes / (q * k),
-                context_reading<T>(bytes, q, as<kv_read_factor>(k), share, w, all, q_i, S_0));
+                context_storing<T>(bytes, q, k, share, w, q_i, S_0));
         }
     };
     struct full_memory_utilization
