@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
+import roofslate as rs
 from roofslate.presets import catalog as catalogs
 
 pytestmark = pytest.mark.usefixtures("fresh_catalogs")
