@@ -12,7 +12,7 @@ from roofslate import _core
 from roofslate._base.messages import shown, unknown
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate._base.threads import thread_count
-from roofslate.analysis.explain import Binding
+from roofslate.analysis.explain import bindings_of
 from roofslate.errors import AxisError, InputTypeError, MissingInput
 from roofslate.grid.basis import basis
 from roofslate.grid.checks import explain_missing
@@ -233,11 +233,7 @@ class _Question:
                 continue
             needs = [values.get(need, math.nan) for need in q.needs]  # what a choice leaves out has no value
             _, decisions, _ = _core.apply_formula(name, needs, q.needs, False)
-            found += [
-                f"{name}: {Binding(winner, loser, winner_value, loser_value, maximum)}"
-                for maximum, winner, winner_value, loser, loser_value in decisions
-                if winner_value != loser_value
-            ]
+            found += [f"{name}: {binding}" for binding in bindings_of(decisions)]
         return found
 
 
