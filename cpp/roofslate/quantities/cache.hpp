@@ -210,7 +210,7 @@ namespace roofslate::quantities
             in<attention_window, T> w,
             in<index_bytes_per_token, T> q_i,
             in<fixed_cache_bytes, T> S_0)
-        { return cache_bytes<T>(q * k * mean_of_layers<T>(share, 1.0, min(w / L, 1.0)), q_i, 1.0, S_0, k / L); }
+        { return cache_bytes<T>(q * k * spend_beside(1.0 - share, share, min(w / L, 1.0)), q_i, 1.0, S_0, k / L); }
     };
     struct kv_read_gain
     {
@@ -283,7 +283,7 @@ namespace roofslate::quantities
         in<attention_window, T> w,
         in<index_bytes_per_token, T> q_i,
         in<fixed_cache_bytes, T> S_0)
-    { return context_behind_window<T>(bytes - k * S_0, q * k * share, q * k * (1.0 - share) + q_i, w); }
+    { return context_behind_window<T>(max(bytes - k * S_0, 0.0), q * k * share, q * k * (1.0 - share) + q_i, w); }
     // What is read grows slower after the selection, too: the least of four lines, so that the context sought is the
     // largest of theirs.
     template <class T> constexpr T context_reading(
@@ -296,7 +296,8 @@ namespace roofslate::quantities
         in<index_bytes_per_token, T> q_i,
         in<fixed_cache_bytes, T> S_0)
     {
-        const T windowed = q * k * share, selected = q * k * (1.0 - share), Y = bytes - k * S_0;
+        const T windowed = q * k * share, selected = q * k * (1.0 - share);
+        const T Y = max(bytes - k * S_0, 0.0);
         const T selection = select(selected > T(0.0), selected * K, T(0.0));
         return max(
             context_behind_window<T>(Y, windowed, selected + q_i, w),
