@@ -112,7 +112,13 @@ positive = st.floats(1e-3, 1e3)
 
 @given(positive, positive, positive)
 def test_monomials_have_whole_elasticities(B, L, q):
-    found = rs.sensitivity("kv_bytes", to=["batch_size", "context_length", "kv_bytes_per_token"], batch_size=B, context_length=L, kv_bytes_per_token=q)
+    found = rs.sensitivity(
+        "kv_bytes",
+        to=["batch_size", "context_length", "kv_bytes_per_token"],
+        batch_size=B,
+        context_length=L,
+        kv_bytes_per_token=q,
+    )
     assert found.to_dict() == {"batch_size": 1.0, "context_length": 1.0, "kv_bytes_per_token": 1.0}
 
 
