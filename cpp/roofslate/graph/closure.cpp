@@ -99,8 +99,8 @@ namespace roofslate
             return second;
         return is_literal(second, op == Op::min ? inf : 0) ? first : -1;
     }
-    // rate == 0 ? 0 : rate * amount, or rate == 0 ? sum : sum + rate * amount, of a rate that something is differentiated
-    // by: at zero the slope is the amount.
+    // rate == 0 ? 0 : rate * amount, or rate == 0 ? sum : sum + rate * amount, of a rate that something is
+    // differentiated by: at zero the slope is the amount.
     bool Closure::is_spend_of_variable(const Entry& e, std::size_t first, const Operation& select) const
     {
         const auto at = [&](int position) -> const Operation& { return e.tape.operations[std::size_t(position)]; };

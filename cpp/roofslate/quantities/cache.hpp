@@ -225,12 +225,9 @@ namespace roofslate::quantities
     struct kv_stored_gain
     {
         static constexpr Spec spec =
-            Spec("q L/S", "1", "bytes of the plain cache over the bytes that are stored", "Q4");
-        template <class T> static constexpr T formula(
-            in<kv_bytes_per_token, T> q,
-            in<context_length, T> L,
-            in<kv_stored_bytes, T> S)
-        { return q * L / S; }
+            Spec("q/q_s", "1", "bytes of the plain cache over the bytes that are stored", "Q4");
+        template <class T> static constexpr T formula(in<kv_bytes_per_token, T> q, in<stored_kv_bytes_per_token, T> q_s)
+        { return q / q_s; }
     };
     struct kv_cache_copies
     {
