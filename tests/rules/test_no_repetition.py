@@ -33,6 +33,8 @@ OPERATORS: dict[type, Any] = {
     ast.Lt: np.less,
     ast.LtE: np.less_equal,
     ast.Eq: np.equal,
+    ast.And: np.logical_and,
+    ast.Or: np.logical_or,
 }
 FUNCTIONS: dict[str, Any] = {
     "max": np.maximum,
@@ -87,6 +89,8 @@ def value(node: ast.expr) -> Any:
                 return -value(operand)
             case ast.BinOp(left, operator, right):
                 return OPERATORS[type(operator)](value(left), value(right))
+            case ast.BoolOp(operator, [first, second]):
+                return OPERATORS[type(operator)](value(first), value(second))
             case ast.Call(ast.Name(function), arguments):
                 return FUNCTIONS[function](*map(value, arguments))
             case ast.IfExp(test, then, otherwise):
@@ -170,6 +174,8 @@ SAME = {
     ("accepted_length", "emitted_length"): "the positions of a draft that count, and the tokens of a sequence",
 }
 CONTAINED = {
+    ("kv_fetch_time", "kv_fetch_time_per_sequence"): "bytes of the batch, divided once",
+    ("step_kv_fetch_time", "kv_fetch_time_per_sequence"): "bytes of the batch, divided once",
     ("cost_per_token", "cell_throughput"): "a product with what does not change along an axis, no division a point",
     ("seat_mean_wait", "seat_rate"): "the wait is of one sequence, in seconds",
     ("speculative_token_time", "speculation_speedup"): "the same number in tokens of a sequence",
@@ -372,7 +378,7 @@ def test_no_number_is_computed_beside_the_registry() -> None:
     ("program", "repeats"),
     [
         ("cost = number('cell_price') / marks['cell_throughput']", "cost_per_token"),
-        ("a, b = (marks[k] for k in ('kv_bytes', 'cell_bandwidth'))\nprint(f'{a / b:.3g}')", "kv_fetch_time"),
+        ("a, b = (marks[k] for k in ('prefix_bytes', 'cell_bandwidth'))\nprint(f'{a / b:.3g}')", "prefix_fetch_time"),
         ("t = rs.value('train_period', **board)\nworst = float(t) * 2", "train_worst_time"),
         ("x = table['compute_time'].to_numpy()\ny = x / table.loc[:, 'pass_time'].max()", "compute_utilization"),
         (

@@ -32,7 +32,7 @@ namespace roofslate
 
     private:
         int instantiate(const Entry& entry, std::size_t first, int position);
-        int without_zero(Op op, int first, int second) const;
+        int without_neutral(Op op, int first, int second) const;
         bool is_spend_of_variable(const Entry& entry, std::size_t first, const Operation& select) const;
         [[noreturn]] void missing(int quantity) const;
         [[noreturn]] void missing_one_of_circle(int quantity) const;

@@ -285,6 +285,13 @@ namespace roofslate::quantities
         return select(T(rate) == T(0.0), T(0.0), T(rate) * T(amount));
     }
 
+    // A sum with such a term. The sum alone where the rate is zero, and not sum + 0, which is an operation more.
+    template <class S, class A, class B> constexpr auto spend_beside(const S& sum, const A& rate, const B& amount)
+    {
+        using T = std::common_type_t<number_of<S>, number_of<A>, number_of<B>>;
+        return select(T(rate) == T(0.0), T(sum), T(sum) + T(rate) * T(amount));
+    }
+
     // is<overlap>(o, "serial_kv"): whether the choice holds this word, which must be one of its own.
     template <class Q, class T> constexpr auto is(const T& choice, std::string_view word)
     {

@@ -13,6 +13,7 @@
 #define ROOFSLATE_THEMES(THEME) \
     THEME(hardware)             \
     THEME(architecture)         \
+    THEME(cache)                \
     THEME(serving)              \
     THEME(economics)            \
     THEME(scheduling)           \

@@ -25,11 +25,8 @@ namespace roofslate::quantities
             "1",
             "time to fetch weights and cache over the time of the arithmetic",
             "R6.1");
-        template <class T> static constexpr T formula(
-            in<weight_fetch_ratio, T> w,
-            in<context_length, T> L,
-            in<balance_context, T> L_0)
-        { return w + L / L_0; }
+        template <class T> static constexpr T formula(in<weight_fetch_ratio, T> w, in<kv_compute_ratio, T> r)
+        { return w + r; }
     };
     struct compute_floor_ratio
     {
@@ -39,9 +36,8 @@ namespace roofslate::quantities
             in<overlap, T> o,
             in<memory_compute_ratio, T> m,
             in<weight_fetch_ratio, T> w,
-            in<context_length, T> L,
-            in<balance_context, T> L_0)
-        { return choose(o, max(m, 1.0), L / L_0 + max(w, 1.0), m + 1.0); }
+            in<kv_compute_ratio, T> r)
+        { return choose(o, max(m, 1.0), r + max(w, 1.0), m + 1.0); }
     };
     struct kink_context
     {
@@ -50,8 +46,18 @@ namespace roofslate::quantities
             "token/sequence",
             "context from which on a token costs more: memory takes as long as compute; 0: from the first token",
             "R6.1");
-        template <class T> static constexpr T formula(in<balance_context, T> L_0, in<weight_fetch_ratio, T> w)
-        { return L_0 * max(1.0 - w, 0.0); }
+        template <class T> static constexpr T formula(
+            in<balance_context, T> L_0,
+            in<weight_fetch_ratio, T> w,
+            in<hidden_kv_bytes, T> Y,
+            in<kv_bytes_per_token, T> q,
+            in<kv_read_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<attention_window, T> window,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0)
+        { return context_at_ratio<T>(max(1.0 - w, 0.0), L_0, Y, q, k, share, window, K, q_i, S_0); }
     };
 
     // --- the length of a pass: decode has one new token a sequence, prefill many ---
@@ -88,13 +94,12 @@ namespace roofslate::quantities
             in<prefilled_sequences, T> B,
             in<kv_bytes_per_token, T> q,
             in<prefix_length, T> L)
-        { return kv_bytes::formula<T>(as<batch_size>(B), q, as<context_length>(L)); }
+        { return B * q * L; }
     };
     struct prefix_fetch_time
     {
         static constexpr Spec spec = Spec("t_p", "s", "time to fetch the cache of the prefixes", "R6.6");
-        template <class T> static constexpr T formula(in<prefix_bytes, T> K, in<cell_bandwidth, T> M)
-        { return kv_fetch_time::formula<T>(as<kv_bytes>(K), M); }
+        template <class T> static constexpr T formula(in<prefix_bytes, T> K, in<cell_bandwidth, T> M) { return K / M; }
     };
     struct prefill_attention_factor
     {

@@ -27,13 +27,6 @@ namespace roofslate::quantities
                 .one_of("left_out", "counted")
                 .by_default(0);
     };
-    struct step_context_length
-    {
-        static constexpr Spec spec =
-            Spec("I + O/2", "token/sequence", "tokens that a new token attends to, mean over an answer", "R6.6");
-        template <class T> static constexpr T formula(in<input_tokens, T> I, in<output_tokens, T> O)
-        { return I + O / 2.0; }
-    };
 
     // --- weights: those outside of the experts may have a format of their own, and stand once in every group of chips
     // that attends ---
@@ -110,97 +103,6 @@ namespace roofslate::quantities
 
     // --- caches: what a sequence has in memory, and how many find room ---
 
-    struct fixed_cache_bytes
-    {
-        static constexpr Spec spec =
-            Spec(
-                "S_0",
-                "byte/sequence",
-                "cache of a sequence that does not grow with its context: recurrent states",
-                "R6.4")
-                .range(0)
-                .by_default(0);
-    };
-    struct windowed_bytes_per_token
-    {
-        static constexpr Spec spec =
-            Spec(
-                "q_w",
-                "byte/token",
-                "cache of a token in layers that see the window alone, where kv_bytes_per_token counts the others",
-                "Q4")
-                .range(0)
-                .by_default(0);
-    };
-    struct windowed_cache_bytes
-    {
-        static constexpr Spec spec = Spec(
-            "S_w",
-            "byte/sequence",
-            "cache of a sequence in layers that see the window alone, where kv_bytes_per_token counts the others",
-            "Q4");
-        template <class T> static constexpr T formula(
-            in<windowed_bytes_per_token, T> q_w,
-            in<step_context_length, T> L,
-            in<attention_window, T> w)
-        { return q_w * min(L, w); }
-    };
-    struct cache_copies
-    {
-        static constexpr Spec spec = Spec(
-            "\\kappa_c",
-            "1",
-            "copies of a cache among the chips that attend for its sequence: there are no more pieces than key-value "
-            "heads, and a latent is one",
-            "R3.8");
-        template <class T> static constexpr T formula(
-            in<tensor_parallel, T> G_t,
-            in<kv_latent_size, T> d_c,
-            in<kv_heads, T> n_kv)
-        { return max(count(G_t) / select(d_c > T(0.0), T(1.0), n_kv), 1.0); }
-    };
-    struct sequence_read_bytes
-    {
-        static constexpr Spec spec =
-            Spec("r_s", "byte/sequence", "what a step reads of a sequence's cache, mean over an answer", "R6.6");
-        template <class T> static constexpr T formula(
-            in<step_context_length, T> L,
-            in<kv_bytes_per_token, T> q,
-            in<kv_read_factor, T> k,
-            in<global_layer_share, T> g,
-            in<attention_window, T> w,
-            in<selected_tokens, T> K,
-            in<index_bytes_per_token, T> q_i,
-            in<windowed_cache_bytes, T> S_w,
-            in<fixed_cache_bytes, T> S_0)
-        {
-            const T fixed = k * (S_w + S_0);
-            const auto context = as<context_length>(L);
-            const auto windowed = as<windowed_tokens>(windowed_tokens::formula<T>(g, context, w));
-            const auto attended = as<attended_tokens>(attended_tokens::formula<T>(g, context, K, windowed));
-            return kv_read_bytes::formula<T>(q, k, attended, q_i, context) + fixed;
-        }
-    };
-    struct sequence_stored_bytes
-    {
-        static constexpr Spec spec =
-            Spec("S_s", "byte/sequence", "memory that a sequence's cache takes, mean over an answer", "R6.6");
-        template <class T> static constexpr T formula(
-            in<step_context_length, T> L,
-            in<kv_bytes_per_token, T> q,
-            in<kv_stored_factor, T> k,
-            in<global_layer_share, T> g,
-            in<attention_window, T> w,
-            in<index_bytes_per_token, T> q_i,
-            in<windowed_cache_bytes, T> S_w,
-            in<fixed_cache_bytes, T> S_0)
-        {
-            const T fixed = k * (S_w + S_0);
-            const auto context = as<context_length>(L);
-            const auto windowed = as<windowed_tokens>(windowed_tokens::formula<T>(g, context, w));
-            return kv_stored_bytes::formula<T>(q, k, g, context, windowed, q_i) + fixed;
-        }
-    };
     struct cache_memory_share
     {
         static constexpr Spec spec =
@@ -216,8 +118,8 @@ namespace roofslate::quantities
             in<cache_memory_share, T> eta,
             in<cell_capacity, T> H,
             in<deployed_bytes, T> W,
-            in<cache_copies, T> copies,
-            in<sequence_stored_bytes, T> S)
+            in<kv_cache_copies, T> copies,
+            in<kv_stored_bytes, T> S)
         { return (eta / copies) * max(H - W, 0.0) / S; }
     };
     struct running_sequences
@@ -259,8 +161,8 @@ namespace roofslate::quantities
             "R3.6");
         template <class T> static constexpr T formula(
             in<deployed_bytes, T> W,
-            in<cache_copies, T> copies,
-            in<sequence_stored_bytes, T> S,
+            in<kv_cache_copies, T> copies,
+            in<kv_stored_bytes, T> S,
             in<least_clients, T> n_1,
             in<cache_memory_share, T> eta)
         { return W + copies * S * n_1 / eta; }
@@ -332,8 +234,8 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("t_{rs}", "s", "time to fetch the caches of a step, every copy", "R1.3");
         template <class T> static constexpr T formula(
             in<step_batch, T> B,
-            in<sequence_read_bytes, T> r,
-            in<cache_copies, T> copies,
+            in<kv_read_bytes, T> r,
+            in<kv_cache_copies, T> copies,
             in<cell_bandwidth, T> M)
         { return B * (r * (copies / M)); }
     };
@@ -351,7 +253,7 @@ namespace roofslate::quantities
             in<peak_flops, T> F,
             in<attention_arithmetic, T> counted,
             in<attention_flops_per_context_token, T> f_L,
-            in<step_context_length, T> L,
+            in<context_length, T> L,
             in<selected_tokens, T> K,
             in<peak_flops_bf16, T> F_16)
         {
@@ -1121,19 +1023,12 @@ namespace roofslate::quantities
     using deployment = list<
         serving_mode,
         attention_arithmetic,
-        step_context_length,
         dense_format,
         dense_weight_bytes,
         dense_peak_flops,
         visited_parameters,
         common_parameters,
         deployed_bytes,
-        fixed_cache_bytes,
-        windowed_bytes_per_token,
-        windowed_cache_bytes,
-        cache_copies,
-        sequence_read_bytes,
-        sequence_stored_bytes,
         cache_memory_share,
         cell_sequences,
         running_sequences,

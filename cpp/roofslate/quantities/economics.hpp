@@ -88,15 +88,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<overlap, T> o,
             in<lone_weight_fetch, T> b,
-            in<context_length, T> L,
-            in<balance_context, T> L_0)
-        {
-            return choose(
-                o,
-                max(b + L / L_0, 1.0) / max(L / L_0, 1.0),
-                (L / L_0 + max(b, 1.0)) / (L / L_0 + 1.0),
-                (b + L / L_0 + 1.0) / (L / L_0 + 1.0));
-        }
+            in<kv_compute_ratio, T> r)
+        { return choose(o, max(b + r, 1.0) / max(r, 1.0), (r + max(b, 1.0)) / (r + 1.0), (b + r + 1.0) / (r + 1.0)); }
     };
 
     // --- the market ---
@@ -141,12 +134,9 @@ namespace roofslate::quantities
     };
     struct kv_fetch_time_per_sequence
     {
-        static constexpr Spec spec = Spec("q L/M", "s/sequence", "time to fetch the cache of one sequence", "R1.3");
-        template <class T> static constexpr T formula(
-            in<context_length, T> L,
-            in<kv_bytes_per_token, T> q,
-            in<cell_bandwidth, T> M)
-        { return L * (q / M); }
+        static constexpr Spec spec =
+            Spec("r/M", "s/sequence", "time to fetch what a pass reads of one sequence's cache", "R1.3");
+        template <class T> static constexpr T formula(in<kv_read_bytes, T> r, in<cell_bandwidth, T> M) { return r / M; }
     };
     struct compute_time_per_sequence
     {

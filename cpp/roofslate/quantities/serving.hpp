@@ -1,6 +1,6 @@
 // Chapter 1: the roofline of one forward pass, and where its two clocks meet.
 #pragma once
-#include "roofslate/quantities/architecture.hpp"
+#include "roofslate/quantities/cache.hpp"
 
 namespace roofslate::quantities
 {
@@ -10,10 +10,6 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("B", "sequence", "sequences that get new tokens in one pass of the cell", "R1.1").positive();
-    };
-    struct context_length
-    {
-        static constexpr Spec spec = Spec("L", "token/sequence", "tokens that a new token attends to", "R1.1").range(0);
     };
     struct pass_length
     {
@@ -32,10 +28,6 @@ namespace roofslate::quantities
                 "R1.1")
                 .positive();
     };
-    struct input_tokens
-    { static constexpr Spec spec = Spec("I", "token/sequence", "tokens of a prompt", "R6.6").positive(); };
-    struct output_tokens
-    { static constexpr Spec spec = Spec("O", "token/sequence", "tokens of an answer", "Q6").positive(); };
     struct overlap
     {
         static constexpr Spec spec =
@@ -127,17 +119,17 @@ namespace roofslate::quantities
     };
     struct kv_bytes
     {
-        static constexpr Spec spec = Spec("B L q", "byte", "cache of the batch", "R1.3");
-        template <class T> static constexpr T formula(
-            in<batch_size, T> B,
-            in<kv_bytes_per_token, T> q,
-            in<context_length, T> L)
-        { return B * q * L; }
+        static constexpr Spec spec = Spec("B S", "byte", "memory that the caches of the batch take", "R1.3");
+        template <class T> static constexpr T formula(in<batch_size, T> B, in<kv_stored_bytes, T> S) { return B * S; }
     };
     struct kv_fetch_time
     {
-        static constexpr Spec spec = Spec("t_{kv}", "s", "time to fetch the cache", "R1.3");
-        template <class T> static constexpr T formula(in<kv_bytes, T> K, in<cell_bandwidth, T> M) { return K / M; }
+        static constexpr Spec spec = Spec("t_{kv}", "s", "time to fetch what a pass reads of the caches", "R1.3");
+        template <class T> static constexpr T formula(
+            in<batch_size, T> B,
+            in<kv_read_bytes, T> r,
+            in<cell_bandwidth, T> M)
+        { return B * r / M; }
     };
     struct memory_time
     {
@@ -248,11 +240,60 @@ namespace roofslate::quantities
             Spec(
                 "L_0",
                 "token/sequence",
-                "context beyond which fetching a sequence's cache takes longer than its arithmetic",
+                "context beyond which fetching a sequence's cache takes longer than its arithmetic; inf: never",
                 "R1.10")
                 .positive(infinite);
-        template <class T> static constexpr T formula(in<hidden_kv_bytes, T> Y, in<kv_bytes_per_token, T> q)
-        { return Y / q; }
+        template <class T> static constexpr T formula(
+            in<hidden_kv_bytes, T> Y,
+            in<kv_bytes_per_token, T> q,
+            in<kv_read_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<attention_window, T> w,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0)
+        {
+            return select(
+                reads_all_alike<T>(share, K, q_i, S_0),
+                context_reaching<T>(Y, q * k),
+                context_reading<T>(Y, q, k, share, w, K, q_i, S_0));
+        }
+    };
+    // The context at which fetching a sequence's cache takes so many times its arithmetic.
+    template <class T> constexpr T context_at_ratio(
+        const T& ratio,
+        in<balance_context, T> L_0,
+        in<hidden_kv_bytes, T> Y,
+        in<kv_bytes_per_token, T> q,
+        in<kv_read_factor, T> k,
+        in<windowed_kv_share, T> share,
+        in<attention_window, T> w,
+        in<selected_tokens, T> K,
+        in<index_bytes_per_token, T> q_i,
+        in<fixed_cache_bytes, T> S_0)
+    {
+        return select(
+            reads_all_alike<T>(share, K, q_i, S_0),
+            L_0 * ratio,
+            context_reading<T>(Y * ratio, q, k, share, w, K, q_i, S_0));
+    }
+    struct kv_compute_ratio
+    {
+        static constexpr Spec spec = Spec(
+            "t_{kv}/t_\\mathrm{comp}",
+            "1",
+            "time to fetch a sequence's cache over the time of its arithmetic",
+            "R6.1");
+        template <class T> static constexpr T formula(
+            in<windowed_kv_share, T> share,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0,
+            in<context_length, T> L,
+            in<balance_context, T> L_0,
+            in<kv_read_bytes, T> r,
+            in<hidden_kv_bytes, T> Y)
+        { return select(reads_all_alike<T>(share, K, q_i, S_0), L / L_0, r / Y); }
     };
     struct balance_batch_at_context
     {
@@ -261,11 +302,8 @@ namespace roofslate::quantities
             "sequence",
             "batch at which compute takes as long as the fetch of weights and cache; inf: never",
             "R1.9");
-        template <class T> static constexpr T formula(
-            in<balance_batch, T> B_0,
-            in<context_length, T> L,
-            in<balance_context, T> L_0)
-        { return select(L < L_0, B_0 / (1.0 - L / L_0), T(infinite)); }
+        template <class T> static constexpr T formula(in<balance_batch, T> B_0, in<kv_compute_ratio, T> r)
+        { return select(r < 1.0, B_0 / (1.0 - r), T(infinite)); }
     };
     struct kv_overtaking_context
     {
@@ -278,8 +316,19 @@ namespace roofslate::quantities
             in<fetched_parameters, T> N_f,
             in<weight_bytes, T> w,
             in<batch_size, T> B,
-            in<kv_bytes_per_token, T> q)
-        { return N_f * (w / (B * q)); }
+            in<kv_bytes_per_token, T> q,
+            in<kv_read_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<attention_window, T> window,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0)
+        {
+            return select(
+                reads_all_alike<T>(share, K, q_i, S_0),
+                N_f * (w / (B * q * k)),
+                context_reading<T>(N_f * (w / B), q, k, share, window, K, q_i, S_0));
+        }
     };
     struct large_batch_utilization
     {
@@ -288,8 +337,15 @@ namespace roofslate::quantities
             "1",
             "share of the pass in which the arithmetic is busy when the batch is large",
             "R1.11");
-        template <class T> static constexpr T formula(in<balance_context, T> L_0, in<context_length, T> L)
-        { return min(L_0 / L, 1.0); }
+        template <class T> static constexpr T formula(
+            in<windowed_kv_share, T> share,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0,
+            in<context_length, T> L,
+            in<balance_context, T> L_0,
+            in<kv_compute_ratio, T> r)
+        { return min(select(reads_all_alike<T>(share, K, q_i, S_0), L_0 / L, 1.0 / r), 1.0); }
     };
     struct practical_margin
     {
@@ -305,11 +361,8 @@ namespace roofslate::quantities
 
     using serving = list<
         batch_size,
-        context_length,
         pass_length,
         clients,
-        input_tokens,
-        output_tokens,
         overlap,
         expert_reads,
         pass_tokens,
@@ -333,6 +386,7 @@ namespace roofslate::quantities
         balance_batch,
         hidden_kv_bytes,
         balance_context,
+        kv_compute_ratio,
         balance_batch_at_context,
         kv_overtaking_context,
         large_batch_utilization,

@@ -92,12 +92,8 @@ namespace roofslate::quantities
     };
     struct kv_bytes_per_emitted_token
     {
-        static constexpr Spec spec = Spec("q L/\\ell_d", "byte/token", "cache that is read for an emitted token", "Q2");
-        template <class T> static constexpr T formula(
-            in<kv_bytes_per_token, T> q,
-            in<context_length, T> L,
-            in<emitted_length, T> l)
-        { return q * (L / l); }
+        static constexpr Spec spec = Spec("r/\\ell_d", "byte/token", "cache that is read for an emitted token", "Q2");
+        template <class T> static constexpr T formula(in<kv_read_bytes, T> r, in<emitted_length, T> l) { return r / l; }
     };
 
     using speculation = list<

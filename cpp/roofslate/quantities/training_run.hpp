@@ -114,14 +114,6 @@ namespace roofslate::quantities
                 .one_of("causal", "full")
                 .by_default(0);
     };
-    struct windowed_attention_layers
-    {
-        static constexpr Spec spec =
-            Spec("n_w", "1", "layers in which a token attends to attention_window tokens alone", "Q4")
-                .range(0)
-                .at_most<layers>()
-                .by_default(0);
-    };
     // Mean over a sequence of length L of the tokens that each one meets, at most m of them.
     template <class T> constexpr T tokens_met(in<attention_mask, T> mask, in<sequence_length, T> L, const T& m)
     { return choose(mask, m * (1.0 - m / L / 2.0), m); }
@@ -748,7 +740,6 @@ namespace roofslate::quantities
         prediction_layers,
         prediction_parameters,
         attention_mask,
-        windowed_attention_layers,
         attention_training_flops,
         matrix_training_flops,
         training_flops_per_token,

@@ -47,6 +47,15 @@ class Binding:
         return f"{self.winner} {verb}, {self.loser} is {larger / smaller:.3g} times {side}"
 
 
+def bindings_of(decisions: Sequence[tuple[bool, str, float, str, float]]) -> tuple[Binding, ...]:
+    """What the max and min of a formula chose; a limit that is off by default is inf and binds nothing."""
+    return tuple(
+        Binding(winner, loser, winner_value, loser_value, maximum)
+        for maximum, winner, winner_value, loser, loser_value in decisions
+        if winner_value != loser_value and math.isfinite(loser_value)
+    )
+
+
 @dataclass(frozen=True)
 class Part:
     """A quantity of the derivation and its value in base units; of a choice, its position."""
@@ -387,11 +396,7 @@ def _step(q: Quantity, values: Mapping[str, float]) -> Step:
             r" \, ",
             r" \times ",  # a space between numbers would group digits
         ),
-        tuple(
-            Binding(winner, loser, winner_value, loser_value, maximum)
-            for maximum, winner, winner_value, loser, loser_value in decisions
-            if winner_value != loser_value
-        ),
+        bindings_of(decisions),
         (*decided.values(), *(f"since {condition}" for condition in conditions)),
     )
 

@@ -104,7 +104,9 @@ namespace
         static bool is_spend(const Entry& e, const Operation& select)
         {
             const Operation& condition = e.tape.operations[std::size_t(select.argument[0])];
-            const Operation& spent = e.tape.operations[std::size_t(select.argument[2])];
+            Operation spent = e.tape.operations[std::size_t(select.argument[2])];
+            if (spent.op == Op::add && spent.argument[0] == select.argument[1]) // beside a sum
+                spent = e.tape.operations[std::size_t(spent.argument[1])];
             return condition.op == Op::equal && spent.op == Op::mul && condition.argument[0] == spent.argument[0];
         }
         const std::map<int, double>& supplied_;

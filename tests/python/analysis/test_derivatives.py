@@ -112,7 +112,13 @@ positive = st.floats(1e-3, 1e3)
 
 @given(positive, positive, positive)
 def test_monomials_have_whole_elasticities(B, L, q):
-    found = rs.sensitivity("kv_bytes", batch_size=B, context_length=L, kv_bytes_per_token=q)
+    found = rs.sensitivity(
+        "kv_bytes",
+        to=["batch_size", "context_length", "kv_bytes_per_token"],
+        batch_size=B,
+        context_length=L,
+        kv_bytes_per_token=q,
+    )
     assert found.to_dict() == {"batch_size": 1.0, "context_length": 1.0, "kv_bytes_per_token": 1.0}
 
 
@@ -124,7 +130,8 @@ def test_a_sum_shares_out_its_elasticity(w, bandwidth, B, L):
         kv_bytes_per_token=1e6,
     )  # fmt: skip
     assert found["total_parameters"] == found["weight_bytes"]
-    assert found["batch_size"] == found["context_length"] == found["kv_bytes_per_token"]
+    shares = [found[name] for name in ("batch_size", "context_length", "kv_bytes_per_token")]
+    assert shares == pytest.approx([shares[0]] * 3, rel=1e-15)
     assert found["total_parameters"] + found["batch_size"] == pytest.approx(1, rel=1e-15)
     assert found["hbm_bandwidth"] == pytest.approx(-1, rel=1e-15)
 
@@ -174,7 +181,8 @@ def test_where_the_output_is_zero_or_undefined_there_is_no_elasticity():
     for found in (rs.sensitivity, rs.gradient):
         assert np.isnan(found("balance_batch_at_context", **never)[:, 1]).all()
         assert np.isfinite(found("balance_batch_at_context", **never)[:, 0]).all()
-    slopes = rs.gradient("kv_bytes", batch_size=5, context_length=0, kv_bytes_per_token=7)
+    given = {"batch_size": 5, "context_length": 0, "kv_bytes_per_token": 7}
+    slopes = rs.gradient("kv_bytes", to=list(given), **given)
     assert slopes.to_dict() == {"batch_size": 0.0, "context_length": 35.0, "kv_bytes_per_token": 0.0}
 
 
@@ -188,9 +196,9 @@ def test_an_infinite_input_is_the_limit():
     }
     found = rs.sensitivity("batch_of_one_penalty", **penalty)[:, 1]
     assert found.to_series().to_dict() == {"lone_weight_fetch": 0.75, "context_length": 0.0, "balance_context": 0.0}
-    window = {"global_layer_share": 0.5, "context_length": 1000.0, "attention_window": math.inf}
+    window = {"context_length": 1000.0, "attention_window": math.inf}
     found = rs.sensitivity("windowed_tokens", **window)
-    assert found.to_dict() == {"global_layer_share": -1.0, "context_length": 1.0, "attention_window": 0.0}
+    assert found.to_dict() == {"context_length": 1.0, "attention_window": 0.0}
 
 
 # ------------------------------------------------------------------------------------------------------------- kinks
@@ -231,12 +239,10 @@ def test_what_is_equal_but_has_no_kink_is_not_told(decode):
 
 
 def test_long_terms_are_not_spelled_out():
-    """Without a window what is read has a kink at the end of the range of its share."""
-    terms = {"hidden_kv_bytes": 100, "kv_bytes_per_token": 3, "kv_read_factor": 2, "attention_window": 4}
-    found = rs.sensitivity(
-        "reduced_balance_context", global_layer_share=1, selected_tokens=9e9, index_bytes_per_token=0, **terms
-    )
-    assert found.attrs["kinks"] == "reduced_balance_context: two of its terms are equal"
+    """Where the window ends what is read has a kink."""
+    terms = {"hidden_kv_bytes": 24, "kv_bytes_per_token": 3, "kv_read_factor": 2, "attention_window": 4}
+    found = rs.sensitivity("balance_context", windowed_kv_share=0.5, **terms)
+    assert found.attrs["kinks"] == "balance_context: two of its terms are equal"
 
 
 def test_the_binding_side_is_told():
@@ -364,7 +370,14 @@ def test_given_memory_may_hold_an_input(bits):
 
 def test_a_series_into_given_memory():
     out = np.zeros(3)
-    found = rs.sensitivity("kv_bytes", out=out, batch_size=2, context_length=3, kv_bytes_per_token=5)
+    found = rs.sensitivity(
+        "kv_bytes",
+        to=["batch_size", "context_length", "kv_bytes_per_token"],
+        out=out,
+        batch_size=2,
+        context_length=3,
+        kv_bytes_per_token=5,
+    )
     assert out.tolist() == [1, 1, 1]
     assert found.name == "kv_bytes"
     assert found.index.name == "input"
@@ -398,7 +411,8 @@ def test_all_numbers_are_varied_and_only_numbers():
     question = {"batch_size": 256, "context_length": "8k", **CELL}
     found = rs.sensitivity("cost_per_token", **question)
     derivation = rs.explain("cost_per_token", **question)
-    assert set(found.index) == {given.quantity.name for given in derivation.inputs if not given.quantity.choices}
+    numbers = {given.quantity.name: given.value for given in derivation.inputs if not given.quantity.choices}
+    assert set(found.index) == {name for name, x in numbers.items() if 0 < x < math.inf}  # of those that are on
     assert list(found.index[:1]) == ["batch_size"]
     assert list(found.index[-1:]) == ["compute_efficiency"]  # by default
 
@@ -456,7 +470,7 @@ BAD = {
     "fallback in to": (KV, {"to": "microbatches"}, errors.MissingInput, "follows from pipeline_stages"),
     "wrong side": (KV, {"side": "left"}, errors.UnknownName, "known are 'above', 'below'"),
     "side that is no word": (KV, {"side": np.zeros(2)}, errors.UnknownName, "unknown side"),
-    "out of wrong shape": (KV, {"batch_size": [1], "out": np.zeros((2, 1))}, errors.AxisError, r"shape \(3, 1\)"),
+    "out of wrong shape": (KV, {"batch_size": [1], "out": np.zeros((2, 1))}, errors.AxisError, r"shape \(7, 1\)"),
     "out of wrong type": (KV, {"out": np.zeros(3, np.float32)}, errors.InputTypeError, "writable float64"),
     "out that is no array": (KV, {"out": [0.0] * 3}, errors.InputTypeError, "got list"),
     "tuple": (KV, {"batch_size": (1, 2)}, errors.InputTypeError, "a tuple means a range"),

@@ -266,7 +266,7 @@ def test_the_derivation_of_a_cost_as_text() -> None:
     assert re.search(r"^  overlap +'board' +default \[R1.1\]$", last, re.MULTILINE)
     assert re.search(r"^  hbm_bandwidth +8 TB/s +hardware BW72 \(lecture\): .+2026-05-03 \(read\)$", last, re.MULTILINE)
     assert legend == (
-        "Sources: R1.5 is relation 5 of chapter 1 of Reiner Pope's lecture, Q12 is question 12 that the lecture leaves "
+        "Sources: R1.5 is relation 5 of chapter 1 of Reiner Pope's lecture, Q4 is question 4 that the lecture leaves "
         "open; see docs/reference/sources.md"
     )
 

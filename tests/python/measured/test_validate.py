@@ -180,7 +180,7 @@ def test_formats_as_engines_store_them():
     assert found["compute_format"].tolist() == ["fp4", "fp4", "bf16", "bf16", "fp4"]
     assert found["dense_format"].tolist() == ["bf16"] * 4 + ["same"]
     # fp8 caches beside nvfp4, but not where vLLM runs on Hopper, and not beside int4
-    assert (found["kv_bytes_per_token"] / 36864).tolist()[:4] == [1, 0.5, 1, 1]
+    assert (found["kv_bytes_per_token"] / 73728).tolist()[:4] == [1, 0.5, 1, 1]
 
 
 def test_any_input_may_be_a_column_or_the_same_for_all():

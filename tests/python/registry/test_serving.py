@@ -13,13 +13,12 @@ import roofslate as rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-# Links without end take no time. As on the board, a latent vector is cached once, and windows are left out.
+# Links without end take no time. As on the board, a latent vector is cached once.
 IDEAL = {
     "scale_up_bandwidth": math.inf,
     "scale_out_bandwidth": math.inf,
     "serving_mode": "disaggregated",
-    "cache_copies": 1,
-    "windowed_bytes_per_token": 0,
+    "kv_cache_copies": 1,
 }
 MACHINES = ("A100", "H100", "H200", "B200", "GB200 NVL72")
 MODELS = ("DeepSeek-V3", "Llama-3.1-70B", "Qwen3-32B", "gpt-oss-120b", "Mixtral-8x7B")
@@ -242,7 +241,7 @@ def test_first_tokens_wait_for_steps(scenario: dict[str, Any], steps: float, fac
 
 def test_windows_hold_no_more_than_they_see() -> None:
     kept = {"model": "Llama-4-Scout", "output_tokens": 2}
-    read = [float(rs.value("sequence_read_bytes", input_tokens=n, **kept)) for n in (4095, 8191, 99_999)]
+    read = [float(rs.value("kv_read_bytes", input_tokens=n, **kept)) for n in (4095, 8191, 99_999)]
     assert read == [4096 * 196_608, 8192 * 196_608, 8192 * 147_456 + 100_000 * 49_152]
 
 
