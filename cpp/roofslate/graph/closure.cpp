@@ -10,12 +10,14 @@ namespace roofslate
         : registry_(registry),
           graph_(graph),
           node_of_(std::size_t(registry.size()), -1),
-          used_(std::size_t(registry.size()), 0)
+          used_(std::size_t(registry.size()), 0),
+          supplied_(std::size_t(registry.size()), 0)
     {
         positions_.reserve(256), path_.reserve(32), visited_.reserve(64);
         for (const Supplied& s : supplied)
         {
             differentiated_ = differentiated_ || s.variable;
+            supplied_[std::size_t(s.quantity)] = 1;
             node_of_[std::size_t(s.quantity)] =
                 s.variable && !s.view.axes ? graph_.variable(*s.view.data) : graph_.leaf(s.view);
         }
@@ -40,12 +42,22 @@ namespace roofslate
         else if (e.fallback >= 0)
             result = node(e.fallback);
         else if (e.spec->has_default)
-            result = graph_.constant(e.spec->default_value);
+            result = graph_.constant(default_of(e));
         else
             missing(quantity);
         path_.pop_back();
         visited_.push_back(quantity);
         return node_of_[std::size_t(quantity)] = result;
+    }
+    double Closure::default_of(const Entry& e)
+    {
+        for (const int quantity : e.implied_by)
+            if (supplied_[std::size_t(quantity)])
+            {
+                used_[std::size_t(quantity)] = 1;
+                return e.spec->implied_value;
+            }
+        return e.spec->default_value;
     }
     // The operation at a position of the quantity's tape. Only what a decided choice leaves is visited, so that nothing
     // else need be supplied.
@@ -86,35 +98,39 @@ namespace roofslate
         }
         return positions_[first + std::size_t(position)] = result;
     }
-    // What is left of x - 0, or of the least of x and inf; -1 for others. Not of x + 0, which loses the sign of -0.
-    // Adjoints would add up in another order than where the constant varies.
+    // What is left of x - 0, 1 x, x / 1, or the least of x and inf; -1 for others. Not of x + 0, which loses the sign
+    // of -0. Adjoints would add up in another order than where the constant varies.
     int Closure::without_neutral(Op op, int first, int second) const
     {
-        const auto is_literal = [&](int i, double x)
-        { return graph_[i].is_literal() && graph_[i].value == x && !std::signbit(graph_[i].value); };
-        constexpr double inf = std::numeric_limits<double>::infinity();
-        if (differentiated_ || (op != Op::min && op != Op::sub))
+        const auto is_literal = [&](int i, double x) {
+            return graph_[i].is_literal() && graph_[i].value == x && !std::signbit(graph_[i].value);
+        };
+        const bool commutes = op == Op::min || op == Op::mul;
+        if (differentiated_ || (!commutes && op != Op::sub && op != Op::div))
             return -1;
-        if (op == Op::min && is_literal(first, inf))
+        const double neutral = op == Op::min ? std::numeric_limits<double>::infinity() : op == Op::sub ? 0 : 1;
+        if (commutes && is_literal(first, neutral))
             return second;
-        return is_literal(second, op == Op::min ? inf : 0) ? first : -1;
+        return is_literal(second, neutral) ? first : -1;
     }
-    // rate == 0 ? 0 : rate * amount, or rate == 0 ? sum : sum + rate * amount, of a rate that something is
-    // differentiated by: at zero the slope is the amount.
+    // rate == 0 ? 0 : rate * amount, or with a sum before it, or rate == 0 ? sum : sum + rate, of a rate that something
+    // is differentiated by: at zero the slope is the amount.
     bool Closure::is_spend_of_variable(const Entry& e, std::size_t first, const Operation& select) const
     {
         const auto at = [&](int position) -> const Operation& { return e.tape.operations[std::size_t(position)]; };
         const auto is_zero = [&](int position) { return at(position).op == Op::constant && at(position).value == 0; };
         const Operation& condition = at(select.argument[0]);
-        const Operation* spent = &at(select.argument[2]);
-        if (spent->op == Op::add && spent->argument[0] == select.argument[1])
-            spent = &at(spent->argument[1]);
-        else if (!is_zero(select.argument[1]))
+        int spent = select.argument[2];
+        const bool is_beside = at(spent).op == Op::add && at(spent).argument[0] == select.argument[1];
+        if (is_beside)
+            spent = at(spent).argument[1];
+        else if (!is_zero(select.argument[1]) || at(spent).op != Op::mul)
             return false;
-        if (condition.op != Op::equal || spent->op != Op::mul || condition.argument[0] != spent->argument[0]
-            || !is_zero(condition.argument[1]))
+        if (at(spent).op == Op::mul && !(is_beside && spent == condition.argument[0]))
+            spent = at(spent).argument[0];
+        if (condition.op != Op::equal || condition.argument[0] != spent || !is_zero(condition.argument[1]))
             return false;
-        const int rate = positions_[first + std::size_t(spent->argument[0])];
+        const int rate = positions_[first + std::size_t(spent)];
         return rate >= 0 && !graph_[rate].is_literal();
     }
     namespace

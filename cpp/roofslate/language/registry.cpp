@@ -21,6 +21,9 @@ namespace roofslate
                 e.needs.push_back(at(need));
             if (!e.spec->fallback.empty())
                 e.fallback = at(e.spec->fallback);
+            for (const std::string_view name : e.spec->implied_by)
+                if (!name.empty())
+                    e.implied_by.push_back(at(name));
             if (!e.spec->bound.empty())
                 e.bound = at(e.spec->bound);
         }
@@ -203,7 +206,12 @@ namespace roofslate
             {
                 std::vector<std::string> found;
                 for (const auto& [position, holds] : conditions_)
-                    found.push_back((holds ? "" : "not ") + print(tape_, position, inputs, notation));
+                {
+                    const std::string condition = print(tape_, position, inputs, notation);
+                    const Op op = tape_.operations[static_cast<std::size_t>(position)].op;
+                    const bool joined = op == Op::both || op == Op::either; // which "not" binds closer than
+                    found.push_back(holds ? condition : joined ? "not (" + condition + ")" : "not " + condition);
+                }
                 return found;
             }
             std::vector<Decision> decisions(const Inscription& inputs, Notation notation) const

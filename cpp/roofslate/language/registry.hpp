@@ -13,15 +13,18 @@
 #define ROOFSLATE_THEMES(THEME) \
     THEME(hardware)             \
     THEME(architecture)         \
+    THEME(weights)              \
     THEME(cache)                \
+    THEME(speculation)          \
+    THEME(sequences)            \
+    THEME(overheads)            \
     THEME(serving)              \
     THEME(economics)            \
     THEME(scheduling)           \
     THEME(routing)              \
     THEME(attention)            \
     THEME(reversible)           \
-    THEME(deployment)           \
-    THEME(speculation)          \
+    THEME(requests)             \
     THEME(energy)               \
     THEME(expert_choice)        \
     THEME(context)              \
@@ -45,6 +48,7 @@ namespace roofslate
         int root = -1; // -1: an input
         std::vector<int> needs; // positions in the registry
         int fallback = -1, bound = -1; // likewise; -1: none
+        std::vector<int> implied_by; // likewise
 
         bool computed() const { return root >= 0; }
     };

@@ -7,69 +7,6 @@ namespace roofslate::quantities
 {
     // --- arithmetic: each new token meets each token of its context ---
 
-    struct global_attention_layers
-    {
-        static constexpr Spec spec =
-            Spec("n_g", "1", "layers in which a new token attends to the whole context", "R6.11")
-                .range(0)
-                .at_most<layers>()
-                .otherwise<layers>();
-    };
-    struct latent_rotary_size
-    {
-        static constexpr Spec spec =
-            Spec("d_r", "1", "elements of the latent vector that enter the score but not the value", "R6.11")
-                .range(0)
-                .at_most<kv_latent_size>()
-                .by_default(0);
-    };
-    struct head_elements
-    {
-        static constexpr Spec spec = Spec(
-            "e_h",
-            "1",
-            "elements that a query head of a decoded token multiplies for each token of its context, score and value "
-            "together",
-            "R6.11");
-        template <class T> static constexpr T formula(
-            in<kv_latent_size, T> d_c,
-            in<latent_rotary_size, T> d_r,
-            in<head_size, T> d_h)
-        { return select(d_c > T(0.0), 2.0 * d_c - d_r, 2.0 * d_h); }
-    };
-    struct flops_per_head_element
-    {
-        static constexpr Spec spec =
-            Spec(
-                "2",
-                "FLOP*sequence/token/token",
-                "a multiply and an add for each element of a head, new token and token of its context",
-                "R6.11")
-                .positive()
-                .by_default(2);
-    };
-    struct attention_flops_per_context_token
-    {
-        static constexpr Spec spec = Spec(
-            "f_L",
-            "FLOP*sequence/token/token",
-            "arithmetic of attention that a new token spends on each token of its context",
-            "R6.11");
-        template <class T> static constexpr T formula(
-            in<flops_per_head_element, T> two,
-            in<global_attention_layers, T> n_g,
-            in<attention_heads, T> n_h,
-            in<head_elements, T> e_h)
-        { return two * (n_g * n_h * e_h); }
-    };
-    struct attention_flops_per_token
-    {
-        static constexpr Spec spec = Spec("f_L L", "FLOP/token", "arithmetic of attention of a new token", "R6.11");
-        template <class T> static constexpr T formula(
-            in<attention_flops_per_context_token, T> f_L,
-            in<context_length, T> L)
-        { return f_L * L; }
-    };
     struct attention_balance_context
     {
         static constexpr Spec spec = Spec(
@@ -119,13 +56,6 @@ namespace roofslate::quantities
             in<attention_flops_per_token, T> f_a,
             in<cell_flops, T> C)
         { return tokens * (f_a / C); }
-    };
-    struct compute_time_with_attention
-    {
-        static constexpr Spec spec =
-            Spec("t_\\mathrm{comp} + t_a", "s", "time of all arithmetic, that of attention included", "R6.11");
-        template <class T> static constexpr T formula(in<compute_time, T> t_c, in<attention_time, T> t_a)
-        { return t_c + t_a; }
     };
     struct attention_intensity
     {
@@ -198,18 +128,11 @@ namespace roofslate::quantities
     };
 
     using attention = list<
-        global_attention_layers,
-        latent_rotary_size,
-        head_elements,
-        flops_per_head_element,
-        attention_flops_per_context_token,
-        attention_flops_per_token,
         attention_balance_context,
         attention_to_weight_flops,
         balance_context_per_width,
         attention_balance_context_from_width,
         attention_time,
-        compute_time_with_attention,
         attention_intensity,
         attention_compute_to_fetch,
         selected_blocks,

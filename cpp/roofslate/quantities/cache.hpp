@@ -1,7 +1,7 @@
 // What a sequence keeps in memory and what a pass reads of it: the cache. Techniques that shrink it enter here, so that
 // every time, cost and room sees them; without them both are q L.
 #pragma once
-#include "roofslate/quantities/architecture.hpp"
+#include "roofslate/quantities/weights.hpp"
 
 namespace roofslate::quantities
 {
@@ -235,13 +235,14 @@ namespace roofslate::quantities
             "\\kappa_c",
             "1",
             "copies of a cache among the chips that attend for its sequence: there are no more pieces than key-value "
-            "heads, and a latent is one",
+            "heads, and a latent is one; in a pool one",
             "R3.8");
         template <class T> static constexpr T formula(
+            in<layout, T> l,
             in<tensor_parallel, T> G_t,
             in<kv_latent_size, T> d_c,
             in<kv_heads, T> n_kv)
-        { return max(count(G_t) / select(d_c > T(0.0), T(1.0), n_kv), 1.0); }
+        { return choose(l, T(1.0), max(count(G_t) / select(d_c > T(0.0), T(1.0), n_kv), 1.0)); }
     };
 
     // --- the other way: the context that is read in so many bytes ---
@@ -294,11 +295,11 @@ namespace roofslate::quantities
         in<fixed_cache_bytes, T> S_0)
     {
         const T windowed = q * k * share, selected = q * k * (1.0 - share);
-        const T Y = max(bytes - k * S_0, 0.0);
+        const T room = max(bytes - k * S_0, 0.0);
         const T selection = select(selected > T(0.0), selected * K, T(0.0));
         return max(
-            context_behind_window<T>(Y, windowed, selected + q_i, w),
-            context_behind_window<T>(Y - selection, windowed, q_i, w));
+            context_behind_window<T>(room, windowed, selected + q_i, w),
+            context_behind_window<T>(room - selection, windowed, q_i, w));
     }
 
     using cache = list<

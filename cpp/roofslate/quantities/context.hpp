@@ -1,6 +1,6 @@
 // Chapter 6: what a token costs at a context and at a length of pass, and what prefill beside decoding changes.
 #pragma once
-#include "roofslate/quantities/deployment.hpp"
+#include "roofslate/quantities/requests.hpp"
 #include "roofslate/quantities/scheduling.hpp"
 
 namespace roofslate::quantities
@@ -16,7 +16,19 @@ namespace roofslate::quantities
                 "time to fetch the weights over the time of the arithmetic; 0: a batch without end",
                 "R6.1")
                 .range(0);
-        template <class T> static constexpr T formula(in<balance_batch, T> B_0, in<batch_size, T> B) { return B_0 / B; }
+        template <class T> static constexpr T formula(
+            in<expert_reads, T> which,
+            in<experts, T> X,
+            in<layout, T> l,
+            in<dense_format, T> f,
+            in<balance_batch, T> B_0,
+            in<batch_size, T> B,
+            in<weight_fetch_time, T> t_w,
+            in<compute_time, T> t_c)
+        {
+            const auto reads_all = (is<expert_reads>(which, "all") || X == T(0.0)) && stores_all_alike<T>(l, f);
+            return select(reads_all, B_0 / B, t_w / t_c);
+        }
     };
     struct memory_compute_ratio
     {
@@ -159,7 +171,7 @@ namespace roofslate::quantities
             in<memory_time, T> t_m,
             in<prefix_fetch_time, T> t_p)
         {
-            return pass_time::formula<T>(
+            return roofline_time::formula<T>(
                 o,
                 as<compute_time>(t_c),
                 t_w,

@@ -277,8 +277,8 @@ namespace roofslate::quantities
             "byte/sequence",
             "cache of a sequence that fills the memory beside the weights",
             "R1.15");
-        template <class T> static constexpr T formula(in<kv_room, T> room, in<microbatches, T> n, in<batch_size, T> B)
-        { return room / (n * B); }
+        template <class T> static constexpr T formula(in<kv_room, T> room, in<sequences_in_flight, T> B)
+        { return room / B; }
     };
     struct full_memory_context
     {

@@ -132,7 +132,7 @@ def gradient(
     >>> import roofslate as rs
     >>> slopes = rs.gradient("hbm_drain_time", to="hbm_capacity", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     >>> float(slopes["hbm_capacity"]), slopes.attrs["unit"]["hbm_capacity"]
-    (1.25e-13, 's*chip/byte')
+    (1.25e-13, 'chip*s/byte')
     """
     question = _Question(output, to, side, inputs)
     units = {name: divide(question.output.unit, lookup(name).unit) for name in question.to}

@@ -300,7 +300,9 @@ class Scenarios:
         self._note_basis(presets, grid)
         bounding = self._bounding(supplied)
         roots = _constant_roots(grid.registry, (*self._wanted, *bounding), self._numbers, self._same.keys(), supplied)
-        computed = zip(roots, _core.numbers(list(roots), constants), strict=True)
+        # A default may turn with a quantity that the rows give, whatever its values.
+        implying = dict.fromkeys(_implying(grid.registry) & self._numbers, 1.0)
+        computed = zip(roots, _core.numbers(list(roots), constants | implying), strict=True)
         numbers = {name: x for name, x in computed if x is not None}  # None: of a branch that they do not take
         scalars = {name: x for name, x in constants.items() if name in self._same} | numbers
         needed = set(used(self._wanted, scalars, self._numbers)) | bounding
@@ -333,6 +335,12 @@ class Scenarios:
         """What presets supply that bounds an input of the caller, or is bounded by one."""
         pairs = (pair for pair in bounded_pairs() if not self._explicit.isdisjoint(pair))
         return {name for pair in pairs for name in pair if name in supplied and supplied | self._numbers >= set(pair)}
+
+
+@functools.lru_cache(maxsize=64)
+def _implying(registry: Registry) -> frozenset[str]:
+    """Quantities with which a default becomes another."""
+    return frozenset(name for q in registry.entries.values() for name in q.implied_by)
 
 
 @functools.lru_cache(maxsize=256)

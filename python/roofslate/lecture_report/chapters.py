@@ -22,7 +22,7 @@ from roofslate.evaluation.value import value
 from roofslate.lecture_report import charts
 from roofslate.measured.stored import compute
 from roofslate.plotting.plot import plot
-from roofslate.presets.catalog import api_prices, storage
+from roofslate.presets.catalog import api_prices, models, storage
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries, lookup
 
@@ -163,7 +163,7 @@ class Writer:
     def inputs(self, call: Mapping[str, Any]) -> dict[str, Any]:
         """Inputs of a call: those of its case, and its own."""
         case = self.cases[call["case"]]["inputs"] if "case" in call else {}
-        inputs = {**case, **call.get("inputs", {})}
+        inputs = _as_on_the_board({**case, **call.get("inputs", {})})
         for keyword in PRESETS:
             names = inputs.get(keyword, [])
             self.presets |= dict.fromkeys((keyword, name) for name in ([names] if isinstance(names, str) else names))
@@ -282,7 +282,7 @@ class Writer:
             given = column.get("inputs", {})
             head.append((self.words(column["label"], numbers, given), column["quantity"]))
             for row, (_, varied) in zip(cells, rows, strict=True):
-                row.append(self.cell(column, _handed(block, {**common, **varied, **given})))
+                row.append(self.cell(column, _handed(block, _as_on_the_board({**common, **varied, **given}))))
         caption = self.words(block["caption"], numbers, common)
         labels = [label for label, _ in rows]
         return Table(caption, head, list(zip(labels, cells, strict=True)), block.get("corner", "system"))
@@ -295,6 +295,13 @@ class Writer:
         if column.get("fits") and value("hbm_used", **inputs) > value("hbm_capacity", **inputs):  # type: ignore[operator]
             return "does not fit"
         return self.number_text({**column, "inputs": inputs})
+
+
+def _as_on_the_board(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Let a published model fetch all weights in every pass, unless the inputs say otherwise: the lecture counts so."""
+    supplied = models[inputs["model"]].facts if isinstance(inputs.get("model"), str) else {}
+    counts_so = "expert_reads" in supplied or "experts" not in supplied
+    return inputs if counts_so else {**inputs, "expert_reads": inputs.get("expert_reads", "all")}
 
 
 def _handed(call: Mapping[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:

@@ -224,7 +224,7 @@ class Model(Preset):
         for part in _IDLE:
             if part in table.index and not (part == "input_table" and shape.tied):
                 table.loc[part, "active"] = 0
-        table["touched"] = table["total"].astype(float)
+        table["touched"] = table["active"].astype(float)
         if "routed_experts" in table.index:
             experts = [layer for layer in shape.layers if layer.experts]
             table.loc["routed_experts", "active"] = _visited(shape)

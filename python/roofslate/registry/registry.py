@@ -87,6 +87,8 @@ class Quantity:
         What an input is when nothing else is known.
     ideal : float or None
         The value that takes a term of a real machine away: an efficiency of 1, a time of 0.
+    implied_by : tuple of str
+        Quantities of which each, where it is given, turns the default into another word.
     choices : tuple of str
         The words that a choice takes; empty for a number.
     low, high : float
@@ -116,6 +118,7 @@ class Quantity:
     formula: str
     latex: str
     ideal: float | None = None
+    implied_by: tuple[str, ...] = ()
     definitions: tuple[Definition, ...] = field(default=(), repr=False)
 
     @property
@@ -153,6 +156,8 @@ class Quantity:
                 rows += [("default", self.choices[int(self.default)] if self.choices else f"{self.default:g}")]
             if self.fallback:
                 rows += [("otherwise", self.fallback)]
+            if self.implied_by:
+                rows += [("another default with", ", ".join(self.implied_by))]
         return [*rows, ("used by", ", ".join(self.used_by) or "nothing")]
 
     def __repr__(self) -> str:
