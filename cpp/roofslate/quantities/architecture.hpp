@@ -116,8 +116,8 @@ namespace roofslate::quantities
 
     // --- bytes ---
 
-    // Of a format in a list of words, from its first on; with scales: a byte for 16 elements (nvfp4) or 32 (mxfp4), 16
-    // bits for 128 (int4).
+    // Bits of an element with scales: 8 bits for 16 elements (nvfp4) or 32 (mxfp4), 16 bits for 128 (int4).
+    // `first`: the position of bf16 among the words of the choice.
     template <class T> constexpr T bits_of(const T& format, int first = 0)
     { return choose_from(format, first, T(16.0), T(8.0), T(8.0), T(4.0), T(4.125), T(4.5), T(4.25)); }
     struct weight_bits

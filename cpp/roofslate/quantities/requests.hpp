@@ -98,7 +98,7 @@ namespace roofslate::quantities
     struct prompt_batch
     {
         static constexpr Spec spec =
-            Spec("B_p", "sequence", "prompts that a step reads together", "Q13").positive().by_default(1);
+            Spec("B_p", "sequence", "prompts that a pass reads together", "Q13").positive().by_default(1);
     };
     struct prompt_compute_time
     {
@@ -416,7 +416,7 @@ namespace roofslate::quantities
             "c_I",
             "USD/token",
             "price of the chips for the time of a prompt, over its tokens: on chips that decode what it adds to their "
-            "steps, apart all of it",
+            "passes, apart all of it",
             "R6.8");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
