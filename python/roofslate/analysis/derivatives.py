@@ -186,7 +186,7 @@ class _Question:
             for name, q in ((name, lookup(name)) for name in self.to if name not in self.grid.inputs)
             if q.default is not None
         }
-        grid = Grid({**self.grid.inputs, **defaults}, self.grid.sizes, differentiated=True)
+        grid = Grid({**self.grid.inputs, **defaults}, self.grid.sizes, variables=tuple(self.to))
         with Progress(progress) as bar:
             values, axes, self.kinks = grid.core.derivatives(
                 self.formula, self.to, relative, self.side == "above", given[0] if given else None,

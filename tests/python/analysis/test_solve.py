@@ -140,6 +140,7 @@ def reference_cases():
 CONSTANT = {
     *(("least_cost_ratio", unknown) for unknown in ("rising_coefficient", "falling_coefficient")),
     *((quantity, "traffic_exponent") for quantity in ("mean_short_context", "mean_long_context")),
+    ("lone_weight_fetch", "total_parameters"),  # one token reads what is active, of however many
 }
 # The difference of two times that grow alike: rounding alone ends its plateau, and no slope shows that it does.
 CANCELS = {("concurrent_prefill_time", "compute_time")}
@@ -188,14 +189,13 @@ def test_solutions_put_back(quantity, cases):
         start = number(given_value, entries()[unknown]) * float(rng.choice([1.0, 0.83, 1.17]))
         try:
             value = rs.value(quantity, **rest, **{unknown: start})
-        except errors.ValueRangeError:  # beyond a range: leave it where it was
+        except (errors.ValueRangeError, errors.MissingInput):  # beyond a range or in another branch: stay
             start = number(given_value, entries()[unknown])
             value = rs.value(quantity, **inputs)
         if not math.isfinite(value) or not math.isfinite(start):
             continue
-        if unknown == "experts" and inputs["experts"] == 1:  # more of them take more inputs
-            continue
-        with contextlib.suppress(errors.IneffectiveInput):  # the quantity may do without it
+        # the quantity may do without it, and other values of it may take more inputs
+        with contextlib.suppress(errors.IneffectiveInput, errors.MissingInput):
             put_back(quantity, value, unknown, rest, start)
 
 
