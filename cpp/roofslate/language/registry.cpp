@@ -15,6 +15,7 @@ namespace roofslate
 #undef ROOFSLATE_APPEND
         for (const Entry& e : *all)
             append({all, &e});
+        built_in_ = size();
         for (Entry& e : *all)
         {
             for (const std::string_view need : e.need_names)
@@ -50,7 +51,7 @@ namespace roofslate
         };
     }
     Registry::Registry(const Registry& base, std::vector<Definition> definitions)
-        : entries_(base.entries_), index_(base.index_), routines_(base.routines_)
+        : entries_(base.entries_), built_in_(base.built_in_), index_(base.index_), routines_(base.routines_)
     {
         for (Definition& d : definitions)
         {
@@ -62,7 +63,7 @@ namespace roofslate
     }
     Registry::Registry(const Registry& base, std::shared_ptr<const Entry> other)
         : Registry(base, std::vector<Definition>())
-    { entries_[std::size_t(at(other->name))] = std::move(other); }
+    { entries_[std::size_t(at(other->name))] = std::move(other), built_in_ = 0; }
     void Registry::append(std::shared_ptr<const Entry> entry)
     {
         if (!index_.emplace(entry->name, size()).second)

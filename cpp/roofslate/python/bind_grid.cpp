@@ -96,9 +96,7 @@ namespace roofslate::binding
     }
 
     Grid::Grid(const std::vector<std::size_t>& shape, const py::dict& inputs, const std::vector<std::string>& variables)
-        : graph_(checked(shape)),
-          supplied_(read(inputs, variables)),
-          closure_(current_.registry, graph_, supplied_)
+        : graph_(checked(shape)), supplied_(read(inputs, variables)), closure_(current_.registry, graph_, supplied_)
     {
     }
     void Grid::check_size() const

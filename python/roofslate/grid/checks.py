@@ -52,12 +52,12 @@ def check_effect(grid: Grid, wanted: Sequence[str]) -> set[str]:
         used = set(grid.core.used(list(wanted)))
     except MissingInput as error:
         raise explain_missing(error, grid) from None
-    for name, i in grid.inputs.items():
-        if i.origin is not None or name in used:
-            continue
-        for other in used:
+    unused = [name for name, i in grid.inputs.items() if i.origin is None and name not in used]
+    by_presets = {other for other in used if grid.inputs[other].origin} if unused else set()
+    for name in unused:
+        for other in sorted(by_presets & grid.registry.descendants(name)):
             origin = grid.inputs[other].origin
-            if origin is not None and name in ancestors(other) and _would_tell(name, other, grid):
+            if origin is not None and _would_tell(name, other, grid):
                 preset = grid.presets[origin][0].name
                 raise IneffectiveInput(
                     f"{name!r} has no effect: {origin}={preset!r} supplies {other!r}, which would follow from it; "

@@ -41,6 +41,7 @@ __all__ = [
 
 
 _BLOCK = 1 << 18  # rows that are converted or gathered at a time
+_NO_VALUE = np.full(1, np.nan)  # of a column in a check
 
 
 _FEW = 256  # rows that are quicker to number in Python
@@ -202,9 +203,7 @@ class Scenarios:
         self._reduced: dict[tuple[Preset, ...], dict[str, float]] = {}
         self._bases: dict[tuple[Preset, ...], list[Mapping[str, str]]] = {}
         if not self._keywords:
-            common = Grid(self._same, presets=self._presets)
-            self._check(common)
-            self._note_basis((), common)
+            self._check((), Grid(self._same, presets=self._presets))
 
     def compute(
         self, columns: Columns, rows: int, *, threads: int | None = None, progress: ProgressWish = None
@@ -293,11 +292,10 @@ class Scenarios:
         constants = grid.numbers()
         supplied = frozenset(constants)
         try:
-            self._check(grid)
+            self._check(presets, grid)
         except MissingInput as error:
             named = ", ".join(f"{preset.kind}={preset.name!r}" for preset in presets)
             raise MissingInput(f"{error}; that is in the rows with {named}") from None
-        self._note_basis(presets, grid)
         bounding = self._bounding(supplied)
         roots = _constant_roots(grid.registry, (*self._wanted, *bounding), self._numbers, self._same.keys(), supplied)
         # A default may turn with a quantity that the rows give, whatever its values.
@@ -309,19 +307,15 @@ class Scenarios:
         self._reduced[presets] = {name: x for name, x in numbers.items() if name in needed}
         return self._reduced[presets]
 
-    def _check(self, grid: Grid) -> None:
-        """Refuse what cannot be computed, and inputs that have no effect."""
-        varying = {name: Input(lookup(name), np.zeros(1), (ROW,)) for name in self._numbers}
-        check_effect(Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets), self._wanted)
-
-    def _note_basis(self, presets: tuple[Preset, ...], grid: Grid) -> None:
-        """Keep the basis of each output; a column of constants has no ideal value."""
+    def _check(self, presets: tuple[Preset, ...], grid: Grid) -> None:
+        """Refuse what cannot be computed, and inputs that have no effect; keep the basis of each output."""
+        varying = {name: Input(lookup(name), _NO_VALUE, (ROW,)) for name in self._numbers}  # of which none is ideal
+        whole = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets)
+        check_effect(whole, self._wanted)
         if is_floor(self._wanted, grid, self._numbers):
             self._bases[presets] = [FLOOR_BASIS] * len(self._wanted)
-            return
-        varying = {name: Input(lookup(name), np.full(1, np.nan), (ROW,)) for name in self._numbers}
-        whole = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets)
-        self._bases[presets] = [basis([name], whole) for name in self._wanted]
+        else:
+            self._bases[presets] = [basis([name], whole) for name in self._wanted]
 
     @property
     def basis(self) -> dict[str, Mapping[str, str]]:
@@ -359,6 +353,12 @@ def _roots_of(
     def varies(name: str) -> bool:
         return name in varying or (name not in supplied and any(map(varies, sources(name))))
 
+    @functools.cache
+    def rests_on_supplied(name: str) -> bool:
+        if name in supplied or not supplied.isdisjoint(registry.entries[name].implied_by):
+            return True
+        return any(map(rests_on_supplied, sources(name)))
+
     while waiting:
         name = waiting.pop()
         if name in seen:
@@ -366,7 +366,7 @@ def _roots_of(
         seen.add(name)
         if varies(name):
             waiting += sources(name)
-        elif name not in same:
+        elif name not in same and rests_on_supplied(name):
             roots[name] = None
     return tuple(roots)
 
