@@ -21,12 +21,13 @@ namespace roofslate::quantities
             in<experts, T> X,
             in<layout, T> l,
             in<dense_format, T> f,
+            in<redundant_experts, T> R,
             in<balance_batch, T> B_0,
             in<batch_size, T> B,
             in<weight_fetch_time, T> t_w,
             in<compute_time, T> t_c)
         {
-            const auto reads_all = (is<expert_reads>(which, "all") || X == T(0.0)) && stores_all_alike<T>(l, f);
+            const auto reads_all = (is<expert_reads>(which, "all") || X == T(0.0)) && stores_all_alike<T>(l, f, R);
             return select(reads_all, B_0 / B, t_w / t_c);
         }
     };

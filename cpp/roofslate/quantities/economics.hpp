@@ -8,8 +8,12 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("r", "1", "length of a round, in which every batch in flight gets its pass, in passes", "R3.2");
-        template <class T> static constexpr T formula(in<microbatches, T> n, in<pipeline_stages, T> P)
-        { return max(n / P, 1.0); }
+        template <class T> static constexpr T formula(
+            in<microbatches, T> n,
+            in<pipeline_stages, T> P,
+            in<layout, T> l,
+            in<stage_balance, T> balance)
+        { return max(n / (P * choose(l, T(1.0), balance)), 1.0); }
     };
     struct round_tokens
     {
@@ -78,11 +82,15 @@ namespace roofslate::quantities
             in<dense_copies, T> copies,
             in<total_parameters, T> N_t,
             in<dense_parameters, T> N_d,
-            in<weight_bytes, T> w)
+            in<weight_bytes, T> w,
+            in<expert_copies, T> of_experts,
+            in<redundant_experts, T> R,
+            in<layout, T> layout,
+            in<placement_balance, T> balance)
         {
-            const T coverage = coverage_of<T>(X, k, l);
+            const T coverage = coverage_of<T>(X, k, l / of_experts);
             return count(A / l)
-                * (bytes_at_coverage<T>(which, X, all, N_c, w_d, copies, N_t, N_d, w, coverage) / (w * N_a));
+                * (bytes_at_coverage<T>(which, X, all, N_c, w_d, copies, N_t, N_d, w, of_experts, R, layout, balance, coverage) / (w * N_a));
         }
     };
     struct batch_of_one_penalty
