@@ -27,7 +27,7 @@ namespace roofslate::quantities
             in<weight_fetch_time, T> t_w,
             in<compute_time, T> t_c)
         {
-            const auto reads_all = (is<expert_reads>(which, "all") || X == T(0.0)) && stores_all_alike<T>(l, f, R);
+            const auto reads_all = (is<expert_reads>(which, "all") || X == T(0.0)) && stores_one_copy<T>(l, f, R);
             return select(reads_all, B_0 / B, t_w / t_c);
         }
     };

@@ -90,7 +90,9 @@ namespace roofslate::quantities
         {
             const T coverage = coverage_of<T>(X, k, l / of_experts);
             return count(A / l)
-                * (bytes_at_coverage<T>(which, X, all, N_c, w_d, copies, N_t, N_d, w, of_experts, R, layout, balance, coverage) / (w * N_a));
+                * (bytes_at_coverage<
+                       T>(which, X, all, N_c, w_d, copies, N_t, N_d, w, of_experts, R, layout, balance, coverage)
+                   / (w * N_a));
         }
     };
     struct batch_of_one_penalty

@@ -121,10 +121,11 @@ namespace roofslate::quantities
                 "\\rho_x",
                 "1",
                 "how a token reaches other racks: direct, a copy to each of its experts; hierarchical, a copy to each "
-                "rack, spread there",
+                "rack, spread there, as where tensor_parallel or attention_data_parallel is given",
                 "Q3")
                 .one_of("direct", "hierarchical")
-                .by_default(0);
+                .by_default(0)
+                .implied_by_any<tensor_parallel, attention_data_parallel>(1);
     };
     struct leaving_copies
     {

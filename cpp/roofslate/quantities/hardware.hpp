@@ -132,6 +132,8 @@ namespace roofslate::quantities
     };
     struct tensor_parallel;
     struct attention_data_parallel;
+    struct context_parallel;
+    struct expert_tensor_parallel;
     struct layout
     {
         static constexpr Spec spec =
@@ -144,7 +146,7 @@ namespace roofslate::quantities
                 "R3.6")
                 .one_of("pool", "parallel")
                 .by_default(0)
-                .implied_by_any<tensor_parallel, attention_data_parallel>(1);
+                .implied_by_any<tensor_parallel, attention_data_parallel, context_parallel, expert_tensor_parallel>(1);
     };
     struct attention_data_parallel
     {
@@ -155,6 +157,20 @@ namespace roofslate::quantities
                 "groups of chips that each attend for sequences of their own, with a copy of the weights outside of "
                 "the experts",
                 "R3.8")
+                .range(1)
+                .by_default(1);
+    };
+
+    struct context_parallel
+    {
+        static constexpr Spec spec =
+            Spec(
+                "G_c",
+                "1",
+                "parts that a sequence's context is cut into, each on other chips: of a tensor parallel group to "
+                "decode, "
+                "of groups to train",
+                "definition")
                 .range(1)
                 .by_default(1);
     };
@@ -173,7 +189,8 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "\\bar h",
             "1",
-            "links that a byte of an exchange takes, in the mean: one through a switch, a quarter of each side of a torus",
+            "links that a byte of an exchange takes, in the mean: one through a switch, a quarter of each side of a "
+            "torus",
             "R2.6");
         template <class T> static constexpr T formula(in<torus_dimensions, T> d, in<chips, T> G)
         { return select(d == T(0.0), T(1.0), 0.25 * d * pow(count(G), 1.0 / d)); }
@@ -305,6 +322,7 @@ namespace roofslate::quantities
         microbatches,
         layout,
         attention_data_parallel,
+        context_parallel,
         torus_dimensions,
         mean_hops,
         compute_efficiency,

@@ -343,7 +343,6 @@ namespace roofslate::quantities
         { return select(K < H_u, ceil(W / (H_u - K)), T(infinite)); }
     };
 
-
     using pipeline = list<
         exchange_hop_ratio,
         pipeline_traffic_threshold,

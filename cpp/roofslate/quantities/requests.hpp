@@ -44,13 +44,42 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<input_tokens, T> I, in<prefix_length, T> L_p)
         { return I - L_p; }
     };
-    // Bytes that a pass reads of the cache of so many tokens.
-    struct prefix_read_bytes
+    struct prefill_chunk
     {
         static constexpr Spec spec =
-            Spec("r(L_p)", "byte/sequence", "what a pass with a prompt reads of the cache of its prefix", "R6.6");
+            Spec("I_c", "token/sequence", "tokens of a prompt that one pass reads; inf: all", "Q13")
+                .positive(infinite)
+                .by_default(infinite);
+    };
+    struct prompt_passes
+    {
+        static constexpr Spec spec = Spec("n_p", "1", "passes that read a prompt", "Q13");
+        template <class T> static constexpr T formula(in<fresh_input_tokens, T> I, in<prefill_chunk, T> most)
+        { return select(most == T(infinite), T(1.0), max(ceil(I / most), 1.0)); }
+    };
+    struct prompt_cache_tokens
+    {
+        static constexpr Spec spec = Spec(
+            "L_c",
+            "token/sequence",
+            "tokens of a prompt that are in the cache when a pass reads more of it, the mean of its passes: the prefix "
+            "and the chunks before",
+            "Q13");
         template <class T> static constexpr T formula(
             in<prefix_length, T> L_p,
+            in<fresh_input_tokens, T> I,
+            in<prompt_passes, T> n)
+        { return beside(L_p, select(n == T(1.0), T(0.0), (I - I / n) / 2.0)); }
+    };
+    struct prefix_read_bytes
+    {
+        static constexpr Spec spec = Spec(
+            "r(L_c)",
+            "byte/sequence",
+            "what a pass with a prompt reads of the cache of its earlier tokens",
+            "R6.6");
+        template <class T> static constexpr T formula(
+            in<prompt_cache_tokens, T> L_c,
             in<kv_bytes_per_token, T> q,
             in<kv_read_factor, T> k,
             in<windowed_kv_share, T> share,
@@ -59,19 +88,20 @@ namespace roofslate::quantities
             in<index_bytes_per_token, T> q_i,
             in<fixed_cache_bytes, T> S_0)
         {
-            const T tokens = mean_of_layers<T>(share, min(L_p, K), min(L_p, w));
-            return select(L_p == T(0.0), T(0.0), cache_bytes<T>(q * k * tokens, q_i, L_p, S_0, k));
+            const T tokens = mean_of_layers<T>(share, min(L_c, K), min(L_c, w));
+            return select(L_c == T(0.0), T(0.0), cache_bytes<T>(q * k * tokens, q_i, L_c, S_0, k));
         }
     };
     struct prefix_fetch_time
     {
         static constexpr Spec spec =
-            Spec("t_p", "s/sequence", "time to fetch the cache of a prompt's prefix, every copy", "R6.6");
+            Spec("t_p", "s/sequence", "time to fetch the cache of a prompt's earlier tokens, every copy", "R6.6");
         template <class T> static constexpr T formula(
             in<prefix_read_bytes, T> r,
+            in<prompt_passes, T> n,
             in<kv_cache_copies, T> copies,
             in<cell_bandwidth, T> M)
-        { return spend(r, copies / M); }
+        { return spend(r, n * copies / M); }
     };
 
     struct prefill_compute_efficiency
@@ -291,19 +321,6 @@ namespace roofslate::quantities
                 .range(0)
                 .by_default(0)
                 .ideal(0);
-    };
-    struct prefill_chunk
-    {
-        static constexpr Spec spec =
-            Spec("I_c", "token/sequence", "tokens of a prompt that one pass reads; inf: all", "Q13")
-                .positive(infinite)
-                .by_default(infinite);
-    };
-    struct prompt_passes
-    {
-        static constexpr Spec spec = Spec("n_p", "1", "passes that read a prompt", "Q13");
-        template <class T> static constexpr T formula(in<fresh_input_tokens, T> I, in<prefill_chunk, T> most)
-        { return max(ceil(I / most), 1.0); }
     };
     struct prompt_time
     {
@@ -576,6 +593,9 @@ namespace roofslate::quantities
         prefix_hit_rate,
         prefix_length,
         fresh_input_tokens,
+        prefill_chunk,
+        prompt_passes,
+        prompt_cache_tokens,
         prefix_read_bytes,
         prefix_fetch_time,
         prefill_compute_efficiency,
@@ -594,8 +614,6 @@ namespace roofslate::quantities
         token_time_factor,
         time_per_output_token,
         request_overhead,
-        prefill_chunk,
-        prompt_passes,
         prompt_time,
         arrival_burst,
         arrival_exponent,

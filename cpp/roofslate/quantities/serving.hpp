@@ -208,8 +208,8 @@ namespace roofslate::quantities
             in<placement_balance, T> balance,
             in<expert_coverage, T> coverage)
         {
-            return bytes_at_coverage<T>(
-                which, X, all, N_c, w_d, copies, N_t, N_d, w, of_experts, R, l, balance, coverage);
+            return bytes_at_coverage<
+                T>(which, X, all, N_c, w_d, copies, N_t, N_d, w, of_experts, R, l, balance, coverage);
         }
     };
     struct weight_fetch_time

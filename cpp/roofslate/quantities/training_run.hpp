@@ -22,13 +22,6 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<expert_parallel, T> G_e)
         { return G_P / G_e; }
     };
-    struct context_parallel
-    {
-        static constexpr Spec spec =
-            Spec("G_c", "1", "parts that a trained sequence is cut into, each with chips of its own", "definition")
-                .range(1)
-                .by_default(1);
-    };
     struct data_parallel
     {
         static constexpr Spec spec =
@@ -732,7 +725,6 @@ namespace roofslate::quantities
     using training_run = list<
         common_copies,
         routed_copies,
-        context_parallel,
         data_parallel,
         microbatch_size,
         sequence_parallel,

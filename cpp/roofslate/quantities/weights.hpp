@@ -115,8 +115,7 @@ namespace roofslate::quantities
     };
     struct expert_tensor_parallel
     {
-        static constexpr Spec spec =
-            Spec("G_x", "1", "chips that share each matrix of an expert", "R3.8").range(1);
+        static constexpr Spec spec = Spec("G_x", "1", "chips that share each matrix of an expert", "R3.8").range(1);
         template <class T> static constexpr T formula(
             in<chips_per_stage, T> G_P,
             in<expert_parallel, T> G_e,
@@ -144,7 +143,10 @@ namespace roofslate::quantities
         { return choose(l, T(1.0), G_P / G_e / G_x); }
     };
     // Whether the model is stored as it is: one copy, one format.
-    template <class T> constexpr auto stores_all_alike(in<layout, T> l, in<dense_format, T> f, in<redundant_experts, T> R)
+    template <class T> constexpr auto stores_one_copy(
+        in<layout, T> l,
+        in<dense_format, T> f,
+        in<redundant_experts, T> R)
     { return is<layout>(l, "pool") && is<dense_format>(f, "same") && R == T(0.0); }
     // Bytes of all routed experts, copies counted.
     template <class T> constexpr T expert_bytes(
@@ -172,7 +174,7 @@ namespace roofslate::quantities
             in<experts, T> X)
         {
             const T apart = N_d * (w_d * copies) + expert_bytes<T>(N_t, N_d, w, of_experts, R, X);
-            return select(stores_all_alike<T>(l, f, R), W, apart);
+            return select(stores_one_copy<T>(l, f, R), W, apart);
         }
     };
 
