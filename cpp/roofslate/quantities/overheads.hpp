@@ -189,7 +189,7 @@ namespace roofslate::quantities
             in<scale_up_domain, T> G_u,
             in<scale_up_bandwidth, T> u,
             in<scale_out_bandwidth, T> u_o)
-        { return (P - 1.0) * (d * (w / eta) / (count(G_P) * select(G <= G_u, u, u_o))); }
+        { return spend(P - 1.0, d * (w / eta) / (count(G_P) * select(G <= G_u, u, u_o))); }
     };
     struct link_time_per_token
     {
@@ -202,7 +202,7 @@ namespace roofslate::quantities
             in<attention_link_time, T> t_a,
             in<feed_forward_link_time, T> t_e,
             in<hop_link_time, T> t_h)
-        { return t_a + t_e + t_h; }
+        { return beside(t_a + t_e, t_h); }
     };
     struct communication
     {

@@ -113,14 +113,17 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<experts_per_chip, T> X_G, in<most_experts_per_chip, T> X_max)
         { return X_G / X_max; }
     };
+    struct routed_copies
+    {
+        static constexpr Spec spec = Spec("G_P/G_e", "1", "chips that have the same routed experts", "R3.8");
+        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<expert_parallel, T> G_e)
+        { return G_P / G_e; }
+    };
     struct expert_tensor_parallel
     {
         static constexpr Spec spec = Spec("G_x", "1", "chips that share each matrix of an expert", "R3.8").range(1);
-        template <class T> static constexpr T formula(
-            in<chips_per_stage, T> G_P,
-            in<expert_parallel, T> G_e,
-            in<tensor_parallel, T> G_t)
-        { return min(G_P / G_e, count(G_t)); }
+        template <class T> static constexpr T formula(in<routed_copies, T> G_2, in<tensor_parallel, T> G_t)
+        { return min(G_2, count(G_t)); }
     };
 
     // --- copies: in a pool each weight is stored once; else each group of chips that attends has its own ---
@@ -137,10 +140,9 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("\\kappa_x", "1", "copies of all routed experts", "R3.6");
         template <class T> static constexpr T formula(
             in<layout, T> l,
-            in<chips_per_stage, T> G_P,
-            in<expert_parallel, T> G_e,
+            in<routed_copies, T> G_2,
             in<expert_tensor_parallel, T> G_x)
-        { return choose(l, T(1.0), G_P / G_e / G_x); }
+        { return choose(l, T(1.0), G_2 / G_x); }
     };
     // Whether the model is stored as it is: one copy, one format.
     template <class T> constexpr auto stores_one_copy(
@@ -228,6 +230,7 @@ namespace roofslate::quantities
         leftover_experts,
         most_experts_per_chip,
         placement_balance,
+        routed_copies,
         expert_tensor_parallel,
         dense_copies,
         expert_copies,
