@@ -71,7 +71,7 @@ namespace roofslate::quantities
             in<prompt_passes, T> n)
         { return beside(L_p, select(n == T(1.0), T(0.0), (I - I / n) / 2.0)); }
     };
-    struct prefix_read_bytes
+    struct prefix_bytes
     {
         static constexpr Spec spec = Spec(
             "r(L_c)",
@@ -97,7 +97,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("t_p", "s/sequence", "time to fetch the cache of a prompt's earlier tokens, every copy", "R6.6");
         template <class T> static constexpr T formula(
-            in<prefix_read_bytes, T> r,
+            in<prefix_bytes, T> r,
             in<prompt_passes, T> n,
             in<kv_cache_copies, T> copies,
             in<cell_bandwidth, T> M)
@@ -596,7 +596,7 @@ namespace roofslate::quantities
         prefill_chunk,
         prompt_passes,
         prompt_cache_tokens,
-        prefix_read_bytes,
+        prefix_bytes,
         prefix_fetch_time,
         prefill_compute_efficiency,
         weights_per_table_element,

@@ -73,7 +73,7 @@ def _chat_session(
     prefill = table["kind"] == "prefill"
     # a chunk goes through one pass, an answer through a pass a token
     table["passes"] = table["tokens"].mask(prefill, 1.0)
-    session = {"prefilled_sequences": 1, **scenario(inputs)}
+    session = scenario(inputs)
     for name, prefix in (("prefix_bytes", table["start"]), ("last_prefix_bytes", table["start"] + table["passes"] - 1)):
         table[name] = frame(pd.DataFrame({"prefix_length": prefix}), "prefix_bytes", **session)["prefix_bytes"]
     table.index.name = "segment"
@@ -110,7 +110,6 @@ def _chat_session(
     inputs=(
         "turns",
         "response_length",
-        "prefilled_sequences",
         "kv_bytes_per_token",
     ),
     chapter=6,
