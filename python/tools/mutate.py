@@ -103,7 +103,7 @@ class _MutantRegistry(Registry):
         _core.Registry.__init__(self, _core.mutated(BUILT_IN, name, mutant.steps, dict(mutant.facts)), [])
         self.definitions = ()
         self.scope = None
-        self._ancestors = {}
+        self._ancestors, self._descendants = {}, {}
         self.__dict__["entries"] = {
             **BUILT_IN.entries,
             name: dataclasses.replace(BUILT_IN.entries[name], **mutant.facts),
@@ -409,6 +409,9 @@ def _agrees_for(mutant: Mutant, needs: Sequence[str], neutral: dict[str, float])
     rng = random.Random(0)
     for _ in range(_DRAWS):
         inputs = {need: _drawn(BUILT_IN.entries[need], rng) for need in needs} | neutral
+        for name, bound in BUILT_IN.bounded_pairs:
+            if name in inputs and bound in inputs:
+                inputs[bound] = max(inputs[name], inputs[bound])
         try:
             expected = rs.value(mutant.quantity, **inputs)
             with in_place(mutant):

@@ -118,6 +118,18 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<mean_stage_cost, T> mean, in<slowest_stage_cost, T> slowest)
         { return mean / slowest; }
     };
+    struct layer_balance
+    {
+        static constexpr Spec spec = Spec(
+            "b_l",
+            "1",
+            "share of a replica's memory and time that whole layers leave to it: all of a pool, else the balance of "
+            "its "
+            "stages",
+            "R3.9");
+        template <class T> static constexpr T formula(in<layout, T> l, in<stage_balance, T> balance)
+        { return choose(l, T(1.0), balance); }
+    };
 
     // --- weights ---
 
@@ -267,6 +279,7 @@ namespace roofslate::quantities
         mean_stage_cost,
         slowest_stage_cost,
         stage_balance,
+        layer_balance,
         total_parameters,
         active_parameters,
         flops_per_parameter_token,

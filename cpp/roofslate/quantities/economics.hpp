@@ -11,9 +11,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<microbatches, T> n,
             in<pipeline_stages, T> P,
-            in<layout, T> l,
-            in<stage_balance, T> balance)
-        { return max(n / (P * choose(l, T(1.0), balance)), 1.0); }
+            in<layer_balance, T> balance)
+        { return max(n / (P * balance), 1.0); }
     };
     struct round_tokens
     {

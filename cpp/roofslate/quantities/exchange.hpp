@@ -104,7 +104,7 @@ namespace roofslate::quantities
                 "R2.5")
                 .positive(infinite);
         template <class T> static constexpr T formula(in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
-        { return select(u == u_o, T(1.0), u / u_o); }
+        { return u / u_o; }
     };
     struct exchange_racks
     {

@@ -18,10 +18,9 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("H - w N_t", "byte", "memory that the weights leave to caches", "R3.6");
         template <class T> static constexpr T formula(
             in<cell_capacity, T> H,
-            in<layout, T> l,
-            in<stage_balance, T> balance,
+            in<layer_balance, T> balance,
             in<deployed_bytes, T> W)
-        { return max(H * choose(l, T(1.0), balance) - W, 0.0); }
+        { return max(H * balance - W, 0.0); }
     };
     struct memory_limited_sequences
     {
@@ -123,9 +122,8 @@ namespace roofslate::quantities
             in<kv_bytes, T> K,
             in<microbatches, T> n,
             in<chips, T> G,
-            in<layout, T> l,
-            in<stage_balance, T> balance)
-        { return (W + n * K) / (G * choose(l, T(1.0), balance)); }
+            in<layer_balance, T> balance)
+        { return (W + n * K) / (G * balance); }
     };
 
     // --- the least that a deployment must hold ---

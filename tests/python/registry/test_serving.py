@@ -145,7 +145,13 @@ def time_of(scenario: dict[str, Any], output: str = "time_per_output_token", **c
 @given(SCENARIOS, st.floats(0, 0.9), st.floats(0, 4))
 def test_requests_are_conserved(scenario: dict[str, Any], hits: float, drafts: float) -> None:
     """Little's law, and the bill of aggregated serving by its parts."""
-    given_too = {"prefix_hit_rate": hits, "draft_length": drafts, "acceptance_rate": 0.7, "draft_cost": 0.05, "chip_price": "2 USD/h"}
+    given_too = {
+        "prefix_hit_rate": hits,
+        "draft_length": drafts,
+        "acceptance_rate": 0.7,
+        "draft_cost": 0.05,
+        "chip_price": "2 USD/h",
+    }
     together = {**scenario, **given_too, "serving_mode": "aggregated"}
     names = [
         "request_rate", "request_time", "running_sequences", "time_to_first_token", "queue_time", "emitted_length",
@@ -221,7 +227,7 @@ def test_prompts_beside_decoding_cost_no_more_than_apart(scenario: dict[str, Any
 def test_overlapped_passes_take_as_long_as_the_longer_of_work_and_links(scenario: dict[str, Any]) -> None:
     apart = {**scenario, "serving_mode": "disaggregated"}
     fixed = time_of(apart, "kernel_overhead") + time_of(apart, "collective_latency")
-    work = time_of(apart, scale_up_bandwidth=math.inf, scale_out_bandwidth=math.inf) - fixed
+    work = time_of(apart, communication="free") - fixed
     links = time_of(apart, "link_wait_time")
     both = time_of(apart, communication="overlapped") - fixed
     assert both == pytest.approx(max(work, links), rel=1e-9)  # differences of sums
