@@ -160,7 +160,7 @@ CALLS = {
     "gradient number": lambda x: rs.gradient("pass_time", **DECODE | {"batch_size": x}),
     "tornado number": lambda x: rs.tornado("pass_time", **DECODE | {"chips": x}),
     "tornado base": lambda x: rs.tornado("pass_time", base=x, **DECODE | {"chips": (1, 2)}),
-    "sobol n": lambda x: rs.sobol("pass_time", x, 1, **DECODE),
+    "sobol n": lambda x: rs.sobol("pass_time", x, seed=1, **DECODE),
     "bounds number": lambda x: rs.bounds("pass_time", **DECODE | {"chips": x}),
     "bounds end": lambda x: rs.bounds("pass_time", **DECODE | {"chips": (1, x)}),
     "compare side": lambda x: rs.compare(x, DECODE, "pass_time"),

@@ -14,7 +14,7 @@ from roofslate.analysis.solve import solve
 from roofslate.errors import AxisError, IneffectiveInput, MissingInput
 from roofslate.evaluation.value import value
 from roofslate.grid.checks import used
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import read_grid, with_scenario
 from roofslate.presets.catalog import storage
 from roofslate.registry.conditions import parse_conditions
 from roofslate.registry.registry import lookup
@@ -31,11 +31,13 @@ _AGREED = 1e-9  # the closed form and the solver speak of the same crossing
 Row = dict[str, Any]
 
 
-def crossovers(**inputs: Any) -> pd.DataFrame:
+def crossovers(scenario: Mapping[str, Any] | None = None, /, **inputs: Any) -> pd.DataFrame:
     """The crossings and optima that matter, by closed form and solved, in base units.
 
     Parameters
     ----------
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     **inputs
         As for `value`: a scenario without axes. What a crossing seeks may be given for the sake of the others.
         ``train_period`` is the latency limit. With ``tier_...`` and ``slower_tier_...`` the last rows are about these
@@ -65,6 +67,7 @@ def crossovers(**inputs: Any) -> pd.DataFrame:
     >>> table.loc["balance batch at the context", "note"]
     'never'
     """
+    inputs = with_scenario(scenario, inputs)
     import pandas as pd
 
     grid = read_grid(inputs)

@@ -17,7 +17,7 @@ from roofslate.errors import AxisError, InputTypeError, MissingInput
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import data_array, provenance, variable
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import read_grid, with_scenario
 from roofslate.grid.run import given_memory, keep_apart
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import Quantity, entries, lookup, unknown_quantity
@@ -38,6 +38,7 @@ _LONGEST_EQUATION = 120  # characters
 
 def sensitivity(
     output: str,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     to: str | Sequence[str] | None = None,
@@ -53,6 +54,8 @@ def sensitivity(
     ----------
     output : str
         Name of a quantity.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     to : str or list of str, optional
         Inputs that are varied; by default every number that the output takes: given, from presets or by default,
         constants of nature among them. A quantity that is otherwise computed can be varied where it is given. By an
@@ -91,6 +94,7 @@ def sensitivity(
     hbm_bandwidth   -1.0
     Name: hbm_drain_time, dtype: float64
     """
+    inputs = with_scenario(scenario, inputs)
     question = _Question(output, to, side, inputs)
     values, dims = question.run(out, threads, progress, relative=True)
     return question.labelled(values, dims, {"units": "1", "long_name": f"elasticity of {output}"})
@@ -98,6 +102,7 @@ def sensitivity(
 
 def gradient(
     output: str,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     to: str | Sequence[str] | None = None,
@@ -111,7 +116,7 @@ def gradient(
 
     Parameters
     ----------
-    output, to, side, out, threads, progress, **inputs
+    output, scenario, to, side, out, threads, progress, **inputs
         As for `sensitivity`.
 
     Returns
@@ -132,6 +137,7 @@ def gradient(
     >>> float(slopes["hbm_capacity"]), slopes.attrs["unit"]["hbm_capacity"]
     (1.25e-13, 's*chip/byte')
     """
+    inputs = with_scenario(scenario, inputs)
     question = _Question(output, to, side, inputs)
     units = {name: divide(question.output.unit, lookup(name).unit) for name in question.to}
     values, dims = question.run(out, threads, progress, relative=False)

@@ -8,6 +8,7 @@ from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.checks import check_effect
 from roofslate.grid.draws import SAMPLE, read_draws
 from roofslate.grid.label import conversions
+from roofslate.grid.read import with_scenario
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
 
@@ -24,6 +25,7 @@ __all__ = ["sample"]
 def sample(
     outputs: str | Sequence[str],
     n: int,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     seed: int,
@@ -45,6 +47,8 @@ def sample(
         Names of quantities.
     n : int
         How many draws.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     seed : int
         Of the scrambling. The same seed gives the same draws, whatever the number of threads; more of them begin with
         those of fewer.
@@ -83,6 +87,7 @@ def sample(
     >>> t.dims, bool(0.0192 <= t.min() <= t.max() <= 0.032)
     (('sample',), True)
     """
+    inputs = with_scenario(scenario, inputs)
     wanted = wanted_names(outputs)
     conversions(wanted, units)
     draws, others = read_draws(inputs, n, seed, correlation)

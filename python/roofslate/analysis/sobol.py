@@ -13,6 +13,7 @@ from roofslate.errors import AxisError, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.checks import check_effect
 from roofslate.grid.draws import SAMPLE, read_draws, whole
+from roofslate.grid.read import with_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,7 +89,16 @@ class VarianceShares(InputRanking):
         ax.legend(loc="lower right", frameon=False)
 
 
-def sobol(output: str, /, n: int, seed: int, *, threads: int | None = None, **inputs: Any) -> VarianceShares:
+def sobol(
+    output: str,
+    n: int,
+    scenario: Mapping[str, Any] | None = None,
+    /,
+    *,
+    seed: int,
+    threads: int | None = None,
+    **inputs: Any,
+) -> VarianceShares:
     """The shares of an output's variance that its uncertain inputs account for, alone and together: Sobol's indices.
 
     They are estimated from n (inputs + 2) points (Saltelli 2010). The intervals of confidence come of a bootstrap,
@@ -100,6 +110,8 @@ def sobol(output: str, /, n: int, seed: int, *, threads: int | None = None, **in
         Name of a quantity.
     n : int
         A power of 2.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     seed : int
         The same seed gives the same shares.
     threads : int, optional
@@ -134,6 +146,7 @@ def sobol(output: str, /, n: int, seed: int, *, threads: int | None = None, **in
     decode_inefficiency    0.2
     Name: total, dtype: float64
     """
+    inputs = with_scenario(scenario, inputs)
     import pandas as pd
     import xarray as xr
 

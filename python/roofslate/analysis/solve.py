@@ -12,7 +12,7 @@ from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, ConditionError, InputTypeError, MissingInput, UnknownName
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.label import conversions, data_array, provenance, variable
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.conditions import Condition, parse_conditions
 from roofslate.registry.registry import Quantity, lookup
@@ -37,6 +37,7 @@ _SMALL = 1e-75  # stands for the unknown until the engine takes over
 def solve(
     unknown: str,
     condition: str,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     at: Literal["smallest", "largest", "all"] = "smallest",
@@ -58,6 +59,8 @@ def solve(
     condition : str
         One comparison of quantities: ``"kv_fetch_time == compute_time"``, ``"cost_per_token == 0.5 USD/Mtoken"``,
         ``"pass_time <= 50 ms"``.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     at : {"smallest", "largest", "all"}
         Which solution, where there are several.
     units : str, optional
@@ -108,6 +111,7 @@ def solve(
     >>> longest["reason"].values.tolist()
     ['', '', 'never']
     """
+    inputs = with_scenario(scenario, inputs)
     import xarray as xr
 
     if at not in _PLACES:

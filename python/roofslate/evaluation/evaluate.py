@@ -12,7 +12,7 @@ from roofslate.errors import InputTypeError
 from roofslate.evaluation.bands import band_variables, requested_bands
 from roofslate.grid import dask as chunked
 from roofslate.grid.label import conversions, data_array, dataset, variable
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import read_grid, with_scenario
 from roofslate.grid.run import compute, given_memory, keep_apart
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
@@ -33,6 +33,7 @@ _DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in _STORAGES}
 
 def evaluate(
     outputs: str | Sequence[str],
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     out: Any = None,
@@ -49,6 +50,8 @@ def evaluate(
     ----------
     outputs : str or list of str
         Names of quantities; `rs.quantities()` lists them.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     out : numpy.ndarray or dict of them, optional
         Memory for the results, of `dtype`, in the shape of the result; a dict by name for several outputs.
     dtype : {"float64", "float32"}
@@ -90,6 +93,7 @@ def evaluate(
     >>> t.dims
     ('batch_size',)
     """
+    inputs = with_scenario(scenario, inputs)
     wanted = wanted_names(outputs)
     stored = _storage(dtype)
     converted = conversions(wanted, units) if units is not None else {}

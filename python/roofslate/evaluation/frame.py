@@ -12,6 +12,7 @@ from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, RoofslateWarning
 from roofslate.evaluation.bands import requested_bands
 from roofslate.grid.label import conversions
+from roofslate.grid.read import with_scenario
 from roofslate.grid.scenarios import Scenarios, choice_codes, preset_names, read_columns
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
@@ -30,6 +31,7 @@ __all__ = ["frame"]
 def frame(
     table: pd.DataFrame,
     outputs: str | Sequence[str],
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     ignore: Iterable[str] = (),
@@ -48,6 +50,8 @@ def frame(
         ``loss_law`` names of presets.
     outputs : str or list of str
         Names of quantities.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     ignore : iterable of str
         Columns that are no inputs.
     units : dict of str, optional
@@ -77,6 +81,7 @@ def frame(
     alone             1.0
     together         64.0
     """
+    inputs = with_scenario(scenario, inputs)
     import pandas as pd
 
     wanted = wanted_names(outputs)

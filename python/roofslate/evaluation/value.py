@@ -12,7 +12,7 @@ from roofslate.errors import AxisError, RoofslateError
 from roofslate.grid.checks import check_effect
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import Definition, current, entries, lookup
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["value"]
 
 
-def value(output: str, /, *, units: str | None = None, **inputs: Any) -> float | str:
+def value(
+    output: str, scenario: Mapping[str, Any] | None = None, /, *, units: str | None = None, **inputs: Any
+) -> float | str:
     """One value of a quantity, in base units unless `units` says otherwise; of a choice, its word.
 
     The fast way for a single point: no array is made.
@@ -33,6 +35,8 @@ def value(output: str, /, *, units: str | None = None, **inputs: Any) -> float |
     ----------
     output : str
         Name of a quantity.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     units : str, optional
         Unit of the result: ``"USD/Mtoken"``.
     **inputs
@@ -53,6 +57,7 @@ def value(output: str, /, *, units: str | None = None, **inputs: Any) -> float |
     >>> rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     0.024
     """
+    inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
     if known and units is None:
         plain = _core.value(output, inputs)

@@ -14,6 +14,7 @@ from roofslate.folds.fold import Chunk, Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names, only_value, quantities_of, values_where
 from roofslate.grid.grid import spread
 from roofslate.grid.label import conversions, dataset, labelled, variable
+from roofslate.grid.read import with_scenario
 from roofslate.grid.run import run
 from roofslate.registry.conditions import parse_conditions
 from roofslate.registry.registry import lookup
@@ -68,6 +69,7 @@ class Best(Fold):
 
 def best(
     objective: str,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     over: Names,
@@ -86,6 +88,8 @@ def best(
     ----------
     objective : str
         Name of the quantity that is to be small.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     over : str or list of str
         Axes that are searched.
     where : str or list of str
@@ -125,6 +129,7 @@ def best(
     >>> found.sizes["context_length"]
     2
     """
+    inputs = with_scenario(scenario, inputs)
     name = only_value(objective)
     others = [n for n in quantities_of(also) if n != name]
     converted = conversions([name, *others], units)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,10 +39,31 @@ from roofslate.registry.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
-__all__ = ["read_grid"]
+__all__ = ["WithScenario", "read_grid", "with_scenario"]
+
+
+class WithScenario(dict[str, Any]):
+    """Inputs of a call, some of them from a scenario: `members`, which the caller did not write as keywords."""
+
+    members: frozenset[str] = frozenset()
+
+
+def with_scenario(scenario: Mapping[str, Any] | None, keywords: dict[str, Any]) -> dict[str, Any]:
+    """Complete the keywords of a call by a scenario that was given by position; a keyword wins over a member."""
+    if scenario is None:
+        return keywords
+    if not isinstance(scenario, Mapping):
+        raise InputTypeError(f"scenario: expected a mapping of inputs by name, got {shown(scenario)}")
+    for name in scenario:
+        if not isinstance(name, str):
+            raise InputTypeError(f"scenario: expected names of inputs as keys, got {shown(name)}")
+    inputs = WithScenario(scenario)
+    inputs.update(keywords)
+    inputs.members = frozenset(scenario.keys() - keywords.keys())
+    return inputs
 
 
 def read_grid(

@@ -167,7 +167,7 @@ def test_shares_of_sobols_g_function():
     with rs.definitions():
         rs.define("g_function", "1", g, brief="Sobol's test of sensitivity analysis")
         uniform = {name: stats.uniform(1e-12, 1) for name in _UNITS}
-        found = rs.sobol("g_function", 1 << 16, 7, **uniform)
+        found = rs.sobol("g_function", 1 << 16, seed=7, **uniform)
     assert found.mean == pytest.approx(1, rel=1e-4)
     assert found.variance == pytest.approx(variance, rel=1e-3)
     for column, wanted in (("first_order", first), ("total", total)):
@@ -180,7 +180,7 @@ def test_shares_of_sobols_g_function():
 
 def test_shares_agree_with_scipys():
     inputs = {"hbm_capacity": stats.uniform(100e9, 100e9), "hbm_bandwidth": stats.lognorm(0.3, scale=8e12)}
-    ours = rs.sobol("hbm_drain_time", 1 << 14, 3, **inputs).table.loc[list(inputs)]
+    ours = rs.sobol("hbm_drain_time", 1 << 14, seed=3, **inputs).table.loc[list(inputs)]
     theirs = stats.sobol_indices(func=lambda x: (x[0] / x[1])[None], n=1 << 14, dists=list(inputs.values()))
     np.testing.assert_allclose(ours["first_order"], theirs.first_order, atol=0.01)  # both scatter by 0.002
     np.testing.assert_allclose(ours["total"], theirs.total_order, atol=0.01)
@@ -189,14 +189,14 @@ def test_shares_agree_with_scipys():
 @pytest.mark.heavy
 def test_shares_are_repeatable_and_their_intervals_honest():
     inputs = {"hbm_capacity": stats.uniform(100e9, 100e9), "hbm_bandwidth": stats.lognorm(0.3, scale=8e12)}
-    one = rs.sobol("hbm_drain_time", n=256, seed=3, **inputs)
+    one = rs.sobol("hbm_drain_time", 256, seed=3, **inputs)
     for threads in (1, 2):
-        again = rs.sobol("hbm_drain_time", n=256, seed=3, threads=threads, **inputs)
+        again = rs.sobol("hbm_drain_time", 256, seed=3, threads=threads, **inputs)
         assert again.table.equals(one.table)
-    exact = rs.sobol("hbm_drain_time", 1 << 18, 1, **inputs).table["first_order"]
+    exact = rs.sobol("hbm_drain_time", 1 << 18, seed=1, **inputs).table["first_order"]
     inside = 0
     for seed in range(20):
-        table = rs.sobol("hbm_drain_time", 256, seed, **inputs).table
+        table = rs.sobol("hbm_drain_time", 256, seed=seed, **inputs).table
         inside += (table["first_order_low"] <= exact[table.index]).sum()
         inside += (exact[table.index] <= table["first_order_high"]).sum()
     assert inside >= 76  # of 80 ends: they are to hold for 97.5 % at least
@@ -204,7 +204,7 @@ def test_shares_are_repeatable_and_their_intervals_honest():
 
 def test_shares_are_shown():
     found = rs.sobol(
-        RATIO, 1024, 1, model="lecture training",
+        RATIO, 1024, seed=1, model="lecture training",
         decode_inefficiency=stats.uniform(1, 4), model_token_rate=stats.loguniform(10e6, 500e6),
     )  # fmt: skip
     assert found.table.index.tolist() == ["model_token_rate", "decode_inefficiency"]
@@ -233,18 +233,18 @@ def test_shares_are_shown():
 def test_bad_questions_about_shares(n, inputs, error, words):
     given = {"hbm_capacity": 1e11, "hbm_bandwidth": stats.uniform(1e12, 1e12), **inputs}
     with pytest.raises(error, match=words):
-        rs.sobol("hbm_drain_time", n, 1, **given)
+        rs.sobol("hbm_drain_time", n, seed=1, **given)
 
 
 def test_there_are_no_shares_of_what_is_constant_or_undefined():
     with pytest.raises(ValueRangeError, match="does not vary"):
-        rs.sobol("hbm_drain_time", 16, 1, hbm_capacity=1e11, hbm_bandwidth=1e12, chips=stats.uniform(1, 2))
+        rs.sobol("hbm_drain_time", 16, seed=1, hbm_capacity=1e11, hbm_bandwidth=1e12, chips=stats.uniform(1, 2))
     with rs.definitions():
         rs.define(
             "root", "1", lambda hbm_drain_time: np.sqrt(hbm_drain_time / rs.math.constant("24 ms") - 1), brief="r"
         )
         with pytest.raises(ValueRangeError, match="undefined for some"):
-            rs.sobol("root", 64, 1, hbm_capacity=192e9, hbm_bandwidth=stats.uniform(6e12, 4e12))
+            rs.sobol("root", 64, seed=1, hbm_capacity=192e9, hbm_bandwidth=stats.uniform(6e12, 4e12))
 
 
 # ------------------------------------------------------------------------------------------------------------- pictures
