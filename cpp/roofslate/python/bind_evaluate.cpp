@@ -70,7 +70,11 @@ namespace roofslate::binding
                 return py::reinterpret_borrow<py::object>(Py_NotImplemented);
             Graph graph({}, Graph::Literals::apart);
             Closure closure(registry, graph, *supplied);
-            return shown(*registry[quantity].spec, graph[closure.node(quantity)].value);
+            const int node = closure.node(quantity);
+            for (const Supplied& s : *supplied)
+                if (!closure.was_used(s.quantity))
+                    return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+            return shown(*registry[quantity].spec, graph[node].value);
         }
         // Checked numbers by name; choices are positions.
         std::vector<Supplied> checked_numbers(
@@ -157,7 +161,7 @@ namespace roofslate::binding
             &plain_value,
             py::arg("quantity"),
             py::arg("inputs"),
-            "One value from plain numbers; NotImplemented where the inputs are anything else.");
+            "One value from plain numbers; NotImplemented where the inputs are anything else, or one is without effect.");
         m.def("number", &number, py::arg("quantity"), py::arg("inputs"), "One value from checked numbers.");
         m.def(
             "numbers",

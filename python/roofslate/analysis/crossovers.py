@@ -14,7 +14,7 @@ from roofslate.analysis.solve import solve
 from roofslate.errors import AxisError, IneffectiveInput, MissingInput
 from roofslate.evaluation.value import value
 from roofslate.grid.checks import used
-from roofslate.grid.read import read_grid, with_scenario
+from roofslate.grid.read import Settled, read_grid, with_scenario
 from roofslate.presets.catalog import storage
 from roofslate.registry.conditions import parse_conditions
 from roofslate.registry.registry import lookup
@@ -104,7 +104,7 @@ def _device(tier: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for name, source in _CHIP.items():
         with contextlib.suppress(MissingInput):
-            found[name] = value(source, **inputs)
+            found[name] = value(source, Settled(inputs))
     return found
 
 
@@ -115,11 +115,11 @@ def _row(entry: Row, scenario: Mapping[str, Any]) -> Row:
     closed, solved = math.nan, math.nan
     if quantity:
         try:
-            closed = float(value(quantity, **inputs))
+            closed = float(value(quantity, Settled(inputs)))
         except MissingInput as error:
             notes.append(_first_part(error))
     try:
-        found = solve(name, entry["condition"], progress=False, **{n: x for n, x in inputs.items() if n != name})
+        found = solve(name, entry["condition"], Settled({n: x for n, x in inputs.items() if n != name}), progress=False)
     except MissingInput as error:
         notes.append(_first_part(error))
     except IneffectiveInput as error:

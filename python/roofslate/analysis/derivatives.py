@@ -17,7 +17,7 @@ from roofslate.errors import AxisError, InputTypeError, MissingInput
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import data_array, provenance, variable
-from roofslate.grid.read import read_grid, with_scenario
+from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import given_memory, keep_apart
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import Quantity, entries, lookup, unknown_quantity
@@ -157,7 +157,9 @@ class _Question:
             raise unknown("side", side, _SIDES)
         self.side = side
         wanted = None if to is None else _inputs_named(to)
-        self.grid = read_grid(inputs, [output])
+        self.grid = read_grid(
+            changed(inputs, {n: inputs[n] for n in wanted or () if n in inputs}, exempt=True), [output]
+        )
         for dim in (INPUT, UNIT):
             if dim in self.grid.sizes:
                 raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")

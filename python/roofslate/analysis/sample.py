@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from roofslate.evaluation.evaluate import evaluate
-from roofslate.grid.checks import check_effect
 from roofslate.grid.draws import SAMPLE, read_draws
 from roofslate.grid.label import conversions
-from roofslate.grid.read import with_scenario
+from roofslate.grid.read import Settled, with_scenario
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
 
@@ -91,12 +90,12 @@ def sample(
     wanted = wanted_names(outputs)
     conversions(wanted, units)
     draws, others = read_draws(inputs, n, seed, correlation)
-    check_effect(draws.grid(others, wanted), wanted)
+    draws.grid(others, wanted)
     (columns,) = draws.values(threads, progress)
     import xarray as xr
 
     drawn: dict[str, Any] = {name: xr.DataArray(values, dims=SAMPLE) for name, values in columns.items()}
-    found = evaluate(outputs, threads=threads, progress=progress, units=units, **others, **drawn)
+    found = evaluate(outputs, Settled({**others, **drawn}), threads=threads, progress=progress, units=units)
     coords = {}
     for name, array in drawn.items():
         q = lookup(name)

@@ -11,9 +11,8 @@ from roofslate.analysis.ranking import InputRanking, number_output
 from roofslate.display import style
 from roofslate.errors import AxisError, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
-from roofslate.grid.checks import check_effect
 from roofslate.grid.draws import SAMPLE, read_draws, whole
-from roofslate.grid.read import with_scenario
+from roofslate.grid.read import Settled, with_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -159,12 +158,11 @@ def sobol(
     if len(grid.sizes) > 1:
         axis = next(dim for dim in grid.sizes if dim != SAMPLE)
         raise AxisError(f"{axis} is an axis: the shares are those of one value of each input that is not drawn")
-    check_effect(grid, [output])
     a, b = draws.values(threads, False)
 
     def values(columns: Mapping[str, Any]) -> Values:
         arrays: dict[str, Any] = {name: xr.DataArray(x, dims=SAMPLE) for name, x in columns.items()}
-        found = evaluate(output, threads=threads, progress=False, **others, **arrays)
+        found = evaluate(output, Settled({**others, **arrays}), threads=threads, progress=False)
         if not np.all(np.isfinite(found)):
             raise ValueRangeError(
                 f"{output} is infinite or undefined for some of the draws: its variance has no shares"

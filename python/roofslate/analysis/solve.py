@@ -12,7 +12,7 @@ from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, ConditionError, InputTypeError, MissingInput, UnknownName
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.label import conversions, data_array, provenance, variable
-from roofslate.grid.read import read_grid, with_scenario
+from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.conditions import Condition, parse_conditions
 from roofslate.registry.registry import Quantity, lookup
@@ -176,7 +176,7 @@ def _grid(q: Quantity, c: Condition, inputs: Mapping[str, Any], at: str) -> Grid
         ):
             raise AxisError(f"{name}: its axis {q.name!r} is called like the unknown; give the axis another name")
     stand_in = np.array([_SMALL if q.above_low else q.low])
-    grid = read_grid({**inputs, q.name: stand_in}, [*c.left.quantities, *c.right.quantities], sought=q.name)
+    grid = read_grid(changed(inputs, {q.name: stand_in}), [*c.left.quantities, *c.right.quantities], sought=q.name)
     for dim in grid.sizes:
         if dim == "reason" or (dim == _ROOT and at == "all"):
             raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")

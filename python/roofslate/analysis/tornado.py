@@ -15,7 +15,7 @@ from roofslate.display import style
 from roofslate.display.tornado import draw_bars
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
-from roofslate.grid.read import read_grid, with_scenario
+from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import input_quantity, number
@@ -148,7 +148,9 @@ def tornado(
     for k, (name, ends) in enumerate(ranges.items()):
         cases[name][1 + 2 * k : 3 + 2 * k] = ends
     arrays: dict[str, Any] = {name: xr.DataArray(values, dims=_CASE) for name, values in cases.items()}
-    found = evaluate(output, progress=False, **others, **arrays).broadcast_like(arrays[next(iter(ranges))]).to_numpy()
+    found = (
+        evaluate(output, changed(inputs, arrays), progress=False).broadcast_like(arrays[next(iter(ranges))]).to_numpy()
+    )
     at_low, at_high = found[1::2], found[2::2]
     factor = bool(np.all(found > 0))
     table = pd.DataFrame(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from roofslate.errors import MissingInput, ValueRangeError
 from roofslate.grid.checks import check_bounds
 from roofslate.grid.grid import Grid, Input, spread
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import Settled, changed, read_grid
 from roofslate.presets.layouts import SIZES, dimensions_searched, legal_layouts
 from roofslate.presets.lookup import PRESETS, preset_numbers
 from roofslate.registry.registry import lookup
@@ -83,7 +83,7 @@ class Candidates:
         joined = [name for name in missing if name != "clients"] if set(CROWD) <= reached.keys() else []
         crowd = {name: _octaves() for name in missing if name in CROWD and name not in joined}
         alone = dict.fromkeys([*self.parts, *joined], 1)  # until the layouts are known
-        self.grid = read_grid({**inputs, **crowd, **alone}, wanted)
+        self.grid = read_grid(changed(inputs, {**crowd, **alone}, exempt=True), wanted)
         for name in alone:
             del self.grid.inputs[name]
         self.kinds = self._kinds()
@@ -225,7 +225,7 @@ class Candidates:
         """Everything as inputs of any call."""
         import xarray as xr
 
-        found: dict[str, Any] = {}
+        found = Settled()
         for name, i in self.searched.inputs.items():
             values: Any = np.asarray(i.quantity.choices)[i.values.astype(int)] if i.quantity.choices else i.values
             if not i.dims:

@@ -12,8 +12,9 @@ from roofslate.errors import InputTypeError
 from roofslate.evaluation.bands import band_variables, requested_bands
 from roofslate.grid import dask as chunked
 from roofslate.grid.label import conversions, data_array, dataset, variable
-from roofslate.grid.read import read_grid, with_scenario
+from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import compute, given_memory, keep_apart
+from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
 
@@ -98,6 +99,8 @@ def evaluate(
     stored = _storage(dtype)
     converted = conversions(wanted, units) if units is not None else {}
     factors = {name: factor for name, (factor, _) in converted.items()}
+    if bands is not None:  # which depend on the names of presets
+        inputs = changed(inputs, {name: x for name, x in inputs.items() if name in PRESETS}, exempt=True)
     grid = read_grid(inputs, wanted, chunks=True)
     wide = requested_bands(bands, wanted, grid.inputs) if bands is not None else None
     given = given_memory(out, wanted, outputs, stored)
@@ -117,7 +120,7 @@ def evaluate(
     if not isinstance(outputs, str) or wide is not None:
         return dataset(variables, grid)
     ((name, only),) = variables.items()
-    return data_array(name, only, grid)
+    return data_array(name, only, grid, attrs={"unused": ", ".join(grid.unused)} if grid.unused else None)
 
 
 def _storage(dtype: Any) -> np.dtype[Any]:

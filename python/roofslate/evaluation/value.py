@@ -9,7 +9,6 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.errors import AxisError, RoofslateError
-from roofslate.grid.checks import check_effect
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
 from roofslate.grid.read import read_grid, with_scenario
@@ -86,6 +85,8 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
         kind = type(given)
         if (kind is float or kind is int) and q is not None and not q.choices and q.low < given < q.high:
             explicit[name] = float(given)  # as most are, the cheapest way
+            if given == q.ideal or given == q.default:
+                choices.append((name, explicit[name]))
         elif kind is str and q is not None and given in q.choices:
             explicit[name] = x = float(q.choices.index(given))
             choices.append((name, x))
@@ -100,7 +101,7 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
         elif isinstance(given, (str, float, int)) and not isinstance(given, bool):
             q = input_quantity(name)
             explicit[name] = x = number(given, q)
-            if q.choices:
+            if q.choices or x == q.ideal or x == q.default:
                 choices.append((name, x))
         else:
             return _point_of_grid(output, inputs)
@@ -142,9 +143,7 @@ def _has_effect(
     choices: tuple[tuple[str, float], ...],
     definitions: tuple[Definition, ...],  # noqa: ARG001 of these names
 ) -> bool:
-    """Whether no explicit input is made ineffective by a preset. Depends on names and choices alone."""
-    if not presets:
-        return True
+    """Whether the output takes all explicit inputs. Depends on names, choices and ideal values alone."""
     grid = Grid(sizes={_ANY: 1})
     for preset in presets:
         grid.presets[preset.kind] = [preset]
@@ -156,7 +155,7 @@ def _has_effect(
         stand_in = decided.get(name)
         grid.inputs[name] = Input(q, np.array([0.5]), (_ANY,)) if stand_in is None else Input(q, stand_in)
     try:
-        check_effect(grid, [output])
+        taken = grid.core.used([output])
     except RoofslateError:  # whatever it is, the full reading names it
         return False
-    return True
+    return grid.inputs.keys() - taken <= {name for name, i in grid.inputs.items() if i.origin is not None}

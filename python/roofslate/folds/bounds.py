@@ -9,7 +9,7 @@ from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
 from roofslate.folds.request import only_value
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.label import conversions
-from roofslate.grid.read import read_grid, with_scenario
+from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.values import input_quantity
 
@@ -57,7 +57,7 @@ def bounds(
     inputs = with_scenario(scenario, inputs)
     name = only_value(output)
     factor, _ = conversions([name], {name: units} if units is not None else None).get(name, (1.0, ""))
-    ends = {}
+    ends: dict[str, Any] = {}
     for key, given in inputs.items():
         if isinstance(given, tuple):
             if len(given) != 2:
@@ -67,7 +67,7 @@ def bounds(
             ends[key] = list(given)
         else:
             ends[key] = given
-    grid = read_grid(ends, [name])
+    grid = read_grid(changed(inputs, ends, exempt=True), [name])
     for key, given in inputs.items():
         if isinstance(given, tuple) and key in grid.inputs and grid.inputs[key].values[0] > grid.inputs[key].values[1]:
             raise ValueRangeError(f"{key}: the range is reversed, {shown(given)}")

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roofslate import _core
-from roofslate.errors import IneffectiveInput, MissingInput, ValueRangeError
+from roofslate._base.messages import warn
+from roofslate.errors import IneffectiveInput, MissingInput, UnusedInput, ValueRangeError
 from roofslate.grid.grid import Grid, spread
+from roofslate.grid.unused import Given, listed, reasons
 from roofslate.registry.registry import ancestors, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from roofslate.grid.unused import Reason
 
 
 def check_bounds(grid: Grid, sought: str | None = None) -> None:
@@ -42,26 +46,123 @@ def check_bounds(grid: Grid, sought: str | None = None) -> None:
 
 
 def check_effect(grid: Grid, wanted: Sequence[str]) -> set[str]:
-    """Refuse an explicit input that changes nothing because a preset supplies something downstream of it.
+    """Refuse axes and inputs without effect, or warn of them; return the inputs that the outputs take.
 
-    Returns the inputs that the outputs take.
+    An axis that no output depends on is an error, and so is a keyword if a preset supplies what would follow from it.
+    Any other keyword without effect is a warning. Members of a scenario are silent, but where a preset, a default or a
+    choice blocks them.
     """
     try:
         used = set(grid.core.used(list(wanted)))
     except MissingInput as error:
         raise explain_missing(error, grid) from None
-    for name, i in grid.inputs.items():
-        if i.origin is not None or name in used:
-            continue
-        for other in used:
-            origin = grid.inputs[other].origin
-            if origin is not None and name in ancestors(other) and _would_tell(name, other, grid):
-                preset = grid.presets[origin][0].name
-                raise IneffectiveInput(
-                    f"{name!r} has no effect: {origin}={preset!r} supplies {other!r}, which would follow from it; "
-                    f"give {other!r} itself, or a {origin} that leaves it open"
-                )
+    if len(used) == len(grid.inputs):
+        return used
+    unused = [
+        name
+        for name, i in grid.inputs.items()
+        if i.origin is None and name not in used and i.quantity.bound not in used
+    ]
+    if unused:
+        bounds = {grid.inputs[name].quantity.bound for name in used}
+        unused = [name for name in unused if name not in bounds]
+    messages = {}
+    for name in unused:
+        blocked = _blocked_by_preset(name, used, grid)
+        if blocked and name not in grid.members:
+            raise IneffectiveInput(blocked)
+        if blocked:
+            messages[name] = blocked
+    if grid.quiet:
+        return used
+    if grid.sizes:
+        _check_axes(grid, wanted, unused, used)
+    unused = [name for name in unused if name not in grid.exempt and not _is_fitted(name, grid)]
+    silent = []
+    for reason in _reasons(grid, wanted, unused) if unused else ():
+        member = reason.name in grid.members
+        if member and reason.kind != "value":
+            silent.append(reason.name)
+        if reason.kind == "implicit" or (reason.kind != "value" and not member):
+            messages.setdefault(reason.name, reason.message)
+    grid.unused = tuple(silent)
+    if messages:
+        others = f"; and {len(messages) - _MESSAGES} more inputs" if len(messages) > _MESSAGES else ""
+        warn("; ".join(list(messages.values())[:_MESSAGES]) + others, UnusedInput)
     return used
+
+
+_MESSAGES = 5  # of one warning
+
+
+def _blocked_by_preset(name: str, used: Iterable[str], grid: Grid) -> str:
+    """Message about a preset that supplies something downstream of an input; empty where none does."""
+    for other in used:
+        origin = grid.inputs[other].origin
+        if origin is not None and name in ancestors(other) and _would_tell(name, other, grid):
+            preset = grid.presets[origin][0].name
+            return (
+                f"{name!r} has no effect: {origin}={preset!r} supplies {other!r}, which would follow from it; "
+                f"give {other!r} itself, or a {origin} that leaves it open"
+            )
+    return ""
+
+
+def _check_axes(grid: Grid, wanted: Sequence[str], unused: Sequence[str], used: Collection[str]) -> None:
+    """Refuse an axis that no output depends on."""
+    taken = {
+        dim
+        for name, i in grid.inputs.items()
+        if name in used or (i.origin is None and name not in unused)
+        for dim in i.dims
+    }
+    for dim in grid.sizes:
+        if dim in taken or dim in grid.exempt:
+            continue
+        owners = [name for name, i in grid.inputs.items() if dim in i.dims and i.origin is None]
+        if set(owners) & grid.exempt:
+            continue
+        if not owners:
+            keywords = [keyword for keyword, along in grid.preset_axes.items() if along == dim]
+            if set(keywords) & grid.exempt:
+                continue
+            raise IneffectiveInput(
+                f"{listed(wanted)} does not depend on the axis {dim!r} of {listed(keywords or [dim])}=; "
+                "give one preset, or leave it out"
+            )
+        raise IneffectiveInput(f"no output depends on the axis {dim!r}: {why_unused(grid, wanted, owners[0])}")
+
+
+def why_unused(grid: Grid, wanted: Sequence[str], name: str) -> str:
+    """Reason why the outputs do not take an input, as a sentence."""
+    (reason,) = _reasons(grid, wanted, [name])
+    return reason.message or f"{name!r} has no effect on {listed(wanted)} with these numbers"
+
+
+def _reasons(grid: Grid, wanted: Sequence[str], unused: Iterable[str]) -> tuple[Reason, ...]:
+    return reasons(grid.registry, tuple(wanted), tuple(unused), tuple(_given(grid)))
+
+
+def _given(grid: Grid) -> Iterator[Given]:
+    for name, i in grid.inputs.items():
+        q = i.quantity
+        decides = not i.dims and (i.origin is not None or q.choices or i.number in (q.ideal, q.default))
+        origin = None
+        if i.origin is not None:
+            presets = grid.presets.get(i.origin, [])
+            origin = f"{i.origin}={presets[0].name!r}" if len(presets) == 1 else i.origin
+        yield Given(name, origin, i.number if decides else None, bool(i.dims))
+
+
+def _is_fitted(name: str, grid: Grid) -> bool:
+    """Whether an input is a constant of a calibration of the package, which goes to every call as a whole."""
+    from roofslate.presets.calibration_files import shipped
+
+    i = grid.inputs[name]
+    if i.dims:
+        return False
+    written = i.quantity.choices[int(i.number)] if i.quantity.choices else i.number
+    return any(shipped(calibration).get(name) == written for calibration in ("serving", "training"))
 
 
 def _would_tell(name: str, other: str, grid: Grid) -> bool:

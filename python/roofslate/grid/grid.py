@@ -89,6 +89,10 @@ class Grid:
     preset_axes: dict[str, str] = field(default_factory=dict)  # along which the presets of a kind vary, if they do
     registry: Registry = field(default_factory=current)
     differentiated: bool = False  # derivatives by the inputs will be asked for
+    members: frozenset[str] = frozenset()  # inputs that come from a scenario given by position
+    exempt: frozenset[str] = frozenset()  # inputs that a call adds itself: they may be without effect
+    quiet: bool = False  # the call checked its inputs before
+    unused: tuple[str, ...] = ()  # members that no output takes
     _core: _core.Grid | None = None
 
     def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:

@@ -42,13 +42,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
-__all__ = ["WithScenario", "read_grid", "with_scenario"]
+__all__ = ["Settled", "WithScenario", "changed", "read_grid", "with_scenario"]
 
 
 class WithScenario(dict[str, Any]):
     """Inputs of a call, some of them from a scenario: `members`, which the caller did not write as keywords."""
 
     members: frozenset[str] = frozenset()
+    exempt: frozenset[str] = frozenset()  # added by the call itself
+    quiet: bool = False
+
+
+class Settled(WithScenario):
+    """Inputs of an evaluation within a call that has checked them: those without effect are not reported again."""
+
+    quiet = True
 
 
 def with_scenario(scenario: Mapping[str, Any] | None, keywords: dict[str, Any]) -> dict[str, Any]:
@@ -62,8 +70,22 @@ def with_scenario(scenario: Mapping[str, Any] | None, keywords: dict[str, Any]) 
             raise InputTypeError(f"scenario: expected names of inputs as keys, got {shown(name)}")
     inputs = WithScenario(scenario)
     inputs.update(keywords)
-    inputs.members = frozenset(scenario.keys() - keywords.keys())
+    if isinstance(scenario, WithScenario):
+        inputs.members, inputs.exempt, inputs.quiet = scenario.members, scenario.exempt, scenario.quiet
+    else:
+        inputs.members = frozenset(scenario.keys() - keywords.keys())
     return inputs
+
+
+def changed(inputs: Mapping[str, Any], new: Mapping[str, Any], *, exempt: bool = False) -> WithScenario:
+    """Inputs with other or further values; those may be without effect if they are exempt."""
+    result = WithScenario(inputs)
+    result.update(new)
+    if isinstance(inputs, WithScenario):
+        result.members, result.exempt, result.quiet = inputs.members, inputs.exempt, inputs.quiet
+    if exempt:
+        result.exempt |= frozenset(new)
+    return result
 
 
 def read_grid(
@@ -75,6 +97,10 @@ def read_grid(
     it exceeds nothing, and nothing exceeds it.
     """
     grid = Grid()
+    if isinstance(keywords, WithScenario):
+        grid.members, grid.exempt, grid.quiet = keywords.members, keywords.exempt, keywords.quiet
+    if sought is not None:
+        grid.exempt |= {sought}
     known = grid.registry.entries
     explicit = keywords.keys() - PRESETS.keys()
     for name, value in keywords.items():
@@ -98,7 +124,7 @@ def read_grid(
             raise AxisError(f"an axis and an output are both called {dim!r}: give the axis another name")
     if grid.gaps and wanted:
         _fill_gaps(grid, wanted)
-    if grid.presets and wanted:
+    if wanted:
         check_effect(grid, wanted)
     return grid
 

@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from roofslate import _core
 from roofslate._base.progress import Progress, ProgressWish
-from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
-from roofslate.grid.checks import check_effect, used
+from roofslate.errors import AxisError, IneffectiveInput, InputTypeError, MissingInput, RoofslateError
+from roofslate.grid.checks import check_effect, used, why_unused
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.read import add_preset, read_grid
 from roofslate.grid.run import ROW, run
 from roofslate.presets.lookup import PRESETS, find_preset
-from roofslate.registry.registry import Quantity, Registry, bounded_pairs, current, lookup
+from roofslate.registry.registry import Quantity, Registry, ancestors, bounded_pairs, current, lookup
 from roofslate.registry.values import Values, input_quantity, is_bool, parsed
 
 if TYPE_CHECKING:
@@ -193,6 +193,8 @@ class Scenarios:
             if i.dims:
                 raise AxisError(f"{i.origin or name}: {call} takes one value for all rows, or a column of the table")
         self._wanted = wanted
+        self._members, self._quiet = common.members, common.quiet
+        self._related = frozenset(wanted).union(*map(ancestors, wanted))
         self._numbers = frozenset(name for name in columns if name not in PRESETS)
         self._keywords = [name for name in PRESETS if name in columns]
         self._presets = common.presets
@@ -305,7 +307,15 @@ class Scenarios:
     def _check(self, grid: Grid) -> None:
         """Refuse what cannot be computed, and inputs that have no effect."""
         varying = {name: Input(lookup(name), np.zeros(1), (ROW,)) for name in self._numbers}
-        check_effect(Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets), self._wanted)
+        complete = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets)
+        complete.members, complete.exempt = self._members, self._numbers | {ROW}
+        complete.quiet = self._quiet or bool(self._keywords)  # what one preset blocks, another one may leave open
+        taken = check_effect(complete, self._wanted)
+        unused = [name for name in varying if name not in (self._related if self._keywords else taken)]
+        if unused and not self._quiet:
+            raise IneffectiveInput(
+                f"column {why_unused(complete, self._wanted, unused[0])}; leave it out, or name it in ignore="
+            )
 
     def _bounding(self, supplied: frozenset[str]) -> set[str]:
         """What presets supply that bounds an input of the caller, or is bounded by one."""

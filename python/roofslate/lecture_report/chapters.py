@@ -19,6 +19,7 @@ from roofslate.display import style
 from roofslate.display.html import Picture, embedded, formula, marked, plain_number, scaled, word
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
+from roofslate.grid.read import Settled
 from roofslate.lecture_report import charts
 from roofslate.measured.stored import compute
 from roofslate.plotting.plot import plot
@@ -203,7 +204,7 @@ class Writer:
             unit = call.get("unit", "1")
             number = compute({**call, "unit": unit, "inputs": self.inputs(call)})
             return plain_number(number, digits) + ("" if unit == "1" else f"\N{NO-BREAK SPACE}{unit}")
-        result: Any = value(quantity, **_handed(call, self.inputs(call)))
+        result: Any = value(quantity, Settled(_handed(call, self.inputs(call))))
         if isinstance(result, str):
             return word(result)
         if "unit" in call and math.isfinite(result):
@@ -239,7 +240,7 @@ class Writer:
         """Draw a quantity over two axes, with the regions of its bottlenecks."""
         axes: dict[str, Any] = {name: units.geomspace(*ends) for name, ends in block["axes"].items()}
         inputs = self.inputs(block)
-        result = evaluate([block["map"], "binding_term"], **inputs, **axes)
+        result = evaluate([block["map"], "binding_term"], Settled({**inputs, **axes}))
         ranges = ", ".join(
             f"{axis}=rs.geomspace({ends[0]!r}, {ends[1]!r}, {ends[2]})" for axis, ends in block["axes"].items()
         )
@@ -292,14 +293,14 @@ class Writer:
         return words
 
     def cell(self, column: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
-        if column.get("fits") and value("hbm_used", **inputs) > value("hbm_capacity", **inputs):  # type: ignore[operator]
+        if column.get("fits") and value("hbm_used", Settled(inputs)) > value("hbm_capacity", Settled(inputs)):  # type: ignore[operator]
             return "does not fit"
         return self.number_text({**column, "inputs": inputs})
 
 
 def _handed(call: Mapping[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
     """Inputs of a call with those that are themselves computed: ``through`` names the quantity for each."""
-    return inputs | {name: value(source, **inputs) for name, source in call.get("through", {}).items()}
+    return inputs | {name: value(source, Settled(inputs)) for name, source in call.get("through", {}).items()}
 
 
 def _label(case: Mapping[str, Any]) -> Markup:

@@ -15,6 +15,7 @@ from roofslate.display import style
 from roofslate.errors import AxisError, MissingInput, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
+from roofslate.grid.read import Settled
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries
 from roofslate.registry.values import parsed
@@ -238,7 +239,7 @@ def record(inputs: Mapping[str, Any]) -> None:
 def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
     """Evaluate several quantities."""
     record(inputs)
-    result: Any = evaluate(outputs, **inputs)
+    result: Any = evaluate(outputs, Settled(inputs))
     return result  # type: ignore[no-any-return]
 
 
@@ -246,7 +247,7 @@ def number(output: str, **inputs: Any) -> float:
     """Evaluate one quantity at a point."""
     record(inputs)
     try:
-        return float(value(output, **inputs))
+        return float(value(output, Settled(inputs)))
     except AxisError as error:
         name = next((name for name in inputs if re.search(rf"\b{name}\b", str(error))), "an input")
         raise AxisError(

@@ -10,7 +10,7 @@ from roofslate._base.messages import shown
 from roofslate.errors import AxisError, InputTypeError, MissingInput, PresetError, ValueRangeError
 from roofslate.evaluation.value import value
 from roofslate.folds.bounds import bounds
-from roofslate.grid.read import read_grid, with_scenario
+from roofslate.grid.read import Settled, read_grid, with_scenario
 from roofslate.presets.catalog import storage
 from roofslate.presets.lookup import PRESETS
 from roofslate.presets.preset import Preset
@@ -239,4 +239,4 @@ def _resolved(name: str, completed: Mapping[str, Any]) -> Interval | None:
             return None
         raise
     middle: Any = {n: ranged(*x).nominal if isinstance(x, tuple) else x for n, x in needed.items()}
-    return Interval(low, float(value(name, **middle)), high)
+    return Interval(low, float(value(name, Settled(middle))), high)

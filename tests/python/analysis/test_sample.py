@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate import _core
 from roofslate.errors import AxisError, InputTypeError, MissingInput, UnknownName, ValueRangeError
+from roofslate.grid.read import Settled
 
 stats = pytest.importorskip("scipy.stats", reason="scipy is not installed (pip install 'roofslate[analysis]')")
 
@@ -45,9 +46,7 @@ def test_draws_are_scipys_scrambled_sobol_points(n):
 
 
 def test_the_sample_is_labelled():
-    found = rs.sample(
-        ["hbm_drain_time", "hbm_capacity"], 64, seed=1, chips=[1, 8], units={"hbm_drain_time": "ms"}, **MACHINE
-    )
+    found = rs.sample(["hbm_drain_time", "hbm_capacity"], 64, seed=1, units={"hbm_drain_time": "ms"}, **MACHINE)
     assert found["hbm_drain_time"].dims == ("sample",)
     assert found["hbm_drain_time"].attrs["units"] == "ms"
     assert set(found.coords) == {"hbm_capacity", "hbm_bandwidth"}
@@ -266,11 +265,11 @@ def test_folds_keep_the_other_axes():
     )
     for k in range(3):
         np.testing.assert_array_equal(bins["count"][k], np.histogram(sampled[k], [1e-3, 1e-2, 1e-1, 1])[0])
-    # an axis along which nothing varies repeats every value
-    idle = {**inputs, "chip_price": [1e-3, 2e-3, 3e-3]}
-    assert rs.count("pass_time <= 20 ms", n=n, seed=2, **idle) == 3 * int(counts.sum())
+    # an axis along which nothing varies repeats every value, where a call has settled that it may
+    idle = Settled({**inputs, "chip_price": [1e-3, 2e-3, 3e-3]})
+    assert rs.count("pass_time <= 20 ms", idle, n=n, seed=2) == 3 * int(counts.sum())
     repeated = np.quantile(np.repeat(sampled.to_numpy().ravel(), 3), Q)
-    np.testing.assert_array_equal(rs.quantiles("pass_time", Q, n=n, seed=2, **idle), repeated)
+    np.testing.assert_array_equal(rs.quantiles("pass_time", Q, idle, n=n, seed=2), repeated)
 
 
 def test_what_does_not_depend_on_the_draws_is_repeated():
@@ -432,7 +431,9 @@ def test_other_mistakes_are_named_before_any_work():
     with pytest.raises(AxisError, match="'sample' is that of the draws"):
         rs.sample("hbm_drain_time", 16, seed=1, chips=xr.DataArray([1, 2], dims="sample"), **MACHINE)
     with pytest.raises(AxisError, match="'sample' too"):
-        rs.quantiles("hbm_drain_time", 0.5, over="chips", n=16, seed=1, chips=[1, 2], **MACHINE)
+        rs.quantiles(
+            "pass_tokens", 0.5, over="batch_size", n=16, seed=1, batch_size=[1, 2], pass_length=stats.uniform(1, 2)
+        )
     with pytest.raises(ValueRangeError, match="experts_per_token must not exceed"):
         rs.sample("experts_per_token", 16, seed=1, experts=8, experts_per_token=stats.uniform(1, 8))
     both = {"experts": stats.uniform(6, 8), "experts_per_token": stats.uniform(1, 7)}

@@ -546,7 +546,7 @@ def test_inputs_along_two_axes_are_searched_alike(slopes, seed, rough):
 
 def test_the_search_as_inputs_of_other_calls(plan):
     over = ["layout", "clients"]
-    found = rs.best("cost_per_output_token", over=over, where=[*GOALS, *plan.always], **plan.inputs)
+    found = rs.best("cost_per_output_token", plan.inputs, over=over, where=[*GOALS, *plan.always])
     assert found["cost_per_output_token"].item() == plan.table["cost_per_output_token"].iloc[0]
     assert found["clients"].item() == plan.best["clients"]
 

@@ -173,9 +173,10 @@ def test_given_memory_is_filled(decode):
     both = {"pass_time": np.zeros((3, 2)), "weight_fetch_time": np.zeros(2)}
     rs.evaluate(list(both), out=both, **question)
     assert np.array_equal(both["pass_time"], out)
+    del question["batch_size"]
     assert np.array_equal(both["weight_fetch_time"], rs.evaluate("weight_fetch_time", **question))
     scaled = np.zeros((3, 2))
-    rs.evaluate("pass_time", out=scaled, units={"pass_time": "ms"}, **question)
+    rs.evaluate("pass_time", out=scaled, units={"pass_time": "ms"}, batch_size=[1, 2, 3], **question)
     assert np.allclose(scaled, out * 1e3, rtol=1e-15, atol=0)
 
 
@@ -450,7 +451,7 @@ def test_too_many_axes_are_refused():
         rs.evaluate("cell_market_share", **AXES)
 
 
-@pytest.mark.parametrize("outputs", ["pass_time", ["pass_time", "batch_size", "latency_floor"], "batch_size"])
+@pytest.mark.parametrize("outputs", ["pass_time", ["pass_time", "batch_size", "latency_floor"], "kv_bytes"])
 @pytest.mark.parametrize(
     "axis", [[1.0, 2.0], np.array([1, 2]), pd.Series([1.0, 2.0], index=pd.Index(["x", "y"], name="case"))]
 )

@@ -52,7 +52,7 @@ def test_presets_are_their_numbers():
     question = {"batch_size": 64, "context_length": "8k"}
     numbers = {**rs.models["DeepSeek-V3"].values, **rs.hardware["GB200 NVL72"].values, **rs.prices["lecture"].values}
     by_name = rs.value("cost_per_token", **question, **PRESETS)
-    assert by_name == rs.value("cost_per_token", **question, **numbers)
+    assert by_name == rs.value("cost_per_token", numbers, **question)
     assert by_name == rs.value(
         "cost_per_token",
         **question,

@@ -7,6 +7,8 @@ import roofslate as rs
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from roofslate import errors
+from roofslate.grid.read import Settled
 from support.grids import CENTRES, CONDITIONS, FACTORS, OBJECTIVES, WORDS, Whole, asked, same, ways
 
 # --------------------------------------------------------------------------------------------------------------- best
@@ -209,6 +211,8 @@ def test_labels_of_arrays_and_presets_where_all_axes_are_searched(chunked, decod
         setups = setups.chunk(2)
     models = pd.Series(["DeepSeek-V3", "Kimi-K2"], index=pd.Index(["first", "second"], name="which"))
     question = {**decode, "batch_size": setups, "model": models}
+    for name in ("total_parameters", "active_parameters", "kv_bytes_per_token"):
+        del question[name]
     found = rs.best("cost_per_token", over=["which", "setup"], **question)
     assert (found.setup.item(), found.which.item()) == ("many", "first")
 
@@ -239,10 +243,14 @@ def test_a_kept_axis_has_no_gaps(decode):
 
 def test_kept_axes_that_do_not_matter(instruction_sets):
     for way in ways(instruction_sets):
-        found = rs.best("pass_tokens", over="batch_size", batch_size=[3, 1, 1], chips=[8, 16], **way)
+        with pytest.raises(errors.IneffectiveInput, match="the axis 'chips': 'chips' does not enter pass_tokens"):
+            rs.best("pass_tokens", over="batch_size", batch_size=[3, 1, 1], chips=[8, 16], **way)
+        question = Settled({"batch_size": [3, 1, 1], "chips": [8, 16]})
+        found = rs.best("pass_tokens", question, over="batch_size", **way)
         assert found.pass_tokens.dims == ()
         assert (float(found.pass_tokens), float(found.batch_size)) == (1, 1)
-        none = rs.best("pass_tokens", over="chips", batch_size=[3, 1], chips=[16, 8], **way)
+        question = Settled({"batch_size": [3, 1], "chips": [16, 8]})
+        none = rs.best("pass_tokens", question, over="chips", **way)
         assert none.pass_tokens.values.tolist() == [3, 1]
         assert none.chips.values.tolist() == [16, 16]
         there = rs.best("pass_tokens", over="chips", where="chips < 16", batch_size=[3, 1], chips=[16, 8, 4], **way)

@@ -208,7 +208,7 @@ import numpy as np, roofslate as rs
 
 decode = dict(
     total_parameters=671e9, active_parameters=37e9, weight_bytes=0.5, kv_bytes_per_token=1667.0, peak_flops=9e15,
-    hbm_bandwidth=8e12, hbm_capacity=192e9, chips=72.0, chip_price=1e-3,
+    hbm_bandwidth=8e12, chips=72.0, chip_price=1e-3,
 )
 
 

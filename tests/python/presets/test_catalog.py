@@ -511,7 +511,6 @@ def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
     known |= {"pretraining_tokens": 1e14, "rl_tokens": 1e14, "inference_tokens": 1e14}
     alone = rs.value("lifetime_cost", **known)
     assert rs.value("lifetime_cost", chips=100, **known) == alone
-    assert rs.evaluate("lifetime_cost", chips=[100, 200], **known).item() == alone
     # with a rate they would tell a share of it, and neither has a say
     with pytest.raises(errors.IneffectiveInput, match=r"'(chips|decode_token_rate)' has no effect"):
         rs.value("lifetime_cost", chips=100, decode_token_rate=1e4, **known)

@@ -273,7 +273,7 @@ def test_latency_vs_batch_is_its_data() -> None:
         x, y = points(ax, name)
         assert x.tolist() == [1, 100, 10_000]
         assert y.tolist() == table[name].tolist()
-        wanted = rs.evaluate(name, **DEEPSEEK, context_length="1k", batch_size=[1, 100, 10_000])
+        wanted = rs.evaluate([name, "batch_size"], **DEEPSEEK, context_length="1k", batch_size=[1, 100, 10_000])[name]
         assert y.tolist() == (wanted.to_numpy() + np.zeros(3)).tolist()
 
 

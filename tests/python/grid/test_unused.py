@@ -1,0 +1,116 @@
+"""Inputs that no output takes: errors, warnings and silence, each with the way out."""
+
+import warnings
+
+import pandas as pd
+import pytest
+import roofslate as rs
+import xarray as xr
+from roofslate.errors import IneffectiveInput, UnusedInput
+from roofslate.grid.read import Settled
+from scipy import stats
+
+RUN = {"pretraining_flops": "1e27", "hardware": "GB200", "weight_format": "fp8", "chip_price": "3 USD/h"}
+CELL = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "context_length": "8k", "batch_size": 64}
+DRAIN = {"hbm_capacity": 192e9, "hbm_bandwidth": 8e12}
+
+
+@pytest.fixture(autouse=True)
+def _unused_inputs_are_errors():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnusedInput)
+        yield
+
+
+def test_an_unrelated_keyword_is_a_warning_that_names_the_nearest_input():
+    """T1: a utilization that the cost of a run does not take."""
+    with pytest.warns(UnusedInput, match="^'training_utilization' does not enter pretraining_cost; did you mean"):
+        cost = rs.value("pretraining_cost", training_utilization=0.4, **RUN)
+    assert cost == rs.value("pretraining_cost", **RUN)
+    with pytest.warns(UnusedInput, match="^'chips' does not enter hbm_drain_time$") as caught:
+        rs.value("hbm_drain_time", chips=2, **DRAIN)
+    assert caught[0].filename == __file__
+    for call in (rs.value, rs.evaluate, rs.sensitivity, rs.explain):
+        with pytest.warns(UnusedInput, match="'chip_price' does not enter pass_time"):
+            call("pass_time", chip_price=1e-3, **CELL)
+
+
+def test_an_axis_without_effect_is_an_error():
+    for utilization in ([0.3, 0.4], pd.Series([0.3, 0.4]), xr.DataArray([0.3, 0.4], dims="case"), rs.linspace(0, 1, 3)):
+        for scenario in (None, {"training_utilization": utilization}):
+            keywords = {} if scenario else {"training_utilization": utilization}
+            with pytest.raises(IneffectiveInput, match="no output depends on the axis"):
+                rs.evaluate("pretraining_cost", scenario, **RUN, **keywords)
+    with pytest.raises(IneffectiveInput, match="pretraining_cost does not depend on the axis 'model' of model="):
+        rs.evaluate("pretraining_cost", model=["DeepSeek-V3", "Kimi-K2"], **RUN)
+    with pytest.raises(IneffectiveInput, match="the axis 'chips': 'chips' does not enter hbm_drain_time"):
+        rs.count("hbm_drain_time <= 1 s", chips=[1, 2], **DRAIN)
+    both = rs.evaluate(["hbm_drain_time", "pass_tokens"], batch_size=[1, 2], **DRAIN)
+    assert both["hbm_drain_time"].dims == ()
+
+
+def test_columns_without_effect_are_errors_unless_ignored():
+    table = pd.DataFrame({"hbm_bandwidth": [8e12, 9e12], "chips": [1, 2]})
+    with pytest.raises(IneffectiveInput, match="column 'chips' does not enter hbm_drain_time; leave it out"):
+        rs.frame(table, "hbm_drain_time", hbm_capacity=192e9)
+    assert len(rs.frame(table, "hbm_drain_time", ignore="chips", hbm_capacity=192e9)) == 2
+    named = table.drop(columns="hbm_bandwidth").assign(hardware=["B200", "H200"])
+    with pytest.raises(IneffectiveInput, match="column 'chips' does not enter hbm_drain_time"):
+        rs.frame(named, "hbm_drain_time")
+
+
+def test_what_a_preset_blocks_is_an_error_and_in_a_scenario_a_warning():
+    with pytest.raises(IneffectiveInput, match="'kv_heads' has no effect: model='lecture' supplies"):
+        rs.value("kv_bytes_per_token", model="lecture", kv_heads=4)
+    with pytest.warns(UnusedInput, match="'kv_heads' has no effect: model='lecture' supplies"):
+        rs.value("kv_bytes_per_token", {"model": "lecture", "kv_heads": 4})
+    with pytest.warns(UnusedInput, match="kv_latent_size is 576 by model='DeepSeek-V3'; give kv_latent_size="):
+        rs.value("pass_time", kv_heads=1, **CELL)
+
+
+def test_what_a_default_blocks_names_the_way_out():
+    words = "'batch_size' has no effect on weight_fetch_time: expert_reads is 'all'; give expert_reads='expected'"
+    cell = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
+    with pytest.warns(UnusedInput, match=words):
+        rs.value("weight_fetch_time", cell, batch_size=64)
+    with pytest.warns(UnusedInput, match=words):
+        rs.value("weight_fetch_time", {**cell, "batch_size": 64})
+
+
+def test_what_another_keyword_blocks_is_a_warning_and_in_a_scenario_silent():
+    price = {"chip_price": "2 USD/h", "pass_time": "5 ms"}
+    with pytest.warns(UnusedInput, match="'context_length' has no effect on cost_per_token: pass_time is given"):
+        cost = rs.value("cost_per_token", **CELL, **price)
+    assert rs.value("cost_per_token", CELL, **price) == cost
+
+
+def test_members_of_a_scenario_are_silent_and_listed():
+    base = {**CELL, "chip_price": "2 USD/h"}
+    assert rs.value("pass_time", base) == rs.value("pass_time", **CELL)
+    assert rs.evaluate(["pass_time"], base).attrs["unused"] == "chip_price"
+    assert rs.evaluate("pass_time", base).attrs["unused"] == "chip_price"
+    assert "unused" not in rs.evaluate(["pass_time", "cost_per_token"], base).attrs
+
+
+def test_members_of_presets_and_calibrations_are_silent():
+    rs.value("hbm_drain_time", hardware="GB200 NVL72")
+    cell = {"model": "Llama-3.1-70B", "weight_format": "fp8", "hardware": "HGX H100", "clients": 64}
+    rs.value("time_per_output_token", input_tokens="8k", output_tokens="1k", **cell, **rs.calibration())
+    rs.value("hbm_drain_time", rs.calibration(), **DRAIN)
+
+
+def test_bounds_of_other_inputs_and_added_inputs_count_as_used():
+    rs.solve(
+        "active_parameters", "compute_time == 10 ms", batch_size=64, peak_flops=1e15, chips=1, total_parameters=1e9
+    )
+    rs.sensitivity("hbm_drain_time", to=["chips", "hbm_capacity"], chips=2, **DRAIN)
+    rs.value("hbm_drain_time", Settled({**DRAIN, "chips": 2}))
+
+
+def test_calls_do_not_warn_of_their_own_evaluations():
+    rs.compare({"hardware": "B200"}, {"hardware": "H200", "chips": 8}, "hbm_drain_time")
+    rs.infer("GPT-5")
+    rs.tornado("hbm_drain_time", hbm_capacity=192e9, hbm_bandwidth=(6e12, 8e12))
+    rs.sample("hbm_drain_time", 4, seed=1, hbm_capacity=192e9, hbm_bandwidth=stats.uniform(6e12, 4e12))
+    rs.charts.cost_vs_batch.data()
+    rs.charts.cost_vs_context.data()
