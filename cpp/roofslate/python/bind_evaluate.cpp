@@ -161,7 +161,7 @@ namespace roofslate::binding
             &plain_value,
             py::arg("quantity"),
             py::arg("inputs"),
-            "One value from plain numbers; NotImplemented where the inputs are anything else, or one is without effect.");
+            "One value from plain numbers; NotImplemented where the inputs are anything else or one has no effect.");
         m.def("number", &number, py::arg("quantity"), py::arg("inputs"), "One value from checked numbers.");
         m.def(
             "numbers",

@@ -94,7 +94,8 @@ def evaluate(
     >>> t.dims
     ('batch_size',)
     """
-    inputs = with_scenario(scenario, inputs)
+    if scenario is not None:
+        inputs = with_scenario(scenario, inputs)
     wanted = wanted_names(outputs)
     stored = _storage(dtype)
     converted = conversions(wanted, units) if units is not None else {}

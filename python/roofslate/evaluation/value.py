@@ -56,7 +56,8 @@ def value(
     >>> rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     0.024
     """
-    inputs = with_scenario(scenario, inputs)
+    if scenario is not None:
+        inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
     if known and units is None:
         plain = _core.value(output, inputs)

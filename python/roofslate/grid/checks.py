@@ -12,6 +12,7 @@ from roofslate._base.messages import warn
 from roofslate.errors import IneffectiveInput, MissingInput, UnusedInput, ValueRangeError
 from roofslate.grid.grid import Grid, spread
 from roofslate.grid.unused import Given, listed, reasons
+from roofslate.presets.calibration_files import shipped
 from roofslate.registry.registry import ancestors, lookup
 
 if TYPE_CHECKING:
@@ -156,8 +157,6 @@ def _given(grid: Grid) -> Iterator[Given]:
 
 def _is_fitted(name: str, grid: Grid) -> bool:
     """Whether an input is a constant of a calibration of the package, which goes to every call as a whole."""
-    from roofslate.presets.calibration_files import shipped
-
     i = grid.inputs[name]
     if i.dims:
         return False
