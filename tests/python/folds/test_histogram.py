@@ -7,6 +7,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate import errors
+from roofslate.grid.read import Settled
 from support.grids import NUMBERS, Whole, asked, questions, same, ways
 
 # -------------------------------------------------------------------------------------------------------------- count
@@ -33,10 +34,10 @@ def test_count_is_that_of_the_whole_grid(instruction_sets, question):
 
 def test_count_counts_points_that_differ_in_nothing_it_needs(instruction_sets):
     for way in ways(instruction_sets):
-        assert rs.count("pass_tokens >= 5 tok", batch_size=range(1, 9), context_length=[1, 2, 3], **way) == 12
-        assert rs.count("pass_tokens >= 5 tok", batch_size=7, context_length=[1, 2, 3], **way) == 3
+        assert rs.count("pass_tokens >= 5 tok", Settled(context_length=[1, 2, 3]), batch_size=range(1, 9), **way) == 12
+        assert rs.count("pass_tokens >= 5 tok", Settled(context_length=[1, 2, 3]), batch_size=7, **way) == 3
         each = rs.count(
-            "pass_tokens >= 5", over="chips", batch_size=[1, 7], context_length=[1, 2, 3], chips=[8, 16], **way
+            "pass_tokens >= 5", Settled(batch_size=[1, 7], context_length=[1, 2, 3], chips=[8, 16]), over="chips", **way
         )
         assert each.to_dict()["data"] == [0, 2]
 
@@ -144,7 +145,7 @@ def test_histogram_counts_what_is_no_number_apart(instruction_sets):
 
 
 def test_histogram_repeats_along_axes_that_do_not_matter(decode):
-    found = rs.histogram("pass_tokens", bins=[1, 3, 9], batch_size=range(1, 9), chips=[8, 16, 32])
+    found = rs.histogram("pass_tokens", Settled(batch_size=range(1, 9), chips=[8, 16, 32]), bins=[1, 3, 9])
     assert found["count"].values.tolist() == [6, 18]
     scalar = rs.histogram("pass_time", bins=3, **decode)
     value = rs.value("pass_time", **decode)

@@ -12,6 +12,7 @@ import roofslate as rs
 import xarray as xr
 from roofslate import errors
 from roofslate.errors import ConditionError
+from roofslate.grid.read import Settled
 from support.checks import cases
 from support.processes import IN_COPIES, INTERRUPTIBLE
 
@@ -120,7 +121,7 @@ MISTAKES = {
     ),
     "nothing finite": (
         lambda q: rs.histogram(
-            "balance_batch_at_context", **{**q, "balance_context": 10.0, "context_length": [20.0, 30.0]}
+            "balance_batch_at_context", Settled({**q, "balance_context": 10.0, "context_length": [20.0, 30.0]})
         ),
         errors.ValueRangeError,
         "no finite value",

@@ -7,6 +7,7 @@ import pytest
 import roofslate as rs
 import xarray as xr
 from roofslate import _core, errors
+from roofslate.grid.read import Settled
 from roofslate.registry.registry import entries
 
 dask = pytest.importorskip("dask", reason="dask is not installed: pip install 'roofslate[dask]'")
@@ -247,7 +248,7 @@ def test_folds_of_everything_give_numbers(cut):
     ids=str,
 )
 def test_fronts_are_the_same(cut, objectives):
-    found, expected = rs.pareto(**objectives, **grid(cut)), rs.pareto(**objectives, **grid())
+    found, expected = rs.pareto(Settled(grid(cut)), **objectives), rs.pareto(Settled(grid()), **objectives)
     assert found.equals(expected)
     assert list(found.dtypes) == list(expected.dtypes)
 
@@ -275,11 +276,11 @@ def test_of_equal_points_the_first_of_the_grid_is_taken():
 
 
 def test_a_question_that_does_not_vary_along_chunks(identical):
-    lazy, whole = grid(CUTS["two axes"]), grid()
+    lazy, whole = Settled(grid(CUTS["two axes"])), Settled(grid())
     over = ["batch_size", "pipeline_stages"]
-    identical(rs.best("weight_fetch_time", over=over, **lazy), rs.best("weight_fetch_time", over=over, **whole))
-    identical(rs.histogram("weight_fetch_time", **lazy), rs.histogram("weight_fetch_time", **whole))
-    assert rs.count("weight_fetch_time <= 3 ms", **lazy) == rs.count("weight_fetch_time <= 3 ms", **whole)
+    identical(rs.best("weight_fetch_time", lazy, over=over), rs.best("weight_fetch_time", whole, over=over))
+    identical(rs.histogram("weight_fetch_time", lazy), rs.histogram("weight_fetch_time", whole))
+    assert rs.count("weight_fetch_time <= 3 ms", lazy) == rs.count("weight_fetch_time <= 3 ms", whole)
 
 
 HALF = [0.5, np.nextafter(0.5, 1), np.nextafter(0.5, 0)]

@@ -10,6 +10,7 @@ import pytest
 import roofslate as rs
 import xarray as xr
 from roofslate import errors
+from roofslate.grid.read import Settled
 
 E = errors
 CALLS = [rs.evaluate, rs.value]
@@ -218,12 +219,12 @@ def test_more_experts_per_token_than_experts():
     zipped = {"experts": xr.DataArray([8, 16], dims="x"), "experts_per_token": xr.DataArray([9, 9], dims="x")}
     refused(E.ValueRangeError, "experts_per_token must not exceed experts", **zipped)
     fine = {"experts": xr.DataArray([8, 16], dims="x"), "experts_per_token": xr.DataArray([8, 16], dims="x")}
-    assert rs.evaluate("pass_tokens", batch_size=1, **fine) == 1
+    assert rs.evaluate("pass_tokens", Settled(fine), batch_size=1) == 1
     several = {
         "experts": xr.DataArray([[8], [16]], dims=("x", "y")),
         "experts_per_token": xr.DataArray([8, 16], dims="x"),
     }
-    assert rs.evaluate("pass_tokens", batch_size=1, **several) == 1
+    assert rs.evaluate("pass_tokens", Settled(several), batch_size=1) == 1
     turned = {
         "experts": xr.DataArray([[8.0, 8, 8], [16, 16, 16]], dims=("x", "y")),
         "experts_per_token": xr.DataArray([[8.0, 16], [8, 16], [8, 16]], dims=("y", "x")),
