@@ -229,7 +229,7 @@ def test_more_experts_per_token_than_experts():
         "experts": xr.DataArray([[8.0, 8, 8], [16, 16, 16]], dims=("x", "y")),
         "experts_per_token": xr.DataArray([[8.0, 16], [8, 16], [8, 16]], dims=("y", "x")),
     }
-    assert rs.evaluate("pass_tokens", batch_size=1, **turned) == 1
+    assert rs.evaluate("pass_tokens", Settled(turned), batch_size=1) == 1
     refused(
         E.ValueRangeError,
         "active_parameters must not exceed total_parameters",
