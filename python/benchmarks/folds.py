@@ -218,6 +218,7 @@ def measure_deployments(how: Size, threads: int) -> Section:
         "output_tokens": 500,
         "expert_reads": "expected",
         "chip_price": 3.0 / 3600,
+        "calibration": "floor",
     }
 
     def ask(objective: str, limit: str) -> Contender:

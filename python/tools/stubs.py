@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from roofslate.presets.calibration import FittedConstants
     from roofslate.presets.preset import Preset
     from roofslate.units import Axis
 
@@ -116,6 +117,8 @@ def preset_names(package: Package) -> dict[str, list[str]]:
         for section, presets in tomllib.loads(file.read_text(encoding="utf-8")).items():
             if sections[section] in names:
                 names[sections[section]] += presets
+    folder = package.folder / "presets" / "data" / "calibrations"
+    names["calibration"] = ["floor", *sorted(path.stem for path in folder.glob("*.toml"))]
     return names
 
 
@@ -131,6 +134,7 @@ def types_module(package: Package, quantities: Mapping[str, tuple[str, ...]]) ->
     }
     inputs = {name: f"Many[{_title(name)}]" if name in choices else "Number" for name in sorted(quantities)}
     inputs |= {kind: f"Many[{_title(kind)}Name | str | Preset]" for kind in presets}
+    inputs["calibration"] = "Many[CalibrationName | str | FittedConstants]"
     fields = "".join(f"    {name}: {kind}\n" for name, kind in inputs.items())
     keywords = f'class Inputs(TypedDict, total=False):\n    """All inputs, by their keywords."""\n\n{fields}'
     literals = "".join(_alias(name, words) for name, words in aliases.items())

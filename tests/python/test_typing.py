@@ -177,6 +177,8 @@ def test_types_list_the_presets_of_the_package():
     for kind, catalog in PRESETS.items():
         alias = f"{kind.title().replace('_', '')}Name"
         shipped = [name for name, preset in catalog.items() if Path(preset.origin).parent.name == "data"]
+        if kind == "calibration":
+            shipped = list(catalog)
         assert list(typing.get_args(getattr(rs.typing, alias))) == shipped
 
 

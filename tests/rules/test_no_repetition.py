@@ -57,11 +57,11 @@ def tree_of(name: str) -> ast.expr:
 
 
 def value_of(name: str) -> Any:
-    """Values of a quantity at the points; inputs are drawn by chance."""
+    """Values of a quantity at the points; what may be given is drawn by chance."""
     if name not in values:
         entry = entries()[name]
         chance = np.random.default_rng(zlib.crc32(name.encode()))
-        if entry.computed:
+        if entry.computed and not entry.may_be_given:
             values[name] = value(tree_of(name))
         elif entry.choices:
             values[name] = chance.integers(0, len(entry.choices), POINTS)

@@ -1,6 +1,7 @@
 #include "roofslate/graph/closure.hpp"
 #include "roofslate/language/error.hpp"
 #include <algorithm>
+#include <cmath>
 
 namespace roofslate
 {
@@ -84,13 +85,14 @@ namespace roofslate
         }
         return positions_[first + std::size_t(position)] = result;
     }
-    // What a sum with a constant 0 leaves, or -1; adjoints would add up in another order than where the 0 varies.
+    // What a difference with a constant 0 leaves, or -1. A sum would lose the sign of -0, and adjoints would add up in
+    // another order than where the 0 varies.
     int Closure::without_zero(Op op, int first, int second) const
     {
-        const auto is_zero = [&](int i) { return graph_[i].is_literal() && graph_[i].value == 0; };
-        if (differentiated_ || (op != Op::add && op != Op::sub))
+        if (op != Op::sub || differentiated_ || !graph_[second].is_literal())
             return -1;
-        return is_zero(second) ? first : op == Op::add && is_zero(first) ? second : -1;
+        const double value = graph_[second].value;
+        return value == 0 && !std::signbit(value) ? first : -1;
     }
     // rate == 0 ? 0 : rate * amount of a rate that something is differentiated by: at zero the slope is the amount.
     bool Closure::is_spend_of_variable(const Entry& e, std::size_t first, const Operation& select) const
@@ -125,8 +127,13 @@ namespace roofslate
     }
     void Closure::missing(int quantity) const
     {
+        std::string advice; // of the quantity nearest to the input
+        for (auto q = path_.rbegin(); advice.empty() && q != path_.rend(); ++q)
+            if (const char* const text = registry_[*q].spec->missing_advice)
+                advice = std::string("; ") + text;
         throw missing_input(
-            "missing input " + described(registry_[quantity]) + chain_of(registry_, path_.begin(), path_.end() - 1));
+            "missing input " + described(registry_[quantity]) + chain_of(registry_, path_.begin(), path_.end() - 1)
+            + advice);
     }
     // Quantities that follow from each other: those of them that declare a range are meant to be given.
     void Closure::missing_one_of_circle(int quantity) const

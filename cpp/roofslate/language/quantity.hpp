@@ -36,6 +36,7 @@ namespace roofslate
         bool has_ideal = false; // a term of a real machine, which this value takes away
         double ideal_value = 0;
         Choices choices{};
+        const char* missing_advice = nullptr; // ends the error for a missing input of it
         std::string_view fallback{}; // the quantity it comes from when it is not supplied
         std::string_view bound{};                        // the input that it must not exceed
 
@@ -59,6 +60,12 @@ namespace roofslate
         {
             Spec s = *this;
             s.default_value = value, s.has_default = true;
+            return s;
+        }
+        constexpr Spec advice(const char* text) const
+        {
+            Spec s = *this;
+            s.missing_advice = text;
             return s;
         }
         // The value at which a machine is the ideal one of the lecture.

@@ -18,7 +18,6 @@
     THEME(scheduling)           \
     THEME(routing)              \
     THEME(attention)            \
-    THEME(training)             \
     THEME(reversible)           \
     THEME(deployment)           \
     THEME(speculation)          \
@@ -29,7 +28,8 @@
     THEME(pricing)              \
     THEME(racks)                \
     THEME(pipeline)             \
-    THEME(training_run)
+    THEME(training_run)         \
+    THEME(training)
 
 namespace roofslate
 {

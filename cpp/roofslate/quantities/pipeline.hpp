@@ -354,13 +354,15 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("p_g", "1", "layers of which one attends to the whole context, the others to a window", "R3.9")
-                .range(1);
+                .range(1)
+                .by_default(1);
     };
     struct global_layer_cost
     {
         static constexpr Spec spec =
             Spec("c_g", "1", "time of a layer that attends to the whole context over that of one with a window", "R3.9")
-                .range(1);
+                .range(1)
+                .by_default(1);
     };
     struct mean_stage_cost
     {
@@ -376,13 +378,18 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "c_\\mathrm{max}",
             "1",
-            "time of the stage that has the most layers with the whole context, in layers with a window",
+            "time of the stage with the most layers, which are whole, and the most of them with the whole context, in "
+            "layers "
+            "with a window",
             "R3.9");
         template <class T> static constexpr T formula(
             in<layers_per_stage, T> n,
             in<global_layer_period, T> p,
             in<global_layer_cost, T> c)
-        { return n + ceil(n / p) * (c - 1.0); }
+        {
+            const T fullest = ceil(n);
+            return fullest + ceil(fullest / p) * (c - 1.0);
+        }
     };
     struct stage_balance
     {

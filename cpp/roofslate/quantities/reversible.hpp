@@ -1,9 +1,28 @@
 // Chapter 7: what training keeps for the backward pass, and what it pays to keep less.
 #pragma once
-#include "roofslate/quantities/training.hpp"
+#include "roofslate/quantities/economics.hpp"
 
 namespace roofslate::quantities
 {
+    struct backward_flops_per_parameter
+    {
+        static constexpr Spec spec =
+            Spec(
+                "4",
+                "FLOP/parameter/token",
+                "a multiply and an add for the gradient of each weight and for that of each of its inputs",
+                "R5.1")
+                .positive()
+                .by_default(4);
+    };
+    struct training_flops_per_parameter
+    {
+        static constexpr Spec spec = Spec("6", "FLOP/parameter/token", "forward and backward", "R5.1");
+        template <class T> static constexpr T formula(
+            in<flops_per_parameter_token, T> two,
+            in<backward_flops_per_parameter, T> four)
+        { return two + four; }
+    };
     struct sequence_length
     {
         static constexpr Spec spec =
@@ -112,20 +131,10 @@ namespace roofslate::quantities
             in<training_flops_per_parameter, T> six)
         { return 1.0 + again * (two / six); }
     };
-    struct recomputed_training_flops
-    {
-        static constexpr Spec spec = Spec(
-            "8 N_a",
-            "FLOP/token",
-            "arithmetic of a token that is trained on, what is computed again included",
-            "R7.3");
-        template <class T> static constexpr T formula(
-            in<training_flops_per_token, T> f,
-            in<recomputation_factor, T> again)
-        { return f * again; }
-    };
 
     using reversible = list<
+        backward_flops_per_parameter,
+        training_flops_per_parameter,
         sequence_length,
         global_batch,
         trained_tokens,
@@ -137,6 +146,5 @@ namespace roofslate::quantities
         kept_activations,
         activation_bytes,
         repeated_forward,
-        recomputation_factor,
-        recomputed_training_flops>;
+        recomputation_factor>;
 }

@@ -1,6 +1,6 @@
 // Chapter 5: what pretraining, reinforcement learning and inference compute, and how many tokens each should see.
 #pragma once
-#include "roofslate/quantities/economics.hpp"
+#include "roofslate/quantities/training_run.hpp"
 #include <cfloat>
 #include <limits>
 
@@ -49,34 +49,6 @@ namespace roofslate::quantities
 
     // --- arithmetic of a token ---
 
-    struct backward_flops_per_parameter
-    {
-        static constexpr Spec spec =
-            Spec(
-                "4",
-                "FLOP/parameter/token",
-                "a multiply and an add for the gradient of each weight and for that of each of its inputs",
-                "R5.1")
-                .positive()
-                .by_default(4);
-    };
-    struct training_flops_per_parameter
-    {
-        static constexpr Spec spec = Spec("6", "FLOP/parameter/token", "forward and backward", "R5.1");
-        template <class T> static constexpr T formula(
-            in<flops_per_parameter_token, T> two,
-            in<backward_flops_per_parameter, T> four)
-        { return two + four; }
-    };
-    struct training_flops_per_token
-    {
-        static constexpr Spec spec =
-            Spec("6 N_a", "FLOP/token", "arithmetic of a token that is trained on, attention left out", "R5.1");
-        template <class T> static constexpr T formula(
-            in<training_flops_per_parameter, T> six,
-            in<active_parameters, T> N_a)
-        { return six * N_a; }
-    };
     struct rl_flops_per_parameter
     {
         static constexpr Spec spec =
@@ -248,7 +220,7 @@ namespace roofslate::quantities
 
     struct pretraining_flops
     {
-        static constexpr Spec spec = Spec("C_\\mathrm{PT}", "FLOP", "arithmetic of pretraining", "R5.1");
+        static constexpr Spec spec = Spec("C_\\mathrm{PT}", "FLOP", "arithmetic of pretraining", "R5.1").positive();
         template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<training_flops_per_token, T> f)
         { return D * f; }
     };
@@ -300,8 +272,9 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<pretraining_flops, T> C,
             in<peak_flops, T> F,
-            in<compute_efficiency, T> eta)
-        { return C / (F * eta); }
+            in<training_utilization, T> u,
+            in<goodput, T> eta)
+        { return C / (F * (u * eta)); }
     };
     struct pretraining_cost
     {
@@ -316,8 +289,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<rl_flops, T> C,
             in<peak_flops, T> F,
-            in<compute_efficiency, T> eta)
-        { return pretraining_chip_time::formula<T>(as<pretraining_flops>(C), F, eta); }
+            in<training_utilization, T> u)
+        { return C / (F * u); }
     };
     struct inference_chip_time
     {
@@ -329,8 +302,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<inference_flops, T> C,
             in<peak_flops, T> F,
-            in<compute_efficiency, T> eta)
-        { return pretraining_chip_time::formula<T>(as<pretraining_flops>(C), F, eta); }
+            in<training_utilization, T> u)
+        { return rl_chip_time::formula<T>(as<rl_flops>(C), F, u); }
     };
     struct lifetime_chip_time
     {
@@ -369,15 +342,10 @@ namespace roofslate::quantities
             in<inference_cost, T> inf)
         { return PT + RL + inf; }
     };
-    struct pretraining_chips
-    {
-        static constexpr Spec spec =
-            Spec("G_\\mathrm{PT}", "chip", "chips that pretrain together", "R5.1").positive().otherwise<chips>();
-    };
     struct pretraining_time
     {
         static constexpr Spec spec = Spec("T_\\mathrm{PT}", "s", "time that pretraining takes", "R5.1");
-        template <class T> static constexpr T formula(in<pretraining_chip_time, T> GT, in<pretraining_chips, T> G)
+        template <class T> static constexpr T formula(in<pretraining_chip_time, T> GT, in<chips, T> G)
         { return GT / G; }
     };
     struct rl_chips
@@ -385,13 +353,13 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("G_\\mathrm{RL}", "chip", "chips that do reinforcement learning together", "R5.2")
                 .positive()
-                .otherwise<pretraining_chips>();
+                .otherwise<chips>();
     };
     struct rl_time
     {
         static constexpr Spec spec = Spec("T_\\mathrm{RL}", "s", "time that reinforcement learning takes", "R5.2");
         template <class T> static constexpr T formula(in<rl_chip_time, T> GT, in<rl_chips, T> G)
-        { return pretraining_time::formula<T>(as<pretraining_chip_time>(GT), as<pretraining_chips>(G)); }
+        { return pretraining_time::formula<T>(as<pretraining_chip_time>(GT), as<chips>(G)); }
     };
     struct serving_chips
     {
@@ -403,15 +371,24 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<inference_chip_time, T> GT, in<model_lifetime, T> T_i)
         { return GT / T_i; }
     };
+    struct pretraining_steps
+    {
+        static constexpr Spec spec = Spec("D_\\mathrm{PT}/n_T", "1", "steps of pretraining", "R5.1");
+        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<trained_tokens, T> tokens)
+        { return D / tokens; }
+    };
     struct spent_chip_time
     {
         static constexpr Spec spec =
             Spec("G T_s", "chip*s", "chips times the time for which they pretrained, as reported", "R5.1").positive();
     };
-    struct training_utilization
+    struct reported_utilization
     {
-        static constexpr Spec spec =
-            Spec("u_\\mathrm{PT}", "1", "share of the peak arithmetic that pretraining reached", "R5.1");
+        static constexpr Spec spec = Spec(
+            "u_\\mathrm{PT}",
+            "1",
+            "share of the peak arithmetic that pretraining reached, by the chip-hours reported",
+            "R5.1");
         template <class T> static constexpr T formula(
             in<pretraining_flops, T> C,
             in<spent_chip_time, T> GT,
@@ -960,9 +937,6 @@ namespace roofslate::quantities
         deployment_probability,
         expected_inference_tokens,
         inference_tokens,
-        backward_flops_per_parameter,
-        training_flops_per_parameter,
-        training_flops_per_token,
         rl_flops_per_parameter,
         prefill_token_rate,
         decode_token_rate,
@@ -992,13 +966,13 @@ namespace roofslate::quantities
         rl_cost,
         inference_cost,
         lifetime_cost,
-        pretraining_chips,
         pretraining_time,
         rl_chips,
         rl_time,
         serving_chips,
+        pretraining_steps,
         spent_chip_time,
-        training_utilization,
+        reported_utilization,
         rising_coefficient,
         falling_coefficient,
         rising_exponent,

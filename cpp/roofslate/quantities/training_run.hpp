@@ -100,7 +100,7 @@ namespace roofslate::quantities
             in<layers, T> n,
             in<hidden_size, T> d,
             in<weights_per_table_element, T> one)
-        { return n_p * ((N_a - N_h) / n + 2.0 * d * d * one + N_h); }
+        { return spend(n_p, (N_a - N_h) / n + 2.0 * d * d * one + N_h); }
     };
     struct attention_mask
     {
@@ -162,31 +162,19 @@ namespace roofslate::quantities
             in<prediction_parameters, T> N_p)
         { return six * (N_a + N_p); }
     };
-    struct training_flops_with_attention
-    {
-        static constexpr Spec spec = Spec(
-            "6 (N_a + N_p) + f_{aT}",
-            "FLOP/token",
-            "arithmetic of a token that is trained on, attention included",
-            "R5.1");
-        template <class T> static constexpr T formula(
-            in<matrix_training_flops, T> f,
-            in<attention_training_flops, T> f_a)
-        { return f + f_a; }
-    };
-    struct counted_training_flops
+    struct training_flops_per_token
     {
         static constexpr Spec spec = Spec(
             "f_T",
             "FLOP/token",
-            "arithmetic of a token that counts as the model's: attention if attention_arithmetic says so, nothing "
-            "twice",
+            "arithmetic of a token that is trained on, nothing computed twice; attention if attention_arithmetic "
+            "counts it",
             "R5.1");
         template <class T> static constexpr T formula(
             in<attention_arithmetic, T> counted,
             in<matrix_training_flops, T> f,
-            in<training_flops_with_attention, T> both)
-        { return choose(counted, f, both); }
+            in<attention_training_flops, T> f_a)
+        { return choose(counted, f, f + f_a); }
     };
     struct repeated_attention
     {
@@ -226,7 +214,7 @@ namespace roofslate::quantities
             in<repeated_attention, T> more,
             in<flops_per_parameter_token, T> two,
             in<training_flops_per_parameter, T> six)
-        { return choose(counted, T(0.0) * f_a, f_a * (1.0 + (again + more) * (two / six))); }
+        { return choose(counted, T(0.0), f_a * (1.0 + (again + more) * (two / six))); }
     };
     struct executed_training_flops
     {
@@ -246,7 +234,7 @@ namespace roofslate::quantities
             Spec("f_x/f_T", "1", "arithmetic that is executed over that which counts as the model's", "R7.3");
         template <class T> static constexpr T formula(
             in<executed_training_flops, T> executed,
-            in<counted_training_flops, T> counted)
+            in<training_flops_per_token, T> counted)
         { return executed / counted; }
     };
 
@@ -419,13 +407,14 @@ namespace roofslate::quantities
     };
     struct stage_busy_time
     {
-        static constexpr Spec spec = Spec("t_b", "s", "time that a stage works in a step", "R3.4");
+        static constexpr Spec spec = Spec("t_b", "s", "time that the slowest stage works in a step", "R3.4");
         template <class T> static constexpr T formula(
             in<training_compute_time, T> t_c,
             in<training_activation_time, T> t_a,
             in<training_kernel_time, T> t_K,
-            in<stage_communication_time, T> t_u)
-        { return t_c + (t_a + t_K + t_u); }
+            in<stage_communication_time, T> t_u,
+            in<stage_balance, T> b)
+        { return (t_c + (t_a + t_K + t_u)) / b; }
     };
 
     // --- weights, gradients and optimizer states ---
@@ -457,24 +446,32 @@ namespace roofslate::quantities
     };
     struct common_parameters_per_chip
     {
-        static constexpr Spec spec =
-            Spec("N_d/(P G_t)", "parameter/chip", "weights outside of the routed experts that a chip trains", "R3.6");
+        static constexpr Spec spec = Spec(
+            "N_d/(P G_t)",
+            "parameter/chip",
+            "weights outside of the routed experts that a chip of the fullest stage trains",
+            "R3.6");
         template <class T> static constexpr T formula(
             in<dense_parameters, T> N_d,
             in<pipeline_stages, T> P,
-            in<tensor_parallel, T> G_t)
-        { return N_d / (P * G_t); }
+            in<tensor_parallel, T> G_t,
+            in<layers_per_stage, T> n)
+        { return N_d / (P * G_t) * (ceil(n) / n); }
     };
     struct routed_parameters_per_chip
     {
-        static constexpr Spec spec =
-            Spec("(N_t - N_d)/(P G_e)", "parameter/chip", "weights of the routed experts that a chip trains", "R3.6");
+        static constexpr Spec spec = Spec(
+            "(N_t - N_d)/(P G_e)",
+            "parameter/chip",
+            "weights of the routed experts that a chip of the fullest stage trains",
+            "R3.6");
         template <class T> static constexpr T formula(
             in<total_parameters, T> N_t,
             in<dense_parameters, T> N_d,
             in<pipeline_stages, T> P,
-            in<expert_parallel, T> G_e)
-        { return (N_t - N_d) / (P * G_e); }
+            in<expert_parallel, T> G_e,
+            in<layers_per_stage, T> n)
+        { return (N_t - N_d) / (P * G_e) * (ceil(n) / n); }
     };
     struct weight_copies
     {
@@ -604,16 +601,19 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<trained_tokens_per_second, T> R, in<chips, T> G)
         { return R / G; }
     };
-    struct training_flops_utilization
+    struct training_utilization
     {
-        static constexpr Spec spec = Spec(
-            "u_T",
-            "1",
-            "arithmetic of the model over what the chips could do in the time of a step: MFU",
-            "R1.11");
+        static constexpr Spec spec =
+            Spec(
+                "u_T",
+                "1",
+                "arithmetic of the model over what the chips could do in the time of a training step: MFU",
+                "R1.11")
+                .positive(1)
+                .advice("give training_utilization (0.3 to 0.5 is usual), or chips, global_batch and sequence_length");
         template <class T> static constexpr T formula(
             in<trained_tokens_per_second_per_chip, T> R,
-            in<counted_training_flops, T> f,
+            in<training_flops_per_token, T> f,
             in<peak_flops, T> F)
         { return R * (f / F); }
     };
@@ -701,17 +701,26 @@ namespace roofslate::quantities
             in<layer_activation_bytes, T> a,
             in<layers_per_stage, T> n,
             in<live_microbatches, T> live)
-        { return a * (n * live); }
+        { return a * (ceil(n) * live); }
     };
     struct training_memory
     {
         static constexpr Spec spec = Spec(
             "h_T",
             "byte/chip",
-            "memory that training takes on a chip: weights, gradients, optimizer states, activations",
+            "memory that training takes on a chip of the fullest stage: weights, gradients, optimizer states, "
+            "activations",
             "R3.6");
         template <class T> static constexpr T formula(in<training_state_bytes, T> S, in<training_activation_bytes, T> A)
         { return S + A; }
+    };
+    struct training_memory_fits
+    {
+        static constexpr Spec spec =
+            Spec("\\phi_T", "1", "whether a chip of the fullest stage has the memory that training takes", "R3.6")
+                .one_of("no", "yes");
+        template <class T> static constexpr T formula(in<training_memory, T> used, in<hbm_capacity, T> h)
+        { return select(used <= h, T(1.0), T(0.0)); }
     };
 
     // --- the run ---
@@ -726,31 +735,6 @@ namespace roofslate::quantities
                 "definition")
                 .positive(1)
                 .by_default(1);
-    };
-    struct run_steps
-    {
-        static constexpr Spec spec = Spec("D_\\mathrm{PT}/n_T", "1", "steps of a run", "R5.1");
-        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<trained_tokens, T> tokens)
-        { return D / tokens; }
-    };
-    struct run_time
-    {
-        static constexpr Spec spec = Spec("T_\\mathrm{run}", "s", "time of a run", "R5.1");
-        template <class T> static constexpr T formula(
-            in<pretraining_tokens, T> D,
-            in<trained_tokens_per_second, T> R,
-            in<goodput, T> eta)
-        { return D / (R * eta); }
-    };
-    struct run_chip_time
-    {
-        static constexpr Spec spec = Spec("G T_\\mathrm{run}", "chip*s", "chips times the time of a run", "R5.1");
-        template <class T> static constexpr T formula(in<chips, T> G, in<run_time, T> t) { return G * t; }
-    };
-    struct run_cost
-    {
-        static constexpr Spec spec = Spec("c_\\mathrm{run}", "USD", "price of the chips for the time of a run", "R5.1");
-        template <class T> static constexpr T formula(in<run_chip_time, T> GT, in<chip_price, T> p) { return GT * p; }
     };
 
     using training_run = list<
@@ -767,8 +751,7 @@ namespace roofslate::quantities
         windowed_attention_layers,
         attention_training_flops,
         matrix_training_flops,
-        training_flops_with_attention,
-        counted_training_flops,
+        training_flops_per_token,
         repeated_attention,
         executed_matrix_flops,
         executed_attention_flops,
@@ -801,16 +784,13 @@ namespace roofslate::quantities
         training_step_time,
         trained_tokens_per_second,
         trained_tokens_per_second_per_chip,
-        training_flops_utilization,
+        training_utilization,
         hardware_flops_utilization,
         whole_activations_of_a_layer,
         kept_score_bytes,
         layer_activation_bytes,
         training_activation_bytes,
         training_memory,
-        goodput,
-        run_steps,
-        run_time,
-        run_chip_time,
-        run_cost>;
+        training_memory_fits,
+        goodput>;
 }

@@ -14,6 +14,7 @@ from roofslate._base.progress import Progress, ProgressWish
 from roofslate._base.threads import thread_count
 from roofslate.analysis.explain import Binding
 from roofslate.errors import AxisError, InputTypeError, MissingInput
+from roofslate.grid.basis import basis
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import data_array, provenance, variable
@@ -168,6 +169,7 @@ class _Question:
             self.taken = self.grid.core.numbers_taken(self.formula)
         except MissingInput as error:
             raise explain_missing(error, self.grid) from None
+        self.chosen = wanted is not None
         self.to = self.taken if wanted is None else wanted
         if not self.to:
             raise InputTypeError(f"{output} takes no number that it could be differentiated by")
@@ -182,9 +184,22 @@ class _Question:
         """The derivatives, and the axes of the output."""
         given = given_memory(out, [self.output.name], self.output.name, np.dtype(np.float64))
         keep_apart(self.grid, given)
+        zero = {name for name in self.to if name not in self.grid.inputs and not lookup(name).default}
+        try:
+            return self._derivatives(given, threads, progress, relative)
+        except MissingInput:  # of a term that vanishes with a default of zero
+            if self.chosen or not zero:
+                raise
+            self.to = [name for name in self.to if name not in zero]
+            return self._derivatives(given, threads, progress, relative)
+
+    def _derivatives(
+        self, given: list[Any], threads: int | None, progress: ProgressWish, relative: bool
+    ) -> tuple[Values, tuple[str, ...]]:
         defaults = {
             name: Input(q, float(q.default or 0.0))
-            for name, q in ((name, lookup(name)) for name in self.taken if name not in self.grid.inputs)
+            for name, q in ((name, lookup(name)) for name in self.to if name not in self.grid.inputs)
+            if q.default is not None or not self.chosen
         }
         grid = Grid({**self.grid.inputs, **defaults}, self.grid.sizes, differentiated=True)
         with Progress(progress) as bar:
@@ -205,10 +220,11 @@ class _Question:
                 _equation(name, left, right) + (f" at {n:,} of {points:,} points" if points > 1 else "")
                 for name, left, right, n in self.kinks
             )
+        said = {**basis([self.output.name], self.grid), **provenance(self.grid)}
         if self.grid.sizes:
             name = self.output.name
-            array = data_array(name, variable(name, values, (INPUT, *dims), ""), self.grid)
-            array.attrs = attrs | provenance(self.grid)
+            array = data_array(name, variable(name, values, (INPUT, *dims), "", {}), self.grid)
+            array.attrs = attrs | said
             coords: dict[str, Any] = {INPUT: self.to}
             return array.assign_coords(coords if units is None else coords | {UNIT: (INPUT, list(units.values()))})
         import pandas as pd
@@ -218,7 +234,7 @@ class _Question:
             attrs["unit"] = dict(units)
         if bindings := self._bindings():
             attrs["binding"] = "; ".join(bindings)
-        series.attrs.update(attrs | provenance(self.grid))
+        series.attrs.update(attrs | said)
         return series
 
     def _bindings(self) -> list[str]:

@@ -14,6 +14,7 @@ from roofslate.display.html import LITERAL, html_table
 from roofslate.display.mathml import mathml
 from roofslate.errors import AxisError, InputTypeError, ValueRangeError
 from roofslate.evaluation.bands import band_text, requested_bands
+from roofslate.grid.basis import basis, carries_constants
 from roofslate.grid.read import read_grid, with_scenario
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import is_whole, wanted_names
@@ -124,11 +125,14 @@ class Explanation:
         What was given, and with a `depth` what is not derived any further.
     band : str
         The band of the value, where it was asked for.
+    basis : str
+        Lower bound (``floor``) or ``estimate``, as `evaluate` says it; empty where no constant takes part.
     """
 
     steps: tuple[Step, ...]
     inputs: tuple[Given, ...]
     band: str = ""
+    basis: str = ""
 
     @property
     def value(self) -> float | str:
@@ -226,7 +230,7 @@ class Explanation:
 
     @property
     def _legend(self) -> list[str]:
-        """The band, and what the letters of the sources mean, in a line each; none where there is nothing to say."""
+        """The basis, the band and the meaning of the letters of the sources, in a line each, as far as there are."""
         told: dict[str, str] = {}
         for part in self._parts:
             if isinstance(part, Given) and not part.origin.startswith("default"):
@@ -237,7 +241,8 @@ class Explanation:
             elif place := re.fullmatch(r"Q(\d+)", source):
                 told.setdefault("Q", f"{source} is question {place[1]} that the lecture leaves open")
         sources = [f"Sources: {', '.join(told.values())}; see docs/reference/sources.md"] if told else []
-        return [self.band] * bool(self.band) + sources
+        basis = [f"Basis: {self.basis}"] * bool(self.basis)
+        return [*basis, *[self.band] * bool(self.band), *sources]
 
 
 def _cell(text: str) -> str:
@@ -310,7 +315,7 @@ def explain(
     (name,) = wanted_names([output])
     levels = math.inf if depth is None else _whole(depth)
     grid = read_grid(inputs, [name])
-    wide = requested_bands(bands, [name], grid.inputs)
+    wide = requested_bands(bands, [name], grid.inputs, grid.presets.get("calibration", ()))
     for input_name, i in grid.inputs.items():
         if i.dims:
             raise AxisError(
@@ -334,7 +339,9 @@ def explain(
     order = _top_down(name, steps)
     givens = [Given(lookup(n), values[n], _origin(lookup(n), grid, values, level[n])) for n in order if n not in steps]
     band = band_text(wide, name, values[name], grid) if wide else ""
-    return Explanation(tuple(steps[n] for n in order if n in steps), tuple(givens), band)
+    said = basis([name], grid) if carries_constants(name, grid) else {}
+    text = ", calibration ".join(said.values())
+    return Explanation(tuple(steps[n] for n in order if n in steps), tuple(givens), band, text)
 
 
 def _whole(depth: Any) -> int:

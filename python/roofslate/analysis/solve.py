@@ -10,6 +10,7 @@ from roofslate._base.messages import shown
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, ConditionError, InputTypeError, MissingInput, UnknownName
+from roofslate.grid.basis import basis
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.label import conversions, data_array, provenance, variable
 from roofslate.grid.read import changed, read_grid, with_scenario
@@ -131,7 +132,8 @@ def solve(
     values = values.reshape((*shape, -1) if at == "all" else shape)
     if factor != 1.0:
         values = values / factor
-    solved = variable(q.name, values, (*dims, _ROOT) if at == "all" else dims, unit)
+    compared = [*c.left.quantities, *c.right.quantities]
+    solved = variable(q.name, values, (*dims, _ROOT) if at == "all" else dims, unit, basis(compared, grid))
     reason = xr.Variable(dims, _words(reasons.reshape(shape)))
     return data_array(q.name, solved, grid, beside={"reason": reason}, attrs={"condition": c.text, **provenance(grid)})
 

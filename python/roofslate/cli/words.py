@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roofslate.registry.registry import Quantity
 
 
-_PRESET_INPUTS = ("model", "hardware", "prices", "loss_law")
+_PRESET_INPUTS = ("model", "hardware", "prices", "loss_law", "calibration", "storage", "api_prices")
 
 
 _OPTIONS = ("threads", "units", "format", "scenario")  # written as inputs by mistake

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate.errors import MissingInput, ValueRangeError
+from roofslate.grid.basis import basis
 from roofslate.grid.checks import check_bounds
 from roofslate.grid.grid import Grid, Input, spread
 from roofslate.grid.read import Settled, changed, read_grid
@@ -69,6 +70,8 @@ class Candidates:
         The position along each axis of kinds, by layout.
     reasons : list of tuple
         Positions of the kinds that have no legal layout, and what does not divide.
+    basis : dict
+        By output: whether it is a bound or an estimate, as attributes.
     searched : Grid
         Everything along an axis of layouts and the axes that are searched.
     """
@@ -84,8 +87,10 @@ class Candidates:
         crowd = {name: _octaves() for name in missing if name in CROWD and name not in joined}
         alone = dict.fromkeys([*self.parts, *joined], 1)  # until the layouts are known
         self.grid = read_grid(changed(inputs, {**crowd, **alone}, exempt=True), wanted)
+        self.basis = {name: basis([name], self.grid) for name in wanted}
         for name in alone:
             del self.grid.inputs[name]
+        self.grid.release()
         self.kinds = self._kinds()
         self.reasons: list[tuple[tuple[int, ...], str]] = []
         self.columns, self.places = self._legal()
@@ -250,7 +255,7 @@ class Candidates:
         """All that is no preset's, and the presets by their names: values and their axes."""
         found: dict[str, tuple[Any, tuple[str, ...]]] = {}
         for keyword, presets in self.grid.presets.items():
-            names = np.array([p.name for p in presets], dtype=object)
+            names = np.array([p.name if PRESETS[keyword].get(p.name) == p else p for p in presets], dtype=object)
             along = next((i.dims[0] for i in self.grid.inputs.values() if i.origin == keyword and i.dims), None)
             if along:
                 found[keyword] = names[self.places[self.kinds.index(along)]], (LAYOUT,)

@@ -19,7 +19,7 @@ from roofslate.presets.layouts import DIMENSIONS
 from roofslate.registry.registry import Quantity, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from matplotlib.axes import Axes
@@ -58,6 +58,10 @@ class Deployments:
         The other layouts, nearest first: the ``condition`` that the nearest point misses most, and by how much as
         ``margin``, then the columns of `table` at that point. Last, what has no legal layout.
 
+    basis : dict
+        Whether the objective is a lower bound (``floor``) or an ``estimate``, and of which ``calibration``. The
+        ``attrs`` of `table` have the same by column.
+
     Notes
     -----
     A margin is the room below a limit as a share of the limit: 0.1 where 27 ms are reached of the 30 ms that are
@@ -71,6 +75,7 @@ class Deployments:
     table: pd.DataFrame
     rejected: pd.DataFrame
     units: dict[str, str]
+    basis: Mapping[str, str]
     _candidates: Candidates
     _settings: dict[str, tuple[Any, tuple[str, ...]]]  # what was given, presets by name: values and their axes
     _axes: dict[str, Any]  # their values; those of the layouts are the columns that tell them apart
@@ -191,7 +196,9 @@ class Deployments:
         goal = "largest" if self.maximize else "least"
         met, others = len(self.table), len(self.rejected)
         layouts = "layout" if met == 1 else "layouts"
-        return f"{goal} {self.objective.name}, {conditions}: {met} {layouts} can, {others} cannot"
+        basis, calibration = self.basis["basis"], self.basis.get("calibration")
+        basis += f" by {calibration}" if calibration and basis != "floor" else ""
+        return f"{goal} {self.objective.name} [{basis}], {conditions}: {met} {layouts} can, {others} cannot"
 
     def _misses(self) -> list[str]:
         """What the nearest layout misses of each of the things that are compared of which no layout can."""

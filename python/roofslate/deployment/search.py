@@ -16,6 +16,7 @@ from roofslate.deployment.result import CONDITION, MARGIN, Deployments
 from roofslate.errors import InputTypeError
 from roofslate.folds.best import best_points
 from roofslate.folds.request import FoldRequest
+from roofslate.grid.basis import default_estimate
 from roofslate.grid.label import conversions
 from roofslate.grid.read import read_grid, with_scenario
 from roofslate.presets.layouts import DIMENSIONS
@@ -95,7 +96,8 @@ def deploy(
         As for `evaluate`. Lists of ``model=``, ``hardware=``, formats and other choices are compared; what differs
         among them is a Series by their names. All other axes are searched. ``clients``, or where the question has none
         ``batch_size``, go from 1 to 65,536 unless given; where it has both, a batch is what of the clients is in
-        flight.
+        flight. The deployment is an estimate, ``calibration="serving"`` or in training ``"training"``, unless another
+        one is given; ``"floor"`` is the lower bound.
 
     Returns
     -------
@@ -128,6 +130,10 @@ def deploy(
     given = read_grid(inputs)
     conditions = parse_conditions(where)
     told = list(dict.fromkeys([objective, *_quantities_of(conditions), *others]))
+    if "calibration" not in inputs:
+        training = "trained_tokens" in _reached(told, given.inputs)
+        inputs["calibration"] = default_estimate(objective, training=training, registry=given.registry)
+        given = read_grid(inputs)
     converted = conversions(told, units)
     always = _always(_reached(told, given.inputs), given)
     wanted = list(dict.fromkeys([*told, *_quantities_of(always)]))
@@ -138,6 +144,8 @@ def deploy(
         for name, (factor, _) in converted.items():
             if name in frame:
                 frame[name] /= factor
+        for key in ("basis", "calibration"):
+            frame.attrs[key] = {n: said[key] for n, said in layouts.basis.items() if n in frame and key in said}
     return Deployments(
         objective=lookup(objective),
         maximize=bool(maximize),
@@ -150,6 +158,7 @@ def deploy(
         _settings=layouts.settings(),
         _axes=layouts.axes(),
         _places=places,
+        basis=layouts.basis[objective],
     )
 
 

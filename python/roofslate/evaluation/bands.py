@@ -15,25 +15,30 @@ from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     import xarray as xr
 
     from roofslate.grid.grid import Grid
+    from roofslate.presets.preset import Preset
 
-__all__ = ["band_text", "band_variables", "calibrated_outputs", "requested_bands"]
+__all__ = ["band_text", "band_variables", "bands_apply", "calibrated_outputs", "requested_bands"]
 
 
-def requested_bands(bands: Any, wanted: Sequence[str], given: Collection[str]) -> Bands | None:
+def requested_bands(
+    bands: Any, wanted: Sequence[str], given: Collection[str], calibrations: Iterable[Preset] = ()
+) -> Bands | None:
     """What ``bands=`` means for these outputs; the constants that they are calibrated with must be among the inputs.
 
     Parameters
     ----------
     bands : float, Bands, Calibration or None
-        A level means that of the package's own calibration; a calibration, its band of 80 %.
+        A level means that of the calibration that is given, or of the package's own; a calibration, its band of 80 %.
     wanted : sequence of str
     given : collection of str
         Names of the inputs.
+    calibrations : iterable of Preset
+        Those of ``calibration=``: a level means the band of the one that is given.
 
     Returns
     -------
@@ -50,7 +55,9 @@ def requested_bands(bands: Any, wanted: Sequence[str], given: Collection[str]) -
         return None
     if isinstance(bands, FittedConstants):
         bands = bands.bands()
-    found = bands if isinstance(bands, Bands) else Bands(shipped(), check_level(bands))
+    own = [c for preset in calibrations if (c := getattr(preset, "constants", None)) is not None]
+    constants = own[0] if len(own) == 1 else shipped()
+    found = bands if isinstance(bands, Bands) else Bands(constants, check_level(bands))
     fits = found.calibration.fits
     outputs = calibrated_outputs(found, wanted)
     if not outputs:
@@ -60,9 +67,18 @@ def requested_bands(bands: Any, wanted: Sequence[str], given: Collection[str]) -
         if missing:
             raise MissingInput(
                 f"bands: the band of {output} is that of its calibrated estimate, and {missing[0]!r} is not given; "
-                "pass the constants, **rs.calibration()"
+                'give calibration="serving", or the constants, **rs.calibration()'
             )
     return found
+
+
+def bands_apply(bands: Any, preset: Preset) -> bool:
+    """Whether bands are those of a calibration; the floor has none."""
+    own = getattr(preset, "constants", None)
+    if own is None:
+        return False
+    asked = bands.calibration if isinstance(bands, Bands) else bands
+    return not isinstance(asked, FittedConstants) or list(asked) == list(own)
 
 
 def calibrated_outputs(bands: Bands, wanted: Sequence[str]) -> list[str]:
@@ -90,6 +106,7 @@ def band_variables(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> 
         variable = variable.transpose(*values.dims, ...).astype(values.dtype)
         long_name = f"{values.attrs['long_name']}, {end} end of the {100 * bands.level:g} % band"
         variable.attrs = {"units": values.attrs["units"], "long_name": long_name}
+        variable.attrs |= {key: values.attrs[key] for key in ("basis", "calibration") if key in values.attrs}
         found[f"{name}_{end}"] = variable
     return found
 

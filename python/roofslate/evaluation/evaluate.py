@@ -9,8 +9,10 @@ import numpy as np
 
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError
-from roofslate.evaluation.bands import band_variables, requested_bands
+from roofslate.evaluation.bands import band_variables, bands_apply, requested_bands
+from roofslate.evaluation.calibrations import side_by_side, varies_alone
 from roofslate.grid import dask as chunked
+from roofslate.grid.basis import basis
 from roofslate.grid.label import conversions, data_array, dataset, variable
 from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import compute, given_memory, keep_apart
@@ -65,19 +67,22 @@ def evaluate(
         Units of outputs: ``{"cost_per_token": "USD/Mtoken"}``.
     bands : float, Bands or Calibration, optional
         For calibrated outputs also ``<name>_lower`` and ``<name>_upper``, between which this share of measured values
-        lies: 0.8. The constants must be given, ``**rs.calibration()``; `Calibration.bands` makes those of another one.
+        lies: 0.8. They belong to an estimate, ``calibration="serving"``, and are NaN where a list has the floor.
     **inputs
         By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array,
         `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray`
         (its dims; from one that dask holds in chunks the results follow in chunks, computed when they are asked for);
-        ``model=``, ``hardware=``, ``prices=``, ``loss_law=``: the name of a preset, a preset, or a list of them (an
-        axis).
+        ``model=``, ``hardware=``, ``prices=``, ``loss_law=``, ``storage=``, ``api_prices=``: the name of a preset, a
+        preset, or a list of them (an axis). ``calibration=``: ``"floor"``, ``"serving"``, ``"training"``, a
+        `Calibration`, or a list; an input that is given beats its members.
 
     Returns
     -------
     xarray.DataArray or xarray.Dataset
         A DataArray for a name, a Dataset for a list or with `bands`. Each carries only the dims that it depends on,
-        with ``units`` and ``long_name``; a quantity that is a choice carries ``flag_values`` and ``flag_meanings``.
+        with ``units``, ``long_name`` and ``basis``: ``floor`` (a lower bound), ``estimate`` (of ``calibration``),
+        ``mixed`` with the names of other constants, and ``given`` quantities that cut the chain. A quantity that is a
+        choice carries ``flag_values`` and ``flag_meanings``.
 
     Raises
     ------
@@ -103,7 +108,21 @@ def evaluate(
     if bands is not None:  # which depend on the names of presets
         inputs = changed(inputs, {name: x for name, x in inputs.items() if name in PRESETS}, exempt=True)
     grid = read_grid(inputs, wanted, chunks=True)
-    wide = requested_bands(bands, wanted, grid.inputs) if bands is not None else None
+    if out is None and "calibration" in grid.preset_axes and varies_alone("calibration", grid):
+        options: dict[str, Any] = {"dtype": dtype, "threads": threads, "progress": progress, "units": units}
+        presets = grid.presets["calibration"]
+        with_bands = [preset for preset in presets if bands_apply(bands, preset)] or presets  # none: an error names why
+        each: list[Any] = []
+        for preset in presets:
+            own = bands if preset in with_bands else None
+            each.append(evaluate(wanted, bands=own, **options, **{**inputs, "calibration": preset}))
+        joined = side_by_side(each, "calibration", list(grid.sizes))
+        if not isinstance(outputs, str) or bands is not None:
+            return dataset(joined, grid)
+        return data_array(wanted[0], joined[wanted[0]], grid)
+    wide = None
+    if bands is not None:
+        wide = requested_bands(bands, wanted, grid.inputs, grid.presets.get("calibration", ()))
     given = given_memory(out, wanted, outputs, stored)
     keep_apart(grid, given)
     if grid.chunked:
@@ -115,7 +134,7 @@ def evaluate(
     variables = {}
     for name, (values, dims) in zip(wanted, results, strict=True):
         unit = converted[name][1] if name in converted else lookup(name).unit
-        variables[name] = variable(name, values, dims, unit, keep=bool(given))
+        variables[name] = variable(name, values, dims, unit, basis([name], grid), keep=bool(given))
         if wide is not None and name in wide.calibration.fits:
             variables |= band_variables(wide, name, variables[name], grid)
     if not isinstance(outputs, str) or wide is not None:

@@ -10,10 +10,11 @@ import numpy as np
 
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, RoofslateWarning
-from roofslate.evaluation.bands import requested_bands
+from roofslate.evaluation.bands import bands_apply, requested_bands
 from roofslate.grid.label import conversions
 from roofslate.grid.read import with_scenario
-from roofslate.grid.scenarios import Scenarios, choice_codes, preset_names, read_columns
+from roofslate.grid.scenarios import Columns, Names, Scenarios, choice_codes, preset_names, read_columns
+from roofslate.presets.lookup import find_preset
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from roofslate._base.progress import ProgressWish
     from roofslate.presets.calibration import Bands, FittedConstants
+    from roofslate.presets.preset import Preset
 
 __all__ = ["frame"]
 
@@ -46,8 +48,8 @@ def frame(
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns are inputs: numbers, texts with units, words of choices; in ``model``, ``hardware``, ``prices`` and
-        ``loss_law`` names of presets.
+        Columns are inputs: numbers, texts with units, words of choices; in ``model``, ``hardware``, ``prices``,
+        ``loss_law``, ``calibration``, ``storage`` and ``api_prices`` names of presets.
     outputs : str or list of str
         Names of quantities.
     scenario : mapping, optional
@@ -65,7 +67,8 @@ def frame(
     -------
     pandas.DataFrame
         One column an output, with the index of `table`; a quantity that is a choice is categorical. A row with a
-        missing value or a number outside of its range holds NaN, and one warning counts such rows.
+        missing value or a number outside of its range holds NaN, and one warning counts such rows. In ``attrs``, by
+        column, the ``basis`` (see `evaluate`) and the ``calibration`` with its date.
 
     Raises
     ------
@@ -97,7 +100,11 @@ def frame(
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None
     columns = read_columns(table, ignored, inputs)
     scenarios = Scenarios(columns, wanted, inputs, "rs.frame")
-    wide = requested_bands(bands, wanted, {*columns, *inputs}) if bands is not None else None
+    wide, calibrations = None, []
+    if bands is not None:
+        calibrations = _calibrations(columns, inputs)
+        given = {*columns, *inputs, *(name for preset in calibrations for name in getattr(preset, "values", ()))}
+        wide = requested_bands(bands, wanted, given, calibrations)
     results, bad = scenarios.compute(columns, len(table), threads=threads, progress=progress)
     found: dict[str, Any] = {}
     for name, values in zip(wanted, results, strict=True):
@@ -110,6 +117,9 @@ def frame(
             found[name] = values
         if wide is not None and name in wide.calibration.fits:
             factors = wide.calibration.band_of_rows(wide.level, name, preset_names(columns, inputs, len(table)))
+            if isinstance(names_of := columns.get("calibration"), Names):
+                applies = np.array([*(bands_apply(wide, preset) for preset in calibrations), False])[names_of.codes]
+                factors = (np.where(applies, factors[0], np.nan), np.where(applies, factors[1], np.nan))
             found |= {f"{name}_{end}": values * factor for end, factor in zip(("lower", "upper"), factors, strict=True)}
     if len(bad):
         warnings.warn(
@@ -118,8 +128,22 @@ def frame(
             stacklevel=2,
         )
     if len(found) == 1 and not isinstance(only := next(iter(found.values())), pd.Categorical):
-        return pd.DataFrame(only[:, np.newaxis], index=table.index, columns=_header(*found).view(), copy=False)
-    return pd.DataFrame(found, index=table.index, copy=False)
+        made = pd.DataFrame(only[:, np.newaxis], index=table.index, columns=_header(*found).view(), copy=False)
+    else:
+        made = pd.DataFrame(found, index=table.index, copy=False)
+    said = scenarios.basis
+    for key in ("basis", "calibration"):
+        if texts := {name: said[name][key] for name in wanted if key in said.get(name, ())}:
+            made.attrs[key] = texts
+    return made
+
+
+def _calibrations(columns: Columns, inputs: Mapping[str, Any]) -> list[Preset]:
+    """The calibrations of a table, in the order of the codes of its column, or the one of all rows."""
+    column = columns.get("calibration")
+    if isinstance(column, Names):
+        return column.presets
+    return [find_preset("calibration", inputs["calibration"])] if "calibration" in inputs else []
 
 
 @functools.lru_cache(maxsize=64)

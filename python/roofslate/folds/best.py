@@ -12,6 +12,7 @@ from roofslate.errors import AxisError
 from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Chunk, Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names, only_value, quantities_of, values_where
+from roofslate.grid.basis import basis
 from roofslate.grid.grid import spread
 from roofslate.grid.label import conversions, dataset, labelled, variable
 from roofslate.grid.read import with_scenario
@@ -145,7 +146,7 @@ def best(
         factor, unit = converted.get(output, (1.0, lookup(output).unit))
         values = values / factor if factor != 1.0 else values
         keep = output not in request.kept and not points.everywhere
-        variables[output] = variable(output, values, own, unit, keep=keep)
+        variables[output] = variable(output, values, own, unit, basis([output], request.grid), keep=keep)
     for dim in request.folded:
         owner = request.grid.coords[dim][1] if dim in request.grid.coords else None
         attrs = {} if owner is None else {"units": lookup(owner).unit, "long_name": lookup(owner).brief}

@@ -10,6 +10,7 @@ import numpy as np
 from roofslate import _core
 from roofslate._base.messages import warn
 from roofslate.errors import IneffectiveInput, MissingInput, UnusedInput, ValueRangeError
+from roofslate.grid.basis import check_scope
 from roofslate.grid.grid import Grid, spread
 from roofslate.grid.unused import Given, listed, reasons
 from roofslate.presets.calibration_files import shipped
@@ -53,6 +54,7 @@ def check_effect(grid: Grid, wanted: Sequence[str]) -> set[str]:
     Any other keyword without effect is a warning. Members of a scenario are silent, but where a preset, a default or a
     choice blocks them.
     """
+    check_scope(grid, wanted)
     try:
         used = set(grid.core.used(list(wanted)))
     except MissingInput as error:

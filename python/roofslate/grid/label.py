@@ -39,10 +39,15 @@ def conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[
     return found
 
 
-def variable(name: str, values: Any, dims: Sequence[str], unit: str, *, keep: bool = False) -> xr.Variable:
-    """Values with the unit and meaning of their quantity; flags of a choice as small numbers unless they are kept."""
+def variable(
+    name: str, values: Any, dims: Sequence[str], unit: str, basis: Mapping[str, str], *, keep: bool = False
+) -> xr.Variable:
+    """Values with the unit, meaning and basis of their quantity.
+
+    Flags of a choice are small numbers unless they are kept.
+    """
     q = lookup(name)
-    attrs: dict[str, Any] = {"units": unit, "long_name": q.brief}
+    attrs: dict[str, Any] = {"units": unit, "long_name": q.brief, **basis}
     if q.choices:
         attrs |= {"flag_values": np.arange(len(q.choices), dtype=np.int8), "flag_meanings": " ".join(q.choices)}
         if not keep:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from roofslate import _core
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate.errors import AxisError, IneffectiveInput, InputTypeError, MissingInput, RoofslateError
+from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
 from roofslate.grid.checks import check_effect, used, why_unused
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.read import add_preset, read_grid
@@ -201,8 +202,11 @@ class Scenarios:
         self._same = {name: i for name, i in common.inputs.items() if name not in self._numbers}
         self._explicit = self._numbers | {name for name, i in self._same.items() if i.origin is None}
         self._reduced: dict[tuple[Preset, ...], dict[str, float]] = {}
+        self._bases: dict[tuple[Preset, ...], list[Mapping[str, str]]] = {}
         if not self._keywords:
-            self._check(Grid(self._same, presets=self._presets))
+            common = Grid(self._same, presets=self._presets)
+            self._check(common)
+            self._note_basis((), common)
 
     def compute(
         self, columns: Columns, rows: int, *, threads: int | None = None, progress: ProgressWish = None
@@ -295,6 +299,7 @@ class Scenarios:
         except MissingInput as error:
             named = ", ".join(f"{preset.kind}={preset.name!r}" for preset in presets)
             raise MissingInput(f"{error}; that is in the rows with {named}") from None
+        self._note_basis(presets, grid)
         bounding = self._bounding(supplied)
         roots = _constant_roots(grid.registry, (*self._wanted, *bounding), self._numbers, self._same.keys(), supplied)
         computed = zip(roots, _core.numbers(list(roots), constants), strict=True)
@@ -316,6 +321,23 @@ class Scenarios:
             raise IneffectiveInput(
                 f"column {why_unused(complete, self._wanted, unused[0])}; leave it out, or name it in ignore="
             )
+
+    def _note_basis(self, presets: tuple[Preset, ...], grid: Grid) -> None:
+        """Keep the basis of each output; a column of constants has no ideal value."""
+        if is_floor(self._wanted, grid, self._numbers):
+            self._bases[presets] = [FLOOR_BASIS] * len(self._wanted)
+            return
+        varying = {name: Input(lookup(name), np.full(1, np.nan), (ROW,)) for name in self._numbers}
+        whole = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets)
+        self._bases[presets] = [basis([name], whole) for name in self._wanted]
+
+    @property
+    def basis(self) -> dict[str, Mapping[str, str]]:
+        """Attributes that say of each output, in all rows computed so far, whether it is a bound or an estimate."""
+        if len(self._bases) == 1:
+            return dict(zip(self._wanted, next(iter(self._bases.values())), strict=True))
+        each = dict(zip(self._wanted, zip(*self._bases.values(), strict=True), strict=False))
+        return {name: joined(parts) for name, parts in each.items()}
 
     def _bounding(self, supplied: frozenset[str]) -> set[str]:
         """What presets supply that bounds an input of the caller, or is bounded by one."""

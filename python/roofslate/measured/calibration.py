@@ -38,6 +38,8 @@ class Calibration(FittedConstants):
         The measurements that it was fitted to.
     date : str
         When.
+    name : str
+        Name of the calibration or its file; empty where it was fitted in this process.
     """
 
     def anchored(self, rows: pd.DataFrame, /, *, ignore: Sequence[str] = (), **inputs: Any) -> Calibration:

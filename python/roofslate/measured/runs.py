@@ -37,10 +37,10 @@ TARGETS = {
     "prefill_time_s": "prefill_time",
     "tokens_per_second_per_chip": "tokens_per_second_per_chip",
     "trained_tokens_per_second_per_chip": "trained_tokens_per_second_per_chip",
-    "training_flops_utilization": "training_flops_utilization",
+    "training_utilization": "training_utilization",
 }
 
-_TRAINING = {"trained_tokens_per_second_per_chip", "training_flops_utilization"}
+_TRAINING = {"trained_tokens_per_second_per_chip", "training_utilization"}
 
 _NUMBERS = {
     "chips": "chips",

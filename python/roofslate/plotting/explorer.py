@@ -22,7 +22,6 @@ from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.read import Settled
 from roofslate.plotting.controls import control, exact_text
 from roofslate.plotting.plot import plot
-from roofslate.presets.catalog import api_prices, storage
 from roofslate.presets.lookup import PRESETS
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import entries, lookup
@@ -210,7 +209,7 @@ def _call(head: str, inputs: Mapping[str, Any], tail: str = ")") -> str:
 def _written(name: str, x: Any) -> str:
     """Write an input as Python code with the same bits, as a text with a unit if that is exact."""
     if isinstance(x, Preset):
-        if all(x != catalog.get(x.name) for catalog in (*PRESETS.values(), storage, api_prices)):
+        if all(x != catalog.get(x.name) for catalog in PRESETS.values()):
             raise PresetError(f"{name}: no catalog has the preset {x.name!r} that was given, so no code can name it")
         x = x.name
     if isinstance(x, str):

@@ -15,9 +15,9 @@ from roofslate._base.messages import shown, unknown
 from roofslate.display.html import columns
 from roofslate.display.result import Result, Table
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
+from roofslate.presets.catalog import hardware, models
 from roofslate.presets.fits import ERRORS, Constant, Fit, Values, check_level, errors_text
 from roofslate.presets.frameworks import framework_name
-from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["Bands", "FittedConstants"]
+
+_CATALOGS = {"model": models, "hardware": hardware}  # columns whose values may be aliases
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -36,6 +38,7 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
     settings: Mapping[str, float | str] = field(default_factory=dict)
     data: str = ""
     date: str = ""
+    name: str = ""
 
     @functools.cached_property
     def _values(self) -> dict[str, float | str]:
@@ -70,7 +73,12 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         settings = {**self.settings, **other.settings}
         data = "; ".join(dict.fromkeys(filter(None, (self.data, other.data))))
         return type(self)(
-            (*self.constants, *added), {**self.fits, **other.fits}, settings, data, max(self.date, other.date)
+            (*self.constants, *added),
+            {**self.fits, **other.fits},
+            settings,
+            data,
+            max(self.date, other.date),
+            " | ".join(filter(None, (self.name, other.name))),
         )
 
     @property
@@ -233,9 +241,9 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         """The name under which a kind was measured: that of its preset, if it has one, or the framework's own."""
         if column == "framework" and name is not None:
             return framework_name(name)
-        if column not in PRESETS or name is None or name not in PRESETS[column]:
+        if column not in _CATALOGS or name is None or name not in _CATALOGS[column]:
             return name
-        return PRESETS[column][name].name
+        return _CATALOGS[column][name].name
 
     def compare(self, other: FittedConstants) -> pd.DataFrame:
         """The constants beside those of another calibration.

@@ -17,7 +17,7 @@ from roofslate.presets.fits import ERRORS, KNOWN, PERCENTILES, Constant, Fit
 from roofslate.registry.registry import entries, lookup, unknown_quantity
 from roofslate.registry.values import input_quantity, number
 
-__all__ = ["read", "shipped", "shipped_path", "written"]
+__all__ = ["read", "shipped", "shipped_names", "shipped_path", "written"]
 
 Constants = TypeVar("Constants", bound=FittedConstants)
 _FOLDER = Path(__file__).with_name("data") / "calibrations"
@@ -25,10 +25,16 @@ _FOLDER = Path(__file__).with_name("data") / "calibrations"
 
 def shipped_path(name: str) -> Path:
     """File of a calibration that comes with the package."""
-    known = {path.stem: path for path in sorted(_FOLDER.glob("*.toml"))}
+    known = {path.stem: path for path in _FOLDER.glob("*.toml")}
     if name not in known:
         raise unknown("calibration", name, known)
     return known[name]
+
+
+@functools.cache
+def shipped_names() -> tuple[str, ...]:
+    """Names of the calibrations that come with the package."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 
 
 @functools.cache
@@ -75,7 +81,7 @@ def read(path: Path, made: type[Constants]) -> Constants:
     """The calibration of a file; mistakes name the file, the line and the key."""
     file = TomlFile.read(path, "calibration")
     try:
-        return _read(file.content, made)
+        return dataclasses.replace(_read(file.content, made), name=path.stem)
     except _FileError as mistake:
         raise PresetError(f"{path}, line {file.line(mistake.keys)}: {mistake}") from None
 

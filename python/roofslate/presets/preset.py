@@ -16,7 +16,7 @@ from roofslate.registry.registry import lookup
 from roofslate.registry.values import number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import KeysView, Mapping
 
     import pandas as pd
 
@@ -24,8 +24,7 @@ __all__ = ["KINDS", "Fact", "Preset", "check_text", "fact_of", "is_date"]
 
 LONGEST_NAME, _LONGEST_TEXT = 100, 1000  # characters
 
-# Section of a file, and the keyword that takes its presets. No keyword takes the last two: a question has several tiers
-# of memory, and a tariff is evidence. Their values are handed over, ``**rs.storage["HDD"].values``, or as a table.
+# Section of a file, and the keyword that takes its presets.
 KINDS = {
     "hardware": "hardware",
     "models": "model",
@@ -78,13 +77,13 @@ class Fact:
 class Preset:
     """A named set of inputs: a chip, a system, a model, a price, a loss law or a tier of memory.
 
-    It does not change.
+    It does not change. ``**preset`` passes its values to any call as inputs that are given.
 
     Attributes
     ----------
     name : str
     kind : str
-        The keyword that takes it: ``"hardware"``, ``"model"``, ``"prices"`` or ``"loss_law"``; ``"storage"`` or
+        The keyword that takes it: ``"hardware"``, ``"model"``, ``"prices"``, ``"loss_law"``, ``"storage"`` or
         ``"api_prices"``.
     facts : Mapping[str, Fact]
         What it supplies, by the name of the quantity.
@@ -128,6 +127,10 @@ class Preset:
             return self.values[quantity]
         except KeyError:
             raise unknown(f"quantity of {self.name!r}", quantity, self.values) from None
+
+    def keys(self) -> KeysView[str]:
+        """Names of the quantities that it supplies, for ``**``."""
+        return self.values.keys()
 
     def __getattr__(self, name: str) -> float | str:
         if not name.startswith("_"):

@@ -84,7 +84,7 @@ def deploy(chance: Chance) -> str:
 
 def deploy_training(chance: Chance) -> str:
     codes = {
-        "objective": repr(chance.choice(["run_cost", "run_time", "run_chip_time"])),
+        "objective": repr(chance.choice(["pretraining_cost", "pretraining_time", "pretraining_chip_time"])),
         "model": repr(chance.choice(["Llama-3.1-8B", "Llama-3.1-70B", "Mixtral-8x7B"])),
         "hardware": repr(chance.choice(["H100", "HGX H100"])),
         "chips": repr(chance.some((8, 48, 64, 96), 1, 3)),
@@ -98,7 +98,7 @@ def deploy_training(chance: Chance) -> str:
         "sharded_state": repr(chance.choice(["optimizer", "none", "gradients"])),
     }
     if chance.yes(0.4):
-        codes["where"] = f"'run_time <= {chance.randint(20, 2000)} day'"
+        codes["where"] = f"'pretraining_time <= {chance.randint(20, 2000)} day'"
     return str(Call("rs.deploy", **codes))
 
 

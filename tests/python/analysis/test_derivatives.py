@@ -506,3 +506,11 @@ def test_inputs_behind_an_argument_without_derivative_are_named():
 def test_words_of_these_calls_are_no_axes(word):
     with pytest.raises(errors.AxisError, match="as an argument"):
         rs.evaluate("kv_bytes", **{**POINT, "batch_size": xr.DataArray([1.0, 2.0], dims=word)})
+
+
+def test_a_term_that_vanishes_asks_for_nothing_more():
+    found = rs.sensitivity("pretraining_flops", active_parameters=37e9, pretraining_tokens=15e12)
+    assert found["active_parameters"] == found["pretraining_tokens"] == 1
+    assert "prediction_layers" not in found
+    with pytest.raises(errors.MissingInput, match="vocabulary_size"):
+        rs.sensitivity("pretraining_flops", to="prediction_layers", active_parameters=37e9, pretraining_tokens=15e12)

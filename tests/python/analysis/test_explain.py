@@ -253,7 +253,8 @@ def test_formulas_as_mathml() -> None:
 
 def test_the_derivation_of_a_cost_as_text() -> None:
     text = str(rs.explain("cost_per_token", **BOARD))
-    first, *_, last, legend = text.split("\n\n")
+    first, *_, last, basis, legend = text.split("\n\n")
+    assert basis == "Basis: floor"
     assert first.splitlines() == [
         "cost_per_token: price of the cell over the tokens that it makes  [R1.5]",
         "  = pass_time * (cell_price * round_passes / round_tokens)",

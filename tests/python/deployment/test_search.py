@@ -1,5 +1,6 @@
 """Deployments: every legal layout and no other, the answers of looking at all of them, and what the others miss."""
 
+import dataclasses
 import itertools
 import math
 import re
@@ -107,6 +108,7 @@ def questions(draw):
             "attention_arithmetic": draw(st.sampled_from(["left_out", "counted"])),
         },
         "weight_format": draw(st.sampled_from([["bf16"], ["fp8"], ["bf16", "fp8"]])),
+        "calibration": draw(st.sampled_from([None, "floor", "serving"])),
     }
 
 
@@ -127,6 +129,7 @@ def brute(question):
             continue
         parts = {part: xr.DataArray([float(way[k]) for way in ways], dims="way") for k, part in enumerate(PARTS)}
         inputs = {**question["more"], **parts, "clients": question["clients"], "weight_format": weight_format}
+        inputs["calibration"] = question["calibration"] or "serving"
         data = rs.evaluate(sorted(wanted), model=model, hardware=hardware, progress=False, **inputs)
         whole = data["chips"] * data["clients"] * data.get("input_tokens", 1)
         values = data[name].broadcast_like(whole)
@@ -154,6 +157,7 @@ def test_as_looking_at_every_layout(question):
         "chips": question["chips"],
         "clients": question["clients"],
         **question["more"],
+        **({"calibration": question["calibration"]} if question["calibration"] else {}),
     }
     expected = brute(question)
     if not expected:
@@ -199,19 +203,20 @@ def test_training_is_as_looking_at_every_layout():
         ) or (sizes["kv_heads"] % tensor and tensor % sizes["kv_heads"]):  # fmt: skip
             continue
         layout = {"chips": chips, "pipeline_stages": stages, "tensor_parallel": tensor, "microbatches": count}
-        inputs = {**RUN, **layout, "expert_parallel": 1}
+        inputs = {**RUN, **layout, "expert_parallel": 1, "calibration": "training"}
         fits = rs.value("training_memory", **inputs) <= rs.value("hbm_capacity", hardware="H100")
-        if fits and rs.value("run_time", **inputs) <= 1000 * 86400:
+        if fits and rs.value("pretraining_time", **inputs) <= 1000 * 86400:
             key = (chips, stages, copies, tensor)
-            expected[key] = min(expected.get(key, math.inf), rs.value("run_cost", **inputs))
-    plan = rs.deploy(objective="run_cost", where="run_time <= 1000 day", chips=[8, 48, 64, 96], **RUN)
+            expected[key] = min(expected.get(key, math.inf), rs.value("pretraining_cost", **inputs))
+    plan = rs.deploy(objective="pretraining_cost", where="pretraining_time <= 1000 day", chips=[8, 48, 64, 96], **RUN)
     own = ["chips", "pipeline_stages", "data_parallel", "tensor_parallel"]
     assert (
-        dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table["run_cost"], strict=True)) == expected
+        dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table["pretraining_cost"], strict=True))
+        == expected
     )
     assert len(expected) > 3
     assert not set(plan.rejected[own].itertuples(index=False, name=None)) & set(expected)
-    assert rs.value("run_cost", **plan.best) == plan.table["run_cost"].iloc[0]
+    assert rs.value("pretraining_cost", **plan.best) == plan.table["pretraining_cost"].iloc[0]
 
 
 # ------------------------------------------------------------------------------------------------------- the lecture
@@ -300,7 +305,13 @@ def test_impossible_goals():
 def test_all_hold_but_none_holds_together():
     """Each goal can be met, both cannot: the nearest misses both alike, and the larger miss is told."""
     both = ["time_per_output_token <= 3 ms", "cost_per_output_token <= 0.1 USD/Mtoken"]
-    asked = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per_output_token", **SERVER}
+    asked = {
+        "calibration": "floor",
+        "model": "DeepSeek-V3",
+        "hardware": "GB200 NVL72",
+        "objective": "cost_per_output_token",
+        **SERVER,
+    }
     assert not rs.deploy(where=both[0], **asked).table.empty
     assert not rs.deploy(where=both[1], **asked).table.empty
     found = rs.deploy(where=both, **asked)
@@ -328,7 +339,7 @@ ONE = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "objective": "cost_per
 
 def test_one_machine_in_words():
     """Without things to compare, the nearest layout is told where none can."""
-    some = rs.deploy(chips=[8, 64], where="time_per_output_token <= 0.5 ms", also="weight_format", **ONE)
+    some = rs.deploy(chips=[8, 64], where="time_per_output_token <= 10 ms", also="weight_format", **ONE)
     assert len(some.table)
     assert len(some.rejected)
     assert "nearest" not in str(some)
@@ -339,7 +350,8 @@ def test_one_machine_in_words():
     every = rs.deploy(chips=64, **ONE)
     assert str(every).splitlines()[0].endswith("no condition: 7 layouts can, 0 cannot")
     assert "nearest" not in str(every)
-    never = rs.deploy(chips=[8, 64], where="time_per_output_token <= 10 us", **ONE)
+    asked = {**ONE, "calibration": "floor"}
+    never = rs.deploy(chips=[8, 64], where="time_per_output_token <= 10 us", **asked)
     head, nearest = str(never).splitlines()[1:]
     assert head == "nearest, where none can:"
     assert re.fullmatch(r"  64 chips, tensor over 64 misses time_per_output_token <= 10 us by \d+%", nearest)
@@ -451,7 +463,7 @@ def test_groups_that_do_not_matter_need_not_be_one():
 
 def test_what_no_layout_changes_is_compared_all_the_same():
     found = rs.deploy(objective="hbm_drain_time", hardware=["H100", "B200"], where="hbm_drain_time <= 23.5 ms")
-    assert found.best == {"hardware": "B200"}
+    assert found.best == {"hardware": "B200", "calibration": "serving"}
     assert found.table["hbm_drain_time"].tolist() == [rs.value("hbm_drain_time", hardware="B200")]
     last = str(found).splitlines()[-1]
     assert last == "  H100 misses hbm_drain_time <= 23.5 ms by 1.62%"  # 80 GB at 3.35 TB/s take 23.88 ms
@@ -555,3 +567,34 @@ def test_a_search_that_nothing_tells_apart():
     found = rs.deploy(objective="hbm_drain_time", hardware="H100")
     assert found.table["hbm_drain_time"].tolist() == [rs.value("hbm_drain_time", hardware="H100")]
     assert found.rejected.empty
+
+
+# ------------------------------------------------------------------------------------------------- bound or estimate
+
+
+def test_a_decision_is_an_estimate_unless_the_floor_is_asked_for():
+    """The floor's best costs less, and both say which they are; the best is an input of any call."""
+    estimate = rs.deploy(chips=[8, 64], **ONE)
+    floor = rs.deploy(chips=[8, 64], calibration="floor", **ONE)
+    name = "cost_per_output_token"
+    assert estimate.table[name].iloc[0] > floor.table[name].iloc[0]
+    assert estimate.basis["basis"] == estimate.table.attrs["basis"][name] == "estimate"
+    assert f"[estimate by serving ({rs.calibration().date})]" in str(estimate)
+    assert (floor.basis["basis"], floor.best["calibration"]) == ("floor", "floor")
+    assert "least cost_per_output_token [floor]" in str(floor)
+    assert rs.value(name, **estimate.best) == estimate.table[name].iloc[0]
+    assert rs.deploy(chips=[8, 64], calibration="serving", **ONE).table.equals(estimate.table)
+    run = rs.deploy(objective="pretraining_cost", chips=[8, 64], **RUN)
+    assert run.best["calibration"] == "training"
+    assert run.basis["basis"] == "estimate"
+
+
+def test_calibrations_of_ones_own_and_lists_of_them():
+    own = dataclasses.replace(rs.calibration(), name="ours")
+    plan = rs.deploy(chips=64, calibration=own, **ONE)
+    assert rs.value("cost_per_output_token", **plan.best) == plan.table["cost_per_output_token"].iloc[0]
+    both = rs.deploy(chips=64, calibration=["floor", "serving"], **ONE)
+    assert set(both.table["calibration"]) == {"floor", "serving"}
+    assert both.basis["basis"] == "floor | estimate"
+    mixed = rs.deploy(chips=64, bandwidth_efficiency=0.5, **ONE)
+    assert mixed.basis["basis"] == "mixed: bandwidth_efficiency"

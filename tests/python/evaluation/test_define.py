@@ -64,7 +64,7 @@ def test_it_is_computed_everywhere(tmp_path):
     batches = [16, 64, 256]
     grid = rs.evaluate(["answer_cost", "pass_time"], batch_size=batches, **question)
     assert grid.answer_cost.dims == ("batch_size",)
-    assert grid.answer_cost.attrs == {"units": "USD/sequence", "long_name": "price of an answer"}
+    assert grid.answer_cost.attrs == {"units": "USD/sequence", "long_name": "price of an answer", "basis": "floor"}
     assert float(grid.answer_cost.sel(batch_size=64)) == expected
     table = pd.DataFrame({"batch_size": batches, "response_length": [500, 500, 20]})
     frame = rs.frame(table, "answer_cost", **CELL)["answer_cost"]

@@ -23,7 +23,7 @@ def test_results_carry_their_own_dims_units_and_meaning(decode):
     assert found.hbm_drain_time.dims == ()
     assert found.kv_bytes.dims == ("batch_size", "context_length")
     for name, array in found.items():
-        assert array.attrs == {"units": entries()[name].unit, "long_name": entries()[name].brief}
+        assert array.attrs == {"units": entries()[name].unit, "long_name": entries()[name].brief, "basis": "floor"}
         assert array.dtype == np.float64
         assert array.name == name
     assert found.batch_size.attrs["units"] == "sequence"
@@ -60,9 +60,11 @@ def test_a_supplied_quantity_changes_nothing_when_it_has_its_own_value(decode):
     question = {**decode, "batch_size": np.linspace(1, 5000, 100)}
     times = rs.evaluate("pass_time", **question)
     assert rs.evaluate("cost_per_token", pass_time=times, **question).equals(rs.evaluate("cost_per_token", **question))
-    assert rs.evaluate("cost_per_token", **question, pass_time=times).identical(
-        rs.evaluate("cost_per_token", **question)
-    )
+    cut = rs.evaluate("cost_per_token", **question, pass_time=times)
+    assert cut.attrs.pop("basis") == "floor; given: pass_time"
+    plain = rs.evaluate("cost_per_token", **question)
+    assert plain.attrs.pop("basis") == "floor"
+    assert cut.identical(plain)
 
 
 def test_an_input_that_is_an_axis_comes_back_as_a_coordinate(decode):

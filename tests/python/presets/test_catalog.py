@@ -507,7 +507,7 @@ def test_a_preset_in_a_list_gives_what_it_gives_alone():
 
 def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
     """The preset states the inefficiency; chips alone tell none, and the money does not depend on them."""
-    known = {"model": "lecture training", "hardware": "H100", "chip_price": "2 USD/h"}
+    known = {"model": "lecture training", "hardware": "H100", "training_utilization": 0.4, "chip_price": "2 USD/h"}
     known |= {"pretraining_tokens": 1e14, "rl_tokens": 1e14, "inference_tokens": 1e14}
     alone = rs.value("lifetime_cost", **known)
     assert rs.value("lifetime_cost", chips=100, **known) == alone
@@ -527,3 +527,23 @@ def test_a_list_does_not_hide_that_one_preset_states_what_follows_for_others():
         with pytest.raises(errors.IneffectiveInput, match="'lecture training' supplies 'decode_inefficiency'"):
             rs.evaluate("decode_inefficiency", model=model, **given)
     assert rs.value("decode_inefficiency", model="DeepSeek-V3", **given) == pytest.approx(4)
+
+
+# --------------------------------------------------------------------------------------------- storage and price lists
+
+
+def test_storage_and_price_lists_have_keywords():
+    tier = rs.storage["HDD"]
+    assert rs.value("tier_drain_time", storage="HDD") == rs.value("tier_drain_time", **tier.values)
+    assert rs.value("tier_bandwidth", storage="HDD", tier_bandwidth="1 GB/s") == 1e9
+    ratios = rs.evaluate("output_input_ratio", api_prices=["GPT-5", "Claude Opus 4.5"])
+    assert ratios.api_prices.values.tolist() == ["GPT-5", "Claude Opus 4.5"]
+    for name in ("GPT-5", "Claude Opus 4.5"):
+        given = rs.api_prices[name].values
+        assert ratios.sel(api_prices=name).item() == pytest.approx(given["output_price"] / given["input_price"])
+
+
+@pytest.mark.parametrize("catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices"])
+def test_every_preset_unpacks(catalog):
+    for preset in getattr(rs, catalog).values():
+        assert dict(**preset) == dict(preset.values)

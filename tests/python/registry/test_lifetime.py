@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from roofslate import charts, errors
 
 LECTURE: dict[str, Any] = {"model": "lecture training", "inference_tokens": 200e12}
-MACHINE: dict[str, Any] = {"peak_flops": "4.5 PFLOP/s", "compute_efficiency": 0.4, "chip_price": "2 USD/h"}
+MACHINE: dict[str, Any] = {"peak_flops": "4.5 PFLOP/s", "training_utilization": 0.4, "chip_price": "2 USD/h"}
 LAWS = ["Hoffmann", "Hoffmann unrounded", "Hoffmann by Sardana", "Besiroglu"]
 SARDANA = "Hoffmann by Sardana"
 BUCKETS = ("pretraining", "rl", "inference")
@@ -41,9 +41,7 @@ def test_times_follow_from_chips() -> None:
     assert days == pytest.approx(1.2e26 / (4.5e15 * 0.4) / 1e5 / 86400, rel=1e-12)
     assert rs.value("rl_time", chips=100_000, **asked) / 86400 == pytest.approx(days, rel=1e-12)  # on as many chips
     assert rs.value("rl_time", rl_chips=50_000, **asked) / 86400 == pytest.approx(2 * days, rel=1e-12)
-    assert rs.value("pretraining_time", pretraining_chips=200_000, **asked) / 86400 == pytest.approx(
-        days / 2, rel=1e-12
-    )
+    assert rs.value("pretraining_time", chips=200_000, **asked) / 86400 == pytest.approx(days / 2, rel=1e-12)
     assert rs.value("serving_chips", **asked) == pytest.approx(rs.value("inference_chip_time", **asked) / (60 * 86400))
     fewer = float(rs.solve("chips", "pretraining_time == 90 d", **LECTURE, **MACHINE))
     assert fewer == pytest.approx(1e5 * days / 90, rel=1e-9)
@@ -338,7 +336,7 @@ def test_lifetime_surface_of_other_models() -> None:
         decode_inefficiency=3,
         rl_tokens=0,
         rl_flops_per_parameter=3,
-        compute_efficiency=0.4,
+        training_utilization=0.4,
     )
     assert row["lifetime_cost"] == pytest.approx(again, rel=1e-12)
     with pytest.raises(errors.IneffectiveInput, match="rl_tokens"):

@@ -127,7 +127,7 @@ def test_policies_trade_memory_for_arithmetic() -> None:
     inputs = {"trained_tokens": 4e6, "layers": 64, "hidden_size": 8192}
     policies = ["all", "selective", "block", "reversible"]
     memory = [rs.value("activation_bytes", activation_policy=policy, **inputs) for policy in policies]
-    work = [rs.value("recomputed_training_flops", activation_policy=policy, active_parameters=1) for policy in policies]
+    work = [rs.value("executed_training_flops", activation_policy=policy, active_parameters=1) for policy in policies]
     assert memory == sorted(memory, reverse=True)
     assert work == pytest.approx([6, 6, 8, 8])
     deeper = rs.evaluate("activation_bytes", **{**inputs, "layers": [1, 64, 1000]}, activation_policy="reversible")

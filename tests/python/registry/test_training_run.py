@@ -38,9 +38,9 @@ def test_a_run_of_one_stage_is_6nd(given_model, policy):
     """And 8 N D where each layer is computed again."""
     given_model = {**given_model, "activation_policy": policy, "tensor_parallel": 8, "chips": 1024}
     parameters = rs.models[given_model["model"]].values["active_parameters"]
-    hours = rs.value("run_time", pretraining_tokens=15e12, **IDEAL, **given_model)
+    hours = rs.value("pretraining_time", pretraining_tokens=15e12, **IDEAL, **given_model)
     assert hours == pytest.approx((6 if policy == "all" else 8) * parameters * 15e12 / (1024 * 1e15), rel=1e-12)
-    used = rs.value("training_flops_utilization", **IDEAL, **given_model)
+    used = rs.value("training_utilization", **IDEAL, **given_model)
     assert used == pytest.approx(1 if policy == "all" else 6 / 8, rel=1e-12)
     assert rs.value("hardware_flops_utilization", **IDEAL, **given_model) == pytest.approx(1, rel=1e-12)
 
@@ -50,8 +50,9 @@ def test_a_run_of_one_stage_is_6nd(given_model, policy):
 def test_a_pipeline_adds_the_bubble_of_the_board(stages, microbatches):
     """The idle share of a step is (P - 1)/(n + P - 1); what is left is the utilization."""
     layout = {"pipeline_stages": stages, "microbatches": microbatches, "tensor_parallel": 8, "chips": 8 * stages}
-    used = rs.value("training_flops_utilization", **IDEAL, **DENSE, **layout)
-    assert used == pytest.approx(1 - (stages - 1) / (microbatches + stages - 1), rel=1e-12)
+    used = rs.value("training_utilization", **IDEAL, **DENSE, **layout)
+    balance = 80 / stages / math.ceil(80 / stages)  # of whole layers
+    assert used == pytest.approx(balance * (1 - (stages - 1) / (microbatches + stages - 1)), rel=1e-12)
 
 
 @given(window=st.integers(1, 6000), length=st.sampled_from([512, 4096]))
@@ -70,8 +71,45 @@ def test_attention_counts_on_request():
         rs.value("training_step_time", attention_arithmetic=word, **IDEAL, **DENSE, **layout)
         for word in ("left_out", "counted")
     ]
-    plain, all_of_it = (rs.value(name, **DENSE) for name in ("matrix_training_flops", "training_flops_with_attention"))
+    plain, all_of_it = (
+        rs.value("training_flops_per_token", attention_arithmetic=word, **DENSE) for word in ("left_out", "counted")
+    )
     assert step[1] / step[0] == pytest.approx(all_of_it / plain, rel=1e-12)
+
+
+def test_utilization_is_given_or_follows_from_the_step():
+    layout = {"tensor_parallel": 8, "chips": 8}
+    assert rs.value("training_utilization", training_utilization=0.4) == 0.4
+    step = rs.value("training_step_time", **IDEAL, **DENSE, **layout)
+    work = rs.value("trained_tokens", **IDEAL, **DENSE) * rs.value("training_flops_per_token", **DENSE)
+    used = rs.value("training_utilization", **IDEAL, **DENSE, **layout)
+    assert used == pytest.approx(work / (8 * rs.value("peak_flops", **IDEAL) * step), rel=1e-12)
+    ways = r"; give training_utilization \(0\.3 to 0\.5 is usual\), or chips, global_batch and sequence_length$"
+    with pytest.raises(errors.MissingInput, match=ways):
+        rs.value("training_utilization", model="Llama-3.1-8B", hardware="H100")
+    with pytest.raises(errors.ValueRangeError):
+        rs.value("training_utilization", training_utilization=1.2)
+
+
+def test_a_run_costs_the_same_by_its_utilization_and_by_its_step():
+    asked = {**IDEAL, **DENSE, "tensor_parallel": 8, "chips": 64, "pipeline_stages": 4, "microbatches": 8}
+    asked |= {"pretraining_tokens": 15e12, "goodput": 0.9, "chip_price": "2 USD/h"}
+    used = rs.value("training_utilization", **asked)
+    assert rs.value("pretraining_time", **asked) == pytest.approx(
+        15e12 / rs.value("trained_tokens_per_second", **asked) / 0.9, rel=1e-12
+    )
+    given_use = {name: asked[name] for name in ("model", "peak_flops", "pretraining_tokens", "goodput", "chip_price")}
+    cost = rs.value("pretraining_cost", training_utilization=used, **given_use)
+    assert rs.value("pretraining_cost", **asked) == cost
+    assert cost == pytest.approx(rs.value("pretraining_time", **asked) * 64 * 2 / 3600, rel=1e-12)
+    with pytest.raises(errors.MissingInput, match="give training_utilization"):
+        rs.value("pretraining_cost", **given_use)
+
+
+def test_layers_that_predict_further_ahead_are_asked_for_nothing_where_there_are_none():
+    assert rs.value("training_flops_per_token", active_parameters=1e9) == 6e9
+    further = rs.value("training_flops_per_token", model="DeepSeek-V3", prediction_layers=1)
+    assert further > rs.value("training_flops_per_token", model="DeepSeek-V3")
 
 
 # -------------------------------------------------------------------------------------------------- published formulas
@@ -226,7 +264,7 @@ def test_no_layout_beats_the_ideal_machine(layout, model):
     assert step > ideal
     used, executed = (
         rs.value(name, weight_format="bf16", **asked, **REAL)
-        for name in ("training_flops_utilization", "hardware_flops_utilization")
+        for name in ("training_utilization", "hardware_flops_utilization")
     )
     assert 0 < used <= executed * (1 + 1e-12) < 1
 
@@ -250,8 +288,10 @@ def test_states_of_all_chips_are_those_of_the_model(layout):
     asked = {**MIXED, **layout}
     twice = 2 if layout["pipeline_schedule"] == "dualpipe" and layout["pipeline_stages"] > 1 else 1
     total = rs.models["DeepSeek-V3"].values["total_parameters"]
+    stages = layout["pipeline_stages"]
+    fullest = math.ceil(61 / stages) / (61 / stages)  # the chips of all stages have its share
     found = layout["chips"] * rs.value("training_state_bytes", **asked)
-    assert found == pytest.approx(total * (6 * twice + 12), rel=1e-12)
+    assert found == pytest.approx(fullest * total * (6 * twice + 12), rel=1e-12)
 
 
 def test_more_bandwidth_never_hurts():
@@ -267,9 +307,10 @@ def test_a_tiled_grid_is_the_points():
     """Experts, chunks and schedules on axes: the same bits as one point at a time."""
     asked = {**MIXED, **REAL, "chips": 1024, "weight_format": "fp8", "pipeline_stages": 8, "tensor_parallel": 2}
     schedules, batches = ["1f1b", "interleaved", "dualpipe"], [8.0, 16.0, 64.0]
-    found = rs.evaluate("run_cost", microbatches=batches, pretraining_tokens=1e13, chip_price="2 USD/h", **asked)
+    run = {"pretraining_tokens": 1e13, "chip_price": "2 USD/h"}
+    found = rs.evaluate("pretraining_cost", microbatches=batches, **run, **asked)
     for k, n in enumerate(batches):
-        one = rs.value("run_cost", microbatches=n, pretraining_tokens=1e13, chip_price="2 USD/h", **asked)
+        one = rs.value("pretraining_cost", microbatches=n, **run, **asked)
         assert float(found[k]) == one
     costs = [
         rs.value("training_step_time", microbatches=16, pipeline_schedule=s, model_chunks=2, **asked) for s in schedules
@@ -284,7 +325,7 @@ def test_the_package_promises_what_its_bounds_say():
     table = training_table()
     assert len(table.fits["trained_tokens_per_second_per_chip"]["terms"]) <= 6
     limits = {(b["measured"], b["left_out"]): b["at_most"] for b in table.bounds}
-    assert limits["training_flops_utilization", "nothing"] <= 0.15
+    assert limits["training_utilization", "nothing"] <= 0.15
     assert limits["trained_tokens_per_second_per_chip", "model"] <= 0.20
 
 
@@ -308,9 +349,11 @@ def test_arithmetic_of_a_token_in_all_rows():
     """
     runs = training_table().runs
     rows = runs.rows
-    ours = rs.frame(runs.inputs, ["training_flops_with_attention", "peak_flops"], **runs.fixed)
-    told = rows["training_flops_utilization"] * ours["peak_flops"] / rows["trained_tokens_per_second_per_chip"]
-    ratio = ours["training_flops_with_attention"] / told
+    ours = rs.frame(
+        runs.inputs, ["training_flops_per_token", "peak_flops"], **{**runs.fixed, "attention_arithmetic": "counted"}
+    )
+    told = rows["training_utilization"] * ours["peak_flops"] / rows["trained_tokens_per_second_per_chip"]
+    ratio = ours["training_flops_per_token"] / told
     scans = rows["model"].str.contains("Nemotron")
     counted_less = (rows["model"] == "gpt-oss-120b") & (rows["framework_version"].astype(str) < "26.06")
     alike = ratio[~scans & ~counted_less & rows["framework"].isin(["Megatron Bridge", "LLM Foundry"])]
@@ -348,4 +391,4 @@ def test_a_table_of_training_runs_needs_its_columns():
 )
 def test_what_cannot_be_is_named(changes, named):
     with pytest.raises(errors.RoofslateError, match=named):
-        rs.value("run_time", **{**IDEAL, **DENSE, "chips": 64, "pretraining_tokens": 1e12, **changes})
+        rs.value("pretraining_time", **{**IDEAL, **DENSE, "chips": 64, "pretraining_tokens": 1e12, **changes})

@@ -32,7 +32,7 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
     if "rl_tokens" in inputs:
         raise IneffectiveInput("lifetime_surface: 'rl_tokens' has no place here, a loss law knows pretraining alone")
     law = find_preset("loss_law", loss_law)
-    inputs = filled(trained({"compute_efficiency": _UTILIZATION, **inputs}, rounded=True), _MACHINE)
+    inputs = filled(trained({"training_utilization": _UTILIZATION, **inputs}, rounded=True), _MACHINE)
     inputs |= {"loss_law": law, "rl_tokens": 0}
     # money is asked for each time, so that chips and prices have a say in each question
     marks = numbers(["active_parameters", *_LINES, *_BEST, "inference_cost"], **inputs)
@@ -69,7 +69,7 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
         "inference_tokens",
         "active_parameters",
         "decode_inefficiency",
-        "compute_efficiency",
+        "training_utilization",
     ),
     chapter=5,
     size=(7.4, 4.6),

@@ -1,0 +1,181 @@
+"""Bound or estimate: the basis of each output, and outputs that a calibration does not reach."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from roofslate.errors import IneffectiveInput
+from roofslate.presets.lookup import preset_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from roofslate.grid.grid import Grid, Input
+    from roofslate.presets.preset import Preset
+    from roofslate.registry.registry import Registry
+
+__all__ = ["FLOOR_BASIS", "basis", "carries_constants", "check_scope", "default_estimate", "is_floor", "joined"]
+
+# Outcomes of each chain: a quantity lies on it that is one of them, or upstream or downstream of one.
+_CHAINS = {
+    "serving": ("time_per_output_token", "time_to_first_token", "cost_per_output_token", "pass_time", "cost_per_token"),
+    "training": ("trained_tokens_per_second_per_chip", "pretraining_cost"),
+}
+
+
+@functools.lru_cache(maxsize=1024)
+def _chains_of(registry: Registry, name: str) -> frozenset[str]:
+    """The chains that a quantity lies on."""
+    upstream = registry.ancestors(name)
+    return frozenset(
+        chain
+        for chain, outcomes in _CHAINS.items()
+        if any(name == x or x in upstream or name in registry.ancestors(x) for x in outcomes if x in registry.entries)
+    )
+
+
+def check_scope(grid: Grid, wanted: Sequence[str]) -> None:
+    """Refuse a calibration of another chain than that of every output."""
+    for preset in grid.presets.get("calibration", ()):
+        fits = getattr(getattr(preset, "constants", None), "fits", {})
+        reached = _union(_chains_of(grid.registry, output) for output in fits if output in grid.registry.entries)
+        chains = [_chains_of(grid.registry, name) for name in wanted]
+        if reached and all(chains) and reached.isdisjoint(_union(chains)):
+            right = " or ".join(f"calibration={chain!r}" for chain in _CHAINS if chain in _union(chains))
+            raise IneffectiveInput(
+                f"calibration={preset.name!r} is an estimate of {', '.join(fits)} and has no effect on "
+                f"{', '.join(wanted)}: give {right}"
+            )
+
+
+def basis(outputs: Sequence[str], grid: Grid) -> Mapping[str, str]:
+    """Attributes that say whether outputs are a lower bound or an estimate, and of which calibration.
+
+    ``floor``: each constant with an ideal value has it. ``estimate``: each is the calibration's, and the outputs are in
+    its scope. ``mixed``, with names: anything else. ``given``: quantities that are supplied and would follow from
+    constants.
+    """
+    registry = grid.registry
+    if is_floor(outputs, grid):
+        return FLOOR_BASIS
+    reached = _reached(registry, tuple(outputs), frozenset(grid.inputs))
+    used = [grid.inputs[name] for name in grid.core.used(list(outputs)) if name in reached]  # of all outputs so far
+    presets = grid.presets.get("calibration", [])
+    calibrations: list[Preset | None] = [*presets] or [None]
+    words = [_basis(outputs, used, preset, registry) for preset in calibrations]
+    carriers = _carriers(registry)
+    given = [i.quantity.name for i in used if i.quantity.name in carriers and i.origin != "calibration"]
+    found = {"basis": " | ".join(dict.fromkeys(words)) + (f"; given: {', '.join(given)}" if given else "")}
+    if any(i.origin == "calibration" for i in used):
+        found["calibration"] = ", ".join(f"{p.name} ({p.date})" if p.date else p.name for p in presets)
+    return found
+
+
+FLOOR_BASIS: Mapping[str, str] = {"basis": "floor"}
+
+
+def is_floor(outputs: Sequence[str], grid: Grid, others: Iterable[str] = ()) -> bool:
+    """Whether nothing in a grid, nor any of the `others`, can make outputs anything else than a floor: a quick look."""
+    if "calibration" in grid.presets:
+        return False
+    for name in outputs:
+        sensitive = _sensitive(grid.registry, name)
+        if not (sensitive.isdisjoint(grid.inputs) and sensitive.isdisjoint(others)):
+            return False
+    return True
+
+
+def carries_constants(output: str, grid: Grid) -> bool:
+    """Whether a constant with an ideal value is upstream of an output."""
+    return output in _carriers(grid.registry)
+
+
+def joined(parts: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """The attributes of `basis` of several results as one."""
+    keys = {"basis": " | ", "calibration": ", "}
+    each = {key: list(dict.fromkeys(part[key] for part in parts if key in part)) for key in keys}
+    return {key: separator.join(each[key]) for key, separator in keys.items() if each[key]}
+
+
+@functools.lru_cache(maxsize=1024)
+def _reached(registry: Registry, outputs: tuple[str, ...], given: frozenset[str]) -> frozenset[str]:
+    """Inputs that outputs depend on, where nothing upstream of an input counts."""
+    seen: set[str] = set()
+    waiting = list(outputs)
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            if name not in given:
+                q = registry.entries[name]
+                waiting += [*q.needs, *filter(None, [q.fallback])]
+    return frozenset(seen & given)
+
+
+def _basis(outputs: Sequence[str], used: Sequence[Input], preset: Preset | None, registry: Registry) -> str:
+    """The basis of outputs under one calibration, or without any."""
+    fitted = {} if preset is None else preset_numbers(preset)
+    real, foreign = [], []
+    for i in used:
+        name, ideal = i.quantity.name, i.quantity.ideal
+        if ideal is None:
+            continue
+        expected = fitted.get(name, ideal)
+        if i.origin != "calibration" and not np.all(i.values == expected):
+            foreign.append(name)
+        elif expected != ideal:
+            real.append(name)
+    if foreign:
+        return f"mixed: {', '.join(foreign)}"
+    if not real:
+        return "floor"
+    fits = tuple(getattr(getattr(preset, "constants", None), "fits", ()))
+    if _scope(registry, fits).issuperset(outputs):
+        return "estimate"
+    return f"mixed: {', '.join(real)}"
+
+
+@functools.lru_cache(maxsize=64)
+def _carriers(registry: Registry) -> frozenset[str]:
+    """Quantities that follow from constants with an ideal value."""
+    constants = {name for name, q in registry.entries.items() if q.ideal is not None}
+    return frozenset(name for name in registry.entries if not constants.isdisjoint(registry.ancestors(name)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _sensitive(registry: Registry, output: str) -> frozenset[str]:
+    """What makes an output anything else than a floor if it is given."""
+    carriers = _carriers(registry)
+    upstream = (output, *registry.ancestors(output))
+    return frozenset(name for name in upstream if name in carriers or registry.entries[name].ideal is not None)
+
+
+@functools.lru_cache(maxsize=64)
+def _scope(registry: Registry, fits: tuple[str, ...]) -> frozenset[str]:
+    """Quantities upstream of the fitted outputs, and those that constants reach only through them."""
+    carriers = _carriers(registry)
+    known = [name for name in fits if name in registry.entries]
+    upstream = _union(registry.ancestors(name) for name in known).union(known)
+    found: dict[str, bool] = {}
+
+    def inside(name: str) -> bool:
+        if name not in found:
+            found[name] = True  # in a circle, the other ways decide
+            q = registry.entries[name]
+            carrying = [need for need in (*q.needs, *filter(None, [q.fallback])) if need in carriers]
+            found[name] = name in upstream or (bool(carrying) and all(map(inside, carrying)))
+        return found[name]
+
+    return frozenset(name for name in carriers if inside(name)) | upstream
+
+
+def default_estimate(objective: str, *, training: bool, registry: Registry) -> str:
+    """The calibration of a decision for which none is given: that of the objective's chain."""
+    return "training" if training or _chains_of(registry, objective) == {"training"} else "serving"
+
+
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset().union(*sets)
