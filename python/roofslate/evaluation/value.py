@@ -9,9 +9,10 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.errors import AxisError, RoofslateError
+from roofslate.grid.checks import effects
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
-from roofslate.grid.read import read_grid, with_scenario
+from roofslate.grid.read import WithScenario, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import Definition, current, entries, lookup
@@ -107,12 +108,13 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
         else:
             return _point_of_grid(output, inputs)
     definitions = registry.definitions_of((output, *explicit)) if registry.definitions else ()
+    origin = (inputs.members, inputs.exempt, inputs.quiet) if isinstance(inputs, WithScenario) else None
     overlap_of_presets = len(found) < supplied
     found |= explicit
     if (
         overlap_of_presets
         or _exceeds_bound(found, registry.bounded_pairs)
-        or not _has_effect(output, tuple(explicit), tuple(presets), tuple(choices), definitions)
+        or not _has_effect(output, tuple(explicit), tuple(presets), tuple(choices), definitions, origin)
     ):
         return _point_of_grid(output, inputs)
     return found
@@ -143,9 +145,13 @@ def _has_effect(
     presets: tuple[Any, ...],
     choices: tuple[tuple[str, float], ...],
     definitions: tuple[Definition, ...],  # noqa: ARG001 of these names
+    origin: tuple[frozenset[str], frozenset[str], bool] | None,
 ) -> bool:
-    """Whether the output takes all explicit inputs. Depends on names, choices and ideal values alone."""
-    grid = Grid(sizes={_ANY: 1})
+    """Whether there is nothing to say of the explicit inputs. Depends on names, choices and ideal values alone."""
+    grid = Grid(sizes={_ANY: 1}, explicit=frozenset(explicit))
+    if origin is not None:
+        grid.members, grid.exempt, grid.quiet = origin
+    grid.exempt |= {_ANY}
     for preset in presets:
         grid.presets[preset.kind] = [preset]
         for name, x in preset_numbers(preset).items():
@@ -156,7 +162,7 @@ def _has_effect(
         stand_in = decided.get(name)
         grid.inputs[name] = Input(q, np.array([0.5]), (_ANY,)) if stand_in is None else Input(q, stand_in)
     try:
-        taken = grid.core.used([output])
+        _, found = effects(grid, [output])
     except RoofslateError:  # whatever it is, the full reading names it
         return False
-    return grid.inputs.keys() - taken <= {name for name, i in grid.inputs.items() if i.origin is not None}
+    return not found.errors and not found.warnings

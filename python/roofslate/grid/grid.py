@@ -17,6 +17,7 @@ from roofslate.registry.values import Values, encoded_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from roofslate._core import Grid as CoreGrid
     from roofslate.presets.preset import Preset
@@ -91,6 +92,7 @@ class Grid:
     differentiated: bool = False  # derivatives by the inputs will be asked for
     members: frozenset[str] = frozenset()  # inputs that come from a scenario given by position
     exempt: frozenset[str] = frozenset()  # inputs that a call adds itself: they may be without effect
+    explicit: AbstractSet[str] | None = None  # inputs that no preset supplies, where they have been counted
     quiet: bool = False  # the call checked its inputs before
     unused: tuple[str, ...] = ()  # members that no output takes
     _core: _core.Grid | None = None

@@ -102,7 +102,7 @@ def read_grid(
     if sought is not None:
         grid.exempt |= {sought}
     known = grid.registry.entries
-    explicit = keywords.keys() - PRESETS.keys()
+    grid.explicit = explicit = keywords.keys() - PRESETS.keys()
     for name, value in keywords.items():
         q = known.get(name)
         kind = type(value)

@@ -10,6 +10,7 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.errors import MissingInput
+from roofslate.presets.calibration_files import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -95,15 +96,31 @@ class _Call:
                     smallest = fewer
             return self._branch(name, head, smallest)
         if cuts:
-            return Reason(name, "explicit", f"{head}{self._given[cuts[0]].origin} supplies {cuts[0]}")
+            return Reason(name, "implicit", f"{head}{self._given[cuts[0]].origin} supplies {cuts[0]}")
         return Reason(name, "unrelated", f"{name!r} does not enter {listed(self._outputs)} here")
 
     def _branch(self, name: str, head: str, deciding: Sequence[str]) -> Reason:
-        stated = " and ".join(f"{c} is {self._written(c, self._value(c))}{self._source(c)}" for c in deciding)
+        stated = " and ".join(map(self._stated, deciding))
         if any(c in self._given and self._given[c].origin is None for c in deciding):
             return Reason(name, "explicit", head + stated)
         ways = " and ".join(f"{c}={self._alternatives(name, c, deciding)}" for c in deciding)
+        fitted = dict(shipped())
+        values = {c: self._encoded(c, fitted[c]) for c in deciding if c in fitted and c not in self._given}
+        if len(values) == len(deciding) and self._takes(name, (), values):
+            ways += " or calibration='serving'"
         return Reason(name, "implicit", f"{head}{stated}; give {ways}")
+
+    def _stated(self, name: str) -> str:
+        """A value that leaves an input out, and where it comes from."""
+        given, q, x = self._given.get(name), self._known[name], self._value(name)
+        if not q.choices:
+            return f"{name} is {x:g}{f' by {given.origin}' if given is not None and given.origin else ''}"
+        word = q.choices[int(x)]
+        source = given.origin if given is not None else "the floor" if x == q.ideal else "the default"
+        return f"{name}={word!r}{f' ({source})' if source else ''} leaves it out"
+
+    def _encoded(self, name: str, value: float | str) -> float:
+        return float(self._known[name].choices.index(value)) if isinstance(value, str) else value
 
     def _alternatives(self, name: str, candidate: str, deciding: Sequence[str]) -> str:
         """The words of a choice that let an input act, beside any values of the others; nothing for a number."""
@@ -112,18 +129,10 @@ class _Call:
         acting = [word for k, word in enumerate(words) if self._takes(name, others, {candidate: float(k)})]
         return listed(map(repr, acting)) if acting else ""
 
-    def _source(self, name: str) -> str:
-        given = self._given.get(name)
-        return f" by {given.origin}" if given is not None and given.origin is not None else ""
-
     def _value(self, name: str) -> float:
         given = self._given.get(name)
         value = given.value if given is not None else self._known[name].default
         return value if value is not None else 0.0
-
-    def _written(self, name: str, x: float) -> str:
-        words = self._known[name].choices
-        return repr(words[int(x)]) if words else f"{x:g}"
 
     def _candidates(self, name: str) -> Iterator[str]:
         """Inputs whose value decides between formulas: those of the caller first, then choices, then constants."""
@@ -176,10 +185,11 @@ class _Call:
             return difflib.SequenceMatcher(None, name, other.name).ratio()
 
         near = [
-            other
+            (similarity(other), other.name)
             for other in map(self._known.__getitem__, self._ancestors)
             if other.unit == q.unit and other.name not in self._given and bool(other.choices) == bool(q.choices)
             and (not other.computed or other.may_be_given)
         ]  # fmt: skip
-        best = max(near, key=lambda other: (similarity(other), other.name), default=None)
-        return f"; did you mean {best.name!r}?" if best is not None and similarity(best) >= _SIMILAR else ""
+        ranked = sorted((pair for pair in near if pair[0] >= _SIMILAR), reverse=True)
+        best = next((other for _, other in ranked if self._takes(other, ())), None)
+        return f"; did you mean {best!r}?" if best else ""

@@ -259,20 +259,20 @@ def test_of_equal_points_the_first_of_the_grid_is_taken():
     rng = np.random.default_rng(3)
     batches = xr.DataArray(rng.integers(1, 4, (7, 11)).astype(float), dims=["a", "b"])
     lengths = xr.DataArray(rng.integers(1, 3, 11).astype(float), dims=["b"])
-    whole = {"chips": [1.0, 2.0], "batch_size": batches, "pass_length": lengths}
-    lazy = {**whole, "batch_size": batches.chunk({"a": 2, "b": 3}), "pass_length": lengths.chunk({"b": 4})}
+    whole = Settled({"chips": [1.0, 2.0], "batch_size": batches, "pass_length": lengths})
+    lazy = Settled({**whole, "batch_size": batches.chunk({"a": 2, "b": 3}), "pass_length": lengths.chunk({"b": 4})})
     for over in (["a"], ["b"], ["b", "a"], ["chips", "a", "b"]):
         for maximize in (False, True):
             question = {"over": over, "maximize": maximize}
-            found = rs.best("pass_tokens", **question, **lazy)
-            assert found.identical(rs.best("pass_tokens", **question, **whole))
+            found = rs.best("pass_tokens", lazy, **question)
+            assert found.identical(rs.best("pass_tokens", whole, **question))
     for q in (0.5, [0.1, 0.77]):
         for over in (["a"], ["b"], ["chips", "a", "b"]):
-            found, expected = (rs.quantiles("pass_tokens", q, over=over, **inputs) for inputs in (lazy, whole))
+            found, expected = (rs.quantiles("pass_tokens", q, inputs, over=over) for inputs in (lazy, whole))
             assert found == expected if isinstance(expected, float) else found.identical(expected)
-    assert rs.count("pass_tokens >= 4 tok", **lazy) == rs.count("pass_tokens >= 4 tok", **whole)
+    assert rs.count("pass_tokens >= 4 tok", lazy) == rs.count("pass_tokens >= 4 tok", whole)
     front = {"minimize": ["pass_tokens"], "maximize": ["pass_length"]}
-    assert rs.pareto(**front, **lazy).equals(rs.pareto(**front, **whole))
+    assert rs.pareto(lazy, **front).equals(rs.pareto(whole, **front))
 
 
 def test_a_question_that_does_not_vary_along_chunks(identical):

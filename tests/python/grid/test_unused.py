@@ -10,7 +10,13 @@ from roofslate.errors import IneffectiveInput, UnusedInput
 from roofslate.grid.read import Settled
 from scipy import stats
 
-RUN = {"pretraining_flops": "1e27", "hardware": "GB200", "weight_format": "fp8", "chip_price": "3 USD/h"}
+RUN = {
+    "pretraining_flops": "1e27",
+    "hardware": "GB200",
+    "weight_format": "fp8",
+    "chip_price": "3 USD/h",
+    "training_utilization": 0.4,
+}
 CELL = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "context_length": "8k", "batch_size": 64}
 DRAIN = {"hbm_capacity": 192e9, "hbm_bandwidth": 8e12}
 
@@ -24,9 +30,14 @@ def _unused_inputs_are_errors():
 
 def test_an_unrelated_keyword_is_a_warning_that_names_the_nearest_input():
     """T1: a utilization that the cost of a run does not take."""
-    with pytest.warns(UnusedInput, match="^'training_utilization' does not enter pretraining_cost; did you mean"):
-        cost = rs.value("pretraining_cost", training_utilization=0.4, **RUN)
+    words = "^'prefill_utilization' has no effect on pretraining_cost: pretraining_flops is given$"
+    with pytest.warns(UnusedInput, match=words):
+        cost = rs.value("pretraining_cost", prefill_utilization=0.3, **RUN)
     assert cost == rs.value("pretraining_cost", **RUN)
+    with pytest.warns(UnusedInput, match="^'prefill_utilization' does not enter pass_time"):
+        rs.value("pass_time", prefill_utilization=0.3, **CELL)
+    with pytest.warns(UnusedInput, match=r"^'bandwidth_efficiency' does .*; did you mean 'compute_efficiency'\?$"):
+        rs.value("compute_time", model="DeepSeek-V3", hardware="B200", chips=8, batch_size=64, bandwidth_efficiency=0.9)
     with pytest.warns(UnusedInput, match="^'chips' does not enter hbm_drain_time$") as caught:
         rs.value("hbm_drain_time", chips=2, **DRAIN)
     assert caught[0].filename == __file__
@@ -36,9 +47,14 @@ def test_an_unrelated_keyword_is_a_warning_that_names_the_nearest_input():
 
 
 def test_an_axis_without_effect_is_an_error():
-    for utilization in ([0.3, 0.4], pd.Series([0.3, 0.4]), xr.DataArray([0.3, 0.4], dims="case"), rs.linspace(0, 1, 3)):
-        for scenario in (None, {"training_utilization": utilization}):
-            keywords = {} if scenario else {"training_utilization": utilization}
+    for utilization in (
+        [0.3, 0.4],
+        pd.Series([0.3, 0.4]),
+        xr.DataArray([0.3, 0.4], dims="case"),
+        rs.linspace(0.1, 1, 3),
+    ):
+        for scenario in (None, {"prefill_utilization": utilization}):
+            keywords = {} if scenario else {"prefill_utilization": utilization}
             with pytest.raises(IneffectiveInput, match="no output depends on the axis"):
                 rs.evaluate("pretraining_cost", scenario, **RUN, **keywords)
     with pytest.raises(IneffectiveInput, match="pretraining_cost does not depend on the axis 'model' of model="):
@@ -64,17 +80,27 @@ def test_what_a_preset_blocks_is_an_error_and_in_a_scenario_a_warning():
         rs.value("kv_bytes_per_token", model="lecture", kv_heads=4)
     with pytest.warns(UnusedInput, match="'kv_heads' has no effect: model='lecture' supplies"):
         rs.value("kv_bytes_per_token", {"model": "lecture", "kv_heads": 4})
-    with pytest.warns(UnusedInput, match="kv_latent_size is 576 by model='DeepSeek-V3'; give kv_latent_size="):
+    words = "kv_latent_size is 576 by model='DeepSeek-V3'; give kv_latent_size="
+    with pytest.raises(IneffectiveInput, match=words):
         rs.value("pass_time", kv_heads=1, **CELL)
+    with pytest.warns(UnusedInput, match=words):
+        rs.value("pass_time", {**CELL, "kv_heads": 1})
 
 
 def test_what_a_default_blocks_names_the_way_out():
-    words = "'batch_size' has no effect on weight_fetch_time: expert_reads is 'all'; give expert_reads='expected'"
+    words = (
+        r"^'batch_size' has no effect on weight_fetch_time: expert_reads='all' \(the default\) leaves it out; "
+        r"give expert_reads='expected' or calibration='serving'$"
+    )
     cell = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
-    with pytest.warns(UnusedInput, match=words):
-        rs.value("weight_fetch_time", cell, batch_size=64)
+    for call in (rs.value, rs.evaluate, rs.sensitivity, rs.explain):
+        with pytest.raises(IneffectiveInput, match=words):
+            call("weight_fetch_time", cell, batch_size=64)
     with pytest.warns(UnusedInput, match=words):
         rs.value("weight_fetch_time", {**cell, "batch_size": 64})
+    with pytest.warns(UnusedInput, match="'batch_size' has no effect on weight_fetch_time: expert_reads='all' leaves"):
+        rs.value("weight_fetch_time", cell, batch_size=64, expert_reads="all")
+    rs.value("weight_fetch_time", cell, batch_size=64, expert_reads="expected")
 
 
 def test_what_another_keyword_blocks_is_a_warning_and_in_a_scenario_silent():
