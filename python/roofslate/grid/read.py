@@ -19,6 +19,7 @@ from roofslate.errors import (
     UnitError,
     ValueRangeError,
 )
+from roofslate.grid.align import align_array, align_series
 from roofslate.grid.checks import check_bounds, check_effect
 from roofslate.grid.grid import Chunked, Grid, Input
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
@@ -107,7 +108,7 @@ def read_grid(
         q = known.get(name)
         kind = type(value)
         if name in PRESETS:
-            _add_presets(grid, name, value, explicit)
+            _add_presets(grid, name, value, explicit, keywords)
         elif q is None:
             input_quantity(name)
         elif (kind is float or kind is int) and not q.choices and q.low < value < q.high:  # most inputs, the short way
@@ -117,7 +118,7 @@ def read_grid(
         elif kind is np.ndarray and value.ndim == 1 and value.dtype.kind == "f":
             _add_axis(grid, q, numbers(value, q))
         else:
-            _add_input(grid, q, value, chunks)
+            _add_input(grid, q, value, chunks, keywords)
     check_bounds(grid, sought)
     for dim in grid.sizes:
         if dim in wanted and grid.inputs.get(dim, None) is None:
@@ -129,7 +130,7 @@ def read_grid(
     return grid
 
 
-def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool) -> None:
+def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool, keywords: Mapping[str, Any]) -> None:
     name = q.name
     if isinstance(value, tuple):
         raise InputTypeError(f"{name}: a tuple means a range, which this call does not take; a list makes an axis")
@@ -140,9 +141,9 @@ def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool) -> None:
     elif is_of("pandas", "DataFrame", value):
         raise InputTypeError(f"{name}: a DataFrame of scenario rows goes to rs.frame(table, outputs)")
     elif is_of("pandas", "Series", value):
-        _add_series(grid, q, value)
+        _add_series(grid, q, value, keywords)
     elif is_of("xarray", "DataArray", value):
-        _add_data_array(grid, q, value, chunks)
+        _add_data_array(grid, q, align_array(keywords, name, value), chunks)
     elif is_of("xarray", "Dataset", value):
         raise InputTypeError(f"{name}: expected one array, got a Dataset; take one of its variables")
     elif hasattr(value, "to_base_units"):
@@ -199,14 +200,14 @@ def _add_axis(grid: Grid, q: Quantity, values: Values) -> None:
     grid.inputs[q.name] = Input(q, values, (q.name,))
 
 
-def _add_series(grid: Grid, q: Quantity, series: Any) -> None:
+def _add_series(grid: Grid, q: Quantity, series: Any, keywords: Mapping[str, Any]) -> None:
     if series.index.nlevels > 1:
         raise InputTypeError(f"{q.name}: a Series with a MultiIndex has no single axis; use .to_xarray()")
-    dim = str(series.index.name) if series.index.name is not None else "index"
+    dim, labels, series = align_series(keywords, q.name, series)
     values = series.to_numpy()
     if values.dtype.kind not in "iufOUST":
         values = series.to_numpy(dtype=object)
-    grid.add_axis(dim, len(series), (series.index.to_numpy(), None), q.name)
+    grid.add_axis(dim, len(series), (labels, None), q.name)
     grid.inputs[q.name] = Input(q, numbers(values, q), (dim,))
 
 
@@ -266,7 +267,7 @@ def add_preset(grid: Grid, preset: Preset, explicit: AbstractSet[str]) -> None:
         grid.inputs.update((name, i) for name, i in inputs.items() if name not in explicit)
 
 
-def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str]) -> None:
+def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str], keywords: Mapping[str, Any]) -> None:
     if isinstance(given, (str, Preset)):
         add_preset(grid, find_preset(keyword, given), explicit)
         return
@@ -274,12 +275,13 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str
     if getattr(given, "size", 0) and getattr(getattr(given, "dtype", None), "kind", "O") in "biufcmM":
         find_preset(keyword, np.asarray(given).flat[0])  # numbers, however many: refused by the first
     if is_of("pandas", "Series", given):
-        names = list(given)
-        dims = (str(given.index.name) if given.index.name is not None else "index",)
-        grid.add_axis(dims[0], len(names), (given.index.to_numpy(), None), keyword)
+        dim, labels, given = align_series(keywords, keyword, given)
+        names, dims = list(given), (dim,)
+        grid.add_axis(dim, len(names), (labels, None), keyword)
     elif is_of("xarray", "DataArray", given):
         if given.ndim != 1:
             raise AxisError(f"{keyword}: expected an array of names along one axis, got {given.ndim} axes")
+        given = align_array(keywords, keyword, given)
         names, dims = given.to_numpy().tolist(), (str(given.dims[0]),)
         grid.add_axis(dims[0], len(names), _coordinate(given, given.dims[0]), keyword)
     elif isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim):
