@@ -12,6 +12,7 @@ from roofslate.errors import AxisError, RoofslateError
 from roofslate.grid.checks import effects
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
+from roofslate.grid.plausible import PRICE, warn_of_price
 from roofslate.grid.read import WithScenario, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
@@ -63,6 +64,8 @@ def value(
     if known and units is None:
         plain = _core.value(output, inputs)
         if plain is not NotImplemented:
+            if PRICE in inputs:
+                warn_of_price(inputs, inputs[PRICE])
             return plain  # type: ignore[no-any-return]
     (name,) = [output] if known else wanted_names([output])
     q = lookup(name)
@@ -117,6 +120,8 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
         or not _has_effect(output, tuple(explicit), tuple(presets), tuple(choices), definitions, origin)
     ):
         return _point_of_grid(output, inputs)
+    if PRICE in found:
+        warn_of_price(inputs, found[PRICE])
     return found
 
 

@@ -16,6 +16,7 @@ from roofslate.errors import AxisError, IneffectiveInput, InputTypeError, Missin
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
 from roofslate.grid.checks import check_effect, used, why_unused
 from roofslate.grid.grid import Grid, Input, Positions
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
 from roofslate.grid.read import add_preset, read_grid
 from roofslate.grid.run import ROW, run
 from roofslate.presets.lookup import PRESETS, find_preset
@@ -194,6 +195,7 @@ class Scenarios:
             if i.dims:
                 raise AxisError(f"{i.origin or name}: {call} takes one value for all rows, or a column of the table")
         self._wanted = wanted
+        self._warned_of_price = False
         self._members, self._quiet = common.members, common.quiet
         self._related = frozenset(wanted).union(*map(ancestors, wanted))
         self._numbers = frozenset(name for name in columns if name not in PRESETS)
@@ -221,6 +223,7 @@ class Scenarios:
         room = {} if at_once else {name: np.empty(min(step, rows)) for plan in plans for name in plan.columns}
         results: list[Values] = []
         wrong = []
+        self._check_price(columns)
         with Progress(progress) as bar:
             for start in range(0, rows, step):
                 for plan, picked in _split(plans, plan_of, slice(start, min(start + step, rows))):
@@ -249,6 +252,15 @@ class Scenarios:
         for result in results:
             result[nowhere] = np.nan
         return results, nowhere
+
+    def _check_price(self, columns: Columns) -> None:
+        """Warn once of a column of prices that were hardly meant."""
+        column = columns.get(PRICE)
+        if isinstance(column, Column) and not self._quiet and not self._warned_of_price:
+            texts = column.values is not None
+            highest = float(np.fmax.reduce(column.data if column.values is None else column.values, initial=0))
+            self._warned_of_price = highest > HIGHEST_PRICE
+            warn_of_price({PRICE: "" if texts else highest}, highest)
 
     def _plans(self, columns: Columns, rows: int) -> tuple[list[_Plan], Positions | None]:
         """The plans of a table, and which of them computes each row; a row that misses a preset has none."""
