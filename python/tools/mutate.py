@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import roofslate as rs
 from roofslate import _core
 from roofslate._base.toml import read_data
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import Settled, read_grid
 from roofslate.lecture_report.entries import entries_of
 from roofslate.measured.stored import compute
 from roofslate.registry.recorder import Steps, Term
@@ -266,9 +266,9 @@ def _close(expected: Any, tolerance: float) -> Callable[[Any], bool]:
 
 
 def _value(quantity: str, inputs: Mapping[str, Any], right: Callable[[Any], bool]) -> Question:
-    numbers = {name: float(i.values) for name, i in read_grid(inputs, [quantity]).inputs.items()}
+    numbers = {name: float(i.values) for name, i in read_grid(Settled(inputs), [quantity]).inputs.items()}
     taken = frozenset(name for name, _ in _core.chain(quantity, numbers))
-    return Question(lambda: rs.value(quantity, **inputs), right, taken)
+    return Question(lambda: rs.value(quantity, Settled(inputs)), right, taken)
 
 
 def read_questions() -> dict[str, list[Question]]:
@@ -322,13 +322,13 @@ def _at_limits(name: str, limits: str) -> Iterator[Question]:
 
 
 def _taken(name: str, inputs: Mapping[str, Any]) -> Question:
-    return Question(lambda: rs.value(name, **inputs), lambda x: x == inputs[name], frozenset())
+    return Question(lambda: rs.value(name, Settled(inputs)), lambda x: x == inputs[name], frozenset())
 
 
 def _refused(name: str, inputs: Mapping[str, Any]) -> Question:
     def ask() -> bool:
         with contextlib.suppress(rs.errors.ValueRangeError):
-            rs.value(name, **inputs)
+            rs.value(name, Settled(inputs))
             return False
         return True
 

@@ -68,7 +68,8 @@ def frame(
     pandas.DataFrame
         One column an output, with the index of `table`; a quantity that is a choice is categorical. A row with a
         missing value or a number outside of its range holds NaN, and one warning counts such rows. In ``attrs``, by
-        column, the ``basis`` (see `evaluate`) and the ``calibration`` with its date.
+        column, the ``basis`` (see `evaluate`) and the ``calibration`` with its date; in ``unused`` members of the
+        scenario that no output takes.
 
     Raises
     ------
@@ -99,7 +100,7 @@ def frame(
     except (TypeError, MemoryError):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None
     columns = read_columns(table, ignored, inputs)
-    scenarios = Scenarios(columns, wanted, inputs, "rs.frame")
+    scenarios = Scenarios(columns, wanted, inputs, "rs.frame", names_matter=bands is not None)
     wide, calibrations = None, []
     if bands is not None:
         calibrations = _calibrations(columns, inputs)
@@ -135,6 +136,8 @@ def frame(
     for key in ("basis", "calibration"):
         if texts := {name: said[name][key] for name in wanted if key in said.get(name, ())}:
             made.attrs[key] = texts
+    if scenarios.unused:
+        made.attrs["unused"] = ", ".join(scenarios.unused)
     return made
 
 

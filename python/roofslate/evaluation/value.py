@@ -12,7 +12,7 @@ from roofslate.errors import AxisError, RoofslateError
 from roofslate.grid.checks import effects
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
-from roofslate.grid.plausible import PRICE, warn_of_price
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
 from roofslate.grid.read import WithScenario, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
@@ -64,7 +64,7 @@ def value(
     if known and units is None:
         plain = _core.value(output, inputs)
         if plain is not NotImplemented:
-            if PRICE in inputs:
+            if PRICE in inputs and inputs[PRICE] > HIGHEST_PRICE:
                 warn_of_price(inputs, inputs[PRICE])
             return plain  # type: ignore[no-any-return]
     (name,) = [output] if known else wanted_names([output])
@@ -111,7 +111,9 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
         else:
             return _point_of_grid(output, inputs)
     definitions = registry.definitions_of((output, *explicit)) if registry.definitions else ()
-    origin = (inputs.members, inputs.exempt, inputs.quiet) if isinstance(inputs, WithScenario) else None
+    origin = None
+    if type(inputs) is not dict and isinstance(inputs, WithScenario):
+        origin = inputs.members, inputs.exempt, inputs.quiet
     overlap_of_presets = len(found) < supplied
     found |= explicit
     if (
@@ -120,7 +122,7 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
         or not _has_effect(output, tuple(explicit), tuple(presets), tuple(choices), definitions, origin)
     ):
         return _point_of_grid(output, inputs)
-    if PRICE in found:
+    if PRICE in found and found[PRICE] > HIGHEST_PRICE:
         warn_of_price(inputs, found[PRICE])
     return found
 

@@ -67,7 +67,7 @@ def bounds(
             ends[key] = list(given)
         else:
             ends[key] = given
-    grid = read_grid(changed(inputs, ends, exempt=True), [name])
+    grid = read_grid(changed(inputs, ends), [name])
     for key, given in inputs.items():
         if isinstance(given, tuple) and key in grid.inputs and grid.inputs[key].values[0] > grid.inputs[key].values[1]:
             raise ValueRangeError(f"{key}: the range is reversed, {shown(given)}")

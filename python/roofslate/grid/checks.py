@@ -143,6 +143,15 @@ def _verdict(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str], used
     return Effects(errors, warnings, tuple(unrelated))
 
 
+def report_unrelated(grid: Grid, wanted: Sequence[str], names: Iterable[str]) -> tuple[str, ...]:
+    """Warn of inputs that do not enter the outputs; return those that are members of a scenario, in silence."""
+    unused = [name for name in names if name not in grid.exempt and not _is_fitted(name, grid)]
+    messages = [reason.message for reason in _reasons(grid, wanted, unused) if reason.name not in grid.members]
+    if messages:
+        warn(_some(messages), UnusedInput)
+    return tuple(name for name in unused if name in grid.members)
+
+
 _MESSAGES = 5  # of one error or warning
 
 

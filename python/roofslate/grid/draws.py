@@ -64,7 +64,7 @@ class Draws:
         if SAMPLE in read_grid(others).sizes:
             raise AxisError(f"the axis {SAMPLE!r} is that of the draws: give yours another name")
         ends = {name: xr.DataArray(list(x), dims=SAMPLE) for name, x in self.ends.items()}
-        grid = read_grid(changed(others, ends, exempt=True), wanted)
+        grid = read_grid(changed(others, ends), wanted)
         for name, (_, high) in self.ends.items():
             bound = lookup(name).bound
             if bound in self.ends and high > self.ends[bound][0]:

@@ -22,7 +22,7 @@ from roofslate.errors import (
 from roofslate.grid.align import align_array, align_series
 from roofslate.grid.checks import check_bounds, check_effect
 from roofslate.grid.grid import Chunked, Grid, Input
-from roofslate.grid.plausible import PRICE, warn_of_price
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import BUILT_IN, Quantity, ancestors, entries, lookup
@@ -121,9 +121,9 @@ def read_grid(
         else:
             _add_input(grid, q, value, chunks, keywords)
     check_bounds(grid, sought)
-    if PRICE in grid.inputs and PRICE not in grid.chunked:
-        i = grid.inputs[PRICE]
-        warn_of_price(keywords, float(np.max(i.values)) if i.dims else i.number)
+    price = grid.inputs.get(PRICE)
+    if price is not None and (price.dims or price.number > HIGHEST_PRICE) and PRICE not in grid.chunked:
+        warn_of_price(keywords, float(np.max(price.values)))
     for dim in grid.sizes:
         if dim in wanted and grid.inputs.get(dim, None) is None:
             raise AxisError(f"an axis and an output are both called {dim!r}: give the axis another name")

@@ -14,7 +14,7 @@ from roofslate import _core
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate.errors import AxisError, IneffectiveInput, InputTypeError, MissingInput, RoofslateError
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
-from roofslate.grid.checks import check_effect, used, why_unused
+from roofslate.grid.checks import check_effect, report_unrelated, used, why_unused
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
 from roofslate.grid.read import add_preset, read_grid
@@ -187,15 +187,25 @@ class Scenarios:
         What is the same for all rows, as a caller writes it.
     call : str
         The caller, for messages.
+    names_matter : bool
+        Whether the caller takes the names of presets too, and not only what they supply.
     """
 
-    def __init__(self, columns: Collection[str], wanted: Sequence[str], inputs: Mapping[str, Any], call: str) -> None:
+    def __init__(
+        self,
+        columns: Collection[str],
+        wanted: Sequence[str],
+        inputs: Mapping[str, Any],
+        call: str,
+        *,
+        names_matter: bool = False,
+    ) -> None:
         common = read_grid(inputs)
         for name, i in common.inputs.items():
             if i.dims:
                 raise AxisError(f"{i.origin or name}: {call} takes one value for all rows, or a column of the table")
         self._wanted = wanted
-        self._warned_of_price = False
+        self._warned_of_price, self._names_matter = False, names_matter
         self._members, self._quiet = common.members, common.quiet
         self._related = frozenset(wanted).union(*map(ancestors, wanted))
         self._numbers = frozenset(name for name in columns if name not in PRESETS)
@@ -205,7 +215,12 @@ class Scenarios:
         self._explicit = self._numbers | {name for name, i in self._same.items() if i.origin is None}
         self._reduced: dict[tuple[Preset, ...], dict[str, float]] = {}
         self._bases: dict[tuple[Preset, ...], list[Mapping[str, str]]] = {}
-        if not self._keywords:
+        self._origins: set[str | None] = set()  # kinds of presets that supply something that the outputs take
+        self.unused: tuple[str, ...] = ()  # members of a scenario that no output takes
+        if self._keywords:
+            if not self._quiet:
+                self._report_unrelated(common)
+        else:
             common = Grid(self._same, presets=self._presets)
             self._check(common)
             self._note_basis((), common)
@@ -270,6 +285,7 @@ class Scenarios:
         names = {name: column for name in self._keywords if isinstance(column := columns[name], Names)}
         codes, combinations = _combinations(list(names.values()), rows)
         reduced = [self._reduce(presets) for presets in combinations]
+        self._check_presets()
         known = current().entries
         alike: dict[Any, list[int]] = {}
         for k, found in enumerate(reduced):
@@ -324,14 +340,38 @@ class Scenarios:
     def _check(self, grid: Grid) -> None:
         """Refuse what cannot be computed, and inputs that have no effect."""
         varying = {name: Input(lookup(name), np.zeros(1), (ROW,)) for name in self._numbers}
-        complete = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets)
+        complete = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets, explicit=self._explicit)
         complete.members, complete.exempt = self._members, self._numbers | {ROW}
         complete.quiet = self._quiet or bool(self._keywords)  # what one preset blocks, another one may leave open
         taken = check_effect(complete, self._wanted)
+        if not self._keywords:
+            self.unused = complete.unused
+        else:
+            self._origins |= {complete.inputs[name].origin for name in taken}
         unused = [name for name in varying if name not in (self._related if self._keywords else taken)]
         if unused and not self._quiet:
             raise IneffectiveInput(
                 f"column {why_unused(complete, self._wanted, unused[0])}; leave it out, or name it in ignore="
+            )
+
+    def _report_unrelated(self, common: Grid) -> None:
+        """Warn of inputs that do not enter the outputs, whatever the presets of a row supply."""
+        used = self._explicit & self._related
+        bounds = {lookup(name).bound for name in used}
+        candidates = [
+            name
+            for name, i in self._same.items()
+            if i.origin is None and name not in self._related and name not in bounds and i.quantity.bound not in used
+        ]
+        self.unused = report_unrelated(common, self._wanted, candidates)
+
+    def _check_presets(self) -> None:
+        """Refuse a column of presets that no output depends on in any row."""
+        unused = [keyword for keyword in self._keywords if keyword not in self._origins and keyword != "calibration"]
+        if unused and self._reduced and not self._quiet and not self._names_matter:
+            raise IneffectiveInput(
+                f"column {unused[0]!r}: {', '.join(self._wanted)} takes nothing that its presets supply; leave it out, "
+                "or name it in ignore="
             )
 
     def _note_basis(self, presets: tuple[Preset, ...], grid: Grid) -> None:

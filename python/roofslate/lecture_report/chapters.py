@@ -19,7 +19,7 @@ from roofslate.display import style
 from roofslate.display.html import Picture, embedded, formula, marked, plain_number, scaled, word
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
-from roofslate.grid.read import Settled
+from roofslate.grid.read import Settled, read_grid
 from roofslate.lecture_report import charts
 from roofslate.measured.stored import compute
 from roofslate.plotting.plot import plot
@@ -260,12 +260,14 @@ class Writer:
         steps: dict[str, Step] = {}
         for name in names:
             if name not in steps:
-                steps |= {step.quantity.name: step for step in explain(name, **inputs).steps}
+                steps |= {step.quantity.name: step for step in explain(name, Settled(inputs)).steps}
         for name in names:
             q = lookup(name)
             needs = q.needs if q.computed else lookup(str(q.fallback)).needs
             self.symbols += [name, *(need for need in needs if not lookup(need).choices)]
-        return Formulas([_stepped(steps[name], steps) for name in names], _call("rs.explain", names[0], inputs))
+        return Formulas(
+            [_stepped(steps[name], steps) for name in names], _call("rs.explain", names[0], _taken(names[0], inputs))
+        )
 
     # ---------------------------------------------------------------------------------------------------- tables
 
@@ -296,6 +298,12 @@ class Writer:
         if column.get("fits") and value("hbm_used", Settled(inputs)) > value("hbm_capacity", Settled(inputs)):  # type: ignore[operator]
             return "does not fit"
         return self.number_text({**column, "inputs": inputs})
+
+
+def _taken(output: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The presets among inputs and what an output takes of the others."""
+    used = set(read_grid(Settled(inputs)).core.used([output]))
+    return {name: x for name, x in inputs.items() if name in PRESETS or name in used}
 
 
 def _handed(call: Mapping[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:

@@ -108,7 +108,7 @@ class Validation(Result):
         inputs |= {name: float(x[0]) for name, x in scored.calibration.of_rows(kinds).items()}
         for name in scored.runs.inputs.columns:
             inputs[name] = scored.runs.inputs[name].iloc[place]
-        return explain(output, **inputs)
+        return explain(output, Settled(inputs))
 
     def plot(self, measured: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw predicted against measured, on logarithmic axes.

@@ -233,7 +233,7 @@ def _resolved(name: str, completed: Mapping[str, Any]) -> Interval | None:
         return ranged(*given) if isinstance(given, tuple) else exact(given)
     needed = {n: x for n, x in completed.items() if n in ancestors(name)}
     try:
-        low, high = bounds(name, **needed)
+        low, high = bounds(name, Settled(needed))
     except MissingInput:
         if name in _OPTIONAL:
             return None

@@ -324,7 +324,7 @@ def test_arrays_may_lie_in_memory_in_any_way(many):
 
 
 PRICED = {n: x for n, x in {**CELL, "batch_size": 8.0, "chip_price": 0.01}.items() if n != "chips"}
-BALANCE = rs.value("balance_batch_at_context", **CELL)
+BALANCE = rs.value("balance_batch_at_context", CELL)
 ONE = "(1 seq)"
 
 

@@ -143,7 +143,7 @@ def test_missing_solutions_pad_the_axis_of_roots():
 def test_an_explicit_unknown_beats_a_preset():
     cell = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "batch_size": 1000, "context_length": "8k"}
     wanted = solve("hbm_bandwidth", "pass_time == 5 ms", **cell).item()
-    assert rs.value("pass_time", hbm_bandwidth=wanted, **cell) == near(0.005)
+    assert rs.value("pass_time", cell, hbm_bandwidth=wanted) == near(0.005)
     assert wanted != rs.value("hbm_bandwidth", hardware="GB200 NVL72")
 
 
@@ -154,7 +154,7 @@ def test_quantities_that_are_computed_can_be_sought():
 
 def test_a_result_can_be_an_input():
     batch = solve("batch_size", "pass_time == 0.5 s", **{**CELL, "context_length": [10.0, 1e4]})
-    t = rs.evaluate("pass_time", **{**CELL, "context_length": [10.0, 1e4], "batch_size": batch})
+    t = rs.evaluate("pass_time", {**CELL, "context_length": [10.0, 1e4], "batch_size": batch})
     assert t.to_numpy() == near(0.5)
 
 

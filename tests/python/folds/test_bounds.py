@@ -40,8 +40,8 @@ def test_bounds_of_what_takes_each_input_once_are_reached(inputs, name):
     if not any(isinstance(x, xr.DataArray) for x in inputs.values()) and not {"model", "hardware", "prices"} & set(
         inputs
     ):
-        values = rs.evaluate([name, *inputs], **inputs)[name].to_numpy()
-        assert rs.bounds(name, **inputs) == (values.min(), values.max())
+        values = rs.evaluate([name, *inputs], Settled(inputs))[name].to_numpy()
+        assert rs.bounds(name, Settled(inputs)) == (values.min(), values.max())
 
 
 ENDS = st.tuples(st.floats(1e2, 2e5), st.floats(1e2, 2e5)).map(sorted)
@@ -59,6 +59,7 @@ ENDS = st.tuples(st.floats(1e2, 2e5), st.floats(1e2, 2e5)).map(sorted)
 def test_bounds_of_mean_contexts_are_numbers_and_hold(shortest, longest, exponent, spread):
     low, high = rs.bounds(
         "mean_short_context",
+        Settled(),
         context_distribution=spread,
         shortest_context=tuple(shortest),
         long_context_threshold=tuple(longest),
@@ -92,12 +93,12 @@ def test_bounds_of_a_time_are_reached(decode, bits):
     ranges = {"batch_size": (1.0, 4096.0), "context_length": (100.0, 1e5), "chips": (8.0, 72.0)}
     grid = {**decode, **{name: np.linspace(*ends, 9) for name, ends in ranges.items()}}
     for name in ("pass_time", "kv_fetch_time", "weight_fetch_time", "memory_time", "hbm_drain_time"):
-        values = rs.evaluate([name, *ranges], **grid)[name]
-        same(rs.bounds(name, **{**decode, **ranges}), (values.min(), values.max()), bits)
-    low, high = rs.bounds("pass_time", **{**decode, **ranges})
-    assert rs.bounds("pass_time", units="ms", **{**decode, **ranges}) == (low / 1e-3, high / 1e-3)
-    words = rs.bounds("pass_time", overlap=["board", "none"], **decode)
-    apart = [rs.value("pass_time", overlap=word, **decode) for word in ("board", "none")]
+        values = rs.evaluate([name, *ranges], grid)[name]
+        same(rs.bounds(name, Settled({**decode, **ranges})), (values.min(), values.max()), bits)
+    low, high = rs.bounds("pass_time", {**decode, **ranges})
+    assert rs.bounds("pass_time", {**decode, **ranges}, units="ms") == (low / 1e-3, high / 1e-3)
+    words = rs.bounds("pass_time", decode, overlap=["board", "none"])
+    apart = [rs.value("pass_time", decode, overlap=word) for word in ("board", "none")]
     assert words == (min(apart), max(apart))
     assert rs.bounds("batch_size", batch_size=("1", "8k")) == (1, 8000)
     presets = rs.bounds("hbm_bandwidth", hardware=["H200", "B200", "H100"])

@@ -93,17 +93,17 @@ def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
 
 def test_histogram_of_even_bins_is_that_of_numpy(decode):
     question = {**decode, "batch_size": np.linspace(1, 4000, 700), "context_length": np.linspace(1, 1e5, 300)}
-    values = rs.evaluate("pass_time", **question).to_numpy()
+    values = rs.evaluate("pass_time", question).to_numpy()
     for bins in (1, 10, 333, 100_000):
         counts, edges = np.histogram(values, bins)
-        found = rs.histogram("pass_time", bins=bins, **question)
+        found = rs.histogram("pass_time", question, bins=bins)
         assert np.array_equal(found["count"], counts)
         assert np.array_equal([*found.lower.values, found.upper.values[-1]], edges)
     counts, edges = np.histogram(values, 20, range=(0.002, 0.02))
-    found = rs.histogram("pass_time", bins=20, range=("2 ms", "20 ms"), **question)
+    found = rs.histogram("pass_time", question, bins=20, range=("2 ms", "20 ms"))
     assert np.array_equal(found["count"], counts)
     assert int(found["count"].sum() + found.below + found.above) == values.size
-    spaced = rs.histogram("pass_time", bins=rs.geomspace("2 ms", "20 ms", 21), **question)
+    spaced = rs.histogram("pass_time", question, bins=rs.geomspace("2 ms", "20 ms", 21))
     assert np.array_equal(spaced["count"], np.histogram(values, np.geomspace(0.002, 0.02, 21))[0])
     assert found["count"].attrs["units"] == found.below.attrs["units"] == found.nan.attrs["units"] == "1"
     assert found.lower.attrs["units"] == "s"
@@ -118,14 +118,14 @@ def test_histogram_that_skips_boxes(decode):
     expected = np.zeros(59, dtype=int)
     below = above = 0
     for chips in question["chips"]:
-        values = np.sort(rs.evaluate("pass_time", **{**question, "chips": chips}).to_numpy(), axis=None)
+        values = np.sort(rs.evaluate("pass_time", {**question, "chips": chips}).to_numpy(), axis=None)
         at = np.searchsorted(values, [*edges[:-1], np.nextafter(edges[-1], 1)])
         expected += np.diff(at)
         below += at[0]
         above += values.size - at[-1]
     assert below + above + expected.sum() > 3e7
     for way in ({"prune": True, "threads": 1}, {"prune": True, "threads": 3}, {"prune": False, "threads": 2}):
-        found = rs.histogram("pass_time", bins=edges, **way, **question)
+        found = rs.histogram("pass_time", question, bins=edges, **way)
         assert np.array_equal(found["count"], expected)
         assert (int(found.below), int(found.above), int(found.nan)) == (below, above, 0)
 
@@ -147,9 +147,9 @@ def test_histogram_counts_what_is_no_number_apart(instruction_sets):
 def test_histogram_repeats_along_axes_that_do_not_matter(decode):
     found = rs.histogram("pass_tokens", Settled(batch_size=range(1, 9), chips=[8, 16, 32]), bins=[1, 3, 9])
     assert found["count"].values.tolist() == [6, 18]
-    scalar = rs.histogram("pass_time", bins=3, **decode)
-    value = rs.value("pass_time", **decode)
+    scalar = rs.histogram("pass_time", decode, bins=3)
+    value = rs.value("pass_time", decode)
     assert scalar["count"].values.tolist() == np.histogram([value], 3)[0].tolist()
-    positive = rs.histogram("pass_time", bins=2, log=True, **decode)
+    positive = rs.histogram("pass_time", decode, bins=2, log=True)
     assert int(positive["count"].sum()) == 1
     assert (float(positive.lower[0]), float(positive.upper[-1])) == (value / 2, value * 2)

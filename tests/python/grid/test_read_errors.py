@@ -127,7 +127,7 @@ def test_a_preset_that_is_no_name(given):
 )
 def test_texts_that_do_not_fit(name, given, parts):
     if not parts:  # bits are bytes over eight: a unit that fits
-        assert rs.value(name, **{name: given}) == 24e9
+        assert rs.value(name, {name: given}) == 24e9
         return
     refused(E.UnitError, f"{name}: ", *parts, **{name: given})
     refused(E.UnitError, f"{name}: ", *parts, **{name: [given]})
@@ -189,7 +189,7 @@ def test_numbers_out_of_range(name, given, expected):
             **({"batch_size": 1} | {name: [given, given]}),
         )
         assert f"got {float(given)!r} among" in message
-        series = pd.Series([given], index=["a"])
+        series = pd.Series([given], index=[2026])
         refused(E.ValueRangeError, f"{name} must be ", **({"batch_size": 1} | {name: series}))
         refused(
             E.ValueRangeError, f"{name} must be ", **({"batch_size": 1} | {name: xr.DataArray([1.0, given], dims="x")})

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 import roofslate as rs
 import xarray as xr
+from click.testing import CliRunner
+from roofslate.cli import main
 from roofslate.errors import IneffectiveInput, UnusedInput
 from roofslate.grid.read import Settled
 from scipy import stats
@@ -140,3 +142,38 @@ def test_calls_do_not_warn_of_their_own_evaluations():
     rs.sample("hbm_drain_time", 4, seed=1, hbm_capacity=192e9, hbm_bandwidth=stats.uniform(6e12, 4e12))
     rs.charts.cost_vs_batch.data()
     rs.charts.cost_vs_context.data()
+
+
+def test_rows_and_ranges_and_draws_are_inputs_like_any_other():
+    named = pd.DataFrame({"hardware": ["B200", "H200"]})
+    with pytest.warns(UnusedInput, match="^'chips' does not enter hbm_drain_time$"):
+        rs.frame(named, "hbm_drain_time", chips=8)
+    assert rs.frame(named, "hbm_drain_time", {"chips": 8}).attrs["unused"] == "chips"
+    assert rs.frame(named.iloc[:0], "hbm_drain_time", {"chips": 8}).empty
+    with pytest.raises(IneffectiveInput, match="column 'model': hbm_drain_time takes nothing that its presets supply"):
+        rs.frame(named.assign(model="Kimi-K2"), "hbm_drain_time")
+    with pytest.raises(IneffectiveInput, match="no output depends on the axis 'chips'"):
+        rs.bounds("hbm_drain_time", chips=(1, 8), **DRAIN)
+    with pytest.raises(IneffectiveInput, match="no output depends on the axis 'sample'"):
+        rs.sample("hbm_drain_time", 4, seed=1, chips=stats.uniform(1, 8), **DRAIN)
+    with pytest.warns(UnusedInput, match="^'chips' does not enter hbm_drain_time$"):
+        rs.tornado("hbm_drain_time", chips=(1, 4), hbm_capacity=(1e11, 2e11), hbm_bandwidth=8e12)
+    with pytest.warns(UnusedInput, match="^'chips' does not enter hbm_drain_time$"):
+        rs.solve("hbm_capacity", "hbm_drain_time == 1 ms", chips=8, hbm_bandwidth=8e12)
+    service = {"model": "Llama-3.1-8B", "hardware": "HGX H200", "clients": 8, "chip_price": "2 USD/h"}
+    service |= {"input_tokens": "2k", "output_tokens": 500}
+    with pytest.warns(UnusedInput, match="^'seats' does not enter cost_per_output_token"):
+        rs.deploy(objective="cost_per_output_token", seats=5, **service)
+
+
+def test_the_command_line_writes_what_is_unused(tmp_path):
+    scenario = tmp_path / "cell.toml"
+    scenario.write_text('model = "lecture"\nhardware = "H200"\nkv_heads = 4\nchip_price = "2 USD/h"\n')
+    for command in ("evaluate", "explain"):
+        found = CliRunner().invoke(main, [command, "kv_bytes_per_token", "--scenario", str(scenario), "chips=8"])
+        assert found.exit_code == 0
+        lines = found.stderr.splitlines()
+        assert len(lines) == 1
+        assert lines[0].startswith("roofslate: 'kv_heads' has no effect: model='lecture' supplies")
+        assert "'chips' does not enter kv_bytes_per_token" in lines[0]
+        assert "chip_price" not in lines[0]

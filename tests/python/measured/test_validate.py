@@ -61,7 +61,7 @@ def test_rows_are_predicted_by_the_shipped_constants():
             ("time_per_output_token_s", "time_per_output_token"),
             ("time_to_first_token_s", "time_to_first_token"),
         ):
-            predicted = rs.value(output, **{**at, **point})
+            predicted = rs.value(output, {**at, **point})
             assert rows.loc[label, f"predicted_{column}"] == pytest.approx(
                 predicted, rel=1e-12
             )  # another order of sums

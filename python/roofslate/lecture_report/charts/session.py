@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate.display import style
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, ValueRangeError
 from roofslate.evaluation.frame import frame
+from roofslate.grid.read import Settled
 from roofslate.lecture_report.charts.context import scenario
 from roofslate.plotting.chart import chart, number
 
@@ -75,7 +76,7 @@ def _chat_session(
     table["passes"] = table["tokens"].mask(prefill, 1.0)
     session = {"prefilled_sequences": 1, **scenario(inputs)}
     for name, prefix in (("prefix_bytes", table["start"]), ("last_prefix_bytes", table["start"] + table["passes"] - 1)):
-        table[name] = frame(pd.DataFrame({"prefix_length": prefix}), "prefix_bytes", **session)["prefix_bytes"]
+        table[name] = frame(pd.DataFrame({"prefix_length": prefix}), "prefix_bytes", Settled(session))["prefix_bytes"]
     table.index.name = "segment"
     last = table.iloc[-1]
     marks = {
