@@ -12,9 +12,9 @@ from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, RoofslateWarning
 from roofslate.evaluation.bands import bands_apply, requested_bands
 from roofslate.grid.label import conversions
-from roofslate.grid.read import with_scenario
+from roofslate.grid.read import changed, with_scenario
 from roofslate.grid.scenarios import Columns, Names, Scenarios, choice_codes, preset_names, read_columns
-from roofslate.presets.lookup import find_preset
+from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
 
@@ -86,6 +86,9 @@ def frame(
     together         64.0
     """
     inputs = with_scenario(scenario, inputs)
+    if bands is not None:  # which depend on the names of presets
+        inputs = changed(inputs, {})
+        inputs.exempt |= PRESETS.keys()
     import pandas as pd
 
     wanted = wanted_names(outputs)
@@ -100,7 +103,7 @@ def frame(
     except (TypeError, MemoryError):
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None
     columns = read_columns(table, ignored, inputs)
-    scenarios = Scenarios(columns, wanted, inputs, "rs.frame", names_matter=bands is not None)
+    scenarios = Scenarios(columns, wanted, inputs, "rs.frame")
     wide, calibrations = None, []
     if bands is not None:
         calibrations = _calibrations(columns, inputs)

@@ -14,10 +14,11 @@ from roofslate import _core
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate.errors import AxisError, IneffectiveInput, InputTypeError, MissingInput, RoofslateError
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
-from roofslate.grid.checks import check_effect, report_unrelated, used, why_unused
+from roofslate.grid.checks import check_effect, used, why_unused
 from roofslate.grid.grid import Grid, Input, Positions
-from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
+from roofslate.grid.plausible import PRICE
 from roofslate.grid.read import add_preset, read_grid
+from roofslate.grid.row_checks import check_preset_columns, check_prices, unrelated_inputs
 from roofslate.grid.run import ROW, run
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import Quantity, Registry, ancestors, bounded_pairs, current, lookup
@@ -187,26 +188,16 @@ class Scenarios:
         What is the same for all rows, as a caller writes it.
     call : str
         The caller, for messages.
-    names_matter : bool
-        Whether the caller takes the names of presets too, and not only what they supply.
     """
 
-    def __init__(
-        self,
-        columns: Collection[str],
-        wanted: Sequence[str],
-        inputs: Mapping[str, Any],
-        call: str,
-        *,
-        names_matter: bool = False,
-    ) -> None:
+    def __init__(self, columns: Collection[str], wanted: Sequence[str], inputs: Mapping[str, Any], call: str) -> None:
         common = read_grid(inputs)
         for name, i in common.inputs.items():
             if i.dims:
                 raise AxisError(f"{i.origin or name}: {call} takes one value for all rows, or a column of the table")
         self._wanted = wanted
-        self._warned_of_price, self._names_matter = False, names_matter
-        self._members, self._quiet = common.members, common.quiet
+        self._warned_of_price = False
+        self._members, self._quiet, self._exempt = common.members, common.quiet, common.exempt
         self._related = frozenset(wanted).union(*map(ancestors, wanted))
         self._numbers = frozenset(name for name in columns if name not in PRESETS)
         self._keywords = [name for name in PRESETS if name in columns]
@@ -219,7 +210,7 @@ class Scenarios:
         self.unused: tuple[str, ...] = ()  # members of a scenario that no output takes
         if self._keywords:
             if not self._quiet:
-                self._report_unrelated(common)
+                self.unused = unrelated_inputs(common, self._explicit, self._related, wanted)
         else:
             common = Grid(self._same, presets=self._presets)
             self._check(common)
@@ -238,7 +229,10 @@ class Scenarios:
         room = {} if at_once else {name: np.empty(min(step, rows)) for plan in plans for name in plan.columns}
         results: list[Values] = []
         wrong = []
-        self._check_price(columns)
+        price = columns.get(PRICE)
+        if isinstance(price, Column) and not self._quiet and not self._warned_of_price:
+            numbers = price.data if price.values is None else price.values
+            self._warned_of_price = check_prices(numbers, texts=price.values is not None)
         with Progress(progress) as bar:
             for start in range(0, rows, step):
                 for plan, picked in _split(plans, plan_of, slice(start, min(start + step, rows))):
@@ -268,15 +262,6 @@ class Scenarios:
             result[nowhere] = np.nan
         return results, nowhere
 
-    def _check_price(self, columns: Columns) -> None:
-        """Warn once of a column of prices that were hardly meant."""
-        column = columns.get(PRICE)
-        if isinstance(column, Column) and not self._quiet and not self._warned_of_price:
-            texts = column.values is not None
-            highest = float(np.fmax.reduce(column.data if column.values is None else column.values, initial=0))
-            self._warned_of_price = highest > HIGHEST_PRICE
-            warn_of_price({PRICE: "" if texts else highest}, highest)
-
     def _plans(self, columns: Columns, rows: int) -> tuple[list[_Plan], Positions | None]:
         """The plans of a table, and which of them computes each row; a row that misses a preset has none."""
         numbers = {name: column for name, column in columns.items() if isinstance(column, Column)}
@@ -285,7 +270,8 @@ class Scenarios:
         names = {name: column for name in self._keywords if isinstance(column := columns[name], Names)}
         codes, combinations = _combinations(list(names.values()), rows)
         reduced = [self._reduce(presets) for presets in combinations]
-        self._check_presets()
+        if not self._quiet and combinations:
+            check_preset_columns(self._keywords, self._origins | self._exempt, self._wanted)
         known = current().entries
         alike: dict[Any, list[int]] = {}
         for k, found in enumerate(reduced):
@@ -341,7 +327,7 @@ class Scenarios:
         """Refuse what cannot be computed, and inputs that have no effect."""
         varying = {name: Input(lookup(name), np.zeros(1), (ROW,)) for name in self._numbers}
         complete = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets, explicit=self._explicit)
-        complete.members, complete.exempt = self._members, self._numbers | {ROW}
+        complete.members, complete.exempt = self._members, self._numbers | self._exempt | {ROW}
         complete.quiet = self._quiet or bool(self._keywords)  # what one preset blocks, another one may leave open
         taken = check_effect(complete, self._wanted)
         if not self._keywords:
@@ -352,26 +338,6 @@ class Scenarios:
         if unused and not self._quiet:
             raise IneffectiveInput(
                 f"column {why_unused(complete, self._wanted, unused[0])}; leave it out, or name it in ignore="
-            )
-
-    def _report_unrelated(self, common: Grid) -> None:
-        """Warn of inputs that do not enter the outputs, whatever the presets of a row supply."""
-        used = self._explicit & self._related
-        bounds = {lookup(name).bound for name in used}
-        candidates = [
-            name
-            for name, i in self._same.items()
-            if i.origin is None and name not in self._related and name not in bounds and i.quantity.bound not in used
-        ]
-        self.unused = report_unrelated(common, self._wanted, candidates)
-
-    def _check_presets(self) -> None:
-        """Refuse a column of presets that no output depends on in any row."""
-        unused = [keyword for keyword in self._keywords if keyword not in self._origins and keyword != "calibration"]
-        if unused and self._reduced and not self._quiet and not self._names_matter:
-            raise IneffectiveInput(
-                f"column {unused[0]!r}: {', '.join(self._wanted)} takes nothing that its presets supply; leave it out, "
-                "or name it in ignore="
             )
 
     def _note_basis(self, presets: tuple[Preset, ...], grid: Grid) -> None:

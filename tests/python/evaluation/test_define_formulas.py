@@ -224,12 +224,12 @@ def test_what_is_defined_is_what_numpy_computes(tree, seed):
     def formula(pass_time, compute_time, kv_fetch_time):
         return computed(tree, {"pass_time": pass_time, "compute_time": compute_time, "kv_fetch_time": kv_fetch_time})
 
-    along = {name: xr.DataArray(x, dims="point") for name, x in values.items()}
+    along = Settled({name: xr.DataArray(x, dims="point") for name, x in values.items()})
     with rs.definitions():
         rs.define("tried", "s", formula, brief="x")
         found = rs.evaluate("tried", along)
         counts = [rs.count("tried <= 1 s", along, prune=prune) for prune in (False, True)]
-        low, high = rs.bounds("tried", {name: (x.min(), x.max()) for name, x in values.items()})
+        low, high = rs.bounds("tried", Settled({name: (x.min(), x.max()) for name, x in values.items()}))
     np.testing.assert_array_equal(found, np.broadcast_to(expected, 60))
     assert counts == [(found <= 1).sum()] * 2
     assert np.isnan(low) or (low <= found.min() and found.max() <= high)
