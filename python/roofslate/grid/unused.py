@@ -10,6 +10,7 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.errors import MissingInput
+from roofslate.grid.basis import chains_of
 from roofslate.presets.calibration_files import shipped
 
 if TYPE_CHECKING:
@@ -104,11 +105,17 @@ class _Call:
         if any(c in self._given and self._given[c].origin is None for c in deciding):
             return Reason(name, "explicit", head + stated)
         ways = " and ".join(f"{c}={self._alternatives(name, c, deciding)}" for c in deciding)
-        fitted = dict(shipped())
-        values = {c: self._encoded(c, fitted[c]) for c in deciding if c in fitted and c not in self._given}
-        if len(values) == len(deciding) and self._takes(name, (), values):
-            ways += " or calibration='serving'"
+        ways += "".join(f" or calibration={c!r}" for c in self._calibrations(name, deciding))
         return Reason(name, "implicit", f"{head}{stated}; give {ways}")
+
+    def _calibrations(self, name: str, deciding: Sequence[str]) -> Iterator[str]:
+        """Calibrations on the chain of the outputs that let an input act."""
+        for calibration in ("serving", "training"):
+            fitted = dict(shipped(calibration))
+            values = {c: self._encoded(c, fitted[c]) for c in deciding if c in fitted and c not in self._given}
+            reached = any(calibration in chains_of(self._registry, output) for output in self._outputs)
+            if reached and len(values) == len(deciding) and self._takes(name, (), values):
+                yield calibration
 
     def _stated(self, name: str) -> str:
         """A value that leaves an input out, and where it comes from."""

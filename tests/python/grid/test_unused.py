@@ -105,6 +105,11 @@ def test_what_a_default_blocks_names_the_way_out():
     rs.value("weight_fetch_time", cell, batch_size=64, expert_reads="expected")
 
 
+def test_the_calibration_that_is_named_is_that_of_the_chain():
+    with pytest.raises(IneffectiveInput, match=r"attention_arithmetic='counted' or calibration='training'$"):
+        rs.value("training_flops_per_token", model="Llama-3.1-8B", sequence_length=8192)
+
+
 def test_what_another_keyword_blocks_is_a_warning_and_in_a_scenario_silent():
     price = {"chip_price": "2 USD/h", "pass_time": "5 ms"}
     with pytest.warns(UnusedInput, match="'context_length' has no effect on cost_per_token: pass_time is given"):
