@@ -146,6 +146,8 @@ def _verdict(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str], used
 def report_unrelated(grid: Grid, wanted: Sequence[str], names: Iterable[str]) -> tuple[str, ...]:
     """Warn of inputs that do not enter the outputs; return those that are members of a scenario, in silence."""
     unused = [name for name in names if name not in grid.exempt and not _is_fitted(name, grid)]
+    if not unused:
+        return ()
     messages = [reason.message for reason in _reasons(grid, wanted, unused) if reason.name not in grid.members]
     if messages:
         warn(_some(messages), UnusedInput)

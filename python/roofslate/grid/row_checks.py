@@ -41,6 +41,8 @@ def unrelated_inputs(
     common: Grid, explicit: AbstractSet[str], related: AbstractSet[str], outputs: Sequence[str]
 ) -> tuple[str, ...]:
     """Warn of inputs of all rows that do not enter the outputs; return members of a scenario that do not."""
+    if explicit <= related:
+        return ()
     used = explicit & related
     bounds = {common.registry.entries[name].bound for name in used}
     return report_unrelated(

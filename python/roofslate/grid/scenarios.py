@@ -332,7 +332,7 @@ class Scenarios:
         taken = check_effect(complete, self._wanted)
         if not self._keywords:
             self.unused = complete.unused
-        else:
+        elif not self._origins.issuperset(self._keywords):
             self._origins |= {complete.inputs[name].origin for name in taken}
         unused = [name for name in varying if name not in (self._related if self._keywords else taken)]
         if unused and not self._quiet:
