@@ -76,7 +76,7 @@ def test_explanation(name: str, bits: Any) -> None:
     """In every scenario: its numbers, its LaTeX, and its page."""
     with cases() as case:
         for scenario, inputs in scenarios()[name].items():
-            explanation = rs.explain(name, inputs)
+            explanation = rs.explain(name, Settled(inputs))
             with case(scenario):
                 check_numbers(explanation, name, inputs, bits)
             with case(scenario):
@@ -88,7 +88,7 @@ def test_explanation(name: str, bits: Any) -> None:
 def check_numbers(explanation: Explanation, name: str, inputs: dict[str, Any], bits: Any) -> None:
     """Every number is that of `value`."""
     text = str(explanation)
-    values = {part.quantity.name: rs.value(part.quantity.name, inputs) for part in explanation._parts}
+    values = {part.quantity.name: rs.value(part.quantity.name, Settled(inputs)) for part in explanation._parts}
     if explanation.steps:  # else it is given
         assert explanation.steps[0].quantity.name == name
     assert explanation.value == values[name]

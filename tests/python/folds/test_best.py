@@ -49,7 +49,7 @@ def test_best_is_that_of_the_whole_grid(instruction_sets, bits, data, question, 
     objective = data.draw(st.sampled_from(free), label="objective")
     also = data.draw(st.lists(st.sampled_from([n for n in free if n != objective]), max_size=2, unique=True))
     for way in ways(instruction_sets):
-        found = rs.best(objective, over=over, where=where, maximize=maximize, also=also, **way, **inputs)
+        found = rs.best(objective, Settled(inputs), over=over, where=where, maximize=maximize, also=also, **way)
         check_best(found, whole, objective, also, over, met, needed, maximize, bits)
 
 
@@ -102,7 +102,9 @@ def test_best_of_large_grids(name, order, instruction_sets, bits):
     where = [CONDITIONS[k][0].format(x=x, y=y) for k in chosen]
     for objective, maximize in (("cost_per_token", False), ("pass_time", True)):
         for way in ways(instruction_sets):
-            found = rs.best(objective, over=over, where=where, maximize=maximize, also="binding_term", **way, **inputs)
+            found = rs.best(
+                objective, Settled(inputs), over=over, where=where, maximize=maximize, also="binding_term", **way
+            )
             check_best(found, whole, objective, ["binding_term"], over, met, needed, maximize, bits)
 
 
@@ -305,7 +307,7 @@ def test_pareto_is_that_of_the_whole_grid(instruction_sets, bits, data, question
     expected = np.flatnonzero(ok)[front(vectors[ok])] if ok.any() else np.empty(0, dtype=int)
     also = [] if "memory_time" in names else ["memory_time"]
     for way in ways(instruction_sets):
-        found = rs.pareto(minimize=small, maximize=large, where=where, also=also, **way, **inputs)
+        found = rs.pareto(Settled(inputs), minimize=small, maximize=large, where=where, also=also, **way)
         assert len(found) == len(expected)
         places = np.unravel_index(expected, whole.shape) if whole.shape else ()
         for dim, place in zip(whole.sizes, places, strict=True):

@@ -21,8 +21,8 @@ def test_count_is_that_of_the_whole_grid(instruction_sets, question):
     varies = set().union(*(whole.dims[name] for name in needed))
     expected = whole.folded(met, over).sum(axis=-1)
     for way in ways(instruction_sets):
-        assert rs.count(where, **way, **inputs) == int(met.sum())
-        found = rs.count(where, over=over, **way, **inputs)
+        assert rs.count(where, Settled(inputs), **way) == int(met.sum())
+        found = rs.count(where, Settled(inputs), over=over, **way)
         if varies - set(over):
             assert list(found.dims) == [dim for dim in whole.sizes if dim in varies and dim not in over]
             assert np.array_equal(whole.full(found, over), expected)
@@ -70,7 +70,7 @@ def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
             given_range = False
     if not np.all(np.diff(edges) > 0):
         with pytest.raises(errors.ValueRangeError, match=r"bins don't fit between .* ask for fewer"):
-            rs.histogram(name, bins=bins, log=log, **({"range": ends} if given_range else {}), **inputs)
+            rs.histogram(name, Settled(inputs), bins=bins, log=log, **({"range": ends} if given_range else {}))
         return
     asked_bins = {"bins": edges} if data.draw(st.booleans(), label="edges") else {"bins": bins, "log": log}
     if given_range and "log" in asked_bins:
@@ -78,7 +78,7 @@ def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
     rows = whole.folded(values, over)
     expected = np.apply_along_axis(lambda row: np.histogram(row[np.isfinite(row)], edges)[0], -1, rows)
     for way in ways(instruction_sets):
-        found = rs.histogram(name, over=over, **asked_bins, **way, **inputs)
+        found = rs.histogram(name, Settled(inputs), over=over, **asked_bins, **way)
         same(found.lower, edges[:-1], bits)
         same(found.upper, edges[1:], bits)
         kept = [dim for dim in whole.sizes if dim in whole.dims[name] and dim not in over]

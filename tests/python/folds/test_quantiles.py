@@ -33,12 +33,12 @@ def test_quantiles_are_numpys(instruction_sets, bits, data, inputs):
     rows = whole.folded(whole.values[name], over)
     expected = np.moveaxis(np.apply_along_axis(quantiles, -1, rows, QS), -1, 0)
     for way in ways(instruction_sets, prune=(True,)):
-        found = rs.quantiles(name, QS, over=over, **way, **inputs)
+        found = rs.quantiles(name, QS, Settled(inputs), over=over, **way)
         kept = [dim for dim in whole.sizes if dim in whole.dims[name] and dim not in over]
         assert found.dims == ("quantile", *kept)
         full = np.stack([whole.full(found.isel(quantile=k, drop=True), over) for k in range(len(QS))])
         same(full, expected, bits)
-        one = rs.quantiles(name, 0.77, over=over, **way, **inputs)
+        one = rs.quantiles(name, 0.77, Settled(inputs), over=over, **way)
         assert isinstance(one, float) or one.dims == tuple(kept)
         same(whole.full(one, over) if kept else one, expected[7] if kept else expected[7].reshape(-1)[0], bits)
 
@@ -54,7 +54,7 @@ def test_quantiles_of_many_points(name, instruction_sets, decode, bits):
     repeated = np.repeat(values.to_numpy(), 600_000 // values.size)
     for way in ways(instruction_sets, prune=(True,)):
         same(rs.quantiles(name, q, question, **way), quantiles(repeated, q), bits)
-    kept = rs.quantiles(name, q, over=["context_length", "batch_size"], **question)
+    kept = rs.quantiles(name, q, question, over=["context_length", "batch_size"])
     for k in range(kept.sizes.get("chips", 1)):
         found, expected = (x.isel(chips=k) if "chips" in x.dims else x for x in (kept, values))
         same(found, quantiles(np.repeat(expected.to_numpy(), 300_000 // expected.size), q), bits)
