@@ -296,7 +296,7 @@ def test_quantiles_tell_neighbouring_doubles_apart(over, bits):
     q = np.linspace(0, 1, 37).tolist()
     for cut in ({"a": 2, "b": 3}, {"a": 24, "b": 1}, {"a": 1, "b": 12}):
         found, expected = (
-            rs.quantiles("shipment_change", q, over=over, shipment_change=x, chips=speed)
+            rs.quantiles("shipment_change", q, Settled(shipment_change=x, chips=speed), over=over)
             for x in (array.chunk(cut), array)
         )
         assert found.dims == expected.dims

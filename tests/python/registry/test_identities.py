@@ -334,7 +334,7 @@ def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
         for name in sorted(ancestors(output) - set(whole_scenario)):
             own = rs.value(name, whole_scenario)
             if _supply(entries()[name], own):
-                found = rs.value(output, {**whole_scenario, name: own})
+                found = rs.value(output, Settled({**whole_scenario, name: own}))
                 assert found == expected or bits(found) == bits(expected), (output, name)
 
 
