@@ -3,8 +3,8 @@
 A mutant is a formula with one operation, argument or constant changed, or an input with another default, limit or
 fallback. It takes the place of the original, for all that rests on it, without compiling: formulas are steps that the
 engine runs. Judges are the values worked out by hand (``tests/reference``), the lecture's answers, and the limits of
-inputs (``tests/reference/ranges.toml``). Mutants that no value tells from the original are listed in ``mutants.toml``,
-each with the reason.
+inputs (``tests/reference/ranges.toml``). Mutants that no value tells from the original follow a rule (`is_equivalent`)
+or are listed in ``mutants.toml``, each with the reason.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import contextlib
 import dataclasses
 import functools
 import math
+import random
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -26,7 +27,7 @@ from roofslate.grid.read import Settled, read_grid
 from roofslate.lecture_report.entries import entries_of
 from roofslate.measured.stored import compute
 from roofslate.registry.recorder import Steps, Term
-from roofslate.registry.registry import BUILT_IN, Quantity, Registry, Step, lookup
+from roofslate.registry.registry import BUILT_IN, Quantity, Registry, Step, ancestors, lookup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -335,6 +336,143 @@ def _refused(name: str, inputs: Mapping[str, Any]) -> Question:
     return Question(ask, bool, frozenset())
 
 
+# -------------------------------------------------------------------------------------------------------- equivalence
+#
+# A formula whose technique is off takes a simpler branch, so that no operation and no input of the technique is left:
+# select(share == 0 and tokens == inf, simple, general). Where the two agree, no value tells whether the choice is made.
+# And a helper of several formulas is tried in the first of them.
+
+Tree = tuple[Any, ...]  # an operation on trees, a quantity or a constant
+_NEUTRAL = (0.0, math.inf)
+_DRAWS = 20
+_HELPER = 20  # operations of a branch that is a helper's, but for one argument
+
+
+@dataclasses.dataclass(frozen=True)
+class _Choice:
+    """A select of a simpler branch: its step, with condition and general branch as steps and trees."""
+
+    at: int
+    condition: int
+    general: int
+    condition_tree: Tree
+    general_tree: Tree
+
+
+def is_equivalent(mutant: Mutant) -> bool:
+    """Whether a mutant takes the general branch where the simple one agrees, or changes a helper tried before."""
+    if not mutant.steps:
+        return False
+    steps = _core.steps(mutant.quantity)
+    changed = int(mutant.change[1 : mutant.change.index(":")])
+    for choice in _choices(mutant.quantity):
+        if changed == choice.at and mutant.steps == _changed(steps, choice.at, 2):
+            return _agrees(mutant, steps, choice)
+    return changed in _tried_before(mutant.quantity)
+
+
+@functools.cache
+def _choices(name: str) -> tuple[_Choice, ...]:
+    steps = _core.steps(name)
+    selects = (k for k, step in enumerate(steps) if step[0] == "select" and _tested(steps, int(step[1])))
+    return tuple(
+        _Choice(k, condition, general, _tree(steps, condition), _tree(steps, general))
+        for k in selects
+        for condition, general in [(int(steps[k][1]), int(steps[k][3]))]
+    )
+
+
+def _tested(steps: Sequence[Step], at: int) -> dict[str, float]:
+    """The quantities that a condition compares with a neutral value; none of another condition."""
+    name, *operands = steps[at]
+    if name == "both":
+        both = [_tested(steps, int(n)) for n in operands]
+        return both[0] | both[1] if all(both) else {}
+    if name != "equal":
+        return {}
+    first, second = (steps[int(n)] for n in operands)
+    if first[0] != "quantity" or second[0] != "constant" or second[1] not in _NEUTRAL:
+        return {}
+    quantity = BUILT_IN.entries[str(first[1])]
+    return {} if quantity.choices else {quantity.name: float(second[1])}
+
+
+def _agrees(mutant: Mutant, steps: Sequence[Step], choice: _Choice) -> bool:
+    """Whether original and mutant agree wherever the condition holds."""
+    q = BUILT_IN.entries[mutant.quantity]
+    free = [need for need in q.needs if not ancestors(need) & set(q.needs)]  # the others follow from them
+    neutral = _tested(steps, choice.condition)
+    return any(_agrees_for(mutant, needs, neutral) for needs in (free, q.needs))
+
+
+def _agrees_for(mutant: Mutant, needs: Sequence[str], neutral: dict[str, float]) -> bool:
+    rng = random.Random(0)
+    for _ in range(_DRAWS):
+        inputs = {need: _drawn(BUILT_IN.entries[need], rng) for need in needs} | neutral
+        try:
+            expected = rs.value(mutant.quantity, **inputs)
+            with in_place(mutant):
+                if not math.isclose(rs.value(mutant.quantity, **inputs), expected, rel_tol=1e-9):
+                    return False
+        except rs.errors.MissingInput:  # which a test notices
+            return False
+    return True
+
+
+def _drawn(q: Quantity, rng: random.Random) -> Any:
+    if q.choices:
+        return rng.choice(q.choices)
+    return rng.uniform(q.low, q.high) if q.high <= 1 else min(max(10 ** rng.uniform(-2, 4), q.low), q.high)
+
+
+@functools.cache
+def _tried_before(name: str) -> frozenset[int]:
+    """The steps of a formula that a helper made which an earlier formula has, too."""
+    steps = _core.steps(name)
+    spared: set[int] = set()
+    for choice in _choices(name):
+        for other in _choices_before(name):
+            if len(_tested(steps, choice.condition)) > 1 and choice.condition_tree == other.condition_tree:
+                spared |= _below(steps, choice.condition)
+            holes = _differences(choice.general_tree, other.general_tree)
+            if len(holes) == 1 and len(_below(steps, choice.general)) >= _HELPER:
+                ((argument, _),) = holes
+                arguments = (k for k in range(len(steps)) if _tree(steps, k) == argument)
+                spared |= _below(steps, choice.general).difference(*(_below(steps, k) for k in arguments))
+    return frozenset(spared)
+
+
+def _choices_before(name: str) -> Iterator[_Choice]:
+    for earlier, q in BUILT_IN.entries.items():
+        if earlier == name:
+            return
+        if q.computed:
+            yield from _choices(earlier)
+
+
+def _below(steps: Sequence[Step], at: int) -> set[int]:
+    """A step and all that it takes."""
+    name, *operands = steps[at]
+    if name in ("quantity", "constant"):
+        return {at}
+    return {at}.union(*(_below(steps, int(n)) for n in operands))
+
+
+def _tree(steps: Sequence[Step], at: int) -> Tree:
+    name, *operands = steps[at]
+    return steps[at] if name in ("quantity", "constant") else (name, *(_tree(steps, int(n)) for n in operands))
+
+
+def _differences(first: Tree, second: Tree) -> set[tuple[Tree, Tree]]:
+    """The least pairs of trees that differ."""
+    if first == second:
+        return set()
+    leaf = {"quantity", "constant"} & {first[0], second[0]}
+    if leaf or first[0] != second[0] or len(first) != len(second):
+        return {(first, second)}
+    return set().union(*(_differences(a, b) for a, b in zip(first[1:], second[1:], strict=True)))
+
+
 # ------------------------------------------------------------------------------------------------------------ verdict
 
 
@@ -366,7 +504,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"#{k}: {step[0]}({', '.join(map(str, step[1:]))})")
     for q in chosen:
         for mutant in mutants(q):
-            if (q.name, mutant.change) not in equivalent:
+            if (q.name, mutant.change) not in equivalent and not is_equivalent(mutant):
                 tried[q.theme, mutant.kind] += 1
                 if survives(mutant, questions[q.name]):
                     alive[q.theme, mutant.kind] += 1

@@ -38,10 +38,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         "pass_time",
         "cost_per_token",
         "binding_term",
-        "touched_parameters",
+        "expert_coverage",
         "seat_mean_wait",
         "batch_size",
-        "fetched_parameters",
+        "fetched_weight_bytes",
         "unheard_of"};
 
     Bytes bytes(data, size);

@@ -14,7 +14,7 @@ OUTPUTS = [
     "pass_time",
     "cost_per_token",
     "compute_utilization",
-    "touched_parameters",
+    "fetched_weight_bytes",
     "seat_mean_wait",
     "routed_loss",
     "hbm_used",

@@ -330,13 +330,15 @@ for case in range(3):
         )
     elif case == 1:  # powers
         output, question = (
-            "touched_parameters",
+            "fetched_weight_bytes",
             dict(
                 experts=256.0,
                 experts_per_token=np.linspace(1, 256, 9000),
                 batch_size=np.linspace(1, 4000, 9000),
                 dense_parameters=1e9,
                 total_parameters=2e9,
+                active_parameters=1e9,
+                weight_bytes=1.0,
             ),
         )
     else:  # stores alone, into memory of the caller
@@ -443,7 +445,7 @@ question = dict(experts=256.0, experts_per_token=8.0, total_parameters=671e9, de
 question |= dict(expert_reads="expected", response_length=700.0, weight_bytes=0.5, chips=72.0)
 question |= dict(train_period=0.02, hbm_bandwidth=8e12, active_parameters=1e9 * k)
 question |= dict(batch_size=1 + k * k / 17, seats=1 + k[:40] / 7, seat_load=1 - 1 / (k[:30] + 1))
-outputs = ["weight_fetch_time", "touched_parameters", "seat_mean_wait", "routed_loss"]
+outputs = ["weight_fetch_time", "fetched_weight_bytes", "seat_mean_wait", "routed_loss"]
 found, _ = run(read_grid(question), outputs, threads=1)
 digest = hash(b"".join(np.ascontiguousarray(array).tobytes() for array, *_ in found))
 print(_core.instruction_set(), digest)

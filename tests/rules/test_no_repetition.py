@@ -33,6 +33,8 @@ OPERATORS: dict[type, Any] = {
     ast.Lt: np.less,
     ast.LtE: np.less_equal,
     ast.Eq: np.equal,
+    ast.And: np.logical_and,
+    ast.Or: np.logical_or,
 }
 FUNCTIONS: dict[str, Any] = {
     "max": np.maximum,
@@ -87,6 +89,8 @@ def value(node: ast.expr) -> Any:
                 return -value(operand)
             case ast.BinOp(left, operator, right):
                 return OPERATORS[type(operator)](value(left), value(right))
+            case ast.BoolOp(operator, [first, second]):
+                return OPERATORS[type(operator)](value(first), value(second))
             case ast.Call(ast.Name(function), arguments):
                 return FUNCTIONS[function](*map(value, arguments))
             case ast.IfExp(test, then, otherwise):
@@ -166,14 +170,12 @@ def parts(tree: ast.expr) -> Iterator[tuple[str, Any]]:
 
 # ---------------------------------------------------------------------------------------------------------- registry
 
-SAME = {
-    ("accepted_length", "emitted_length"): "the positions of a draft that count, and the tokens of a sequence",
-}
+SAME: dict[tuple[str, ...], str] = {}
 CONTAINED = {
+    ("kv_fetch_time", "kv_fetch_time_per_sequence"): "bytes of the batch, divided once",
     ("cost_per_token", "cell_throughput"): "a product with what does not change along an axis, no division a point",
     ("seat_mean_wait", "seat_rate"): "the wait is of one sequence, in seconds",
-    ("speculative_token_time", "speculation_speedup"): "the same number in tokens of a sequence",
-    ("weight_cost_factor", "weight_fetch_ratio"): "tokens of a pass decide it; a batch need not be known",
+    ("lone_weight_fetch", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
     ("kv_bytes_from_kink", "ridge_point"): "the lecture gives the balance of tokens, the chip behind it is not known",
     ("kv_bytes_from_kink", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
     ("kv_bytes_from_balance_context", "ridge_point"): "the lecture gives the balance of tokens, the chip is not known",
@@ -205,7 +207,7 @@ def test_no_formula_contains_that_of_another_quantity() -> None:
     ("formula", "other"),
     [
         ("hbm_capacity * chips", "cell_capacity"),
-        ("max(cell_capacity - weight_bytes * total_parameters, 0)", "kv_room"),
+        ("max(cell_capacity - deployed_bytes, 0)", "kv_room"),
         ("kv_bytes + kv_fetch_time + weight_fetch_time", "memory_time"),
         ("chip_price / (peak_flops * compute_efficiency) * flops_per_token * 7", "recompute_cost"),
         ("2 * arrival_rate * fixed_pass_time / (1 - pass_time_per_sequence * arrival_rate)", "idle_dispatch_period"),
@@ -349,7 +351,6 @@ ALLOWED = {
     ("lecture_report/charts/rack_diagrams.py", "experts - left"): "boxes to draw, counted in whole numbers",
     (_TRAINING, "costs['inference_flops'] / costs['pretraining_flops']"): "two bars of one picture, compared",
     (_PRICES, "implied / stated"): "an implied and a stated price, compared",
-    (_QUESTIONS, "one_by_one / drafted"): "two ways to decode, compared",
     (_QUESTIONS, "2 * wait / work"): _OWN,
     (_QUESTIONS, "tokens * kept"): _OWN,
     (_QUESTIONS, "tokens * kept / rs.value('hbm_capacity', hardware='HGX B200')"): _OWN,
@@ -372,7 +373,7 @@ def test_no_number_is_computed_beside_the_registry() -> None:
     ("program", "repeats"),
     [
         ("cost = number('cell_price') / marks['cell_throughput']", "cost_per_token"),
-        ("a, b = (marks[k] for k in ('kv_bytes', 'cell_bandwidth'))\nprint(f'{a / b:.3g}')", "kv_fetch_time"),
+        ("a, b = (marks[k] for k in ('prefix_bytes', 'cell_bandwidth'))\nprint(f'{a / b:.3g}')", "prefix_fetch_time"),
         ("t = rs.value('train_period', **board)\nworst = float(t) * 2", "train_worst_time"),
         ("x = table['compute_time'].to_numpy()\ny = x / table.loc[:, 'pass_time'].max()", "compute_utilization"),
         (

@@ -2,6 +2,7 @@
 #include "roofslate/language/error.hpp"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace roofslate
 {
@@ -9,12 +10,14 @@ namespace roofslate
         : registry_(registry),
           graph_(graph),
           node_of_(std::size_t(registry.size()), -1),
-          used_(std::size_t(registry.size()), 0)
+          used_(std::size_t(registry.size()), 0),
+          supplied_(std::size_t(registry.size()), 0)
     {
         positions_.reserve(256), path_.reserve(32), visited_.reserve(64);
         for (const Supplied& s : supplied)
         {
             differentiated_ = differentiated_ || s.variable;
+            supplied_[std::size_t(s.quantity)] = 1;
             node_of_[std::size_t(s.quantity)] =
                 s.variable && !s.view.axes ? graph_.variable(*s.view.data) : graph_.leaf(s.view);
         }
@@ -39,12 +42,22 @@ namespace roofslate
         else if (e.fallback >= 0)
             result = node(e.fallback);
         else if (e.spec->has_default)
-            result = graph_.constant(e.spec->default_value);
+            result = graph_.constant(default_of(e));
         else
             missing(quantity);
         path_.pop_back();
         visited_.push_back(quantity);
         return node_of_[std::size_t(quantity)] = result;
+    }
+    double Closure::default_of(const Entry& e)
+    {
+        for (const int quantity : e.implied_by)
+            if (supplied_[std::size_t(quantity)])
+            {
+                used_[std::size_t(quantity)] = 1;
+                return e.spec->implied_value;
+            }
+        return e.spec->default_value;
     }
     // The operation at a position of the quantity's tape. Only what a decided choice leaves is visited, so that nothing
     // else need be supplied.
@@ -76,7 +89,7 @@ namespace roofslate
             {
                 for (std::size_t k = 1; k < 3 && o.argument[k] >= 0; ++k)
                     at[k] = instantiate(e, first, o.argument[k]);
-                if (const int term = without_zero(o.op, at[0], at[1]); term >= 0)
+                if (const int term = without_neutral(o.op, at[0], at[1]); term >= 0)
                     return positions_[first + std::size_t(position)] = term;
                 result = graph_.operation(o.op, at[0], at[1], at[2], o.routine);
                 if ((o.op == Op::max || o.op == Op::min) && !graph_[result].is_literal())
@@ -85,25 +98,39 @@ namespace roofslate
         }
         return positions_[first + std::size_t(position)] = result;
     }
-    // What a difference with a constant 0 leaves, or -1. A sum would lose the sign of -0, and adjoints would add up in
-    // another order than where the 0 varies.
-    int Closure::without_zero(Op op, int first, int second) const
+    // What is left of x - 0, 1 x, x / 1, or the least of x and inf; -1 for others. Not of x + 0, which loses the sign
+    // of -0. Adjoints would add up in another order than where the constant varies.
+    int Closure::without_neutral(Op op, int first, int second) const
     {
-        if (op != Op::sub || differentiated_ || !graph_[second].is_literal())
+        const auto is_literal = [&](int i, double x) {
+            return graph_[i].is_literal() && graph_[i].value == x && !std::signbit(graph_[i].value);
+        };
+        const bool commutes = op == Op::min || op == Op::mul;
+        if (differentiated_ || (!commutes && op != Op::sub && op != Op::div))
             return -1;
-        const double value = graph_[second].value;
-        return value == 0 && !std::signbit(value) ? first : -1;
+        const double neutral = op == Op::min ? std::numeric_limits<double>::infinity() : op == Op::sub ? 0 : 1;
+        if (commutes && is_literal(first, neutral))
+            return second;
+        return is_literal(second, neutral) ? first : -1;
     }
-    // rate == 0 ? 0 : rate * amount of a rate that something is differentiated by: at zero the slope is the amount.
+    // rate == 0 ? 0 : rate * amount, or with a sum before it, or rate == 0 ? sum : sum + rate, of a rate that something
+    // is differentiated by: at zero the slope is the amount.
     bool Closure::is_spend_of_variable(const Entry& e, std::size_t first, const Operation& select) const
     {
         const auto at = [&](int position) -> const Operation& { return e.tape.operations[std::size_t(position)]; };
         const auto is_zero = [&](int position) { return at(position).op == Op::constant && at(position).value == 0; };
-        const Operation &condition = at(select.argument[0]), &spent = at(select.argument[2]);
-        if (condition.op != Op::equal || spent.op != Op::mul || condition.argument[0] != spent.argument[0]
-            || !is_zero(condition.argument[1]) || !is_zero(select.argument[1]))
+        const Operation& condition = at(select.argument[0]);
+        int spent = select.argument[2];
+        const bool is_beside = at(spent).op == Op::add && at(spent).argument[0] == select.argument[1];
+        if (is_beside)
+            spent = at(spent).argument[1];
+        else if (!is_zero(select.argument[1]) || at(spent).op != Op::mul)
             return false;
-        const int rate = positions_[first + std::size_t(spent.argument[0])];
+        if (at(spent).op == Op::mul && !(is_beside && spent == condition.argument[0]))
+            spent = at(spent).argument[0];
+        if (condition.op != Op::equal || condition.argument[0] != spent || !is_zero(condition.argument[1]))
+            return false;
+        const int rate = positions_[first + std::size_t(spent)];
         return rate >= 0 && !graph_[rate].is_literal();
     }
     namespace
@@ -127,13 +154,17 @@ namespace roofslate
     }
     void Closure::missing(int quantity) const
     {
-        std::string advice; // of the quantity nearest to the input
-        for (auto q = path_.rbegin(); advice.empty() && q != path_.rend(); ++q)
-            if (const char* const text = registry_[*q].spec->missing_advice)
-                advice = std::string("; ") + text;
-        throw missing_input(
-            "missing input " + described(registry_[quantity]) + chain_of(registry_, path_.begin(), path_.end() - 1)
-            + advice);
+        // An input that may follow from others is what a caller would give, or the one of them that is missing.
+        const auto last = path_.end() - 1;
+        const auto given = std::find_if(path_.begin(), last, [this](int q) { return !registry_[q].computed(); });
+        std::string text = "missing input " + described(registry_[*given]);
+        if (given != last)
+            text += " or " + described(registry_[quantity]);
+        text += chain_of(registry_, path_.begin(), given);
+        for (auto q = path_.rbegin(); q != path_.rend(); ++q) // advice of the quantity nearest to the input
+            if (const char* const advice = registry_[*q].spec->missing_advice)
+                throw missing_input(text + "; " + advice);
+        throw missing_input(text);
     }
     // Quantities that follow from each other: those of them that declare a range are meant to be given.
     void Closure::missing_one_of_circle(int quantity) const

@@ -31,8 +31,9 @@ namespace roofslate
         const std::vector<Turn>& turns() const { return turns_; } // all that are no literals
 
     private:
+        double default_of(const Entry& entry);
         int instantiate(const Entry& entry, std::size_t first, int position);
-        int without_zero(Op op, int first, int second) const;
+        int without_neutral(Op op, int first, int second) const;
         bool is_spend_of_variable(const Entry& entry, std::size_t first, const Operation& select) const;
         [[noreturn]] void missing(int quantity) const;
         [[noreturn]] void missing_one_of_circle(int quantity) const;
@@ -40,7 +41,7 @@ namespace roofslate
         const Registry& registry_;
         Graph& graph_;
         std::vector<int> node_of_;
-        std::vector<char> used_;
+        std::vector<char> used_, supplied_;
         std::vector<int> visited_;
         std::vector<Turn> turns_;
         bool differentiated_ = false;

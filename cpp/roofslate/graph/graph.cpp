@@ -2,7 +2,7 @@
 
 namespace roofslate
 {
-    Graph::Graph(std::vector<std::size_t> shape, Literals literals) : shape_(std::move(shape)), literals_(literals)
+    Graph::Graph(std::vector<std::size_t> shape) : shape_(std::move(shape))
     {
         nodes_.reserve(512);
         leaves_.reserve(32);
@@ -39,10 +39,7 @@ namespace roofslate
     {
         Node n{Op::constant};
         n.value = value;
-        if (literals_ == Literals::shared)
-            return shared(n);
-        nodes_.push_back(n);
-        return size() - 1;
+        return shared(n);
     }
     int Graph::leaf(const View& view)
     {

@@ -39,12 +39,7 @@ namespace roofslate
     class Graph
     {
     public:
-        enum class Literals
-        {
-            shared,
-            apart
-        }; // apart where only a value is wanted: looking for an equal one takes longest
-        explicit Graph(std::vector<std::size_t> shape, Literals literals = Literals::shared);
+        explicit Graph(std::vector<std::size_t> shape);
 
         int constant(double value);
         int leaf(const View& view); // a view without axes is a literal
@@ -61,7 +56,6 @@ namespace roofslate
         int shared(const Node& node);
 
         std::vector<std::size_t> shape_;
-        Literals literals_;
         std::vector<Node> nodes_;
         std::vector<View> leaves_;
         std::array<int, 256> chains_;

@@ -38,6 +38,8 @@ namespace roofslate
         Choices choices{};
         const char* missing_advice = nullptr; // ends the error for a missing input of it
         std::string_view fallback{}; // the quantity it comes from when it is not supplied
+        std::array<std::string_view, 4> implied_by{}; // where one of these is supplied, the default is another
+        double implied_value = 0;
         std::string_view bound{};                        // the input that it must not exceed
 
         constexpr Spec(const char* tex, const char* measured_in, const char* meaning, const char* reference)
@@ -86,6 +88,13 @@ namespace roofslate
         {
             Spec s = *this;
             s.fallback = name_of<Q>();
+            return s;
+        }
+        // Another default where one of these quantities is supplied.
+        template <class... Q> constexpr Spec implied_by_any(double value) const
+        {
+            Spec s = *this;
+            s.implied_by = {name_of<Q>()...}, s.implied_value = value;
             return s;
         }
         template <class Q> constexpr Spec at_most() const
@@ -283,6 +292,20 @@ namespace roofslate::quantities
     {
         using T = std::common_type_t<number_of<A>, number_of<B>>;
         return select(T(rate) == T(0.0), T(0.0), T(rate) * T(amount));
+    }
+
+    // A sum with such a term. The sum alone where the rate is zero, and not sum + 0, which is an operation more.
+    template <class S, class A, class B> constexpr auto spend_beside(const S& sum, const A& rate, const B& amount)
+    {
+        using T = std::common_type_t<number_of<S>, number_of<A>, number_of<B>>;
+        return select(T(rate) == T(0.0), T(sum), T(sum) + T(rate) * T(amount));
+    }
+
+    // A sum with a term that may vanish as a whole.
+    template <class S, class A> constexpr auto beside(const S& sum, const A& term)
+    {
+        using T = std::common_type_t<number_of<S>, number_of<A>>;
+        return select(T(term) == T(0.0), T(sum), T(sum) + T(term));
     }
 
     // is<overlap>(o, "serial_kv"): whether the choice holds this word, which must be one of its own.

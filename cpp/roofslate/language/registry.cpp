@@ -15,12 +15,16 @@ namespace roofslate
 #undef ROOFSLATE_APPEND
         for (const Entry& e : *all)
             append({all, &e});
+        built_in_ = size();
         for (Entry& e : *all)
         {
             for (const std::string_view need : e.need_names)
                 e.needs.push_back(at(need));
             if (!e.spec->fallback.empty())
                 e.fallback = at(e.spec->fallback);
+            for (const std::string_view name : e.spec->implied_by)
+                if (!name.empty())
+                    e.implied_by.push_back(at(name));
             if (!e.spec->bound.empty())
                 e.bound = at(e.spec->bound);
         }
@@ -47,7 +51,7 @@ namespace roofslate
         };
     }
     Registry::Registry(const Registry& base, std::vector<Definition> definitions)
-        : entries_(base.entries_), index_(base.index_), routines_(base.routines_)
+        : entries_(base.entries_), built_in_(base.built_in_), index_(base.index_), routines_(base.routines_)
     {
         for (Definition& d : definitions)
         {
@@ -59,7 +63,7 @@ namespace roofslate
     }
     Registry::Registry(const Registry& base, std::shared_ptr<const Entry> other)
         : Registry(base, std::vector<Definition>())
-    { entries_[std::size_t(at(other->name))] = std::move(other); }
+    { entries_[std::size_t(at(other->name))] = std::move(other), built_in_ = 0; }
     void Registry::append(std::shared_ptr<const Entry> entry)
     {
         if (!index_.emplace(entry->name, size()).second)
@@ -203,7 +207,12 @@ namespace roofslate
             {
                 std::vector<std::string> found;
                 for (const auto& [position, holds] : conditions_)
-                    found.push_back((holds ? "" : "not ") + print(tape_, position, inputs, notation));
+                {
+                    const std::string condition = print(tape_, position, inputs, notation);
+                    const Op op = tape_.operations[static_cast<std::size_t>(position)].op;
+                    const bool joined = op == Op::both || op == Op::either; // which "not" binds closer than
+                    found.push_back(holds ? condition : joined ? "not (" + condition + ")" : "not " + condition);
+                }
                 return found;
             }
             std::vector<Decision> decisions(const Inscription& inputs, Notation notation) const

@@ -13,14 +13,18 @@
 #define ROOFSLATE_THEMES(THEME) \
     THEME(hardware)             \
     THEME(architecture)         \
+    THEME(weights)              \
+    THEME(cache)                \
+    THEME(speculation)          \
+    THEME(sequences)            \
+    THEME(overheads)            \
     THEME(serving)              \
     THEME(economics)            \
     THEME(scheduling)           \
     THEME(routing)              \
     THEME(attention)            \
     THEME(reversible)           \
-    THEME(deployment)           \
-    THEME(speculation)          \
+    THEME(requests)             \
     THEME(energy)               \
     THEME(expert_choice)        \
     THEME(context)              \
@@ -44,6 +48,7 @@ namespace roofslate
         int root = -1; // -1: an input
         std::vector<int> needs; // positions in the registry
         int fallback = -1, bound = -1; // likewise; -1: none
+        std::vector<int> implied_by; // likewise
 
         bool computed() const { return root >= 0; }
     };
@@ -68,6 +73,7 @@ namespace roofslate
         Registry(const Registry& base, std::shared_ptr<const Entry> other);
         const Entry& operator[](int i) const { return *entries_[std::size_t(i)]; }
         int size() const { return int(entries_.size()); }
+        bool is_built_in(int i) const { return i < built_in_; } // with all that it rests on
         int find(std::string_view name) const; // -1: unknown
         int at(std::string_view name) const; // throws UnknownName
         const Routine* routine(std::string_view name) const; // of some formula; nullptr: unknown
@@ -76,6 +82,7 @@ namespace roofslate
         void append(std::shared_ptr<const Entry> entry);
 
         std::vector<std::shared_ptr<const Entry>> entries_;
+        int built_in_ = 0;
         std::unordered_map<std::string_view, int> index_;
         std::unordered_map<std::string_view, const Routine*> routines_;
     };

@@ -19,6 +19,9 @@ namespace roofslate::binding
                     choices.append(c);
             for (const int n : e.needs)
                 needs.append(name_or_none(n));
+            py::list implied_by;
+            for (const int n : e.implied_by)
+                implied_by.append(name_or_none(n));
             py::dict d;
             d["name"] = std::string(e.name), d["theme"] = std::string(e.theme);
             d["symbol"] = e.spec->symbol, d["unit"] = e.spec->unit, d["brief"] = e.spec->brief,
@@ -29,6 +32,7 @@ namespace roofslate::binding
             d["default"] = e.spec->has_default ? py::object(py::float_(e.spec->default_value)) : py::object(py::none());
             d["choices"] = py::tuple(choices), d["needs"] = py::tuple(needs);
             d["fallback"] = name_or_none(e.fallback), d["bound"] = name_or_none(e.bound);
+            d["implied_by"] = py::tuple(implied_by);
             d["formula"] = formula_of_entry(registry, e, Notation::text),
             d["latex"] = formula_of_entry(registry, e, Notation::latex);
             return d;

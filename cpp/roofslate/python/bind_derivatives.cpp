@@ -122,7 +122,8 @@ namespace roofslate::binding
                 py::arg("threads"),
                 py::arg("progress"),
                 "The derivatives of a formula by inputs, or its elasticities: an array over the inputs and the axes of "
-                "the output, these axes, and kinks: quantity, what is equal to what, at how many points. The grid is a "
-                "differentiated one.");
+                "the output, these axes, and kinks: quantity, what is equal to what, at how many points. The inputs "
+                "are "
+                "variables of the grid.");
     }
 }

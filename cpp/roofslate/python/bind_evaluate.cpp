@@ -1,4 +1,5 @@
 // The binding of single values.
+#include "roofslate/graph/numbers.hpp"
 #include "roofslate/python/binding.hpp"
 #include <optional>
 
@@ -68,13 +69,12 @@ namespace roofslate::binding
             const auto supplied = plain_numbers(registry, inputs, values);
             if (quantity < 0 || !supplied)
                 return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-            Graph graph({}, Graph::Literals::apart);
-            Closure closure(registry, graph, *supplied);
-            const int node = closure.node(quantity);
+            Numbers numbers(registry, *supplied);
+            const double value = numbers[quantity];
             for (const Supplied& s : *supplied)
-                if (!closure.was_used(s.quantity))
+                if (!numbers.was_used(s.quantity))
                     return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-            return shown(*registry[quantity].spec, graph[node].value);
+            return shown(*registry[quantity].spec, value);
         }
         // Checked numbers by name; choices are positions.
         std::vector<Supplied> checked_numbers(
@@ -97,17 +97,12 @@ namespace roofslate::binding
             }
             return supplied;
         }
-        double value_of(const Registry& registry, const std::vector<Supplied>& supplied, const std::string& name)
-        {
-            Graph graph({}, Graph::Literals::apart);
-            Closure closure(registry, graph, supplied);
-            return graph[closure.node(registry.at(name))].value;
-        }
         double number(const std::string& name, const py::dict& inputs)
         {
             const Current current;
             std::vector<double> values;
-            return value_of(current.registry, checked_numbers(current.registry, inputs, values), name);
+            const std::vector<Supplied> supplied = checked_numbers(current.registry, inputs, values);
+            return Numbers(current.registry, supplied)[current.registry.at(name)];
         }
         // Each from the same inputs; none where an input is missing.
         std::vector<std::optional<double>> numbers(const std::vector<std::string>& names, const py::dict& inputs)
@@ -115,18 +110,10 @@ namespace roofslate::binding
             const Current current;
             std::vector<double> values;
             const std::vector<Supplied> supplied = checked_numbers(current.registry, inputs, values);
+            Numbers numbers(current.registry, supplied);
             std::vector<std::optional<double>> found;
             for (const std::string& name : names)
-                try
-                {
-                    found.emplace_back(value_of(current.registry, supplied, name));
-                }
-                catch (const Error& error)
-                {
-                    if (std::string_view(error.kind()) != "MissingInput")
-                        throw;
-                    found.emplace_back();
-                }
+                found.push_back(numbers.find(current.registry.at(name)));
             return found;
         }
         // Every quantity that the answer takes, in order of computation, with its value.

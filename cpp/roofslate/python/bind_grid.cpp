@@ -95,10 +95,8 @@ namespace roofslate::binding
         }
     }
 
-    Grid::Grid(const std::vector<std::size_t>& shape, const py::dict& inputs, bool differentiated)
-        : graph_(checked(shape)),
-          supplied_(read(inputs, differentiated)),
-          closure_(current_.registry, graph_, supplied_)
+    Grid::Grid(const std::vector<std::size_t>& shape, const py::dict& inputs, const std::vector<std::string>& variables)
+        : graph_(checked(shape)), supplied_(read(inputs, variables)), closure_(current_.registry, graph_, supplied_)
     {
     }
     void Grid::check_size() const
@@ -113,7 +111,7 @@ namespace roofslate::binding
         if (points > 9e18)
             throw axis_error("a grid has at most 9e18 points");
     }
-    std::vector<Supplied> Grid::read(const py::dict& inputs, bool differentiated)
+    std::vector<Supplied> Grid::read(const py::dict& inputs, const std::vector<std::string>& variables)
     {
         std::vector<Supplied> supplied;
         supplied.reserve(inputs.size());
@@ -138,8 +136,11 @@ namespace roofslate::binding
                 arrays_.push_back(array);
                 view = view_of(adapted(arrays_.back()), axes);
             }
-            supplied.push_back({quantity, view, differentiated && !registry()[quantity].spec->is_choice()});
+            supplied.push_back({quantity, view, false});
         }
+        for (const std::string& name : variables)
+            for (Supplied& s : supplied)
+                s.variable = s.variable || name == registry()[s.quantity].name;
         return supplied;
     }
     std::vector<std::size_t> Grid::axes(AxisSet set) const
@@ -165,10 +166,10 @@ namespace roofslate::binding
     {
         GridClass grid(m, "Grid", "Inputs on the axes of a grid; what is asked of it shares one graph.");
         grid.def(
-                py::init<const std::vector<std::size_t>&, const py::dict&, bool>(),
+                py::init<const std::vector<std::size_t>&, const py::dict&, const std::vector<std::string>&>(),
                 py::arg("shape"),
                 py::arg("inputs"),
-                py::arg("differentiated") = false)
+                py::arg("variables") = std::vector<std::string>())
             .def("used", &Grid::used, py::arg("quantities"), "The inputs that quantities take.")
             .def(
                 "evaluate",

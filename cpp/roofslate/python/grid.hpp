@@ -21,7 +21,7 @@ namespace roofslate::binding
     {
     public:
         // `inputs`: by the name of a quantity a number, or an array and the positions of its axes.
-        Grid(const std::vector<std::size_t>& shape, const py::dict& inputs, bool differentiated);
+        Grid(const std::vector<std::size_t>& shape, const py::dict& inputs, const std::vector<std::string>& variables);
         const Registry& registry() const { return current_.registry; }
         Graph& graph() { return graph_; }
         Closure& closure() { return closure_; }
@@ -35,7 +35,7 @@ namespace roofslate::binding
         std::vector<std::string> used(const std::vector<std::string>& quantities);
 
     private:
-        std::vector<Supplied> read(const py::dict& inputs, bool differentiated);
+        std::vector<Supplied> read(const py::dict& inputs, const std::vector<std::string>& variables);
 
         Current current_;
         std::vector<Array> arrays_; // kept alive

@@ -35,7 +35,12 @@ namespace roofslate::quantities
     struct vocabulary_size
     { static constexpr Spec spec = Spec("V", "1", "tokens that the model can tell apart", "R6.4").range(1); };
     struct experts
-    { static constexpr Spec spec = Spec("X", "1", "routed experts of a layer; 1: a dense model", "R2.1").range(1); };
+    {
+        static constexpr Spec spec =
+            Spec("X", "1", "routed experts of a layer; 1: a dense model; 0: not said, all weights are read", "R2.1")
+                .range(0)
+                .by_default(0);
+    };
     struct experts_per_token
     {
         static constexpr Spec spec =
@@ -106,16 +111,19 @@ namespace roofslate::quantities
             in<experts, T> X,
             in<total_parameters, T> N_t,
             in<routed_parameters, T> N_r)
-        { return select(X == T(1.0), N_t, N_t - N_r); }
+        { return select(X <= 1.0, N_t, N_t - N_r); }
     };
 
     // --- bytes ---
 
+    // Bits of an element with scales: 8 bits for 16 elements (nvfp4) or 32 (mxfp4), 16 bits for 128 (int4).
+    // `first`: the position of bf16 among the words of the choice.
+    template <class T> constexpr T bits_of(const T& format, int first = 0)
+    { return choose_from(format, first, T(16.0), T(8.0), T(8.0), T(4.0), T(4.125), T(4.5), T(4.25)); }
     struct weight_bits
     {
-        static constexpr Spec spec = Spec("b_w", "1", "bits of a stored weight", "definition");
-        template <class T> static constexpr T formula(in<weight_format, T> f)
-        { return choose(f, T(16.0), T(8.0), T(8.0), T(4.0)); }
+        static constexpr Spec spec = Spec("b_w", "1", "bits of a stored weight, scales included", "definition");
+        template <class T> static constexpr T formula(in<weight_format, T> f) { return bits_of<T>(f); }
     };
     struct bytes_per_weight_bit
     {
@@ -139,13 +147,12 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("f_{kv}", "1", "format in which keys and values are cached", "R6.4")
-                .one_of("bf16", "fp8", "int8", "fp4");
+                .one_of("bf16", "fp8", "int8", "fp4", "int4", "nvfp4", "mxfp4");
     };
     struct kv_bits
     {
-        static constexpr Spec spec = Spec("b_{kv}", "1", "bits of a cached element", "R6.4");
-        template <class T> static constexpr T formula(in<kv_format, T> f)
-        { return choose(f, T(16.0), T(8.0), T(8.0), T(4.0)); }
+        static constexpr Spec spec = Spec("b_{kv}", "1", "bits of a cached element, scales included", "R6.4");
+        template <class T> static constexpr T formula(in<kv_format, T> f) { return bits_of<T>(f); }
     };
     struct bytes_per_kv_bit
     {

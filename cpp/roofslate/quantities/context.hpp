@@ -1,6 +1,6 @@
 // Chapter 6: what a token costs at a context and at a length of pass, and what prefill beside decoding changes.
 #pragma once
-#include "roofslate/quantities/deployment.hpp"
+#include "roofslate/quantities/requests.hpp"
 #include "roofslate/quantities/scheduling.hpp"
 
 namespace roofslate::quantities
@@ -16,7 +16,19 @@ namespace roofslate::quantities
                 "time to fetch the weights over the time of the arithmetic; 0: a batch without end",
                 "R6.1")
                 .range(0);
-        template <class T> static constexpr T formula(in<balance_batch, T> B_0, in<batch_size, T> B) { return B_0 / B; }
+        template <class T> static constexpr T formula(
+            in<expert_reads, T> which,
+            in<experts, T> X,
+            in<layout, T> l,
+            in<dense_format, T> f,
+            in<balance_batch, T> B_0,
+            in<batch_size, T> B,
+            in<weight_fetch_time, T> t_w,
+            in<compute_time, T> t_c)
+        {
+            const auto reads_all = (is<expert_reads>(which, "all") || X == T(0.0)) && stores_all_alike<T>(l, f);
+            return select(reads_all, B_0 / B, t_w / t_c);
+        }
     };
     struct memory_compute_ratio
     {
@@ -25,11 +37,8 @@ namespace roofslate::quantities
             "1",
             "time to fetch weights and cache over the time of the arithmetic",
             "R6.1");
-        template <class T> static constexpr T formula(
-            in<weight_fetch_ratio, T> w,
-            in<context_length, T> L,
-            in<balance_context, T> L_0)
-        { return w + L / L_0; }
+        template <class T> static constexpr T formula(in<weight_fetch_ratio, T> w, in<kv_compute_ratio, T> r)
+        { return w + r; }
     };
     struct compute_floor_ratio
     {
@@ -39,9 +48,8 @@ namespace roofslate::quantities
             in<overlap, T> o,
             in<memory_compute_ratio, T> m,
             in<weight_fetch_ratio, T> w,
-            in<context_length, T> L,
-            in<balance_context, T> L_0)
-        { return choose(o, max(m, 1.0), L / L_0 + max(w, 1.0), m + 1.0); }
+            in<kv_compute_ratio, T> r)
+        { return choose(o, max(m, 1.0), r + max(w, 1.0), m + 1.0); }
     };
     struct kink_context
     {
@@ -50,8 +58,18 @@ namespace roofslate::quantities
             "token/sequence",
             "context from which on a token costs more: memory takes as long as compute; 0: from the first token",
             "R6.1");
-        template <class T> static constexpr T formula(in<balance_context, T> L_0, in<weight_fetch_ratio, T> w)
-        { return L_0 * max(1.0 - w, 0.0); }
+        template <class T> static constexpr T formula(
+            in<balance_context, T> L_0,
+            in<weight_fetch_ratio, T> w,
+            in<hidden_kv_bytes, T> Y,
+            in<kv_bytes_per_token, T> q,
+            in<kv_read_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<attention_window, T> window,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0)
+        { return context_at_ratio<T>(max(1.0 - w, 0.0), L_0, Y, q, k, share, window, K, q_i, S_0); }
     };
 
     // --- the length of a pass: decode has one new token a sequence, prefill many ---
@@ -88,13 +106,12 @@ namespace roofslate::quantities
             in<prefilled_sequences, T> B,
             in<kv_bytes_per_token, T> q,
             in<prefix_length, T> L)
-        { return kv_bytes::formula<T>(as<batch_size>(B), q, as<context_length>(L)); }
+        { return B * q * L; }
     };
     struct prefix_fetch_time
     {
         static constexpr Spec spec = Spec("t_p", "s", "time to fetch the cache of the prefixes", "R6.6");
-        template <class T> static constexpr T formula(in<prefix_bytes, T> K, in<cell_bandwidth, T> M)
-        { return kv_fetch_time::formula<T>(as<kv_bytes>(K), M); }
+        template <class T> static constexpr T formula(in<prefix_bytes, T> K, in<cell_bandwidth, T> M) { return K / M; }
     };
     struct prefill_attention_factor
     {
@@ -154,7 +171,7 @@ namespace roofslate::quantities
             in<memory_time, T> t_m,
             in<prefix_fetch_time, T> t_p)
         {
-            return pass_time::formula<T>(
+            return roofline_time::formula<T>(
                 o,
                 as<compute_time>(t_c),
                 t_w,

@@ -13,28 +13,35 @@ namespace roofslate::quantities
     };
     struct round_tokens
     {
-        static constexpr Spec spec = Spec("n_\\mu B\\ell", "token", "new tokens of a round", "R3.2");
-        template <class T> static constexpr T formula(in<microbatches, T> n, in<pass_tokens, T> tokens)
-        { return n * tokens; }
+        static constexpr Spec spec =
+            Spec("n_\\mu B e", "token", "tokens that a round adds to the answers; refused drafts left out", "R3.2");
+        template <class T> static constexpr T formula(in<running_sequences, T> B, in<emitted_length, T> e)
+        { return B * e; }
+    };
+    struct round_time
+    {
+        static constexpr Spec spec =
+            Spec("t_r", "s", "time in which every batch in flight gets its pass and its drafts", "R3.2");
+        template <class T> static constexpr T formula(
+            in<pass_time, T> t,
+            in<round_passes, T> r,
+            in<drafting_factor, T> d)
+        { return t * (r * d); }
     };
     struct cost_per_token
     {
         static constexpr Spec spec = Spec("c", "USD/token", "price of the cell over the tokens that it makes", "R1.5");
         template <class T> static constexpr T formula(
-            in<pass_time, T> t,
+            in<round_time, T> t,
             in<cell_price, T> p,
-            in<round_passes, T> r,
             in<round_tokens, T> tokens)
-        { return t * (p * r / tokens); }
+        { return t * (p / tokens); }
     };
     struct cell_throughput
     {
         static constexpr Spec spec = Spec("R", "token/s", "tokens that the cell makes in a second", "R1.14");
-        template <class T> static constexpr T formula(
-            in<round_tokens, T> tokens,
-            in<round_passes, T> r,
-            in<pass_time, T> t)
-        { return (tokens / r) / t; }
+        template <class T> static constexpr T formula(in<round_tokens, T> tokens, in<round_time, T> t)
+        { return tokens / t; }
     };
 
     struct compute_bound_throughput
@@ -51,19 +58,6 @@ namespace roofslate::quantities
 
     // --- without batching ---
 
-    struct lone_fetched_parameters
-    {
-        static constexpr Spec spec =
-            Spec("N_1", "parameter", "weights that a pass of a single sequence fetches", "R1.4");
-        template <class T> static constexpr T formula(
-            in<expert_reads, T> which,
-            in<total_parameters, T> N_t,
-            in<dense_parameters, T> N_d,
-            in<experts, T> X,
-            in<experts_per_token, T> k,
-            in<pass_length, T> l)
-        { return choose(which, N_t, N_d + (N_t - N_d) * (1.0 - pow(1.0 - k / X, count(l)))); }
-    };
     struct lone_weight_fetch
     {
         static constexpr Spec spec = Spec(
@@ -74,9 +68,22 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<weight_balance, T> A,
             in<pass_length, T> l,
-            in<lone_fetched_parameters, T> N_1,
-            in<active_parameters, T> N_a)
-        { return count(A / l) * (N_1 / N_a); }
+            in<active_parameters, T> N_a,
+            in<expert_reads, T> which,
+            in<experts, T> X,
+            in<experts_per_token, T> k,
+            in<deployed_bytes, T> all,
+            in<common_parameters, T> N_c,
+            in<dense_weight_bytes, T> w_d,
+            in<dense_copies, T> copies,
+            in<total_parameters, T> N_t,
+            in<dense_parameters, T> N_d,
+            in<weight_bytes, T> w)
+        {
+            const T coverage = coverage_of<T>(X, k, l);
+            return count(A / l)
+                * (bytes_at_coverage<T>(which, X, all, N_c, w_d, copies, N_t, N_d, w, coverage) / (w * N_a));
+        }
     };
     struct batch_of_one_penalty
     {
@@ -88,15 +95,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<overlap, T> o,
             in<lone_weight_fetch, T> b,
-            in<context_length, T> L,
-            in<balance_context, T> L_0)
-        {
-            return choose(
-                o,
-                max(b + L / L_0, 1.0) / max(L / L_0, 1.0),
-                (L / L_0 + max(b, 1.0)) / (L / L_0 + 1.0),
-                (b + L / L_0 + 1.0) / (L / L_0 + 1.0));
-        }
+            in<kv_compute_ratio, T> r)
+        { return choose(o, max(b + r, 1.0) / max(r, 1.0), (r + max(b, 1.0)) / (r + 1.0), (b + r + 1.0) / (r + 1.0)); }
     };
 
     // --- the market ---
@@ -141,12 +141,9 @@ namespace roofslate::quantities
     };
     struct kv_fetch_time_per_sequence
     {
-        static constexpr Spec spec = Spec("q L/M", "s/sequence", "time to fetch the cache of one sequence", "R1.3");
-        template <class T> static constexpr T formula(
-            in<context_length, T> L,
-            in<kv_bytes_per_token, T> q,
-            in<cell_bandwidth, T> M)
-        { return L * (q / M); }
+        static constexpr Spec spec =
+            Spec("r/M", "s/sequence", "time to fetch what a pass reads of one sequence's cache", "R1.3");
+        template <class T> static constexpr T formula(in<kv_read_bytes, T> r, in<cell_bandwidth, T> M) { return r / M; }
     };
     struct compute_time_per_sequence
     {
@@ -249,10 +246,10 @@ namespace roofslate::quantities
     using economics = list<
         round_passes,
         round_tokens,
+        round_time,
         cost_per_token,
         cell_throughput,
         compute_bound_throughput,
-        lone_fetched_parameters,
         lone_weight_fetch,
         batch_of_one_penalty,
         monthly_tokens,

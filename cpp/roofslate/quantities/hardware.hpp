@@ -9,13 +9,14 @@ namespace roofslate::quantities
     struct weight_format
     {
         static constexpr Spec spec =
-            Spec("f_w", "1", "format in which weights are stored", "definition").one_of("bf16", "fp8", "int8", "fp4");
+            Spec("f_w", "1", "format in which weights are stored", "definition")
+                .one_of("bf16", "fp8", "int8", "fp4", "int4", "nvfp4", "mxfp4");
     };
     struct compute_format
     {
         static constexpr Spec spec =
             Spec("f_c", "1", "format in which weights are multiplied", "definition")
-                .one_of("bf16", "fp8", "int8", "fp4")
+                .one_of("bf16", "fp8", "int8", "fp4", "int4", "nvfp4", "mxfp4")
                 .otherwise<weight_format>();
     };
 
@@ -62,7 +63,7 @@ namespace roofslate::quantities
             in<peak_flops_fp8, T> F_8,
             in<peak_flops_int8, T> F_i8,
             in<peak_flops_fp4, T> F_4)
-        { return choose(f, F_16, F_8, F_i8, F_4); }
+        { return choose(f, F_16, F_8, F_i8, F_4, F_16, F_4); }
     };
     struct peak_flops
     {
@@ -128,6 +129,22 @@ namespace roofslate::quantities
             Spec("n_\\mu", "1", "batches in flight, one to a stage or more", "R3.2")
                 .range(1)
                 .otherwise<pipeline_stages>();
+    };
+    struct tensor_parallel;
+    struct attention_data_parallel;
+    struct layout
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\lambda_G",
+                "1",
+                "how a replica's chips share the work: pool, as one chip, nothing is stored twice; parallel, by "
+                "tensor, "
+                "data, expert and pipeline parallelism, with the copies that these need",
+                "R3.6")
+                .one_of("pool", "parallel")
+                .by_default(0)
+                .implied_by_any<tensor_parallel, attention_data_parallel>(1);
     };
     struct attention_data_parallel
     {
@@ -266,6 +283,7 @@ namespace roofslate::quantities
         chips,
         pipeline_stages,
         microbatches,
+        layout,
         attention_data_parallel,
         compute_efficiency,
         bandwidth_efficiency,

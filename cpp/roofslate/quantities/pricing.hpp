@@ -174,8 +174,16 @@ namespace roofslate::quantities
             in<balance_context, T> L_0,
             in<long_context_premium, T> pi,
             in<price_margin, T> mu,
-            in<weight_fetch_ratio, T> w)
-        { return L_0 * max(pi * (1.0 + mu) - w, 0.0); }
+            in<weight_fetch_ratio, T> w,
+            in<hidden_kv_bytes, T> Y,
+            in<kv_bytes_per_token, T> q,
+            in<kv_read_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<attention_window, T> window,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0)
+        { return context_at_ratio<T>(max(pi * (1.0 + mu) - w, 0.0), L_0, Y, q, k, share, window, K, q_i, S_0); }
     };
     struct context_distribution
     {
@@ -323,10 +331,9 @@ namespace roofslate::quantities
             "R6.5");
         template <class T> static constexpr T formula(
             in<output_input_ratio, T> rho,
-            in<context_length, T> L,
-            in<balance_context, T> L_0,
+            in<kv_compute_ratio, T> r,
             in<balance_batch, T> B_0)
-        { return select(rho > L / L_0, B_0 / (rho - L / L_0), T(infinite)); }
+        { return select(rho > r, B_0 / (rho - r), T(infinite)); }
     };
     struct context_from_prices
     {
@@ -338,8 +345,16 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<balance_context, T> L_0,
             in<output_input_ratio, T> rho,
-            in<weight_fetch_ratio, T> w)
-        { return L_0 * max(rho - w, 0.0); }
+            in<weight_fetch_ratio, T> w,
+            in<hidden_kv_bytes, T> Y,
+            in<kv_bytes_per_token, T> q,
+            in<kv_read_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<attention_window, T> window,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0)
+        { return context_at_ratio<T>(max(rho - w, 0.0), L_0, Y, q, k, share, window, K, q_i, S_0); }
     };
 
     // --- prices as costs: all items of a list are marked up alike, but for a factor that has a range ---
@@ -478,7 +493,9 @@ namespace roofslate::quantities
     struct storage_price_per_byte
     {
         static constexpr Spec spec = Spec("p_s/q", "USD/byte/s", "list price of keeping a byte for a second", "R6.7");
-        template <class T> static constexpr T formula(in<cache_storage_price, T> p_s, in<kv_bytes_per_token, T> q)
+        template <class T> static constexpr T formula(
+            in<cache_storage_price, T> p_s,
+            in<stored_kv_bytes_per_token, T> q)
         { return p_s / q; }
     };
     struct storage_price_factor

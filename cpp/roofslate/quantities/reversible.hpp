@@ -35,13 +35,6 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("n_T", "token", "tokens of one training step", "R7.3").positive();
         template <class T> static constexpr T formula(in<global_batch, T> B, in<sequence_length, T> L) { return B * L; }
     };
-    struct activation_bytes_per_element
-    {
-        static constexpr Spec spec =
-            Spec("w_x", "byte/token", "bytes of a token's element of the residual stream", "R7.3")
-                .positive()
-                .by_default(2);
-    };
     struct activation_policy
     {
         static constexpr Spec spec =
@@ -138,7 +131,6 @@ namespace roofslate::quantities
         sequence_length,
         global_batch,
         trained_tokens,
-        activation_bytes_per_element,
         activation_policy,
         activations_of_a_layer,
         matrix_activations_of_a_layer,

@@ -277,15 +277,27 @@ namespace roofslate::quantities
             "byte/sequence",
             "cache of a sequence that fills the memory beside the weights",
             "R1.15");
-        template <class T> static constexpr T formula(in<kv_room, T> room, in<microbatches, T> n, in<batch_size, T> B)
-        { return room / (n * B); }
+        template <class T> static constexpr T formula(in<kv_room, T> room, in<sequences_in_flight, T> B)
+        { return room / B; }
     };
     struct full_memory_context
     {
         static constexpr Spec spec =
             Spec("L_\\mathrm{full}", "token/sequence", "context that fills the memory beside the weights", "R1.15");
-        template <class T> static constexpr T formula(in<full_memory_kv_bytes, T> K, in<kv_bytes_per_token, T> q)
-        { return K / q; }
+        template <class T> static constexpr T formula(
+            in<full_memory_kv_bytes, T> bytes,
+            in<kv_bytes_per_token, T> q,
+            in<kv_stored_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<attention_window, T> w,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0)
+        {
+            return select(
+                stores_all_alike<T>(share, q_i, S_0),
+                bytes / (q * k),
+                context_storing<T>(bytes, q, k, share, w, q_i, S_0));
+        }
     };
     struct full_memory_utilization
     {

@@ -1,41 +1,9 @@
-// Chapter 1: the roofline of one forward pass, and where its two clocks meet.
+// Chapter 1: the roofline of one forward pass, where its two clocks meet, and what a real machine adds.
 #pragma once
-#include "roofslate/quantities/architecture.hpp"
+#include "roofslate/quantities/overheads.hpp"
 
 namespace roofslate::quantities
 {
-    // --- the work ---
-
-    struct batch_size
-    {
-        static constexpr Spec spec =
-            Spec("B", "sequence", "sequences that get new tokens in one pass of the cell", "R1.1").positive();
-    };
-    struct context_length
-    {
-        static constexpr Spec spec = Spec("L", "token/sequence", "tokens that a new token attends to", "R1.1").range(0);
-    };
-    struct pass_length
-    {
-        static constexpr Spec spec =
-            Spec("\\ell", "token/sequence", "new tokens of a sequence in one pass; 1 is decode", "R6.5")
-                .range(1)
-                .by_default(1);
-    };
-    struct clients
-    {
-        static constexpr Spec spec =
-            Spec(
-                "n_c",
-                "sequence",
-                "requests that are in the deployment at any time: who has an answer asks again",
-                "R1.1")
-                .positive();
-    };
-    struct input_tokens
-    { static constexpr Spec spec = Spec("I", "token/sequence", "tokens of a prompt", "R6.6").positive(); };
-    struct output_tokens
-    { static constexpr Spec spec = Spec("O", "token/sequence", "tokens of an answer", "Q6").positive(); };
     struct overlap
     {
         static constexpr Spec spec =
@@ -47,22 +15,6 @@ namespace roofslate::quantities
                 "R1.1")
                 .one_of("board", "serial_kv", "none")
                 .by_default(0);
-    };
-    struct expert_reads
-    {
-        static constexpr Spec spec =
-            Spec(
-                "\\epsilon",
-                "1",
-                "weights that a pass fetches: all, or those of the experts that it is expected to touch",
-                "R1.4")
-                .one_of("all", "expected")
-                .by_default(0);
-    };
-    struct pass_tokens
-    {
-        static constexpr Spec spec = Spec("B\\ell", "token", "new tokens of one pass", "R6.5");
-        template <class T> static constexpr T formula(in<batch_size, T> B, in<pass_length, T> l) { return B * l; }
     };
 
     // --- compute ---
@@ -76,15 +28,140 @@ namespace roofslate::quantities
             in<active_parameters, T> N_a)
         { return two * N_a; }
     };
-    struct compute_time
+    struct arithmetic
     {
         static constexpr Spec spec =
-            Spec("t_\\mathrm{comp}", "s", "time to multiply every new token with the active weights", "R1.2");
+            Spec(
+                "\\epsilon_a",
+                "1",
+                "arithmetic that counts: that of the weights, as on the board; full, that of attention too",
+                "R6.11")
+                .one_of("weights", "full")
+                .by_default(0);
+    };
+    struct global_attention_layers
+    {
+        static constexpr Spec spec =
+            Spec("n_g", "1", "layers in which a new token attends to the whole context", "R6.11")
+                .range(0)
+                .at_most<layers>();
+        template <class T> static constexpr T formula(in<layers, T> n, in<windowed_attention_layers, T> n_w)
+        { return n - n_w; }
+    };
+    struct latent_rotary_size
+    {
+        static constexpr Spec spec =
+            Spec("d_r", "1", "elements of the latent vector that enter the score but not the value", "R6.11")
+                .range(0)
+                .at_most<kv_latent_size>()
+                .by_default(0);
+    };
+    struct head_elements
+    {
+        static constexpr Spec spec = Spec(
+            "e_h",
+            "1",
+            "elements that a query head of a decoded token multiplies for each token of its context, score and value "
+            "together",
+            "R6.11");
         template <class T> static constexpr T formula(
+            in<kv_latent_size, T> d_c,
+            in<latent_rotary_size, T> d_r,
+            in<head_size, T> d_h)
+        { return select(d_c > T(0.0), 2.0 * d_c - d_r, 2.0 * d_h); }
+    };
+    struct flops_per_head_element
+    {
+        static constexpr Spec spec =
+            Spec(
+                "2",
+                "FLOP*sequence/token/token",
+                "a multiply and an add for each element of a head, new token and token of its context",
+                "R6.11")
+                .positive()
+                .by_default(2);
+    };
+    struct attention_flops_per_context_token
+    {
+        static constexpr Spec spec = Spec(
+            "f_L",
+            "FLOP*sequence/token/token",
+            "arithmetic of attention that a new token spends on each token of its context",
+            "R6.11");
+        template <class T> static constexpr T formula(
+            in<flops_per_head_element, T> two,
+            in<global_attention_layers, T> n_g,
+            in<attention_heads, T> n_h,
+            in<head_elements, T> e_h)
+        { return two * (n_g * n_h * e_h); }
+    };
+    struct attention_flops_per_token
+    {
+        static constexpr Spec spec = Spec(
+            "f_a",
+            "FLOP/token",
+            "arithmetic of attention of a new token: with what is selected of its context, or in the window",
+            "R6.11");
+        template <class T> static constexpr T formula(
+            in<attention_flops_per_context_token, T> f_L,
+            in<context_length, T> L,
+            in<selected_tokens, T> K,
+            in<windowed_attention_layers, T> n_w,
+            in<flops_per_head_element, T> two,
+            in<attention_heads, T> n_h,
+            in<head_elements, T> e_h,
+            in<windowed_tokens, T> windowed)
+        { return spend_beside(f_L * min(L, K), n_w, two * (n_h * e_h) * windowed); }
+    };
+    struct index_flops_per_context_token
+    {
+        static constexpr Spec spec =
+            Spec(
+                "f_i",
+                "FLOP*sequence/token/token",
+                "arithmetic of an index, in fp8, for a new token on each token of its context, all layers together",
+                "R6.14")
+                .range(0)
+                .by_default(0);
+    };
+    struct attention_chip_time_per_token
+    {
+        static constexpr Spec spec = Spec(
+            "t_a G",
+            "s*chip/token",
+            "time of one chip for the arithmetic of attention of a token in bf16, and of an index in fp8",
+            "R6.11");
+        template <class T> static constexpr T formula(
+            in<attention_flops_per_token, T> f_a,
+            in<peak_flops_bf16, T> F_16,
+            in<index_flops_per_context_token, T> f_i,
+            in<context_length, T> L,
+            in<peak_flops_fp8, T> F_8)
+        { return spend_beside(f_a / F_16, f_i, L / F_8); }
+    };
+    struct compute_time
+    {
+        static constexpr Spec spec = Spec("t_\\mathrm{comp}", "s", "time of the arithmetic of every new token", "R1.2");
+        template <class T>
+        static constexpr T formula(
             in<pass_tokens, T> tokens,
+            in<dense_format, T> format,
             in<flops_per_token, T> f,
-            in<cell_flops, T> C)
-        { return tokens * (f / C); }
+            in<cell_flops, T> C,
+            in<flops_per_parameter_token, T> two,
+            in<common_parameters, T> N_c,
+            in<dense_peak_flops, T> F_d,
+            in<visited_parameters, T> N_k,
+            in<peak_flops, T> F,
+            in<chips_per_stage, T> G_P,
+            in<compute_efficiency, T> eta,
+            in<arithmetic, T> which,
+            in<attention_chip_time_per_token, T> attention)
+        {
+            const T apart = two * (N_c / F_d + N_k / F);
+            const T products = select(is<dense_format>(format, "same"), f / C, apart / (G_P * eta));
+            return tokens * choose(which, products, products + attention / (G_P * eta));
+        }
     };
 
     // --- memory ---
@@ -92,52 +169,56 @@ namespace roofslate::quantities
     struct expert_coverage
     {
         static constexpr Spec spec = Spec("\\gamma", "1", "share of the routed experts that a pass touches", "R1.4");
+        // It grows with the tokens, so that the least of two batches has the least of their coverages: each power stays
+        // on its own axes.
         template <class T> static constexpr T formula(
             in<experts, T> X,
             in<experts_per_token, T> k,
+            in<admission, T> which,
+            in<clients, T> n_c,
+            in<memory_limited_sequences, T> most,
+            in<pass_length, T> l,
+            in<microbatches, T> n,
             in<pass_tokens, T> tokens)
-        { return 1.0 - pow(1.0 - k / X, count(tokens)); }
+        {
+            return choose(
+                which,
+                min(coverage_of<T>(X, k, n_c * (l / n)), coverage_of<T>(X, k, most * (l / n))),
+                coverage_of<T>(X, k, tokens));
+        }
     };
-    struct touched_parameters
+    struct fetched_weight_bytes
     {
-        static constexpr Spec spec = Spec("N_\\gamma", "parameter", "weights that a pass touches", "R1.4");
-        template <class T> static constexpr T formula(
-            in<dense_parameters, T> N_d,
-            in<total_parameters, T> N_t,
-            in<expert_coverage, T> g)
-        { return N_d + (N_t - N_d) * g; }
-    };
-    struct fetched_parameters
-    {
-        static constexpr Spec spec = Spec("N_f", "parameter", "weights that a pass fetches", "R1.4");
+        static constexpr Spec spec = Spec("W_f", "byte", "weights that a pass fetches, copies counted", "R1.4");
         template <class T> static constexpr T formula(
             in<expert_reads, T> which,
+            in<experts, T> X,
+            in<deployed_bytes, T> all,
+            in<common_parameters, T> N_c,
+            in<dense_weight_bytes, T> w_d,
+            in<dense_copies, T> copies,
             in<total_parameters, T> N_t,
-            in<touched_parameters, T> N_g)
-        { return choose(which, N_t, N_g); }
+            in<dense_parameters, T> N_d,
+            in<weight_bytes, T> w,
+            in<expert_coverage, T> coverage)
+        { return bytes_at_coverage<T>(which, X, all, N_c, w_d, copies, N_t, N_d, w, coverage); }
     };
     struct weight_fetch_time
     {
         static constexpr Spec spec = Spec("t_w", "s", "time to fetch the weights", "R1.3");
-        template <class T> static constexpr T formula(
-            in<fetched_parameters, T> N_f,
-            in<weight_bytes, T> w,
-            in<cell_bandwidth, T> M)
-        { return N_f * (w / M); }
-    };
-    struct kv_bytes
-    {
-        static constexpr Spec spec = Spec("B L q", "byte", "cache of the batch", "R1.3");
-        template <class T> static constexpr T formula(
-            in<batch_size, T> B,
-            in<kv_bytes_per_token, T> q,
-            in<context_length, T> L)
-        { return B * q * L; }
+        template <class T> static constexpr T formula(in<fetched_weight_bytes, T> W, in<cell_bandwidth, T> M)
+        { return W / M; }
     };
     struct kv_fetch_time
     {
-        static constexpr Spec spec = Spec("t_{kv}", "s", "time to fetch the cache", "R1.3");
-        template <class T> static constexpr T formula(in<kv_bytes, T> K, in<cell_bandwidth, T> M) { return K / M; }
+        static constexpr Spec spec =
+            Spec("t_{kv}", "s", "time to fetch what a pass reads of the caches, every copy", "R1.3");
+        template <class T> static constexpr T formula(
+            in<batch_size, T> B,
+            in<kv_read_bytes, T> r,
+            in<kv_cache_copies, T> copies,
+            in<cell_bandwidth, T> M)
+        { return B * r * copies / M; }
     };
     struct memory_time
     {
@@ -149,9 +230,10 @@ namespace roofslate::quantities
 
     // --- both ---
 
-    struct pass_time
+    struct roofline_time
     {
-        static constexpr Spec spec = Spec("t", "s", "least time of one forward pass", "R1.1");
+        static constexpr Spec spec =
+            Spec("t_r", "s", "time of a pass that nothing but arithmetic and memory takes", "R1.1");
         template <class T> static constexpr T formula(
             in<overlap, T> o,
             in<compute_time, T> t_c,
@@ -159,6 +241,45 @@ namespace roofslate::quantities
             in<kv_fetch_time, T> t_kv,
             in<memory_time, T> t_m)
         { return choose(o, max(t_m, t_c), t_kv + max(t_w, t_c), t_m + t_c); }
+    };
+
+    // --- and what a real machine adds ---
+
+    struct link_wait_time
+    {
+        static constexpr Spec spec =
+            Spec("t_u", "s", "time that a pass waits for links, beside arithmetic, memory and activations", "R3.8");
+        template <class T> static constexpr T formula(
+            in<communication, T> which,
+            in<pass_tokens, T> tokens,
+            in<link_time_per_token, T> t_u,
+            in<roofline_time, T> t,
+            in<activation_time_per_token, T> t_a)
+        { return choose(which, T(0.0), tokens * t_u, max(tokens * t_u - spend_beside(t, t_a, tokens), 0.0)); }
+    };
+    struct pass_overhead
+    {
+        static constexpr Spec spec = Spec(
+            "t_o",
+            "s",
+            "time of a pass beside arithmetic and memory: kernels, latencies, links, activations, scheduling",
+            "R1.1");
+        template <class T> static constexpr T formula(
+            in<kernel_overhead, T> t_K,
+            in<collective_latency, T> t_l,
+            in<link_wait_time, T> t_u,
+            in<activation_time_per_token, T> t_a,
+            in<pass_tokens, T> tokens,
+            in<sequence_time, T> each,
+            in<batch_size, T> B,
+            in<attention_data_parallel, T> G_d)
+        { return t_K + t_l + (t_u + spend(t_a, tokens) + spend(each, B / G_d)); }
+    };
+    struct pass_time
+    {
+        static constexpr Spec spec = Spec("t", "s", "time of one forward pass", "R1.1");
+        template <class T> static constexpr T formula(in<roofline_time, T> t, in<pass_overhead, T> t_o)
+        { return beside(t, t_o); }
     };
     struct binding_term
     {
@@ -176,7 +297,8 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("t_\\mathrm{min}", "s", "time to read all weights once: no pass that needs them is faster", "R1.4");
-        template <class T> static constexpr T formula(in<model_bytes, T> W, in<cell_bandwidth, T> M) { return W / M; }
+        template <class T> static constexpr T formula(in<deployed_bytes, T> W, in<cell_bandwidth, T> M)
+        { return W / M; }
     };
     struct compute_utilization
     {
@@ -194,23 +316,6 @@ namespace roofslate::quantities
             in<peak_flops, T> F,
             in<pass_time, T> t)
         { return tokens * (f / (G_P * F)) / t; }
-    };
-    struct hbm_used
-    {
-        static constexpr Spec spec =
-            Spec("h_u", "byte/chip", "weights and the caches of all batches in flight, on one chip", "R3.6");
-        template <class T> static constexpr T formula(
-            in<model_bytes, T> W,
-            in<kv_bytes, T> K,
-            in<microbatches, T> n,
-            in<chips, T> G)
-        { return (W + n * K) / G; }
-    };
-    struct kv_room
-    {
-        static constexpr Spec spec = Spec("H - w N_t", "byte", "memory that the weights leave to caches", "R3.6");
-        template <class T> static constexpr T formula(in<cell_capacity, T> H, in<model_bytes, T> W)
-        { return max(H - W, 0.0); }
     };
 
     // --- balances ---
@@ -248,11 +353,60 @@ namespace roofslate::quantities
             Spec(
                 "L_0",
                 "token/sequence",
-                "context beyond which fetching a sequence's cache takes longer than its arithmetic",
+                "context beyond which fetching a sequence's cache takes longer than its arithmetic; inf: never",
                 "R1.10")
                 .positive(infinite);
-        template <class T> static constexpr T formula(in<hidden_kv_bytes, T> Y, in<kv_bytes_per_token, T> q)
-        { return Y / q; }
+        template <class T> static constexpr T formula(
+            in<hidden_kv_bytes, T> Y,
+            in<kv_bytes_per_token, T> q,
+            in<kv_read_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<attention_window, T> w,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0)
+        {
+            return select(
+                reads_all_alike<T>(share, K, q_i, S_0),
+                context_reaching<T>(Y, q * k),
+                context_reading<T>(Y, q, k, share, w, K, q_i, S_0));
+        }
+    };
+    // The context at which fetching a sequence's cache takes so many times its arithmetic.
+    template <class T> constexpr T context_at_ratio(
+        const T& ratio,
+        in<balance_context, T> L_0,
+        in<hidden_kv_bytes, T> Y,
+        in<kv_bytes_per_token, T> q,
+        in<kv_read_factor, T> k,
+        in<windowed_kv_share, T> share,
+        in<attention_window, T> w,
+        in<selected_tokens, T> K,
+        in<index_bytes_per_token, T> q_i,
+        in<fixed_cache_bytes, T> S_0)
+    {
+        return select(
+            reads_all_alike<T>(share, K, q_i, S_0),
+            L_0 * ratio,
+            context_reading<T>(Y * ratio, q, k, share, w, K, q_i, S_0));
+    }
+    struct kv_compute_ratio
+    {
+        static constexpr Spec spec = Spec(
+            "t_{kv}/t_\\mathrm{comp}",
+            "1",
+            "time to fetch a sequence's cache over the time of its arithmetic",
+            "R6.1");
+        template <class T> static constexpr T formula(
+            in<windowed_kv_share, T> share,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0,
+            in<context_length, T> L,
+            in<balance_context, T> L_0,
+            in<kv_read_bytes, T> r,
+            in<hidden_kv_bytes, T> Y)
+        { return select(reads_all_alike<T>(share, K, q_i, S_0), L / L_0, r / Y); }
     };
     struct balance_batch_at_context
     {
@@ -261,11 +415,8 @@ namespace roofslate::quantities
             "sequence",
             "batch at which compute takes as long as the fetch of weights and cache; inf: never",
             "R1.9");
-        template <class T> static constexpr T formula(
-            in<balance_batch, T> B_0,
-            in<context_length, T> L,
-            in<balance_context, T> L_0)
-        { return select(L < L_0, B_0 / (1.0 - L / L_0), T(infinite)); }
+        template <class T> static constexpr T formula(in<balance_batch, T> B_0, in<kv_compute_ratio, T> r)
+        { return select(r < 1.0, B_0 / (1.0 - r), T(infinite)); }
     };
     struct kv_overtaking_context
     {
@@ -275,11 +426,21 @@ namespace roofslate::quantities
             "context from which on a pass fetches more cache than weights; inf: never",
             "R1.10");
         template <class T> static constexpr T formula(
-            in<fetched_parameters, T> N_f,
-            in<weight_bytes, T> w,
+            in<fetched_weight_bytes, T> W,
             in<batch_size, T> B,
-            in<kv_bytes_per_token, T> q)
-        { return N_f * (w / (B * q)); }
+            in<kv_bytes_per_token, T> q,
+            in<kv_read_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<attention_window, T> window,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0)
+        {
+            return select(
+                reads_all_alike<T>(share, K, q_i, S_0),
+                W / (B * q * k),
+                context_reading<T>(W / B, q, k, share, window, K, q_i, S_0));
+        }
     };
     struct large_batch_utilization
     {
@@ -288,8 +449,15 @@ namespace roofslate::quantities
             "1",
             "share of the pass in which the arithmetic is busy when the batch is large",
             "R1.11");
-        template <class T> static constexpr T formula(in<balance_context, T> L_0, in<context_length, T> L)
-        { return min(L_0 / L, 1.0); }
+        template <class T> static constexpr T formula(
+            in<windowed_kv_share, T> share,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0,
+            in<context_length, T> L,
+            in<balance_context, T> L_0,
+            in<kv_compute_ratio, T> r)
+        { return min(select(reads_all_alike<T>(share, K, q_i, S_0), L_0 / L, 1.0 / r), 1.0); }
     };
     struct practical_margin
     {
@@ -304,35 +472,36 @@ namespace roofslate::quantities
     };
 
     using serving = list<
-        batch_size,
-        context_length,
-        pass_length,
-        clients,
-        input_tokens,
-        output_tokens,
         overlap,
-        expert_reads,
-        pass_tokens,
         flops_per_token,
+        arithmetic,
+        global_attention_layers,
+        latent_rotary_size,
+        head_elements,
+        flops_per_head_element,
+        attention_flops_per_context_token,
+        attention_flops_per_token,
+        index_flops_per_context_token,
+        attention_chip_time_per_token,
         compute_time,
         expert_coverage,
-        touched_parameters,
-        fetched_parameters,
+        fetched_weight_bytes,
         weight_fetch_time,
-        kv_bytes,
         kv_fetch_time,
         memory_time,
+        roofline_time,
+        link_wait_time,
+        pass_overhead,
         pass_time,
         binding_term,
         latency_floor,
         compute_utilization,
         model_flops_utilization,
-        hbm_used,
-        kv_room,
         weight_balance,
         balance_batch,
         hidden_kv_bytes,
         balance_context,
+        kv_compute_ratio,
         balance_batch_at_context,
         kv_overtaking_context,
         large_batch_utilization,

@@ -1,8 +1,7 @@
 // Question 2: several tokens a pass. A draft proposes all tokens of the pass but the first, the pass verifies them, and
-// those up to the first that is refused are emitted. The pass is an ordinary one: pass_length is one more than the
-// length of the draft.
+// those up to the first that is refused are emitted.
 #pragma once
-#include "roofslate/quantities/economics.hpp"
+#include "roofslate/quantities/cache.hpp"
 
 namespace roofslate::quantities
 {
@@ -20,21 +19,40 @@ namespace roofslate::quantities
     struct draft_length
     {
         static constexpr Spec spec =
-            Spec("\\gamma_d", "1", "tokens that are drafted for a pass: all but one of pass_length", "Q2");
-        template <class T> static constexpr T formula(in<pass_length, T> l) { return count(l) - 1.0; }
+            Spec("\\gamma_d", "token/sequence", "tokens that are drafted for a sequence in a pass; 0: no draft", "Q2")
+                .range(0)
+                .by_default(0);
+    };
+    struct sampled_length
+    {
+        static constexpr Spec spec =
+            Spec("1", "token/sequence", "tokens that a pass samples for a sequence, drafted ones left out", "R6.5")
+                .positive()
+                .by_default(1);
+    };
+    struct pass_length
+    {
+        static constexpr Spec spec =
+            Spec("\\ell", "token/sequence", "new tokens of a sequence in one pass; 1 is decode without drafts", "R6.5")
+                .range(1);
+        template <class T> static constexpr T formula(in<sampled_length, T> one, in<draft_length, T> g)
+        { return one + g; }
     };
     struct accepted_length
     {
         static constexpr Spec spec = Spec("E_d", "1", "tokens that a pass emits for a sequence, in the mean", "Q2");
         template <class T> static constexpr T formula(in<acceptance_rate, T> a, in<draft_length, T> g)
-        { return select(a < T(1.0), (1.0 - pow(a, g + 1.0)) / (1.0 - a), g + 1.0); }
+        {
+            const T most = count(g) + 1.0;
+            return select(a < T(1.0), (1.0 - pow(a, most)) / (1.0 - a), most);
+        }
     };
     struct drafting_factor
     {
         static constexpr Spec spec =
             Spec("1 + \\gamma_d c_d", "1", "time of draft and pass over that of the pass", "Q2");
         template <class T> static constexpr T formula(in<draft_length, T> g, in<draft_cost, T> c)
-        { return 1.0 + g * c; }
+        { return spend_beside(T(1.0), count(g), c); }
     };
     struct speculation_speedup
     {
@@ -52,65 +70,34 @@ namespace roofslate::quantities
             "pass up",
             "Q2");
         template <class T> static constexpr T formula(in<draft_length, T> g, in<accepted_length, T> E)
-        { return (g + 1.0) / E; }
+        { return (count(g) + 1.0) / E; }
     };
     struct emitted_length
     {
         static constexpr Spec spec =
-            Spec("\\ell_d", "token/sequence", "tokens that a pass emits for a sequence, in the mean", "Q2");
-        template <class T> static constexpr T formula(in<pass_length, T> l, in<speculation_compute_factor, T> waste)
-        { return l / waste; }
-    };
-    struct speculative_token_time
-    {
-        static constexpr Spec spec =
-            Spec("t_d", "s*sequence/token", "time between two emitted tokens of a sequence, draft included", "Q2");
+            Spec("\\ell_d", "token/sequence", "tokens that a pass emits for a sequence, in the mean", "Q2").positive();
         template <class T> static constexpr T formula(
-            in<pass_time, T> t,
-            in<drafting_factor, T> d,
-            in<emitted_length, T> l)
-        { return t * (d / l); }
-    };
-    struct speculative_cost_per_token
-    {
-        static constexpr Spec spec = Spec("c_e", "USD/token", "cost of an emitted token, draft included", "Q2");
-        template <class T> static constexpr T formula(
-            in<cost_per_token, T> c,
-            in<drafting_factor, T> d,
+            in<pass_length, T> l,
+            in<draft_length, T> g,
             in<speculation_compute_factor, T> waste)
-        { return c * (d * waste); }
-    };
-    struct speculative_throughput
-    {
-        static constexpr Spec spec =
-            Spec("R_d", "token/s", "emitted tokens of the cell in a second, draft included", "Q2");
-        template <class T> static constexpr T formula(
-            in<cell_throughput, T> R,
-            in<drafting_factor, T> d,
-            in<speculation_compute_factor, T> waste)
-        { return R / (d * waste); }
+        { return select(count(g) == T(0.0), l, l / waste); }
     };
     struct kv_bytes_per_emitted_token
     {
-        static constexpr Spec spec = Spec("q L/\\ell_d", "byte/token", "cache that is read for an emitted token", "Q2");
-        template <class T> static constexpr T formula(
-            in<kv_bytes_per_token, T> q,
-            in<context_length, T> L,
-            in<emitted_length, T> l)
-        { return q * (L / l); }
+        static constexpr Spec spec = Spec("r/\\ell_d", "byte/token", "cache that is read for an emitted token", "Q2");
+        template <class T> static constexpr T formula(in<kv_read_bytes, T> r, in<emitted_length, T> l) { return r / l; }
     };
 
     using speculation = list<
         acceptance_rate,
         draft_cost,
         draft_length,
+        sampled_length,
+        pass_length,
         accepted_length,
         drafting_factor,
         speculation_speedup,
         speculation_compute_factor,
         emitted_length,
-        speculative_token_time,
-        speculative_cost_per_token,
-        speculative_throughput,
         kv_bytes_per_emitted_token>;
 }

@@ -46,7 +46,8 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("q p/h", "USD/token/s", "price of keeping a token's cache in HBM for a second", "R6.8");
-        template <class T> static constexpr T formula(in<kv_bytes_per_token, T> q, in<hbm_rent, T> r) { return q * r; }
+        template <class T> static constexpr T formula(in<stored_kv_bytes_per_token, T> q, in<hbm_rent, T> r)
+        { return q * r; }
     };
     struct hbm_hold_cost
     {
@@ -64,7 +65,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<recompute_chip_time, T> t,
             in<hbm_capacity, T> h,
-            in<kv_bytes_per_token, T> q)
+            in<stored_kv_bytes_per_token, T> q)
         { return t * (h / q); }
     };
 
@@ -116,7 +117,7 @@ namespace roofslate::quantities
             "R6.8");
         template <class T> static constexpr T formula(
             in<hold_time, T> T_h,
-            in<kv_bytes_per_token, T> q,
+            in<stored_kv_bytes_per_token, T> q,
             in<tier_rent, T> r)
         { return T_h * (q * r); }
     };
@@ -124,7 +125,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("q d_i/m_i", "USD/token", "price of reading a token's cache from the tier once", "R6.8");
-        template <class T> static constexpr T formula(in<kv_bytes_per_token, T> q, in<tier_retrieve_price, T> r)
+        template <class T> static constexpr T formula(in<stored_kv_bytes_per_token, T> q, in<tier_retrieve_price, T> r)
         { return q * r; }
     };
     struct tier_cost
@@ -147,7 +148,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<recompute_cost, T> c_r,
             in<tier_retrieve_cost, T> retrieve,
-            in<kv_bytes_per_token, T> q,
+            in<stored_kv_bytes_per_token, T> q,
             in<tier_rent, T> r)
         { return max(c_r - retrieve, 0.0) / (q * r); }
     };

@@ -2,8 +2,8 @@
 // With ideal constants (efficiencies 1, times 0, links without end) a step takes its arithmetic and the bubble of
 // chapter 4, and a run 6 N D over the chips.
 #pragma once
-#include "roofslate/quantities/deployment.hpp"
 #include "roofslate/quantities/pipeline.hpp"
+#include "roofslate/quantities/requests.hpp"
 
 namespace roofslate::quantities
 {
@@ -114,14 +114,6 @@ namespace roofslate::quantities
                 .one_of("causal", "full")
                 .by_default(0);
     };
-    struct windowed_attention_layers
-    {
-        static constexpr Spec spec =
-            Spec("n_w", "1", "layers in which a token attends to attention_window tokens alone", "Q4")
-                .range(0)
-                .at_most<layers>()
-                .by_default(0);
-    };
     // Mean over a sequence of length L of the tokens that each one meets, at most m of them.
     template <class T> constexpr T tokens_met(in<attention_mask, T> mask, in<sequence_length, T> L, const T& m)
     { return choose(mask, m * (1.0 - m / L / 2.0), m); }
@@ -167,11 +159,11 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "f_T",
             "FLOP/token",
-            "arithmetic of a token that is trained on, nothing computed twice; attention if attention_arithmetic "
+            "arithmetic of a token that is trained on, nothing computed twice; attention if arithmetic "
             "counts it",
             "R5.1");
         template <class T> static constexpr T formula(
-            in<attention_arithmetic, T> counted,
+            in<arithmetic, T> counted,
             in<matrix_training_flops, T> f,
             in<attention_training_flops, T> f_a)
         { return choose(counted, f, f + f_a); }
@@ -203,12 +195,12 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "\\chi f_a",
             "FLOP/token",
-            "arithmetic of attention of a token, what is computed again included; 0 where attention_arithmetic leaves "
+            "arithmetic of attention of a token, what is computed again included; 0 where arithmetic leaves "
             "it out",
             "R7.3");
         template <class T>
         static constexpr T formula(
-            in<attention_arithmetic, T> counted,
+            in<arithmetic, T> counted,
             in<attention_training_flops, T> f_a,
             in<repeated_forward, T> again,
             in<repeated_attention, T> more,
@@ -748,7 +740,6 @@ namespace roofslate::quantities
         prediction_layers,
         prediction_parameters,
         attention_mask,
-        windowed_attention_layers,
         attention_training_flops,
         matrix_training_flops,
         training_flops_per_token,

@@ -1,5 +1,5 @@
 #include "roofslate/run/evaluate.hpp"
-#include "roofslate/graph/closure.hpp"
+#include "roofslate/graph/numbers.hpp"
 #include "roofslate/language/error.hpp"
 #include <algorithm>
 
@@ -63,11 +63,9 @@ namespace roofslate
     }
     double value(const std::string& quantity, const std::map<std::string, double>& inputs)
     {
-        Graph graph({});
         std::vector<Supplied> supplied;
         for (const auto& [name, x] : inputs)
             supplied.push_back({registry().at(name), {&x, 0, {}}});
-        Closure closure(registry(), graph, supplied);
-        return graph[closure.node(registry().at(quantity))].value;
+        return Numbers(registry(), supplied)[registry().at(quantity)];
     }
 }

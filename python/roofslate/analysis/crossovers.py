@@ -17,7 +17,7 @@ from roofslate.grid.checks import used
 from roofslate.grid.read import Settled, read_grid, with_scenario
 from roofslate.presets.catalog import storage
 from roofslate.registry.conditions import parse_conditions
-from roofslate.registry.registry import lookup
+from roofslate.registry.registry import ancestors, lookup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,8 +48,8 @@ def crossovers(scenario: Mapping[str, Any] | None = None, /, **inputs: Any) -> p
     pandas.DataFrame
         A row for each: ``name``; ``question`` in words; ``closed_form``, the value of ``quantity`` (inf: never; NaN
         where there is no closed form); ``solved``, the value of ``unknown`` at which ``condition`` holds; ``unit`` of
-        both; ``formula``; and ``note``: that it is never or always so, which input is missing, or what the closed form
-        takes as given where it differs from the solved value.
+        both; ``formula``; and ``note``: that it is never or always so, which input is missing, or where the closed form
+        differs from the solved value, what it takes as given or the choice for which it holds.
 
     Raises
     ------
@@ -63,7 +63,9 @@ def crossovers(scenario: Mapping[str, Any] | None = None, /, **inputs: Any) -> p
     >>> import roofslate as rs
     >>> table = rs.crossovers(model="DeepSeek-V3", hardware="GB200 NVL72", context_length="8k").set_index("name")
     >>> table.loc["balance batch", ["closed_form", "solved"]].round(3).tolist()
-    [5725.387, 5725.387]
+    [5725.387, 5717.48]
+    >>> table.loc["balance batch", "note"]
+    "the closed form holds for expert_reads='all'"
     >>> table.loc["balance batch at the context", "note"]
     'never'
     """
@@ -132,7 +134,7 @@ def _row(entry: Row, scenario: Mapping[str, Any]) -> Row:
     if math.isinf(closed) and not {"never", "always"} & set(notes):
         notes.append("never")
     if math.isfinite(closed) and math.isfinite(solved) and not math.isclose(closed, solved, rel_tol=_AGREED):
-        notes += _given_beyond(quantity, name, entry["condition"], inputs)
+        notes += _differences(quantity, closed, name, entry["condition"], inputs)
     return {
         "name": entry["name"],
         "question": entry["question"],
@@ -152,12 +154,23 @@ def _first_part(error: MissingInput) -> str:
     return str(error).partition("; needed by")[0]
 
 
-def _given_beyond(quantity: str, unknown: str, condition: str, inputs: Mapping[str, Any]) -> list[str]:
-    """What the closed form takes as given where it might be computed, and the condition does not take."""
+def _differences(quantity: str, closed: float, unknown: str, condition: str, inputs: Mapping[str, Any]) -> list[str]:
+    """What the closed form takes as given where it might be computed, or the choice for which it holds."""
     (c,) = parse_conditions(condition, allow_equality=True)
+    sides = [*c.left.quantities, *c.right.quantities]
     numbers = {n: float(i.values) for n, i in read_grid(inputs).inputs.items()}
     taken = used([quantity], numbers)
     own = {n: x for n, x in numbers.items() if n != unknown}
-    others = used([*c.left.quantities, *c.right.quantities], own, [unknown])
+    others = used(sides, own, [unknown])
     stated = [n for n in taken if n not in others and (lookup(n).computed or lookup(n).fallback)]
-    return [f"the closed form takes {' and '.join(stated)} as given"] if stated else []
+    if stated:
+        return [f"the closed form takes {' and '.join(stated)} as given"]
+    rest = {n: x for n, x in inputs.items() if n != unknown}
+    beyond = frozenset().union(*map(ancestors, sides)) - ancestors(quantity)
+    choices = [lookup(n) for n in sorted(beyond) if lookup(n).choices and not lookup(n).computed]
+    for choice, word in ((q, word) for q in choices for word in q.choices):
+        with contextlib.suppress(MissingInput, IneffectiveInput):
+            found = solve(unknown, condition, progress=False, **{**rest, choice.name: word})
+            if math.isclose(closed, found.item(), rel_tol=_AGREED):
+                return [f"the closed form holds for {choice.name}={word!r}"]
+    return []

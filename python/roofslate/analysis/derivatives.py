@@ -12,7 +12,7 @@ from roofslate import _core
 from roofslate._base.messages import shown, unknown
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate._base.threads import thread_count
-from roofslate.analysis.explain import Binding
+from roofslate.analysis.explain import bindings_of
 from roofslate.errors import AxisError, InputTypeError, MissingInput
 from roofslate.grid.basis import basis
 from roofslate.grid.checks import explain_missing
@@ -58,8 +58,9 @@ def sensitivity(
     scenario : mapping, optional
         Inputs by name, as for `inputs`. A keyword wins over its member.
     to : str or list of str, optional
-        Inputs that are varied; by default every number that the output takes: given, from presets or by default,
-        constants of nature among them. A quantity that is otherwise computed can be varied where it is given. By an
+        Inputs that are varied; by default every number that the output takes, given, from presets or by default,
+        constants of nature among them, but for defaults of 0 and inf: what a machine or a technique without them leaves
+        out. A quantity that is otherwise computed can be varied where it is given. By an
         input that the output does not take, the elasticity is 0.
     side : {"above", "below"}
         Where two terms of a max or min are equal, the elasticity towards larger or smaller values of the input.
@@ -136,7 +137,7 @@ def gradient(
     >>> import roofslate as rs
     >>> slopes = rs.gradient("hbm_drain_time", to="hbm_capacity", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     >>> float(slopes["hbm_capacity"]), slopes.attrs["unit"]["hbm_capacity"]
-    (1.25e-13, 's*chip/byte')
+    (1.25e-13, 'chip*s/byte')
     """
     inputs = with_scenario(scenario, inputs)
     question = _Question(output, to, side, inputs)
@@ -169,8 +170,7 @@ class _Question:
             self.taken = self.grid.core.numbers_taken(self.formula)
         except MissingInput as error:
             raise explain_missing(error, self.grid) from None
-        self.chosen = wanted is not None
-        self.to = self.taken if wanted is None else wanted
+        self.to = [name for name in self.taken if self._matters(name)] if wanted is None else wanted
         if not self.to:
             raise InputTypeError(f"{output} takes no number that it could be differentiated by")
         for name in self.to:
@@ -178,30 +178,23 @@ class _Question:
                 _refuse_what_follows(lookup(name))
         self.kinks: list[tuple[str, str, str, int]] = []
 
+    def _matters(self, name: str) -> bool:
+        """Whether an input is given, or has a default that does something."""
+        default = lookup(name).default
+        return name in self.grid.inputs or (default is not None and default != 0 and math.isfinite(default))
+
     def run(
         self, out: Any, threads: int | None, progress: ProgressWish, *, relative: bool
     ) -> tuple[Values, tuple[str, ...]]:
         """The derivatives, and the axes of the output."""
         given = given_memory(out, [self.output.name], self.output.name, np.dtype(np.float64))
         keep_apart(self.grid, given)
-        zero = {name for name in self.to if name not in self.grid.inputs and not lookup(name).default}
-        try:
-            return self._derivatives(given, threads, progress, relative)
-        except MissingInput:  # of a term that vanishes with a default of zero
-            if self.chosen or not zero:
-                raise
-            self.to = [name for name in self.to if name not in zero]
-            return self._derivatives(given, threads, progress, relative)
-
-    def _derivatives(
-        self, given: list[Any], threads: int | None, progress: ProgressWish, relative: bool
-    ) -> tuple[Values, tuple[str, ...]]:
         defaults = {
             name: Input(q, float(q.default or 0.0))
             for name, q in ((name, lookup(name)) for name in self.to if name not in self.grid.inputs)
-            if q.default is not None or not self.chosen
+            if q.default is not None
         }
-        grid = Grid({**self.grid.inputs, **defaults}, self.grid.sizes, differentiated=True)
+        grid = Grid({**self.grid.inputs, **defaults}, self.grid.sizes, variables=tuple(self.to))
         with Progress(progress) as bar:
             values, axes, self.kinks = grid.core.derivatives(
                 self.formula, self.to, relative, self.side == "above", given[0] if given else None,
@@ -248,11 +241,7 @@ class _Question:
                 continue
             needs = [values.get(need, math.nan) for need in q.needs]  # what a choice leaves out has no value
             _, decisions, _ = _core.apply_formula(name, needs, q.needs, False)
-            found += [
-                f"{name}: {Binding(winner, loser, winner_value, loser_value, maximum)}"
-                for maximum, winner, winner_value, loser, loser_value in decisions
-                if winner_value != loser_value
-            ]
+            found += [f"{name}: {binding}" for binding in bindings_of(decisions)]
         return found
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Explanation", "Given", "Step", "explain"]
 
+_FROM_DEFAULTS = "computed from defaults"
+
 
 @dataclass(frozen=True)
 class Binding:
@@ -45,6 +47,15 @@ class Binding:
             return f"{self.winner} {verb}"
         side = "smaller" if self.maximum else "larger"
         return f"{self.winner} {verb}, {self.loser} is {larger / smaller:.3g} times {side}"
+
+
+def bindings_of(decisions: Sequence[tuple[bool, str, float, str, float]]) -> tuple[Binding, ...]:
+    """What the max and min of a formula chose; a limit that is off by default is inf and binds nothing."""
+    return tuple(
+        Binding(winner, loser, winner_value, loser_value, maximum)
+        for maximum, winner, winner_value, loser, loser_value in decisions
+        if winner_value != loser_value and math.isfinite(loser_value)
+    )
 
 
 @dataclass(frozen=True)
@@ -107,7 +118,7 @@ class Step(Part):
 class Given(Part):
     """A quantity at which the derivation ends, and where its number comes from."""
 
-    origin: str  # "given", "default", the preset with its source, or the depth that derives it
+    origin: str  # "given", "default", "computed from defaults", the preset and its source, the depth that derives it
 
 
 @dataclass(frozen=True, repr=False)
@@ -279,8 +290,9 @@ def explain(
     scenario : mapping, optional
         Inputs by name, as for `inputs`. A keyword wins over its member.
     depth : int, optional
-        How many levels below the output are derived; what lies deeper stands among the inputs, with its value and the
-        depth that derives it. By default everything is derived.
+        How many levels below the output are derived; what lies deeper is listed among the inputs, with its value and
+        the depth that derives it. By default everything is derived but what is off: a quantity that is 0 or 1 from
+        defaults alone is listed among the inputs as ``computed from defaults``.
     bands : float, Bands or Calibration, optional
         As for `evaluate`: what is measured lies in between.
     **inputs
@@ -324,24 +336,60 @@ def explain(
     supplied = grid.numbers()
     computed = dict(_core.chain(name, supplied))
     values = {given: supplied[given] for given in sorted(grid.core.used([name]))} | computed
+    by_default = _DefaultsAlone(grid, values)
     steps: dict[str, Step] = {}
     level = {name: 0}
     queue = [name]
     for reached in queue:  # which grows; the first way to a quantity is the shortest
         q = lookup(reached)
-        if reached in supplied or level[reached] > levels or not (q.computed or q.fallback in values):
+        if reached in supplied or not (q.computed or q.fallback in values):
+            continue
+        if reached != name and by_default.is_off(reached):
             continue
         steps[reached] = _step(q, values)
         for need in steps[reached].needs:
             if need not in level:
                 level[need] = level[reached] + 1
                 queue.append(need)
-    order = _top_down(name, steps)
-    givens = [Given(lookup(n), values[n], _origin(lookup(n), grid, values, level[n])) for n in order if n not in steps]
+    order = _top_down(name, steps)  # of all levels, so that a depth keeps the order
+    steps = {n: step for n, step in steps.items() if level[n] <= levels}
+    shown_names = {name, *(need for step in steps.values() for need in step.needs)}
+    order = [n for n in order if n in shown_names]
+    origins = {
+        n: _FROM_DEFAULTS if by_default.is_off(n) else _origin(lookup(n), grid, values, level[n])
+        for n in order
+        if n not in steps
+    }
+    givens = [Given(lookup(n), values[n], origin) for n, origin in origins.items()]
     band = band_text(wide, name, values[name], grid) if wide else ""
     said = basis([name], grid) if carries_constants(name, grid) else {}
     text = ", calibration ".join(said.values())
     return Explanation(tuple(steps[n] for n in order if n in steps), tuple(givens), band, text)
+
+
+class _DefaultsAlone:
+    """Which quantities follow from defaults alone, whatever the scenario."""
+
+    def __init__(self, grid: Grid, values: Mapping[str, float]) -> None:
+        self._grid = grid
+        self._values = values
+        self._known: dict[str, bool] = {}
+
+    def is_off(self, name: str) -> bool:
+        """Whether a computed quantity is 0 or 1 by default: the neutral element of a technique that is not used."""
+        q = lookup(name)
+        return self._values[name] in (0, 1) and not q.choices and self._is_computed(q) and self._holds(name)
+
+    def _is_computed(self, q: Quantity) -> bool:
+        return q.name not in self._grid.inputs and (q.computed or q.fallback in self._values)
+
+    def _holds(self, name: str) -> bool:
+        known = self._known.get(name)
+        if known is None:
+            q = lookup(name)
+            needs = _step(q, self._values).needs if self._is_computed(q) else ()
+            known = self._known[name] = name not in self._grid.inputs and all(map(self._holds, needs))
+        return known
 
 
 def _whole(depth: Any) -> int:
@@ -396,11 +444,7 @@ def _step(q: Quantity, values: Mapping[str, float]) -> Step:
             r" \, ",
             r" \times ",  # a space between numbers would group digits
         ),
-        tuple(
-            Binding(winner, loser, winner_value, loser_value, maximum)
-            for maximum, winner, winner_value, loser, loser_value in decisions
-            if winner_value != loser_value
-        ),
+        bindings_of(decisions),
         (*decided.values(), *(f"since {condition}" for condition in conditions)),
     )
 
@@ -416,7 +460,9 @@ def _substituted(q: Quantity, needs: Sequence[Quantity], numbers: Sequence[float
 def _origin(q: Quantity, grid: Grid, values: Mapping[str, float], level: int) -> str:
     i = grid.inputs.get(q.name)
     if i is None:
-        return f"computed; depth={level} derives it" if q.computed or q.fallback in values else f"default [{q.source}]"
+        if q.computed or q.fallback in values:
+            return f"computed; depth={level} derives it"
+        return f"default [{q.source}]" if values[q.name] == q.default else "implied by what is given"
     if i.origin is None:
         return "given"
     preset = grid.presets[i.origin][0]

@@ -105,7 +105,7 @@ def solve(
     --------
     >>> import roofslate as rs
     >>> cell = dict(model="DeepSeek-V3", hardware="GB200 NVL72")
-    >>> batch = rs.solve("batch_size", "weight_fetch_time == compute_time", **cell)
+    >>> batch = rs.solve("batch_size", "weight_fetch_time == compute_time", expert_reads="all", **cell)
     >>> round(batch.item(), 3), round(rs.value("balance_batch", **cell), 3)
     (5725.387, 5725.387)
     >>> longest = rs.solve("context_length", "pass_time <= 20 ms", units="ktoken", batch_size=[1, 1000, 10**6], **cell)

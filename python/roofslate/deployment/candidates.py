@@ -10,26 +10,26 @@ import numpy.typing as npt
 from roofslate.errors import MissingInput, ValueRangeError
 from roofslate.grid.basis import basis
 from roofslate.grid.checks import check_bounds
-from roofslate.grid.grid import Grid, Input, spread
+from roofslate.grid.grid import Grid, Input
 from roofslate.grid.read import Settled, changed, read_grid
 from roofslate.presets.layouts import SIZES, dimensions_searched, legal_layouts
 from roofslate.presets.lookup import PRESETS, preset_numbers
 from roofslate.registry.registry import lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 
 __all__ = ["CROWD", "LAYOUT", "Candidates"]
 
 
-LAYOUT = "layout"  # the axis of layouts
+LAYOUT = "candidate"  # the axis of layouts
 
 
 Places = npt.NDArray[np.intp]
 
 
-CROWD = ("clients", "batch_size")  # who is served: searched where nothing is given
+CROWD = ("clients", "batch_size")  # who is served: where neither is given, clients are searched
 
 
 _DOMAINS = 8  # scale-up domains that a replica takes at most, unless chips are given
@@ -82,10 +82,9 @@ class Candidates:
         self.given = given
         self.training = "trained_tokens" in reached
         self.parts = self._parts(reached)
-        missing = [name for name in (*CROWD, "context_length") if name in reached and name not in given.inputs]
-        joined = [name for name in missing if name != "clients"] if set(CROWD) <= reached.keys() else []
-        crowd = {name: _octaves() for name in missing if name in CROWD and name not in joined}
-        alone = dict.fromkeys([*self.parts, *joined], 1)  # until the layouts are known
+        searched = "clients" in reached and given.inputs.keys().isdisjoint(CROWD)
+        crowd = {"clients": _octaves()} if searched else {}
+        alone = dict.fromkeys(self.parts, 1)  # until the layouts are known
         self.grid = read_grid(changed(inputs, {**crowd, **alone}, exempt=True), wanted)
         self.basis = {name: basis([name], self.grid) for name in wanted}
         for name in alone:
@@ -95,7 +94,6 @@ class Candidates:
         self.reasons: list[tuple[tuple[int, ...], str]] = []
         self.columns, self.places = self._legal()
         self.searched = self._along_layouts()
-        self._join(joined)
         check_bounds(self.searched)
 
     def _parts(self, reached: Mapping[str, None]) -> list[str]:
@@ -196,25 +194,6 @@ class Candidates:
             if dim in self.grid.coords and dim not in self.kinds:
                 grid.coords.setdefault(dim, self.grid.coords[dim])
         grid.inputs[name] = Input(lookup(name), values, tuple(dims))
-
-    def _join(self, joined: Iterable[str]) -> None:
-        """Let the pass of a cell be the step of a deployment: its batch what of the clients is in flight."""
-        grid = self.searched
-
-        def combined(name: str, first: Input, second: Input, operation: Any) -> None:
-            dims = tuple(dict.fromkeys((*first.dims, *second.dims)))
-            values = operation(*(spread(i.values, i.dims, dims) for i in (first, second)))
-            if dims:
-                self._add(grid, name, values, dims)
-            else:
-                grid.inputs[name] = Input(lookup(name), float(values))
-
-        if "batch_size" in joined:
-            in_flight = "microbatches" if "microbatches" in grid.inputs else "pipeline_stages"
-            combined("batch_size", grid.inputs["clients"], grid.inputs[in_flight], np.divide)
-        if "context_length" in joined and {"input_tokens", "output_tokens"} <= grid.inputs.keys():
-            lengths = grid.inputs["input_tokens"], grid.inputs["output_tokens"]
-            combined("context_length", *lengths, lambda prompt, answer: prompt + answer / 2)
 
     def of(self, at: Places) -> Grid:
         """The grid of some layouts."""

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from roofslate import _core
 from roofslate._base.messages import shown
 from roofslate.deployment.candidates import CROWD, LAYOUT, Candidates
 from roofslate.deployment.result import CONDITION, MARGIN, Deployments
-from roofslate.errors import InputTypeError
+from roofslate.errors import InputTypeError, MissingInput
 from roofslate.folds.best import best_points
 from roofslate.folds.request import FoldRequest
 from roofslate.grid.basis import default_estimate
@@ -94,10 +95,10 @@ def deploy(
         As for `evaluate`.
     **inputs
         As for `evaluate`. Lists of ``model=``, ``hardware=``, formats and other choices are compared; what differs
-        among them is a Series by their names. All other axes are searched. ``clients``, or where the question has none
-        ``batch_size``, go from 1 to 65,536 unless given; where it has both, a batch is what of the clients is in
-        flight. The deployment is an estimate, ``calibration="serving"`` or in training ``"training"``, unless another
-        one is given; ``"floor"`` is the lower bound.
+        among them is a Series by their names. All other axes are searched. ``clients`` go from 1 to 65,536 unless they
+        or ``batch_size`` are given; each follows from the other. The deployment is an estimate,
+        ``calibration="serving"`` or in training ``"training"``, unless another one is given; ``"floor"`` is the lower
+        bound.
 
     Returns
     -------
@@ -190,24 +191,26 @@ def _reached_in(registry: Registry, wanted: tuple[str, ...], cut: frozenset[str]
 def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
     """The conditions of every deployment that this question can tell."""
     found = []
-    searched = {*DIMENSIONS, *CROWD, "context_length"}
+    unsaid = "clients" if "batch_size" in given.inputs else "batch_size"  # follows from the other
+    searched = {*DIMENSIONS, *({"clients"} if given.inputs.keys().isdisjoint(CROWD) else ())}
+    point = {name: float(np.ravel(i.values)[0]) for name, i in given.inputs.items()}
+    point = {**dict.fromkeys(searched, 1.0), **point}
     for trigger, text in _ALWAYS:
-        if trigger in reached or trigger in given.inputs:
+        if trigger != unsaid and (trigger in reached or trigger in given.inputs):
             (condition,) = parse_conditions(text)
-            missing = [
-                name
-                for name in _reached(_quantities_of([condition]), given.inputs)
-                if name not in given.inputs and name not in searched and _is_open(name)
-            ]
-            if not missing:
+            if _is_computable(_quantities_of([condition]), point):
                 found.append(condition)
     return found
 
 
-def _is_open(name: str) -> bool:
-    """Whether a quantity has neither a formula nor a default."""
-    q = lookup(name)
-    return not q.computed and q.default is None and q.fallback is None
+def _is_computable(names: Iterable[str], point: dict[str, float]) -> bool:
+    """Whether quantities can be computed from these inputs."""
+    try:
+        for name in names:
+            _core.number(name, point)
+    except MissingInput:
+        return False
+    return True
 
 
 class _Search:

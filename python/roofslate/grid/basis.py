@@ -133,7 +133,7 @@ def _basis(outputs: Sequence[str], used: Sequence[Input], preset: Preset | None,
         if ideal is None:
             continue
         expected = fitted.get(name, ideal)
-        if i.origin != "calibration" and not np.all(i.values == expected):
+        if i.origin != "calibration" and not (np.all(i.values == expected) if i.dims else i.number == expected):
             foreign.append(name)
         elif expected != ideal:
             real.append(name)

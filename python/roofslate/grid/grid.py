@@ -89,7 +89,7 @@ class Grid:
     chunked: dict[str, Chunked] = field(default_factory=dict)
     preset_axes: dict[str, str] = field(default_factory=dict)  # along which the presets of a kind vary, if they do
     registry: Registry = field(default_factory=current)
-    differentiated: bool = False  # derivatives by the inputs will be asked for
+    variables: tuple[str, ...] = ()  # inputs that results will be differentiated by
     members: frozenset[str] = frozenset()  # inputs that come from a scenario given by position
     exempt: frozenset[str] = frozenset()  # inputs that a call adds itself: they may be without effect
     explicit: AbstractSet[str] | None = None  # inputs that no preset supplies, where they have been counted
@@ -124,7 +124,7 @@ class Grid:
             inputs: dict[str, Any] = {
                 name: (i.values, [at[dim] for dim in i.dims]) if i.dims else i.number for name, i in self.inputs.items()
             }
-            self._core = _core.Grid(list(self.sizes.values()), inputs, self.differentiated)
+            self._core = _core.Grid(list(self.sizes.values()), inputs, list(self.variables))
         return self._core
 
     def __getstate__(self) -> dict[str, Any]:

@@ -43,6 +43,7 @@ __all__ = [
 
 
 _BLOCK = 1 << 18  # rows that are converted or gathered at a time
+_NO_VALUE = np.full(1, np.nan)  # of a column in a check
 
 
 _FEW = 256  # rows that are quicker to number in Python
@@ -208,13 +209,10 @@ class Scenarios:
         self._bases: dict[tuple[Preset, ...], list[Mapping[str, str]]] = {}
         self._origins: set[str | None] = set()  # kinds of presets that supply something that the outputs take
         self.unused: tuple[str, ...] = ()  # members of a scenario that no output takes
-        if self._keywords:
-            if not self._quiet:
-                self.unused = unrelated_inputs(common, self._explicit, self._related, wanted)
-        else:
-            common = Grid(self._same, presets=self._presets)
-            self._check(common)
-            self._note_basis((), common)
+        if not self._keywords:
+            self._check((), Grid(self._same, presets=self._presets))
+        elif not self._quiet:
+            self.unused = unrelated_inputs(common, self._explicit, self._related, wanted)
 
     def compute(
         self, columns: Columns, rows: int, *, threads: int | None = None, progress: ProgressWish = None
@@ -309,45 +307,41 @@ class Scenarios:
         constants = grid.numbers()
         supplied = frozenset(constants)
         try:
-            self._check(grid)
+            self._check(presets, grid)
         except MissingInput as error:
             named = ", ".join(f"{preset.kind}={preset.name!r}" for preset in presets)
             raise MissingInput(f"{error}; that is in the rows with {named}") from None
-        self._note_basis(presets, grid)
         bounding = self._bounding(supplied)
         roots = _constant_roots(grid.registry, (*self._wanted, *bounding), self._numbers, self._same.keys(), supplied)
-        computed = zip(roots, _core.numbers(list(roots), constants), strict=True)
+        # A default may turn with a quantity that the rows give, whatever its values.
+        implying = dict.fromkeys(_implying(grid.registry) & self._numbers, 1.0)
+        computed = zip(roots, _core.numbers(list(roots), constants | implying), strict=True)
         numbers = {name: x for name, x in computed if x is not None}  # None: of a branch that they do not take
         scalars = {name: x for name, x in constants.items() if name in self._same} | numbers
         needed = set(used(self._wanted, scalars, self._numbers)) | bounding
         self._reduced[presets] = {name: x for name, x in numbers.items() if name in needed}
         return self._reduced[presets]
 
-    def _check(self, grid: Grid) -> None:
-        """Refuse what cannot be computed, and inputs that have no effect."""
-        varying = {name: Input(lookup(name), np.zeros(1), (ROW,)) for name in self._numbers}
-        complete = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets, explicit=self._explicit)
-        complete.members, complete.exempt = self._members, self._numbers | self._exempt | {ROW}
-        complete.quiet = self._quiet or bool(self._keywords)  # what one preset blocks, another one may leave open
-        taken = check_effect(complete, self._wanted)
+    def _check(self, presets: tuple[Preset, ...], grid: Grid) -> None:
+        """Refuse what cannot be computed, and inputs that have no effect; keep the basis of each output."""
+        varying = {name: Input(lookup(name), _NO_VALUE, (ROW,)) for name in self._numbers}  # of which none is ideal
+        whole = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets, explicit=self._explicit)
+        whole.members, whole.exempt = self._members, self._numbers | self._exempt | {ROW}
+        whole.quiet = self._quiet or bool(self._keywords)  # what one preset blocks, another one may leave open
+        taken = check_effect(whole, self._wanted)
         if not self._keywords:
-            self.unused = complete.unused
+            self.unused = whole.unused
         elif not self._origins.issuperset(self._keywords):
-            self._origins |= {complete.inputs[name].origin for name in taken}
+            self._origins |= {whole.inputs[name].origin for name in taken}
         unused = [name for name in varying if name not in (self._related if self._keywords else taken)]
         if unused and not self._quiet:
             raise IneffectiveInput(
-                f"column {why_unused(complete, self._wanted, unused[0])}; leave it out, or name it in ignore="
+                f"column {why_unused(whole, self._wanted, unused[0])}; leave it out, or name it in ignore="
             )
-
-    def _note_basis(self, presets: tuple[Preset, ...], grid: Grid) -> None:
-        """Keep the basis of each output; a column of constants has no ideal value."""
         if is_floor(self._wanted, grid, self._numbers):
             self._bases[presets] = [FLOOR_BASIS] * len(self._wanted)
-            return
-        varying = {name: Input(lookup(name), np.full(1, np.nan), (ROW,)) for name in self._numbers}
-        whole = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets)
-        self._bases[presets] = [basis([name], whole) for name in self._wanted]
+        else:
+            self._bases[presets] = [basis([name], whole) for name in self._wanted]
 
     @property
     def basis(self) -> dict[str, Mapping[str, str]]:
@@ -361,6 +355,12 @@ class Scenarios:
         """What presets supply that bounds an input of the caller, or is bounded by one."""
         pairs = (pair for pair in bounded_pairs() if not self._explicit.isdisjoint(pair))
         return {name for pair in pairs for name in pair if name in supplied and supplied | self._numbers >= set(pair)}
+
+
+@functools.lru_cache(maxsize=64)
+def _implying(registry: Registry) -> frozenset[str]:
+    """Quantities with which a default becomes another."""
+    return frozenset(name for q in registry.entries.values() for name in q.implied_by)
 
 
 @functools.lru_cache(maxsize=256)
@@ -379,6 +379,12 @@ def _roots_of(
     def varies(name: str) -> bool:
         return name in varying or (name not in supplied and any(map(varies, sources(name))))
 
+    @functools.cache
+    def rests_on_supplied(name: str) -> bool:
+        if name in supplied or not supplied.isdisjoint(registry.entries[name].implied_by):
+            return True
+        return any(map(rests_on_supplied, sources(name)))
+
     while waiting:
         name = waiting.pop()
         if name in seen:
@@ -386,7 +392,7 @@ def _roots_of(
         seen.add(name)
         if varies(name):
             waiting += sources(name)
-        elif name not in same:
+        elif name not in same and rests_on_supplied(name):
             roots[name] = None
     return tuple(roots)
 

@@ -23,7 +23,7 @@ from roofslate.grid.read import Settled, read_grid
 from roofslate.lecture_report import charts
 from roofslate.measured.stored import compute
 from roofslate.plotting.plot import plot
-from roofslate.presets.catalog import api_prices, storage
+from roofslate.presets.catalog import api_prices, models, storage
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries, lookup
 
@@ -164,7 +164,7 @@ class Writer:
     def inputs(self, call: Mapping[str, Any]) -> dict[str, Any]:
         """Inputs of a call: those of its case, and its own."""
         case = self.cases[call["case"]]["inputs"] if "case" in call else {}
-        inputs = {**case, **call.get("inputs", {})}
+        inputs = _as_on_the_board({**case, **call.get("inputs", {})})
         for keyword in PRESETS:
             names = inputs.get(keyword, [])
             self.presets |= dict.fromkeys((keyword, name) for name in ([names] if isinstance(names, str) else names))
@@ -285,7 +285,7 @@ class Writer:
             given = column.get("inputs", {})
             head.append((self.words(column["label"], numbers, given), column["quantity"]))
             for row, (_, varied) in zip(cells, rows, strict=True):
-                row.append(self.cell(column, _handed(block, {**common, **varied, **given})))
+                row.append(self.cell(column, _handed(block, _as_on_the_board({**common, **varied, **given}))))
         caption = self.words(block["caption"], numbers, common)
         labels = [label for label, _ in rows]
         return Table(caption, head, list(zip(labels, cells, strict=True)), block.get("corner", "system"))
@@ -304,6 +304,13 @@ def _taken(output: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The presets among inputs and what an output takes of the others."""
     used = set(read_grid(Settled(inputs)).core.used([output]))
     return {name: x for name, x in inputs.items() if name in PRESETS or name in used}
+
+
+def _as_on_the_board(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Let a published model fetch all weights in every pass, unless the inputs say otherwise: the lecture counts so."""
+    supplied = models[inputs["model"]].facts if isinstance(inputs.get("model"), str) else {}
+    counts_so = "expert_reads" in supplied or "experts" not in supplied
+    return inputs if counts_so else {**inputs, "expert_reads": inputs.get("expert_reads", "all")}
 
 
 def _handed(call: Mapping[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:

@@ -301,7 +301,7 @@ def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str,
     """
     given = table["framework"] if "framework" in table.columns else [""] * len(table)
     engines = [framework_name(name) if isinstance(name, str) else "" for name in given]
-    caches = ("kv_bytes_per_token", "windowed_bytes_per_token", "fixed_cache_bytes")
+    caches = ("kv_bytes_per_token", "fixed_cache_bytes")
     found: dict[str, list[Any]] = {name: [] for name in ("dense_format", *caches)}
     for model, chip, weights, written, engine in zip(
         inputs["model"], inputs["hardware"], inputs["weight_format"], table["weight_format"], engines, strict=True
@@ -316,11 +316,11 @@ def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str,
 
 @functools.lru_cache(maxsize=256)
 def _cache_bytes(model: Preset, kv_format: str) -> tuple[float, ...]:
-    """Cache of a token, of one in windows and of a sequence in a format, also where the preset states it in another."""
+    """Cache of a token and states of a sequence in a format, also where the preset states them in another."""
     wanted, stated = (value("kv_bits", kv_format=f) for f in (kv_format, model.values.get("kv_format", "bf16")))
     ratio = float(wanted) / float(stated)
-    beside = (float(model.values.get(name, 0)) for name in ("windowed_bytes_per_token", "fixed_cache_bytes"))
-    return tuple(ratio * size for size in (float(value("kv_bytes_per_token", model=model)), *beside))
+    states = float(model.values.get("fixed_cache_bytes", 0))
+    return tuple(ratio * size for size in (float(value("kv_bytes_per_token", model=model)), states))
 
 
 @dataclass(frozen=True)

@@ -224,7 +224,7 @@ class Model(Preset):
         for part in _IDLE:
             if part in table.index and not (part == "input_table" and shape.tied):
                 table.loc[part, "active"] = 0
-        table["touched"] = table["total"].astype(float)
+        table["touched"] = table["active"].astype(float)
         if "routed_experts" in table.index:
             experts = [layer for layer in shape.layers if layer.experts]
             table.loc["routed_experts", "active"] = _visited(shape)
@@ -315,15 +315,15 @@ def _values(shape: Shape) -> dict[str, float | str]:
     sizes = shape.sizes
     plain = sizes.get("kv_latent_size") or 2 * sizes.get("kv_heads", 0) * sizes.get("head_size", 0)
     windowed = [cache for cache in caches if cache.window]
-    if not growth and windowed:  # the formulas of windows take the cache that would be without them
-        values["kv_bytes_per_token"] = size * sum(cache.elements for cache in windowed)
-        values["global_layer_share"] = 0.0
-        values["attention_window"] = float(max(cache.window for cache in windowed))
-    elif growth != plain * len(caches) or not growth:
+    windows = {cache.window for cache in windowed}
+    if not growth or len(windows) == 1:  # windows of several lengths are left out beside caches that grow
+        inside = sum(cache.elements for cache in windowed)
+        if inside:
+            values["windowed_kv_share"] = inside / (inside + growth)
+            values["attention_window"] = float(max(windows))
+        growth += inside
+    if growth != plain * len(caches) or not growth:
         values["kv_bytes_per_token"] = size * growth
-    if growth and len({cache.window for cache in windowed}) == 1:
-        values["windowed_bytes_per_token"] = size * sum(cache.elements for cache in windowed)
-        values["attention_window"] = float(windowed[0].window)
     index = sum(cache.index for cache in caches)
     if index:
         values["index_bytes_per_token"] = size * index
@@ -341,10 +341,7 @@ def _note(shape: Shape) -> str:
     held = units.format(size * sum(cache.elements * cache.window for cache in windowed), "byte")
     if not any(layer.cache.growth for layer in shape.layers):
         return f"every layer with attention sees a window: a sequence holds {held} at most"
-    return (
-        f"{len(windowed)} layers see a window: kv_bytes_per_token counts what grows with the context; "
-        f"the windows hold {held} a sequence on top"
-    )
+    return f"{len(windowed)} layers see a window, and the windows hold {held} a sequence"
 
 
 def _written(value: float | str) -> str:

@@ -87,6 +87,8 @@ class Quantity:
         What an input is when nothing else is known.
     ideal : float or None
         The value that takes a term of a real machine away: an efficiency of 1, a time of 0.
+    implied_by : tuple of str
+        Quantities of which each, where it is given, turns the default into another word.
     choices : tuple of str
         The words that a choice takes; empty for a number.
     low, high : float
@@ -116,6 +118,7 @@ class Quantity:
     formula: str
     latex: str
     ideal: float | None = None
+    implied_by: tuple[str, ...] = ()
     definitions: tuple[Definition, ...] = field(default=(), repr=False)
 
     @property
@@ -153,6 +156,8 @@ class Quantity:
                 rows += [("default", self.choices[int(self.default)] if self.choices else f"{self.default:g}")]
             if self.fallback:
                 rows += [("otherwise", self.fallback)]
+            if self.implied_by:
+                rows += [("another default with", ", ".join(self.implied_by))]
         return [*rows, ("used by", ", ".join(self.used_by) or "nothing")]
 
     def __repr__(self) -> str:
@@ -194,6 +199,7 @@ class Registry(_core.Registry):
         self.definitions: tuple[Definition, ...] = (*(base.definitions if base else ()), *added)
         self.scope = scope
         self._ancestors: dict[str, frozenset[str]] = {}
+        self._descendants: dict[str, frozenset[str]] = {}
         if base:
             self.__dict__["entries"] = self._described(base.entries)
 
@@ -248,6 +254,29 @@ class Registry(_core.Registry):
                 left += new
             found = self._ancestors[name] = frozenset(reached)
         return found
+
+    def descendants(self, name: str) -> frozenset[str]:
+        """Everything that may depend on a quantity, through formulas and fallbacks; in a circle, itself."""
+        found = self._descendants.get(name)
+        if found is None:
+            reached: set[str] = set()
+            left = [name]
+            while left:
+                last = left.pop()
+                new = {*self.users.get(last, ()), *self._fallen_back_on.get(last, ())} - reached
+                reached |= new
+                left += new
+            found = self._descendants[name] = frozenset(reached)
+        return found
+
+    @functools.cached_property
+    def _fallen_back_on(self) -> dict[str, list[str]]:
+        """By quantity: those that it stands in for."""
+        names: dict[str, list[str]] = {}
+        for entry in self.entries.values():
+            if entry.fallback:
+                names.setdefault(entry.fallback, []).append(entry.name)
+        return names
 
     def reaches(self, source: str, name: str) -> bool:
         """Whether a path leads from a quantity to another one, whatever a call gives."""

@@ -98,12 +98,12 @@ namespace
             g,
             numbers(
                 {{"pass_time", &t},
-                 {"pass_tokens", &n},
+                 {"round_tokens", &n},
                  {"microbatches", &n},
                  {"pipeline_stages", &n},
                  {"context_length", &unused}}));
         const int node = closure.node(registry().at("cell_throughput"));
-        EXPECT_EQ(g[node].value, 9 / 1.0 / 0.02);
+        EXPECT_EQ(g[node].value, 3 / 0.02);
         EXPECT_TRUE(closure.was_used(registry().at("pass_time")));
         EXPECT_FALSE(closure.was_used(registry().at("context_length")));
         for (const int q : closure.visited())
@@ -112,10 +112,13 @@ namespace
     }
     TEST(Closure, OnlyTheChosenAlternativeIsNeeded)
     {
-        const double all = 0, weights = 7e9;
+        const double all = 1, weights = 7e9, bytes = 0.5;
         Graph g({});
-        Closure closure(registry(), g, numbers({{"expert_reads", &all}, {"total_parameters", &weights}}));
-        EXPECT_EQ(g[closure.node(registry().at("fetched_parameters"))].value, 7e9); // no experts were asked for
+        Closure closure(
+            registry(),
+            g,
+            numbers({{"expert_reads", &all}, {"total_parameters", &weights}, {"weight_bytes", &bytes}}));
+        EXPECT_EQ(g[closure.node(registry().at("fetched_weight_bytes"))].value, 3.5e9); // no experts were asked for
     }
     TEST(Closure, FallbacksAndDefaults)
     {

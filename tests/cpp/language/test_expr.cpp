@@ -113,7 +113,7 @@ namespace
     // What choices leave of a formula, and what max and min chose.
     TEST(Application, ShowsDecisions)
     {
-        const Entry& e = registry()[registry().at("pass_time")];
+        const Entry& e = registry()[registry().at("roofline_time")];
         ASSERT_EQ(
             e.need_names,
             (std::vector<

@@ -326,8 +326,8 @@ namespace
         const auto B3 = xt::strided_view(B, {xt::all(), xt::newaxis(), xt::newaxis()});
         const auto G3 = xt::strided_view(G, {xt::all(), xt::newaxis(), xt::newaxis()});
         const xt::xarray<double> t_c = B3 * (2 * N_a / (G3 * F));
-        const xt::xarray<double> t_w = N_t * (w / (G3 * m));
-        const xt::xarray<double> t = xt::maximum(t_w + B3 * q * L / (G3 * m), t_c), u = t_c / t;
+        const xt::xarray<double> t_w = w * N_t / (G3 * m);
+        const xt::xarray<double> t = xt::maximum(t_w + B3 * (L * q) / (G3 * m), t_c), u = t_c / t;
         EXPECT_EQ(got[0].axes, (std::vector<std::string>{"cell", "kind", "length"}));
         EXPECT_EQ(got[2].axes, (std::vector<std::string>{"cell"}));
         EXPECT_TRUE(got[3].axes.empty());

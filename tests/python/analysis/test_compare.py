@@ -239,14 +239,15 @@ def test_groups_are_as_small_as_can_be() -> None:
     """Two pairs that are bound, each within itself, and two inputs that are free."""
     a = {"experts": 8, "experts_per_token": 2, "batch_size": 4, "total_parameters": 4e10, "dense_parameters": 1e10}
     b = {"experts": 256, "experts_per_token": 16, "batch_size": 9, "total_parameters": 7e11, "dense_parameters": 6e10}
-    found = rs.compare(a, b, "touched_parameters")
+    more = {"active_parameters": 3.9e10, "weight_bytes": 1}
+    found = rs.compare(a, b, "fetched_weight_bytes", **more)
     assert ("experts", "experts_per_token") in {row.inputs for row in found.rows}
     assert ("batch_size",) in {row.inputs for row in found.rows}
     assert max(len(row.inputs) for row in found.rows) == 2
     product_is_exact(found)
-    turned = rs.compare(dict(reversed(a.items())), dict(reversed(b.items())), "touched_parameters")
+    turned = rs.compare(dict(reversed(a.items())), dict(reversed(b.items())), "fetched_weight_bytes", **more)
     assert turned == found
-    back = rs.compare(b, a, "touched_parameters")
+    back = rs.compare(b, a, "fetched_weight_bytes", **more)
     assert {row.inputs for row in back.rows} == {row.inputs for row in found.rows}
 
 

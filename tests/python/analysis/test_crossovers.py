@@ -16,6 +16,7 @@ from roofslate.registry.registry import entries
 CELL = {
     "model": "DeepSeek-V3",
     "hardware": "GB200 NVL72",
+    "expert_reads": "all",
     "prices": "lecture",
     "context_length": "1k",
     "batch_size": 1000,
@@ -95,6 +96,7 @@ def test_closed_forms_and_solver_agree_for_any_cell(model, hardware, context, ba
         context_length=context,
         batch_size=batch,
         overlap=overlap,
+        expert_reads="all",
         **chips,
     )
     # the closed form of B* divides by 1 - L/L0, which says less the nearer L is to L0
@@ -108,6 +110,18 @@ def test_closed_forms_and_solver_agree_for_any_cell(model, hardware, context, ba
         elif not (math.isnan(closed) or (name == "balance batch at the context" and abs(context / L_0 - 1) < 0.01)):
             assert row["note"] == ""
             assert solved == pytest.approx(closed, rel=1e-12), name
+
+
+def test_a_closed_form_that_differs_says_for_which_choice_it_holds():
+    expected = table(**{name: x for name, x in CELL.items() if name != "expert_reads"})
+    everything = table(**CELL)
+    for name in ("balance batch", "balance batch at the context"):
+        row = expected.loc[name]
+        assert row["closed_form"] == everything.loc[name, "closed_form"]
+        assert row["solved"] < row["closed_form"]
+        assert row["note"] == "the closed form holds for expert_reads='all'"
+    differ = ~np.isclose(expected["solved"], expected["closed_form"], rtol=1e-9, equal_nan=True)
+    assert (expected[differ & expected["solved"].notna() & expected["closed_form"].notna()]["note"] != "").all()
 
 
 def test_never_is_told():

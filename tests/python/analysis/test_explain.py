@@ -258,16 +258,18 @@ def test_the_derivation_of_a_cost_as_text() -> None:
     assert basis == "Basis: floor"
     assert first.splitlines() == [
         "cost_per_token: price of the cell over the tokens that it makes  [R1.5]",
-        "  = pass_time * (cell_price * round_passes / round_tokens)",
-        "  = 677.1 µs * (($144 / h) * 1 / 2,400)",
+        "  = round_time * (cell_price / round_tokens)",
+        "  = 677.1 µs * (($144 / h) / 2,400)",
         "  = $0.01128 / Mtok",
     ]
     assert "memory_time binds, compute_time is 2.47 times smaller; overlap = 'board'" in text
+    assert re.search(r"^  drafting_factor +1 +computed from defaults$", last, re.MULTILINE)
+    assert re.search(r"^  admission +'all' +implied by what is given$", last, re.MULTILINE)
     assert re.search(r"^  batch_size +2,400 +given$", last, re.MULTILINE)
     assert re.search(r"^  overlap +'board' +default \[R1.1\]$", last, re.MULTILINE)
     assert re.search(r"^  hbm_bandwidth +8 TB/s +hardware BW72 \(lecture\): .+2026-05-03 \(read\)$", last, re.MULTILINE)
     assert legend == (
-        "Sources: R1.5 is relation 5 of chapter 1 of Reiner Pope's lecture, Q12 is question 12 that the lecture leaves "
+        "Sources: R1.5 is relation 5 of chapter 1 of Reiner Pope's lecture, Q4 is question 4 that the lecture leaves "
         "open; see docs/reference/sources.md"
     )
 
@@ -303,15 +305,43 @@ def test_quantities_stand_before_what_they_need() -> None:
 
 
 def test_only_what_the_choices_leave_is_shown() -> None:
-    board = rs.explain("pass_time", CELL)
-    serial = rs.explain("pass_time", CELL, overlap="serial_kv")
+    read = {**CELL, "expert_reads": "all"}
+    board = rs.explain("roofline_time", **read)
+    serial = rs.explain("roofline_time", overlap="serial_kv", **read)
     assert board.steps[0].formula == "max(memory_time, compute_time)"
     assert board.steps[0].needs == ("overlap", "compute_time", "memory_time")
     assert serial.steps[0].formula == "kv_fetch_time + max(weight_fetch_time, compute_time)"
     assert "memory_time" not in {step.quantity.name for step in serial.steps}
-    assert "experts" not in {given.quantity.name for given in board.inputs}
-    expected = rs.explain("pass_time", CELL, expert_reads="expected")
+    experts = {"experts_per_token", "dense_parameters", "expert_coverage"}
+    assert not experts & {part.quantity.name for part in board._parts}
+    expected = rs.explain("roofline_time", **CELL)
+    assert experts <= {part.quantity.name for part in expected._parts}
     assert {"experts", "experts_per_token"} <= {given.quantity.name for given in expected.inputs}
+
+
+def off(explanation: Explanation) -> dict[str, float]:
+    """What is 0 or 1 from defaults, and is not derived."""
+    return {i.quantity.name: i.value for i in explanation.inputs if i.origin == "computed from defaults"}
+
+
+def test_what_is_off_is_not_derived() -> None:
+    plain = rs.explain("cell_throughput", **CELL)
+    assert off(plain).items() >= {"pass_overhead": 0, "pass_length": 1, "drafting_factor": 1}.items()
+    steps = {step.quantity.name for step in plain.steps}
+    assert not steps & {*off(plain), "kernel_overhead", "link_wait_time", "sampled_length"}
+    assert "draft_length" not in {given.quantity.name for given in plain.inputs}
+    assert off(plain) == {name: rs.value(name) for name in off(plain)}, "nothing is given"
+    assert rs.explain("pass_overhead", **CELL).steps[0].formula.startswith("kernel_overhead + ")
+    slow = rs.explain("pass_time", **CELL, collective_step_latency="2 µs")
+    assert slow.steps[0].formula == "roofline_time + pass_overhead"
+    assert {"pass_overhead", "collective_latency"} <= {step.quantity.name for step in slow.steps}
+    drafts = rs.explain("cost_per_token", **CELL, draft_length=0, acceptance_rate=0.8, draft_cost=0.1)
+    assert not {"pass_length", "drafting_factor"} & set(off(drafts)), "given, if as the default"
+
+
+def test_what_is_not_0_or_1_is_derived_from_defaults_too() -> None:
+    explanation = rs.explain("pretraining_flops", active_parameters=1e9, pretraining_tokens=1e12)
+    assert "training_flops_per_parameter" in {step.quantity.name for step in explanation.steps}
 
 
 def test_an_answer_in_words_has_its_cases_in_words() -> None:
@@ -331,6 +361,7 @@ def test_a_supplied_quantity_ends_the_derivation() -> None:
 def test_what_a_preset_states_ends_the_derivation() -> None:
     explanation = rs.explain("balance_batch", model="lecture")
     assert [step.quantity.name for step in explanation.steps] == ["balance_batch", "sparsity"]
+    assert off(explanation) == {"pass_length": 1}
     (balance,) = [given for given in explanation.inputs if given.quantity.name == "weight_balance"]
     assert balance.origin == "model lecture: R. Pope, lecture with D. Patel, chapters 1 and 6, 2026-04-29 (read)"
 
@@ -353,9 +384,9 @@ def test_an_input_explains_itself() -> None:
 
 
 def test_markdown_and_latex_hold_the_formulas() -> None:
-    explanation = rs.explain("pass_time", BOARD)
+    explanation = rs.explain("roofline_time", **BOARD)
     for text in (explanation.markdown, explanation.latex):
-        assert r"t &= \max\left(t_\mathrm{mem}, t_\mathrm{comp}\right)" in text
+        assert r"t_r &= \max\left(t_\mathrm{mem}, t_\mathrm{comp}\right)" in text
         assert text.count(r"\begin{aligned}") == text.count(r"\end{aligned}") == len(explanation.steps)
         assert text.count("{") == text.count("}")
         assert text.count(r"\left") == text.count(r"\right")
@@ -428,7 +459,7 @@ def test_a_depth_ends_the_derivation(name: str, depth: int) -> None:
 
 
 def test_depth_zero_is_the_answer_alone() -> None:
-    text = str(rs.explain("pass_time", BOARD, depth=0))
+    text = str(rs.explain("roofline_time", depth=0, **BOARD))
     assert text.split("\n\n")[1].splitlines() == [
         "Inputs",
         "  overlap       'board'   default [R1.1]",
@@ -455,7 +486,7 @@ def test_a_missing_input_is_named_with_its_chain() -> None:
     with pytest.raises(rs.errors.MissingInput, match=r"'chips' .* <- pass_time; 'H100' is one chip: give chips="):
         rs.explain("pass_time", model="DeepSeek-V3", hardware="H100", batch_size=1, context_length=0)
     with pytest.raises(rs.errors.MissingInput, match=r"'total_parameters' .* <- weight_fetch_time .* <- pass_time"):
-        rs.explain("pass_time", batch_size=1)
+        rs.explain("pass_time", batch_size=1, weight_bytes=1)
 
 
 @pytest.mark.parametrize(

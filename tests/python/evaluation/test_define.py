@@ -106,7 +106,7 @@ def test_it_may_be_supplied_and_others_rest_on_it():
     assert rs.value("day_cost", cost_per_token=1.0, response_length=2) == 6
     assert rs.quantity("answer_cost").used_by == ("day_cost",)
     with pytest.raises(
-        errors.MissingInput, match=r"output_tokens'.*needed by response_length <- answer_cost <- day_cost"
+        errors.MissingInput, match=r"response_length'.* or 'output_tokens'.*needed by answer_cost <- day_cost"
     ):
         rs.value("day_cost", cost_per_token=1)
     with pytest.raises(errors.IneffectiveInput, match="'kv_heads' has no effect"):

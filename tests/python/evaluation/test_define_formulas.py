@@ -83,7 +83,7 @@ def define_copy(name, renamed=None):
     """Define a copy. The steps of a formula do not tell what it counts: what the unit needs is found by trying."""
     q = BUILT[name]
     numbers = {"1", "token", "sequence", "parameter", "chip"}
-    may_count = [need for need in q.needs if set(BUILT[need].unit.split("/")) <= numbers]
+    may_count = [need for need in q.needs if set(BUILT[need].unit.split("/")) <= numbers and not BUILT[need].choices]
     for count in range(len(may_count) + 1):
         for to_count in itertools.combinations(may_count, count):
             formula = copy_of(name, to_count, renamed or {})
@@ -125,6 +125,8 @@ def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
                 continue  # a definition takes finite numbers
             if kind == "chained":  # a supplied quantity is that of the copy
                 inputs = {f"copy_of_{n}" if BUILT.get(n) and BUILT[n].computed else n: x for n, x in inputs.items()}
+                if not inputs.keys().isdisjoint({"copy_of_tensor_parallel", "attention_data_parallel"}):
+                    inputs.setdefault("layout", "parallel")  # which the quantity itself implies, its copy does not
             try:
                 found = rs.value(f"copy_of_{name}", Settled(inputs))
             except errors.MissingInput:
@@ -292,16 +294,16 @@ def test_functions_in_a_formula():
 
 def test_the_chosen_alternative_alone_is_needed():
     rs.define(
-        "reads",
-        "parameter",
-        lambda expert_reads, total_parameters, touched_parameters: rs.math.choose(
-            expert_reads, all=total_parameters, expected=touched_parameters
+        "running",
+        "sequence",
+        lambda admission, clients, memory_limited_sequences: rs.math.choose(
+            admission, by_memory=rs.math.minimum(clients, memory_limited_sequences), all=clients
         ),
         brief="x",
     )
-    assert rs.value("reads", total_parameters=7) == 7
-    with pytest.raises(errors.MissingInput, match="experts"):
-        rs.value("reads", expert_reads="expected", total_parameters=7)
+    assert rs.value("running", admission="all", clients=7) == 7
+    with pytest.raises(errors.MissingInput, match="chips"):
+        rs.value("running", clients=7)
     rs.define(
         "whole_time",
         "s",
@@ -313,9 +315,11 @@ def test_the_chosen_alternative_alone_is_needed():
         ),
         brief="x",
     )
-    assert rs.quantity("whole_time").formula == rs.quantity("pass_time").formula.replace("pass_time", "whole_time")
-    assert rs.quantity("reads").formula == rs.quantity("fetched_parameters").formula.replace(
-        "fetched_parameters", "reads"
+    assert rs.quantity("whole_time").formula == rs.quantity("roofline_time").formula.replace(
+        "roofline_time", "whole_time"
+    )
+    assert rs.quantity("running").formula == rs.quantity("running_sequences").formula.replace(
+        "running_sequences", "running"
     )
 
 

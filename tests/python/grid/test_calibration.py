@@ -115,7 +115,7 @@ def test_the_basis_of_an_output() -> None:
     assert basis_of(tpot, bandwidth_efficiency=[0.5, 1.0]) == "mixed: bandwidth_efficiency"
     assert basis_of(tpot, bandwidth_efficiency=1) == "floor"
     assert basis_of("model_bytes", bandwidth_efficiency=0.5) == "floor"
-    assert basis_of(tpot, calibration="serving", step_time="20 ms").endswith("; given: step_time")
+    assert basis_of(tpot, calibration="serving", pass_time="20 ms").endswith("; given: pass_time")
 
 
 def test_the_calibration_of_an_output_is_named() -> None:

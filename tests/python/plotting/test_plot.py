@@ -15,7 +15,7 @@ from matplotlib.collections import QuadMesh
 from roofslate.errors import AxisError, InputTypeError, UnknownName
 from support.pictures import ticks
 
-SCENE: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
+SCENE: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "expert_reads": "all"}
 BATCH = rs.geomspace(1, 8192, 40)
 CONTEXT = rs.geomspace("1k", "1M", 30)
 
@@ -140,7 +140,7 @@ def test_choices_along_an_axis_are_named_stretches() -> None:
 
 def test_binding_terms_need_not_vary_as_the_quantity_does() -> None:
     chips = ["HGX H200", "GB200 NVL72"]
-    inputs: dict[str, Any] = {"model": "DeepSeek-V3", "context_length": 10}
+    inputs: dict[str, Any] = {"model": "DeepSeek-V3", "expert_reads": "all", "context_length": 10}
     ax = rs.plot(rs.evaluate(["pass_time", "binding_term"], hardware=chips, batch_size=[1], **inputs))
     times = [f"{1e3 * rs.value('pass_time', hardware=chip, batch_size=1, **inputs):.3g} ms" for chip in chips]
     assert words(ax) == [f"{time}, weight fetch" for time in times]

@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
+import roofslate as rs
 from roofslate.presets import catalog as catalogs
 
 pytestmark = pytest.mark.usefixtures("fresh_catalogs")
@@ -12,12 +13,12 @@ UNITS = {
     **dict.fromkeys(["hbm_bandwidth", "scale_up_bandwidth", "scale_out_bandwidth"], "byte/s/chip"),
     **dict.fromkeys(["scale_up_domain", "chips"], "chip"),
     **dict.fromkeys(["dies_per_chip", "cables_per_chip"], "1/chip"),
-    **dict.fromkeys(["total_parameters", "active_parameters", "matrices_per_expert"], "parameter"),
+    **dict.fromkeys(["total_parameters", "active_parameters", "common_parameters", "matrices_per_expert"], "parameter"),
     **dict.fromkeys(["layers", "dense_layers", "hidden_size", "intermediate_size", "vocabulary_size"], "1"),
     **dict.fromkeys(["attention_heads", "kv_heads", "head_size", "kv_latent_size"], "1"),
     **dict.fromkeys(["experts", "experts_per_token", "shared_experts", "expert_intermediate_size"], "1"),
-    **dict.fromkeys(["weight_format", "kv_format"], "1"),
-    **dict.fromkeys(["latent_rotary_size", "global_attention_layers", "global_layer_share"], "1"),
+    **dict.fromkeys(["weight_format", "kv_format", "expert_reads"], "1"),
+    **dict.fromkeys(["latent_rotary_size", "global_attention_layers", "windowed_kv_share"], "1"),
     **dict.fromkeys(["kv_compression", "kept_token_share", "kept_head_share", "stored_layer_share"], "1"),
     **dict.fromkeys(["attention_window", "selected_tokens"], "token/sequence"),
     "index_bytes_per_token": "byte/token",
@@ -44,7 +45,6 @@ UNITS = {
     "chip_price": "USD/s/chip",
     "weight_bytes": "byte/parameter",
     "kv_bytes_per_token": "byte/token",
-    "windowed_bytes_per_token": "byte/token",
     "weight_balance": "token",
     "balance_context": "token/sequence",
     "train_period": "s",
@@ -240,8 +240,9 @@ def test_cache_follows_from_the_architecture(name, kv_bytes):
 
 def test_windows_of_gpt_oss():
     model = catalogs.models["gpt-oss-120b"]
-    full_layers = model["layers"] / 2
-    assert model["kv_bytes_per_token"] == full_layers * 2 * model["kv_heads"] * model["head_size"] * 2
+    assert model["windowed_kv_share"] == 0.5
+    cache = rs.value("kv_bytes_per_token", model=model)  # as if all layers saw everything
+    assert cache == model["layers"] * 2 * model["kv_heads"] * model["head_size"] * 2
     assert "window of 128 tokens" in model.note
 
 

@@ -305,17 +305,19 @@ def test_formats_of_the_caller_come_first():
 @pytest.mark.parametrize("entry", FILES, ids=lambda entry: entry["name"])
 def test_a_model_is_a_preset_everywhere(entry):
     model = rs.Model.from_config(entry["config"], name=entry["name"])
-    outputs = ["pass_time", "kv_bytes_per_token", "touched_parameters", "sparsity", "attention_flops_per_token"]
+    outputs = ["pass_time", "kv_bytes_per_token", "sparsity", "attention_flops_per_token"]
     found = rs.evaluate(outputs, model=model, hardware="GB200 NVL72", batch_size=64, context_length="4k")
     touched = model.parameter_table(64)["touched"].sum()
-    assert float(found["touched_parameters"]) == pytest.approx(touched, rel=1e-12)  # other order of sums
-    grows = model.cache_table()["bytes_per_added_token"].sum()
-    if grows:
-        assert float(found["kv_bytes_per_token"]) == grows
-    elif model.cache_bytes(1):
-        assert float(found["kv_bytes_per_token"]) == model.cache_bytes(1)
-        stored = rs.value("kv_stored_bytes", model=model, context_length=131_072)
-        assert stored == model.cache_bytes(131_072)
+    bytes_of_one = {"weight_bytes": 1, "dense_format": "same"}
+    fetched = rs.value("fetched_weight_bytes", model=model, batch_size=64, **bytes_of_one)
+    assert fetched == pytest.approx(touched, rel=1e-12)  # other order of sums
+    if model.cache_bytes(1):
+        whole = 128  # tokens: entries for several tokens are complete, and no window is left
+        assert float(found["kv_bytes_per_token"]) == model.cache_bytes(whole) / whole
+        if model.values.get("windowed_kv_share"):
+            without = {"index_bytes_per_token": 0, "fixed_cache_bytes": 0}
+            stored = rs.value("kv_stored_bytes", model=model, context_length=131_072, **without)
+            assert stored == pytest.approx(model.cache_bytes(131_072), rel=1e-12)
     assert rs.evaluate("pass_time", model=[model, "DeepSeek-V3"], hardware="H100", chips=64, batch_size=1,
                        context_length=0).sizes == {"model": 2}  # fmt: skip
 
@@ -336,7 +338,7 @@ def test_arrays_of_contexts_and_units():
 def test_what_a_person_sees():
     model = rs.Model.from_config(CONFIG["deepseek-ai/DeepSeek-V4-Flash"], name="V4", source="hub", date="2026-04")
     text, page = repr(model), model._repr_html_()
-    for word in ("V4", "(model)", "total_parameters", "routed_experts", "5.536 kB/tok", "see a window", "assumed"):
+    for word in ("V4", "(model)", "total_parameters", "routed_experts", "49.57 kB/tok", "see a window", "assumed"):
         assert word in text
         assert word in page
     assert model.to_frame().loc["total_parameters", "source"] == "hub"

@@ -30,7 +30,7 @@ def test_the_table_has_one_row_a_quantity():
     ]
     assert table.loc["pass_time", "unit"] == "s"
     assert table.loc["overlap", "default"] == "board"
-    assert table.loc["pass_length", "default"] == 1
+    assert table.loc["pipeline_stages", "default"] == 1
     assert table.loc["microbatches", "fallback"] == "pipeline_stages"
 
 
@@ -47,8 +47,8 @@ def test_one_entry():
     q = rs.quantity("pass_time")
     assert q.unit == "s"
     assert q.computed
-    assert set(q.needs) == {"overlap", "compute_time", "weight_fetch_time", "kv_fetch_time", "memory_time"}
-    assert "cost_per_token" in q.used_by
+    assert set(q.needs) == {"roofline_time", "pass_overhead"}
+    assert "round_time" in q.used_by
     assert q.formula.startswith("pass_time = ")
     assert q.latex.startswith(q.symbol)
     assert "pass_time" in str(q)

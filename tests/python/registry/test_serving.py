@@ -14,13 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate.grid.read import Settled
 
-# Links without end take no time. As on the board, a latent vector is cached once, and windows are left out.
+# Links without end take no time. As on the board, a latent vector is cached once.
 IDEAL = {
     "scale_up_bandwidth": math.inf,
     "scale_out_bandwidth": math.inf,
     "serving_mode": "disaggregated",
-    "cache_copies": 1,
-    "windowed_bytes_per_token": 0,
+    "kv_cache_copies": 1,
 }
 MACHINES = ("A100", "H100", "H200", "B200", "GB200 NVL72")
 MODELS = ("DeepSeek-V3", "Llama-3.1-70B", "Qwen3-32B", "gpt-oss-120b", "Mixtral-8x7B")
@@ -39,7 +38,9 @@ CONSTANTS = {
     "arrival_burst": 0.3,
     "arrival_exponent": 0.6,
     "expert_reads": "expected",
-    "attention_arithmetic": "counted",
+    "communication": "exposed",
+    "layout": "parallel",
+    "arithmetic": "full",
 }
 SCENARIO = {"model": "DeepSeek-V3", "hardware": "B200", "chips": 8, "input_tokens": 4000, "output_tokens": 1000}
 OUTPUTS = [
@@ -68,7 +69,7 @@ def test_a_step_of_the_ideal_machine_is_the_pass_of_the_lecture(model: str, hard
     clients = np.array([1.0, 7, 64, 500])
     found = rs.evaluate(
         [
-            "step_time",
+            "pass_time",
             "time_per_output_token",
             "tokens_per_second_per_chip",
             "cost_per_output_token",
@@ -89,7 +90,7 @@ def test_a_step_of_the_ideal_machine_is_the_pass_of_the_lecture(model: str, hard
     )
     assert found["running_sequences"].values.tolist() == clients.tolist()  # memory holds them
     for ours, theirs in (
-        (found["step_time"], board["pass_time"]),
+        (found["pass_time"], board["pass_time"]),
         (found["time_per_output_token"], board["pass_time"]),
         (found["tokens_per_second_per_chip"], board["cell_throughput"] / 72),
         (found["cost_per_output_token"], board["cost_per_token"]),
@@ -101,14 +102,13 @@ def test_a_step_of_the_ideal_machine_is_the_pass_of_the_lecture(model: str, hard
 def test_stages_of_a_pipeline_are_those_of_the_lecture() -> None:
     cell: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "chips": 288, "pipeline_stages": 4}
     found = rs.evaluate(
-        ["step_time", "tokens_per_second_per_chip"],
-        {**cell, **IDEAL},
+        ["pass_time", "tokens_per_second_per_chip"],
         clients=4 * 256,
         input_tokens=3000,
         output_tokens=2000,
     )
-    board = rs.evaluate(["pass_time", "cell_throughput"], cell, batch_size=256, context_length=4000)
-    assert float(found["step_time"]) == pytest.approx(float(board["pass_time"]), rel=1e-12)
+    board = rs.evaluate(["pass_time", "cell_throughput"], batch_size=256, context_length=4000, **cell)
+    assert float(found["pass_time"]) == pytest.approx(float(board["pass_time"]), rel=1e-12)
     assert float(found["tokens_per_second_per_chip"]) == pytest.approx(float(board["cell_throughput"]) / 288, rel=1e-12)
 
 
@@ -116,7 +116,7 @@ def test_drafts_divide_the_time_of_a_step_by_the_tokens_they_bring() -> None:
     drafts = {"pass_length": 4, "acceptance_rate": 0.7}
     emitted = rs.value("emitted_length", drafts)
     scenario = {**SCENARIO, **CONSTANTS, "clients": 32, "serving_mode": "disaggregated", "pass_length": 4}
-    one, several = (rs.value("time_per_output_token", scenario, generated_length=e) for e in (1, emitted))
+    one, several = (rs.value("time_per_output_token", emitted_length=e, **scenario) for e in (1, emitted))
     assert one / several == pytest.approx(float(emitted), rel=1e-12)
 
 
@@ -131,8 +131,8 @@ def test_prompts_and_answers_share_the_price_of_the_chips() -> None:
 
 def test_memory_that_holds_fewer_sequences_makes_the_others_wait() -> None:
     scenario = {**SCENARIO, **CONSTANTS, "hardware": "H200", "input_tokens": 60_000}
-    room = float(rs.value("cell_sequences", scenario))
-    some, more = (rs.evaluate([*OUTPUTS[:3], "queue_time"], scenario, clients=room * k) for k in (1, 3))
+    room = float(rs.value("memory_limited_sequences", **scenario))
+    some, more = (rs.evaluate([*OUTPUTS[:3], "queue_time"], clients=room * k, **scenario) for k in (1, 3))
     assert float(some["queue_time"]) == 0
     assert float(more["queue_time"]) == pytest.approx(2 * 1000 * float(more["time_per_output_token"]), rel=1e-12)
     assert float(more["time_per_output_token"]) == float(some["time_per_output_token"])
@@ -179,11 +179,11 @@ def test_a_better_part_makes_no_token_slower(scenario: dict[str, Any], gain: flo
 @settings(max_examples=150, deadline=None)
 @given(SCENARIOS, st.floats(1, 8))
 def test_more_work_makes_no_token_faster(scenario: dict[str, Any], growth: float) -> None:
-    least = time_of(scenario, cell_sequences=1e9) * (1 - 1e-12)
-    assert time_of(scenario, cell_sequences=1e9, clients=scenario["clients"] * growth) >= least
+    least = time_of(scenario, memory_limited_sequences=1e9) * (1 - 1e-12)
+    assert time_of(scenario, memory_limited_sequences=1e9, clients=scenario["clients"] * growth) >= least
     apart = {**scenario, "serving_mode": "disaggregated"}
-    least = time_of(apart, cell_sequences=1e9) * (1 - 1e-12)
-    assert time_of(apart, cell_sequences=1e9, input_tokens=scenario["input_tokens"] * growth) >= least
+    least = time_of(apart, memory_limited_sequences=1e9) * (1 - 1e-12)
+    assert time_of(apart, memory_limited_sequences=1e9, input_tokens=scenario["input_tokens"] * growth) >= least
 
 
 @settings(max_examples=150, deadline=None)
@@ -192,7 +192,7 @@ def test_terms_add_up_and_never_undercut_the_floor(scenario: dict[str, Any]) -> 
     together = {**scenario, "serving_mode": "aggregated"}
     apart = {**scenario, "serving_mode": "disaggregated"}
     assert time_of(apart) <= time_of(together)
-    names = ["step_roofline_time", "kernel_overhead", "collective_latency"]
+    names = ["roofline_time", "kernel_overhead", "collective_latency"]
     assert sum(time_of(apart, name) for name in names) <= time_of(apart) * (1 + 1e-12)
     ideal = rs.value(
         "pass_time",
@@ -210,21 +210,21 @@ def test_terms_add_up_and_never_undercut_the_floor(scenario: dict[str, Any]) -> 
 def test_prompts_beside_decoding_cost_no_more_than_apart(scenario: dict[str, Any]) -> None:
     # But for the kernels of the step, which are not replayed.
     most = time_of(scenario, "prefill_time")
-    assert time_of(scenario, "riding_prefill_time", prompt_kernel_factor=1) <= most * (1 + 1e-9)  # a difference
-    assert time_of(scenario, "prompt_steps", prefill_chunk=2048) == max(math.ceil(scenario["input_tokens"] / 2048), 1)
+    assert time_of(scenario, "concurrent_prefill_time", prompt_kernel_factor=1) <= most * (1 + 1e-9)  # a difference
+    assert time_of(scenario, "prompt_passes", prefill_chunk=2048) == max(math.ceil(scenario["input_tokens"] / 2048), 1)
 
 
 @settings(max_examples=100, deadline=None)
 @given(SCENARIOS)
-def test_two_batches_take_as_long_as_the_longer_of_work_and_links(scenario: dict[str, Any]) -> None:
+def test_overlapped_passes_take_as_long_as_the_longer_of_work_and_links(scenario: dict[str, Any]) -> None:
     apart = {**scenario, "serving_mode": "disaggregated"}
     fixed = time_of(apart, "kernel_overhead") + time_of(apart, "collective_latency")
     work = time_of(apart, scale_up_bandwidth=math.inf, scale_out_bandwidth=math.inf) - fixed
-    links = time_of(apart, "step_collective_time")
-    both = time_of(apart, communication_overlap="two_batch") - fixed
+    links = time_of(apart, "link_wait_time")
+    both = time_of(apart, communication="overlapped") - fixed
     assert both == pytest.approx(max(work, links), rel=1e-9)  # differences of sums
     assert time_of(apart) - fixed == pytest.approx(work + links, rel=1e-9)
-    long, short = (time_of(scenario, "prefill_time", communication_overlap=o) for o in ("none", "two_batch"))
+    long, short = (time_of(scenario, "prefill_time", communication=o) for o in ("exposed", "overlapped"))
     assert long / 2 * (1 - 1e-12) <= short <= long * (1 + 1e-12)  # at best halved
 
 
@@ -241,7 +241,7 @@ def test_first_tokens_wait_for_steps(scenario: dict[str, Any], steps: float, fac
 
 def test_windows_hold_no_more_than_they_see() -> None:
     kept = {"model": "Llama-4-Scout", "output_tokens": 2}
-    read = [float(rs.value("sequence_read_bytes", kept, input_tokens=n)) for n in (4095, 8191, 99_999)]
+    read = [float(rs.value("kv_read_bytes", input_tokens=n, **kept)) for n in (4095, 8191, 99_999)]
     assert read == [4096 * 196_608, 8192 * 196_608, 8192 * 147_456 + 100_000 * 49_152]
 
 
@@ -250,7 +250,7 @@ def test_coverage_of_the_running_batch_is_that_of_its_tokens() -> None:
     for clients in (1, 16, 4096):
         running = rs.value("running_sequences", kept, clients=clients)
         wanted = rs.value("expert_coverage", batch_size=running, experts=256, experts_per_token=8)
-        assert rs.value("step_coverage", kept, clients=clients) == pytest.approx(wanted, rel=1e-14)
+        assert rs.value("expert_coverage", clients=clients, **kept) == pytest.approx(wanted, rel=1e-14)
 
 
 # ----------------------------------------------------------------------------------------------------- measured runs

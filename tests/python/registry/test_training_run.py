@@ -68,13 +68,8 @@ def test_tokens_that_a_window_meets(window, length):
 
 def test_attention_counts_on_request():
     layout = {"tensor_parallel": 8, "chips": 8}
-    step = [
-        rs.value("training_step_time", {**IDEAL, **DENSE, **layout}, attention_arithmetic=word)
-        for word in ("left_out", "counted")
-    ]
-    plain, all_of_it = (
-        rs.value("training_flops_per_token", DENSE, attention_arithmetic=word) for word in ("left_out", "counted")
-    )
+    step = [rs.value("training_step_time", arithmetic=word, **IDEAL, **DENSE, **layout) for word in ("weights", "full")]
+    plain, all_of_it = (rs.value("training_flops_per_token", arithmetic=word, **DENSE) for word in ("weights", "full"))
     assert step[1] / step[0] == pytest.approx(all_of_it / plain, rel=1e-12)
 
 
@@ -210,7 +205,7 @@ def test_the_same_bytes_as_all_of_a_step():
 def test_repeated_attention(policy):
     """With `repeated_attention` 3, as Korthikanti et al. count, executed over counted is 1 + s/(6 h) to first order."""
     s, h = 2048, 12288
-    asked = {"activation_policy": policy, "attention_arithmetic": "counted", "attention_mask": "full"}
+    asked = {"activation_policy": policy, "arithmetic": "full", "attention_mask": "full"}
     asked |= {"sequence_length": s, "attention_heads": 96, "head_size": 128, "layers": 96, "hidden_size": h}
     asked |= {"active_parameters": 12 * 96 * h * h, "vocabulary_size": 1}
     found = rs.value("recomputation_overhead", Settled(asked), repeated_attention=3 if policy == "all" else 0)
@@ -351,11 +346,7 @@ def test_arithmetic_of_a_token_in_all_rows():
     """
     runs = training_table().runs
     rows = runs.rows
-    ours = rs.frame(
-        runs.inputs,
-        ["training_flops_per_token", "peak_flops"],
-        Settled({**runs.fixed, "attention_arithmetic": "counted"}),
-    )
+    ours = rs.frame(runs.inputs, ["training_flops_per_token", "peak_flops"], **{**runs.fixed, "arithmetic": "full"})
     told = rows["training_utilization"] * ours["peak_flops"] / rows["trained_tokens_per_second_per_chip"]
     ratio = ours["training_flops_per_token"] / told
     scans = rows["model"].str.contains("Nemotron")

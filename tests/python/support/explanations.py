@@ -13,6 +13,7 @@ CELL: dict[str, Any] = {
 }
 BOARD: dict[str, Any] = {
     "model": "DeepSeek-V3 (lecture)",
+    "expert_reads": "all",
     "hardware": "BW72 (lecture)",
     "prices": "lecture",
     "batch_size": 2400,

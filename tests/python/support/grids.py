@@ -69,7 +69,7 @@ OF_MODEL = {"total_parameters", "active_parameters", "weight_bytes", "kv_bytes_p
 OF_MODEL |= {"experts_per_token", "dense_parameters"}
 OF_HARDWARE = {"peak_flops", "hbm_bandwidth", "hbm_capacity"}
 OBJECTIVES = ["pass_time", "cost_per_token", "hbm_used", "kv_fetch_time", "binding_term", "compute_utilization"]
-OBJECTIVES += ["cell_throughput", "balance_batch_at_context", "pass_tokens", "touched_parameters", "batch_size"]
+OBJECTIVES += ["cell_throughput", "balance_batch_at_context", "pass_tokens", "fetched_weight_bytes", "batch_size"]
 NUMBERS = [name for name in OBJECTIVES if name not in ("binding_term", "batch_size")]
 
 

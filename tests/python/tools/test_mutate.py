@@ -102,10 +102,10 @@ def test_what_rests_on_a_mutant_sees_it(pass_inputs: dict[str, float]) -> None:
 
 @pytest.mark.usefixtures("pass_inputs")
 def test_facts_take_their_place() -> None:
-    with in_place(Mutant("pass_length", "default", "", facts={"default": 3.0})):
-        assert rs.value("pass_length") == 3
+    with in_place(Mutant("sampled_length", "default", "", facts={"default": 3.0})):
+        assert rs.value("sampled_length") == 3
         assert rs.value("pass_tokens", batch_size=2) == 6
-        assert rs.quantity("pass_length").default == 3
+        assert rs.quantity("sampled_length").default == 3
     with in_place(Mutant("chips", "limit", "", facts={"low": 4.0, "high": 8.0})):
         assert rs.value("chips", chips=4) == 4
         for outside in (3, 9):

@@ -189,7 +189,7 @@ def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
         if selecting:
             sizes["selected_tokens"] = _selected(keys)
         if selecting and not reader.latent and len(selecting) < len(growing):
-            sizes["global_layer_share"] = len(selecting) / len(growing)  # the others read all: a window without end
+            sizes["windowed_kv_share"] = 1 - len(selecting) / len(growing)  # the others read all: a window without end
     dense = [i for i, ffn in enumerate(reader.ffns) if ffn == "dense"]
     if moe:
         width = reader.expert_width

@@ -123,8 +123,8 @@ def test_retrieve_or_hold_is_the_table_of_three_ways() -> None:
         drawn = bar(panel, gid)
         assert drawn.get_x() + drawn.get_width() == pytest.approx(dollars, rel=1e-3)
     assert "$12,300" in words(ax).replace("\\", "")
-    assert r"$q \, d_i/m_i$" in words(retrieve)
-    assert r"$T_h \, q \, d_i/k_i$" in words(hold)
+    assert r"$q_s \, d_i/m_i$" in words(retrieve)
+    assert r"$T_h \, q_s \, d_i/k_i$" in words(hold)
     assert "trillion tokens" in words(ax)
     assert retrieve.get_xlim() == hold.get_xlim()
     assert retrieve.get_xscale() == "log"

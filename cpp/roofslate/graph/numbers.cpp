@@ -1,0 +1,125 @@
+#include "roofslate/graph/numbers.hpp"
+#include "roofslate/language/math.hpp"
+#include <limits>
+
+namespace roofslate
+{
+    namespace
+    {
+        // No operation gives this NaN; one that did would only be computed twice.
+        const std::uint64_t not_yet = 0x7ff8'6e6f'7420'7965;
+    }
+
+    Numbers::Numbers(const Registry& registry, const std::vector<Supplied>& supplied)
+        : registry_(registry),
+          given_(supplied),
+          supplied_((std::size_t(registry.size()) + 63) / 64),
+          state_(std::size_t(registry.size()), State::unknown),
+          value_(std::size_t(registry.size()))
+    {
+        results_.reserve(256);
+        for (const Supplied& s : supplied)
+        {
+            insert(supplied_, s.quantity);
+            state_[std::size_t(s.quantity)] = State::given;
+            value_[std::size_t(s.quantity)] = *s.view.data;
+        }
+    }
+    double Numbers::operator[](int quantity)
+    {
+        if (const std::optional<double> found = find(quantity))
+            return *found;
+        Graph graph({});
+        Closure closure(registry_, graph, given_);
+        return graph[closure.node(quantity)].value; // which says what is missing, and for what
+    }
+    std::optional<double> Numbers::find(int quantity)
+    {
+        try
+        {
+            return value_of(quantity);
+        }
+        catch (const Missing&)
+        {
+            for (State& s : state_)
+                if (s == State::in_work)
+                    s = State::unknown;
+            results_.clear();
+            return {};
+        }
+    }
+    double Numbers::value_of(int quantity)
+    {
+        State& state = state_[std::size_t(quantity)];
+        double& value = value_[std::size_t(quantity)];
+        if (state == State::known || state == State::given)
+        {
+            state = State::known;
+            return value;
+        }
+        if (state == State::in_work) // quantities that follow from each other
+            throw Missing();
+        state = State::in_work;
+        const Entry& e = registry_[quantity];
+        const ByDefault* default_value = nullptr;
+        if ((e.computed() || e.fallback >= 0) && registry_.is_built_in(quantity))
+            default_value = by_default(quantity);
+        if (default_value && default_value->holds_beside(supplied_))
+            value = default_value->value;
+        else if (e.computed())
+            value = compute(e);
+        else if (e.fallback >= 0)
+            value = value_of(e.fallback);
+        else if (e.spec->has_default)
+        {
+            value = e.spec->default_value;
+            for (const int implying : e.implied_by)
+                if (contains(supplied_, implying))
+                {
+                    state_[std::size_t(implying)] = State::known;
+                    value = e.spec->implied_value;
+                    break;
+                }
+        }
+        else
+            throw Missing();
+        state = State::known;
+        return value;
+    }
+    double Numbers::compute(const Entry& e)
+    {
+        const std::size_t first = results_.size();
+        results_.resize(first + e.tape.operations.size(), math::from_bits(not_yet));
+        const double result = result_of(e, first, e.root);
+        results_.resize(first);
+        return result;
+    }
+    // Only what a choice leaves is computed, so that nothing else need be supplied.
+    double Numbers::result_of(const Entry& e, std::size_t first, int position)
+    {
+        const Operation& o = e.tape.operations[std::size_t(position)];
+        if (o.op == Op::constant)
+            return o.value;
+        if (o.op == Op::input)
+            return value_of(e.needs[std::size_t(o.argument[0])]);
+        if (const double known = results_[first + std::size_t(position)]; math::bits(known) != not_yet)
+            return known;
+        double result;
+        const double a = result_of(e, first, o.argument[0]);
+        if (o.op == Op::select)
+            result = result_of(e, first, o.argument[a != 0 ? 1 : 2]);
+        else
+        {
+            const double x[3] = {
+                a,
+                o.argument[1] < 0 ? 0 : result_of(e, first, o.argument[1]),
+                o.argument[2] < 0 ? 0 : result_of(e, first, o.argument[2])};
+            constexpr double inf = std::numeric_limits<double>::infinity();
+            if (o.op == Op::min && (x[0] == inf || x[1] == inf))
+                result = x[0] == inf ? x[1] : x[0]; // as a graph folds it, NaN too
+            else
+                result = evaluate(o.op, o.routine, x);
+        }
+        return results_[first + std::size_t(position)] = result;
+    }
+}

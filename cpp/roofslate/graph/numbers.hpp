@@ -1,0 +1,40 @@
+// Quantities from numbers alone: the short road of a closure where no grid, graph or explanation is wanted.
+#pragma once
+#include "roofslate/graph/closure.hpp"
+#include "roofslate/graph/defaults.hpp"
+#include <optional>
+
+namespace roofslate
+{
+    // The numbers that a closure of the same supply would fold to, bit for bit.
+    class Numbers
+    {
+    public:
+        Numbers(const Registry& registry, const std::vector<Supplied>& supplied); // views without axes
+        double operator[](int quantity);                                          // throws MissingInput
+        std::optional<double> find(int quantity);                                 // none: an input is missing
+        bool was_used(int quantity) const { return state_[std::size_t(quantity)] != State::given; }
+
+    private:
+        enum class State : char
+        {
+            unknown,
+            in_work,
+            given, // and not used so far
+            known
+        };
+        struct Missing
+        {
+        };
+        double value_of(int quantity);
+        double compute(const Entry& entry);
+        double result_of(const Entry& e, std::size_t first, int position);
+
+        const Registry& registry_;
+        const std::vector<Supplied>& given_;
+        QuantitySet supplied_;
+        std::vector<State> state_;
+        std::vector<double> value_;
+        std::vector<double> results_; // of the tapes in work, one after the other
+    };
+}

@@ -1,0 +1,331 @@
+// What a sequence keeps in memory and what a pass reads of it: the cache. Techniques that shrink it enter here, so that
+// every time, cost and room sees them; without them both are q L.
+#pragma once
+#include "roofslate/quantities/weights.hpp"
+
+namespace roofslate::quantities
+{
+    // --- the context ---
+
+    struct input_tokens
+    { static constexpr Spec spec = Spec("I", "token/sequence", "tokens of a prompt", "R6.6").positive(); };
+    struct output_tokens
+    { static constexpr Spec spec = Spec("O", "token/sequence", "tokens of an answer", "Q6").positive(); };
+    struct mean_context_length
+    {
+        static constexpr Spec spec =
+            Spec("I + O/2", "token/sequence", "tokens that a new token attends to, mean over an answer", "R6.6");
+        template <class T> static constexpr T formula(in<input_tokens, T> I, in<output_tokens, T> O)
+        { return I + O / 2.0; }
+    };
+    struct context_length
+    {
+        static constexpr Spec spec =
+            Spec("L", "token/sequence", "tokens that a new token attends to", "R1.1")
+                .range(0)
+                .otherwise<mean_context_length>();
+    };
+
+    // --- techniques ---
+
+    struct kv_compression
+    {
+        static constexpr Spec spec =
+            Spec("\\kappa_b", "1", "bytes of a cached element, scales included, over those of its format", "Q4")
+                .positive()
+                .by_default(1);
+    };
+    struct kept_token_share
+    {
+        static constexpr Spec spec =
+            Spec("\\kappa_t", "1", "share of the tokens that are not evicted", "Q4").positive(1).by_default(1);
+    };
+    struct kept_head_share
+    {
+        static constexpr Spec spec =
+            Spec("\\kappa_h", "1", "share of the key-value heads that is left when heads share", "Q4")
+                .positive(1)
+                .by_default(1);
+    };
+    struct stored_layer_share
+    {
+        static constexpr Spec spec =
+            Spec("\\kappa_n", "1", "share of the layers that store a cache of their own when layers share", "Q4")
+                .positive(1)
+                .by_default(1);
+    };
+    struct shared_layer_reads
+    {
+        static constexpr Spec spec =
+            Spec("\\kappa_r", "1", "how often a cache that layers share is fetched: for each of them, or once", "Q4")
+                .one_of("each", "once")
+                .by_default(0);
+    };
+    struct windowed_attention_layers
+    {
+        static constexpr Spec spec =
+            Spec("n_w", "1", "layers in which a token attends to attention_window tokens alone", "Q4")
+                .range(0)
+                .at_most<layers>()
+                .by_default(0);
+    };
+    struct windowed_kv_share
+    {
+        static constexpr Spec spec =
+            Spec("\\omega", "1", "share of a token's cache that lies in layers that see the window alone", "Q4")
+                .range(0, 1);
+        template <class T> static constexpr T formula(in<windowed_attention_layers, T> n_w, in<layers, T> n)
+        { return select(n_w == T(0.0), T(0.0), n_w / n); }
+    };
+    struct attention_window
+    {
+        static constexpr Spec spec =
+            Spec("w_a", "token/sequence", "last tokens that layers with a window see", "Q4")
+                .range(0, infinite)
+                .by_default(infinite);
+    };
+    struct selected_tokens
+    {
+        static constexpr Spec spec =
+            Spec("K_s", "token/sequence", "tokens that an index selects for a new token; inf: all", "R6.14")
+                .positive(infinite)
+                .by_default(infinite);
+    };
+    struct index_bytes_per_token
+    {
+        static constexpr Spec spec =
+            Spec(
+                "q_i",
+                "byte/token",
+                "what the index reads of every token of the context, all layers together",
+                "R6.14")
+                .range(0)
+                .by_default(0);
+    };
+    struct fixed_cache_bytes
+    {
+        static constexpr Spec spec =
+            Spec(
+                "S_0",
+                "byte/sequence",
+                "cache of a sequence that does not grow with its context: recurrent states",
+                "R6.4")
+                .range(0)
+                .by_default(0);
+    };
+    struct kv_stored_factor
+    {
+        static constexpr Spec spec =
+            Spec("\\kappa_s", "1", "bytes stored for a token that stays over those of the plain cache", "Q4");
+        template <class T> static constexpr T formula(
+            in<kv_compression, T> b,
+            in<kept_token_share, T> t,
+            in<kept_head_share, T> h,
+            in<stored_layer_share, T> n)
+        { return b * t * (h * n); }
+    };
+    struct kv_read_factor
+    {
+        static constexpr Spec spec =
+            Spec("\\kappa_q", "1", "bytes read of a token that is attended to over those of the plain cache", "Q4");
+        template <class T> static constexpr T formula(
+            in<shared_layer_reads, T> r,
+            in<kv_compression, T> b,
+            in<kept_token_share, T> t,
+            in<kept_head_share, T> h,
+            in<stored_layer_share, T> n)
+        { return b * t * (h * choose(r, T(1.0), n)); }
+    };
+
+    // --- what is read, and what is stored ---
+
+    struct windowed_tokens
+    {
+        static constexpr Spec spec =
+            Spec("\\min(L, w_a)", "token/sequence", "tokens that a layer with a window sees", "Q4");
+        template <class T> static constexpr T formula(in<context_length, T> L, in<attention_window, T> w)
+        { return min(L, w); }
+    };
+    // Mean over layers of tokens, of which layers with a window have others.
+    template <class T> constexpr T mean_of_layers(in<windowed_kv_share, T> share, const T& tokens, const T& windowed)
+    { return spend_beside((1.0 - share) * tokens, share, windowed); }
+    // Bytes of the tokens of a cache, with those of an index of the whole context, and of states.
+    template <class T> constexpr T cache_bytes(
+        const T& tokens,
+        in<index_bytes_per_token, T> q_i,
+        const T& context,
+        in<fixed_cache_bytes, T> S_0,
+        const T& states)
+    { return spend_beside(spend_beside(tokens, q_i, context), S_0, states); }
+    struct attended_tokens
+    {
+        static constexpr Spec spec =
+            Spec("L_r", "token/sequence", "tokens whose cache a new token reads, mean of the layers", "Q4");
+        template <class T> static constexpr T formula(
+            in<windowed_kv_share, T> share,
+            in<context_length, T> L,
+            in<selected_tokens, T> K,
+            in<windowed_tokens, T> windowed)
+        { return mean_of_layers<T>(share, min(L, K), windowed); }
+    };
+    struct kv_read_bytes
+    {
+        static constexpr Spec spec =
+            Spec("r", "byte/sequence", "what a pass reads of a sequence's cache, index and states", "Q4");
+        template <class T> static constexpr T formula(
+            in<kv_bytes_per_token, T> q,
+            in<kv_read_factor, T> k,
+            in<attended_tokens, T> L_r,
+            in<index_bytes_per_token, T> q_i,
+            in<context_length, T> L,
+            in<fixed_cache_bytes, T> S_0)
+        { return cache_bytes<T>(q * k * L_r, q_i, L, S_0, k); }
+    };
+    struct kv_stored_bytes
+    {
+        static constexpr Spec spec = Spec(
+            "S",
+            "byte/sequence",
+            "memory that a sequence's cache, index and states take: reading less of them does not shrink them",
+            "Q4");
+        template <class T> static constexpr T formula(
+            in<kv_bytes_per_token, T> q,
+            in<kv_stored_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<context_length, T> L,
+            in<windowed_tokens, T> windowed,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0)
+        { return cache_bytes<T>(q * k * mean_of_layers<T>(share, L, windowed), q_i, L, S_0, k); }
+    };
+    struct stored_kv_bytes_per_token
+    {
+        static constexpr Spec spec =
+            Spec("q_s", "byte/token", "memory of a sequence's cache, spread over its context", "Q4");
+        template <class T> static constexpr T formula(
+            in<kv_bytes_per_token, T> q,
+            in<kv_stored_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<context_length, T> L,
+            in<attention_window, T> w,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0)
+        { return cache_bytes<T>(q * k * spend_beside(1.0 - share, share, min(w / L, 1.0)), q_i, 1.0, S_0, k / L); }
+    };
+    struct kv_read_gain
+    {
+        static constexpr Spec spec =
+            Spec("q L/r", "1", "bytes of the plain cache over the bytes that are read", "R6.14");
+        template <class T> static constexpr T formula(
+            in<kv_bytes_per_token, T> q,
+            in<context_length, T> L,
+            in<kv_read_bytes, T> r)
+        { return q * L / r; }
+    };
+    struct kv_stored_gain
+    {
+        static constexpr Spec spec =
+            Spec("q/q_s", "1", "bytes of the plain cache over the bytes that are stored", "Q4");
+        template <class T> static constexpr T formula(in<kv_bytes_per_token, T> q, in<stored_kv_bytes_per_token, T> q_s)
+        { return q / q_s; }
+    };
+    struct kv_cache_copies
+    {
+        static constexpr Spec spec = Spec(
+            "\\kappa_c",
+            "1",
+            "copies of a cache among the chips that attend for its sequence: there are no more pieces than key-value "
+            "heads, and a latent is one; in a pool one",
+            "R3.8");
+        template <class T> static constexpr T formula(
+            in<layout, T> l,
+            in<tensor_parallel, T> G_t,
+            in<kv_latent_size, T> d_c,
+            in<kv_heads, T> n_kv)
+        { return choose(l, T(1.0), max(count(G_t) / select(d_c > T(0.0), T(1.0), n_kv), 1.0)); }
+    };
+
+    // --- the other way: the context that is read in so many bytes ---
+
+    // Whether what is stored is q L: no window, no index, no states.
+    template <class T> constexpr auto stores_all_alike(
+        in<windowed_kv_share, T> share,
+        in<index_bytes_per_token, T> q_i,
+        in<fixed_cache_bytes, T> S_0)
+    { return share == T(0.0) && q_i == T(0.0) && S_0 == T(0.0); }
+    // Whether what is read is q L: no selection either.
+    template <class T> constexpr auto reads_all_alike(
+        in<windowed_kv_share, T> share,
+        in<selected_tokens, T> K,
+        in<index_bytes_per_token, T> q_i,
+        in<fixed_cache_bytes, T> S_0)
+    { return stores_all_alike<T>(share, q_i, S_0) && K == T(infinite); }
+    // Where a line of this slope reaches a value.
+    template <class T> constexpr T context_reaching(const T& value, const T& slope)
+    { return select(slope > T(0.0), value / slope, select(value > T(0.0), T(infinite), T(0.0))); }
+    // Where bytes grow with the context, slower after the window: the lesser of two lines.
+    template <class T> constexpr T context_behind_window(
+        const T& bytes,
+        const T& windowed,
+        const T& others,
+        in<attention_window, T> w)
+    {
+        const T window = select(windowed > T(0.0), windowed * w, T(0.0));
+        return max(context_reaching<T>(bytes, windowed + others), context_reaching<T>(bytes - window, others));
+    }
+    template <class T> constexpr T context_storing(
+        const T& bytes,
+        in<kv_bytes_per_token, T> q,
+        in<kv_stored_factor, T> k,
+        in<windowed_kv_share, T> share,
+        in<attention_window, T> w,
+        in<index_bytes_per_token, T> q_i,
+        in<fixed_cache_bytes, T> S_0)
+    { return context_behind_window<T>(max(bytes - k * S_0, 0.0), q * k * share, q * k * (1.0 - share) + q_i, w); }
+    // What is read grows slower after the selection, too: the least of four lines, so that the context sought is the
+    // largest of theirs.
+    template <class T> constexpr T context_reading(
+        const T& bytes,
+        in<kv_bytes_per_token, T> q,
+        in<kv_read_factor, T> k,
+        in<windowed_kv_share, T> share,
+        in<attention_window, T> w,
+        in<selected_tokens, T> K,
+        in<index_bytes_per_token, T> q_i,
+        in<fixed_cache_bytes, T> S_0)
+    {
+        const T windowed = q * k * share, selected = q * k * (1.0 - share);
+        const T room = max(bytes - k * S_0, 0.0);
+        const T selection = select(selected > T(0.0), selected * K, T(0.0));
+        return max(
+            context_behind_window<T>(room, windowed, selected + q_i, w),
+            context_behind_window<T>(room - selection, windowed, q_i, w));
+    }
+
+    using cache = list<
+        input_tokens,
+        output_tokens,
+        mean_context_length,
+        context_length,
+        kv_compression,
+        kept_token_share,
+        kept_head_share,
+        stored_layer_share,
+        shared_layer_reads,
+        windowed_attention_layers,
+        windowed_kv_share,
+        attention_window,
+        selected_tokens,
+        index_bytes_per_token,
+        fixed_cache_bytes,
+        kv_stored_factor,
+        kv_read_factor,
+        windowed_tokens,
+        attended_tokens,
+        kv_read_bytes,
+        kv_stored_bytes,
+        stored_kv_bytes_per_token,
+        kv_read_gain,
+        kv_stored_gain,
+        kv_cache_copies>;
+}

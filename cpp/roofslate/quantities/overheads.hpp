@@ -1,0 +1,307 @@
+// What a real machine adds to a pass: kernels that take a while to start, links, activations, scheduling. Ideal
+// constants take each term away.
+#pragma once
+#include "roofslate/quantities/sequences.hpp"
+
+namespace roofslate::quantities
+{
+    // --- kernels ---
+
+    struct kernels_per_pass
+    {
+        // Counted on the kernels of a layer in serving engines: ten with grouped heads and one feed-forward layer.
+        static constexpr Spec spec = Spec("n_K", "1", "kernels that run one after the other in a pass", "counted");
+        template <class T> static constexpr T formula(
+            in<layers, T> n,
+            in<kv_latent_size, T> d_c,
+            in<selected_tokens, T> K,
+            in<moe_layers, T> n_e,
+            in<shared_experts, T> X_s)
+        {
+            const T latent = select(d_c > T(0.0), T(6.0), T(0.0)), index = select(K < T(infinite), T(5.0), T(0.0)),
+                    shared = select(X_s > T(0.0), T(2.0), T(0.0));
+            return n * (10.0 + latent + index) + n_e * (5.0 + shared);
+        }
+    };
+    struct reference_kernel_time
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\tau_{K0}",
+                "s",
+                "time that a kernel takes whatever its work, on a chip of the reference's arithmetic",
+                "calibration")
+                .range(0)
+                .by_default(0)
+                .ideal(0);
+    };
+    struct reference_peak_flops
+    {
+        static constexpr Spec spec =
+            Spec(
+                "F_0",
+                "FLOP/s/chip",
+                "dense bf16 peak of the chip that the time of a kernel is stated for",
+                "definition")
+                .positive()
+                .by_default(1e15);
+    };
+    struct kernel_time_exponent
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\gamma_K",
+                "1",
+                "how the time of a small kernel falls with the arithmetic of the chip: 0, not at all; 1, as its "
+                "arithmetic",
+                "calibration")
+                .range(0, 1)
+                .by_default(0);
+    };
+    struct kernel_time
+    {
+        static constexpr Spec spec = Spec("\\tau_K", "s", "time that a kernel takes whatever its work", "calibration");
+        template <class T> static constexpr T formula(
+            in<reference_kernel_time, T> t,
+            in<reference_peak_flops, T> F_0,
+            in<peak_flops_bf16, T> F_16,
+            in<kernel_time_exponent, T> g)
+        { return spend(t, pow(F_0 / F_16, g)); }
+    };
+    struct kernel_overhead
+    {
+        static constexpr Spec spec =
+            Spec("t_K", "s", "time that the kernels of a pass take whatever their work", "calibration");
+        template <class T> static constexpr T formula(in<kernels_per_pass, T> n, in<kernel_time, T> t)
+        { return spend(t, n); }
+    };
+
+    // --- links ---
+
+    struct collective_step_latency
+    {
+        static constexpr Spec spec =
+            Spec("\\lambda_s", "s", "latency of a collective each time that the chips it joins double", "calibration")
+                .range(0)
+                .by_default(0)
+                .ideal(0);
+    };
+    struct collective_latency
+    {
+        static constexpr Spec spec = Spec(
+            "t_\\lambda",
+            "s",
+            "latency of all collectives of a pass: after attention, among its chips; after the feed-forward layer, "
+            "among all; and from stage to stage",
+            "R3.8");
+        template <class T> static constexpr T formula(
+            in<collective_step_latency, T> l,
+            in<layers, T> n,
+            in<tensor_parallel, T> G_t,
+            in<chips_per_stage, T> G_P,
+            in<pipeline_stages, T> P)
+        { return spend(l, n * (log(count(G_t)) + log(count(G_P))) / log(T(2.0)) + (P - 1.0)); }
+    };
+    struct link_efficiency
+    {
+        static constexpr Spec spec =
+            Spec("\\eta_u", "1", "share of the link bandwidth that collectives reach", "Q12")
+                .positive(1)
+                .by_default(1)
+                .ideal(1);
+    };
+    struct collective_bytes_per_element
+    {
+        static constexpr Spec spec =
+            Spec(
+                "w_u",
+                "byte/token/chip",
+                "bytes of a token's element that a chip adds up with those of others: bf16",
+                "definition")
+                .positive()
+                .by_default(2);
+    };
+    // Time per byte to add up among n chips: inside the domain each passes on all but its part, twice; then the domains
+    // add up part by part.
+    template <class T> constexpr T all_reduce_time(
+        const T& n,
+        const T& domain,
+        in<scale_up_bandwidth, T> u,
+        in<scale_out_bandwidth, T> u_o)
+    {
+        const T inside = count(min(n, domain)), domains = ceil(n / domain);
+        return 2.0 * ((1.0 - 1.0 / inside) / u + (1.0 - 1.0 / domains) / (inside * u_o));
+    }
+    // Time per byte to send what n chips share out evenly to k experts and back: a copy to each of them, but only one
+    // to each other domain.
+    template <class T> constexpr T exchange_time_per_byte(
+        in<experts_per_token, T> k,
+        in<chips_per_stage, T> n,
+        in<scale_up_domain, T> domain,
+        in<scale_up_bandwidth, T> u,
+        in<scale_out_bandwidth, T> u_o)
+    {
+        const T domains = ceil(n / domain), leaving = (domains - 1.0) * (1.0 - pow(1.0 - 1.0 / domains, k));
+        return 2.0 / count(n) * max(k * (1.0 - 1.0 / count(n)) / u, leaving / u_o);
+    }
+    struct attention_link_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_{ua}",
+            "s/token",
+            "time on the links to add up what the chips that attend for a token have, in all layers, its share of the "
+            "groups' time",
+            "R3.8");
+        template <class T>
+        static constexpr T formula(
+            in<layers, T> n,
+            in<hidden_size, T> d,
+            in<collective_bytes_per_element, T> w,
+            in<link_efficiency, T> eta,
+            in<tensor_parallel, T> G_t,
+            in<attention_data_parallel, T> G_d,
+            in<scale_up_domain, T> G_u,
+            in<scale_up_bandwidth, T> u,
+            in<scale_out_bandwidth, T> u_o)
+        { return n * d * (w / eta) * (all_reduce_time<T>(G_t, G_u, u, u_o) / G_d); }
+    };
+    struct feed_forward_link_time
+    {
+        // Where the groups attend apart, copies to the experts alone may be fewer bytes than all tokens to all chips.
+        static constexpr Spec spec = Spec(
+            "t_{ue}",
+            "s/token",
+            "time on the links to add up what all chips of a stage have after the feed-forward layer, or to exchange "
+            "tokens with experts where that is quicker",
+            "R3.8");
+        template <class T>
+        static constexpr T formula(
+            in<layers, T> n,
+            in<hidden_size, T> d,
+            in<collective_bytes_per_element, T> w,
+            in<link_efficiency, T> eta,
+            in<chips_per_stage, T> G_P,
+            in<attention_data_parallel, T> G_d,
+            in<experts, T> X,
+            in<experts_per_token, T> k,
+            in<scale_up_domain, T> G_u,
+            in<scale_up_bandwidth, T> u,
+            in<scale_out_bandwidth, T> u_o)
+        {
+            const T all = all_reduce_time<T>(G_P, G_u, u, u_o),
+                    some = min(exchange_time_per_byte<T>(k, G_P, G_u, u, u_o), all);
+            return n * d * (w / eta) * select(G_d > T(1.0), select(X > T(1.0), some, all), all);
+        }
+    };
+    struct link_time_per_token
+    {
+        static constexpr Spec spec = Spec(
+            "t_u/\\mathrm{token}",
+            "s/token",
+            "time that a token's collectives in all layers take on the links",
+            "R3.8");
+        template <class T> static constexpr T formula(in<attention_link_time, T> t_a, in<feed_forward_link_time, T> t_e)
+        { return t_a + t_e; }
+    };
+    struct communication
+    {
+        static constexpr Spec spec =
+            Spec(
+                "o_u",
+                "1",
+                "time on the links: free, none; exposed, beside nothing; overlapped, one half of a batch beside the "
+                "work "
+                "of the other",
+                "Q13")
+                .one_of("free", "exposed", "overlapped")
+                .by_default(0);
+    };
+
+    // --- activations and sampling ---
+
+    struct activation_bytes_per_element
+    {
+        static constexpr Spec spec =
+            Spec("w_x", "byte/token", "bytes of a token's element of the residual stream", "R7.3")
+                .positive()
+                .by_default(2);
+    };
+    struct activation_transfers
+    {
+        static constexpr Spec spec =
+            Spec(
+                "c_a",
+                "1",
+                "times that the residual stream of a token goes through memory between kernels, in every layer, and "
+                "for every routed expert that it visits unless expert_activation_transfers says otherwise",
+                "calibration")
+                .range(0)
+                .by_default(0)
+                .ideal(0);
+    };
+    struct expert_activation_transfers
+    {
+        static constexpr Spec spec =
+            Spec(
+                "c_k",
+                "1",
+                "times that the residual stream of a token goes through memory for a routed expert that it visits",
+                "calibration")
+                .range(0)
+                .otherwise<activation_transfers>();
+    };
+    struct activation_time_per_token
+    {
+        static constexpr Spec spec = Spec(
+            "t_a/\\mathrm{token}",
+            "s/token",
+            "time to move a token's activations through memory between the kernels of all layers",
+            "calibration");
+        template <class T> static constexpr T formula(
+            in<activation_transfers, T> c,
+            in<expert_activation_transfers, T> c_k,
+            in<hidden_size, T> d,
+            in<activation_bytes_per_element, T> w,
+            in<layers, T> n,
+            in<moe_layers, T> n_e,
+            in<experts_per_token, T> k,
+            in<cell_bandwidth, T> M)
+        {
+            const T transfers = spend_beside(spend(c, n), c_k, n_e * k);
+            return select(transfers == T(0.0), T(0.0), d * w * transfers / M);
+        }
+    };
+    struct sequence_time
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\tau_s",
+                "s/sequence",
+                "time that a group of chips takes in a pass to schedule and sample for one sequence",
+                "calibration")
+                .range(0)
+                .by_default(0)
+                .ideal(0);
+    };
+
+    using overheads = list<
+        kernels_per_pass,
+        reference_kernel_time,
+        reference_peak_flops,
+        kernel_time_exponent,
+        kernel_time,
+        kernel_overhead,
+        collective_step_latency,
+        collective_latency,
+        link_efficiency,
+        collective_bytes_per_element,
+        attention_link_time,
+        feed_forward_link_time,
+        link_time_per_token,
+        communication,
+        activation_bytes_per_element,
+        activation_transfers,
+        expert_activation_transfers,
+        activation_time_per_token,
+        sequence_time>;
+}

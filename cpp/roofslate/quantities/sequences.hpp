@@ -1,0 +1,176 @@
+// Sequences: how many ask, how many memory holds, how many a pass advances.
+#pragma once
+#include "roofslate/quantities/speculation.hpp"
+
+namespace roofslate::quantities
+{
+    // --- memory: how many sequences find room ---
+
+    struct cache_memory_share
+    {
+        static constexpr Spec spec =
+            Spec("\\eta_h", "1", "share of the memory beside the weights that caches may fill", "Q12")
+                .positive(1)
+                .by_default(1);
+    };
+    struct kv_room
+    {
+        static constexpr Spec spec = Spec("H - w N_t", "byte", "memory that the weights leave to caches", "R3.6");
+        template <class T> static constexpr T formula(in<cell_capacity, T> H, in<deployed_bytes, T> W)
+        { return max(H - W, 0.0); }
+    };
+    struct memory_limited_sequences
+    {
+        static constexpr Spec spec =
+            Spec("B_G", "sequence", "sequences whose caches find room in all chips beside the weights", "R6.13");
+        template <class T> static constexpr T formula(
+            in<cache_memory_share, T> eta,
+            in<kv_room, T> room,
+            in<kv_cache_copies, T> copies,
+            in<kv_stored_bytes, T> S)
+        { return (eta / copies) * room / S; }
+    };
+
+    // --- batch and clients: one of the two is given ---
+
+    struct batch_size;
+    struct clients;
+    struct pass_tokens;
+    struct admission
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\alpha_m",
+                "1",
+                "clients that are answered at a time: as many as memory holds, or all of them; all where batch_size or "
+                "pass_tokens is given, which is taken at its word",
+                "R6.13")
+                .one_of("by_memory", "all")
+                .by_default(0)
+                .implied_by_any<batch_size, pass_tokens>(1);
+    };
+    struct running_sequences
+    {
+        static constexpr Spec spec = Spec(
+            "B_r",
+            "sequence",
+            "sequences that are being answered: all clients, or as many as memory holds",
+            "R6.13");
+        template <class T> static constexpr T formula(
+            in<admission, T> which,
+            in<clients, T> n_c,
+            in<memory_limited_sequences, T> most)
+        { return choose(which, min(n_c, most), n_c); }
+    };
+    struct admitted_batch
+    {
+        static constexpr Spec spec =
+            Spec("B_a", "sequence", "sequences that are being answered over the batches in flight", "R3.2");
+        template <class T> static constexpr T formula(in<running_sequences, T> B_r, in<microbatches, T> n)
+        { return B_r / n; }
+    };
+    struct batch_size
+    {
+        static constexpr Spec spec =
+            Spec("B", "sequence", "sequences that get new tokens in one pass of the cell", "R1.1")
+                .positive()
+                .otherwise<admitted_batch>();
+    };
+    struct sequences_in_flight
+    {
+        static constexpr Spec spec = Spec("n_\\mu B", "sequence", "sequences of all batches in flight", "R3.2");
+        template <class T> static constexpr T formula(in<microbatches, T> n, in<batch_size, T> B) { return n * B; }
+    };
+    struct clients
+    {
+        static constexpr Spec spec =
+            Spec(
+                "n_c",
+                "sequence",
+                "requests that are in the deployment at any time: who has an answer asks again",
+                "R1.1")
+                .positive()
+                .otherwise<sequences_in_flight>();
+    };
+    struct pass_tokens
+    {
+        static constexpr Spec spec = Spec("B\\ell", "token", "new tokens of one pass", "R6.5");
+        template <class T> static constexpr T formula(in<batch_size, T> B, in<pass_length, T> l) { return B * l; }
+    };
+
+    // --- what memory holds ---
+
+    struct kv_bytes
+    {
+        static constexpr Spec spec =
+            Spec("B \\kappa_c S", "byte", "memory that the caches of the batch take, copies counted", "R1.3");
+        template <class T> static constexpr T formula(
+            in<batch_size, T> B,
+            in<kv_stored_bytes, T> S,
+            in<kv_cache_copies, T> copies)
+        { return B * S * copies; }
+    };
+    struct hbm_used
+    {
+        static constexpr Spec spec =
+            Spec("h_u", "byte/chip", "weights and the caches of all batches in flight, on one chip", "R3.6");
+        template <class T> static constexpr T formula(
+            in<deployed_bytes, T> W,
+            in<kv_bytes, T> K,
+            in<microbatches, T> n,
+            in<chips, T> G)
+        { return (W + n * K) / G; }
+    };
+
+    // --- the least that a deployment must hold ---
+
+    struct least_group_batch
+    {
+        static constexpr Spec spec =
+            Spec("B_1", "sequence", "sequences of a batch that a group of chips has at least", "definition")
+                .positive()
+                .by_default(1);
+    };
+    struct least_clients
+    {
+        static constexpr Spec spec =
+            Spec("n_1", "sequence", "clients with which no group of chips is idle in any batch in flight", "R3.2");
+        template <class T> static constexpr T formula(
+            in<attention_data_parallel, T> G_d,
+            in<microbatches, T> n,
+            in<least_group_batch, T> B_1)
+        { return G_d * n * B_1; }
+    };
+    struct least_deployed_bytes
+    {
+        static constexpr Spec spec = Spec(
+            "W_1",
+            "byte",
+            "memory of all chips that the weights and the caches of the least clients ask for",
+            "R3.6");
+        template <class T> static constexpr T formula(
+            in<deployed_bytes, T> W,
+            in<kv_cache_copies, T> copies,
+            in<kv_stored_bytes, T> S,
+            in<least_clients, T> n_1,
+            in<cache_memory_share, T> eta)
+        { return W + copies * S * n_1 / eta; }
+    };
+
+    using sequences = list<
+        cache_memory_share,
+        memory_limited_sequences,
+        admission,
+        running_sequences,
+        admitted_batch,
+        batch_size,
+        sequences_in_flight,
+        clients,
+        pass_tokens,
+        kv_bytes,
+        hbm_used,
+        kv_room,
+        least_group_batch,
+        least_clients,
+        least_deployed_bytes>;
+}

@@ -1,0 +1,141 @@
+// What the weights weigh: in which format and how often they are stored, and which of them a pass fetches.
+#pragma once
+#include "roofslate/quantities/architecture.hpp"
+
+namespace roofslate::quantities
+{
+    // --- formats: the weights outside of the routed experts may have one of their own ---
+
+    struct dense_format
+    {
+        static constexpr Spec spec =
+            Spec(
+                "f_d",
+                "1",
+                "format of the weights outside of the routed experts: the same as theirs, or one of its own",
+                "definition")
+                .one_of("same", "bf16", "fp8", "int8", "fp4", "int4", "nvfp4", "mxfp4")
+                .by_default(0);
+    };
+    struct dense_weight_bytes
+    {
+        static constexpr Spec spec =
+            Spec("w_d", "byte/parameter", "bytes of a weight outside of the routed experts", "definition");
+        template <class T> static constexpr T formula(
+            in<dense_format, T> f,
+            in<weight_bytes, T> w,
+            in<bytes_per_weight_bit, T> eighth)
+        { return select(is<dense_format>(f, "same"), w, bits_of<T>(f, 1) * eighth); }
+    };
+    struct dense_peak_flops
+    {
+        static constexpr Spec spec = Spec(
+            "F_d",
+            "FLOP/s/chip",
+            "dense peak arithmetic of a chip in the format of the weights outside of the routed experts",
+            "R1.8");
+        template <class T> static constexpr T formula(
+            in<dense_format, T> f,
+            in<peak_flops, T> F,
+            in<peak_flops_bf16, T> F_16,
+            in<peak_flops_fp8, T> F_8,
+            in<peak_flops_int8, T> F_i8,
+            in<peak_flops_fp4, T> F_4)
+        { return choose(f, F, F_16, F_8, F_i8, F_4, F_16, F_4); }
+    };
+
+    // --- who is multiplied with what ---
+
+    struct visited_parameters
+    {
+        static constexpr Spec spec =
+            Spec("N_k", "parameter", "weights of the routed experts that a token is multiplied with", "R1.4");
+        template <class T> static constexpr T formula(
+            in<total_parameters, T> N_t,
+            in<dense_parameters, T> N_d,
+            in<experts_per_token, T> k,
+            in<experts, T> X)
+        { return select(X <= 1.0, T(0.0), (N_t - N_d) * (k / X)); }
+    };
+    struct common_parameters
+    {
+        static constexpr Spec spec = Spec(
+            "N_c",
+            "parameter",
+            "weights that every token is multiplied with: all active ones but the routed",
+            "R1.4");
+        template <class T> static constexpr T formula(in<active_parameters, T> N_a, in<visited_parameters, T> N_k)
+        { return N_a - N_k; }
+    };
+
+    // --- copies: in a pool each weight is stored once; else each group of chips that attends has its own ---
+
+    struct dense_copies
+    {
+        static constexpr Spec spec =
+            Spec("\\kappa_d", "1", "copies of the weights outside of the routed experts", "R3.6");
+        template <class T> static constexpr T formula(in<layout, T> l, in<attention_data_parallel, T> G_d)
+        { return choose(l, T(1.0), G_d); }
+    };
+    // Whether the model is stored as it is: one copy, one format.
+    template <class T> constexpr auto stores_all_alike(in<layout, T> l, in<dense_format, T> f)
+    { return is<layout>(l, "pool") && is<dense_format>(f, "same"); }
+    struct deployed_bytes
+    {
+        static constexpr Spec spec = Spec("W_G", "byte", "weights in the memory of all chips, copies counted", "R3.6");
+        template <class T> static constexpr T formula(
+            in<layout, T> l,
+            in<dense_format, T> f,
+            in<model_bytes, T> W,
+            in<total_parameters, T> N_t,
+            in<dense_parameters, T> N_d,
+            in<weight_bytes, T> w,
+            in<dense_weight_bytes, T> w_d,
+            in<dense_copies, T> copies)
+        { return select(stores_all_alike<T>(l, f), W, N_d * (w_d * copies) + (N_t - N_d) * w); }
+    };
+
+    // --- what a pass fetches ---
+
+    struct expert_reads
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\epsilon",
+                "1",
+                "weights that a pass fetches: all, or those that its tokens are expected to be multiplied with",
+                "R1.4")
+                .one_of("expected", "all")
+                .by_default(0);
+    };
+    // Share of the routed experts that so many tokens are expected to touch.
+    template <class T> constexpr T coverage_of(in<experts, T> X, in<experts_per_token, T> k, const T& tokens)
+    { return 1.0 - pow(1.0 - k / X, count(tokens)); }
+    // Bytes fetched at a coverage: all of them, too, where the number of experts is not said.
+    template <class T> constexpr T bytes_at_coverage(
+        in<expert_reads, T> which,
+        in<experts, T> X,
+        in<deployed_bytes, T> all,
+        in<common_parameters, T> N_c,
+        in<dense_weight_bytes, T> w_d,
+        in<dense_copies, T> copies,
+        in<total_parameters, T> N_t,
+        in<dense_parameters, T> N_d,
+        in<weight_bytes, T> w,
+        const T& coverage)
+    {
+        const T common = N_c * (w_d * copies);
+        const T touched = select(X == T(1.0), common, common + (N_t - N_d) * w * coverage);
+        return select(is<expert_reads>(which, "all") || X == T(0.0), all, touched);
+    }
+
+    using weights = list<
+        dense_format,
+        dense_weight_bytes,
+        dense_peak_flops,
+        visited_parameters,
+        common_parameters,
+        dense_copies,
+        deployed_bytes,
+        expert_reads>;
+}
