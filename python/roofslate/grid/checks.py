@@ -73,7 +73,7 @@ def effects(grid: Grid, wanted: Sequence[str]) -> tuple[set[str], Effects]:
 
     An axis that no output depends on is an error, and so is a keyword that a preset, a default or a choice blocks. Any
     other keyword without effect is a warning. Of the members of a scenario only those are reported that a preset, a
-    default or a choice blocks, as a warning.
+    default or a choice blocks, as a warning, unless they act elsewhere in the scenario.
     """
     check_scope(grid, wanted)
     try:
@@ -134,9 +134,9 @@ def _verdict(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str], used
     unrelated = []
     for reason in _reasons(grid, wanted, unused) if unused else ():
         member = reason.name in grid.members
-        if reason.kind == "implicit":
+        if reason.kind == "implicit" or (reason.kind == "elsewhere" and not member):
             (warnings if member else errors).append(reason.message)
-        elif reason.kind == "unrelated" and member:
+        elif reason.kind in ("elsewhere", "unrelated") and member:
             unrelated.append(reason.name)
         elif reason.kind != "value" and not member:
             warnings.append(reason.message)

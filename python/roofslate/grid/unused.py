@@ -11,7 +11,7 @@ import numpy as np
 from roofslate import _core
 from roofslate.errors import MissingInput
 from roofslate.grid.basis import chains_of
-from roofslate.presets.calibration_files import shipped
+from roofslate.presets.calibration_files import shipped, shipped_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ class Reason(NamedTuple):
     """Reason why no output takes an input."""
 
     name: str
-    kind: Literal["unrelated", "explicit", "implicit", "value"]
+    kind: Literal["unrelated", "explicit", "implicit", "elsewhere", "value"]
     message: str
 
 
@@ -58,6 +58,12 @@ def reasons(
     """One reason for each unused input. It depends on names, choices and ideal values alone, hence the cache."""
     call = _Call(registry, outputs, {g.name: g for g in given})
     return tuple(call.reason(name) for name in unused)
+
+
+@functools.cache
+def _constants() -> frozenset[str]:
+    """Names of the constants of the package's calibrations."""
+    return frozenset(name for calibration in shipped_names() for name in shipped(calibration))
 
 
 def _taken(grid: _core.Grid, output: str) -> list[str]:
@@ -82,12 +88,9 @@ class _Call:
         if self._takes(name, ()):
             return Reason(name, "value", "")
         head = f"{name!r} has no effect on {listed(self._outputs)}: "
-        cuts = list(self._cuts(name))
-        if by_caller := [cut for cut in cuts if self._given[cut].origin is None]:
-            return Reason(name, "explicit", f"{head}{by_caller[0]} is given")
         candidates = list(self._candidates(name))
         for candidate in candidates:
-            if self._takes(name, [candidate]):
+            if self._decides(name, candidate):
                 return self._branch(name, head, [candidate])
         if self._takes(name, candidates):
             smallest = list(candidates)
@@ -96,17 +99,38 @@ class _Call:
                 if self._takes(name, fewer):
                     smallest = fewer
             return self._branch(name, head, smallest)
+        cuts = list(self._cuts(name))
+        if by_caller := [cut for cut in cuts if self._given[cut].origin is None]:
+            return Reason(name, "explicit", f"{head}{by_caller[0]} is given")
         if cuts:
             return Reason(name, "implicit", f"{head}{self._given[cuts[0]].origin} supplies {cuts[0]}")
         return Reason(name, "unrelated", f"{name!r} does not enter {listed(self._outputs)} here")
+
+    def _decides(self, name: str, candidate: str) -> bool:
+        """Whether an output takes an input at another word of a choice, or at another number."""
+        if not self._takes(name, [candidate]):
+            return False
+        return not self._known[candidate].choices or bool(self._alternatives(name, candidate, [candidate]))
 
     def _branch(self, name: str, head: str, deciding: Sequence[str]) -> Reason:
         stated = " and ".join(map(self._stated, deciding))
         if any(c in self._given and self._given[c].origin is None for c in deciding):
             return Reason(name, "explicit", head + stated)
+        kind: Literal["elsewhere", "implicit"] = "elsewhere" if self._acts_elsewhere(name, deciding) else "implicit"
         ways = " and ".join(f"{c}={self._alternatives(name, c, deciding)}" for c in deciding)
         ways += "".join(f" or calibration={c!r}" for c in self._calibrations(name, deciding))
-        return Reason(name, "implicit", f"{head}{stated}; give {ways}")
+        return Reason(name, kind, f"{head}{stated}; give {ways}")
+
+    def _acts_elsewhere(self, name: str, deciding: Iterable[str]) -> bool:
+        """Whether the input that some outputs do without acts on what follows from them, or its technique is off.
+
+        A context is part of a scenario whose pass takes it, if its arithmetic does not. A technique that nobody asked
+        for leaves inputs out that serve other quantities too; a constant of the floor is no technique.
+        """
+        others = frozenset[str]().union(*map(self._registry.descendants, self._outputs))
+        if all(c not in self._given and c not in _constants() for c in deciding):
+            others |= frozenset(self._registry.users.get(name, ()))
+        return _Call(self._registry, tuple(sorted(others)), self._given)._takes(name, ())
 
     def _calibrations(self, name: str, deciding: Sequence[str]) -> Iterator[str]:
         """Calibrations on the chain of the outputs that let an input act."""
@@ -149,6 +173,8 @@ class _Call:
             if given is not None:
                 if given.value is not None:
                     found.append((given.origin is not None, not q.choices, other))
+            elif not self._given.keys().isdisjoint(q.implied_by):
+                continue  # what the caller gave decides
             elif not q.computed and not q.fallback and q.default is not None and (q.choices or q.ideal is not None):
                 found.append((True, not q.choices, other))
             elif not q.computed and not q.fallback and q.default == 0:

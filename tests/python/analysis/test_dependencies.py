@@ -22,7 +22,7 @@ def test_the_graph_has_what_the_derivation_has() -> None:
     assert len(set(graph.edges)) == len(graph.edges)
     assert graph.given == {given.quantity.name for given in explanation.inputs}
     assert graph.binding == {("memory_time", "roofline_time")}
-    shallow = rs.explain("cost_per_token", depth=2, **BOARD).graph()
+    shallow = rs.explain("cost_per_token", BOARD, depth=2).graph()
     assert "roofline_time" in shallow.given
     assert set(shallow.edges) < set(graph.edges)
 

@@ -183,7 +183,7 @@ def test_where_the_output_is_zero_or_undefined_there_is_no_elasticity():
         assert np.isnan(found("balance_batch_at_context", **never)[:, 1]).all()
         assert np.isfinite(found("balance_batch_at_context", **never)[:, 0]).all()
     given = {"batch_size": 5, "context_length": 0, "kv_bytes_per_token": 7}
-    slopes = rs.gradient("kv_bytes", to=list(given), **given)
+    slopes = rs.gradient("kv_bytes", given, to=list(given))
     assert slopes.to_dict() == {"batch_size": 0.0, "context_length": 35.0, "kv_bytes_per_token": 0.0}
 
 
@@ -198,7 +198,7 @@ def test_an_infinite_input_is_the_limit():
     found = rs.sensitivity("batch_of_one_penalty", penalty)[:, 1]
     assert found.to_series().to_dict() == {"lone_weight_fetch": 0.75, "context_length": 0.0, "balance_context": 0.0}
     window = {"context_length": 1000.0, "attention_window": math.inf}
-    found = rs.sensitivity("windowed_tokens", **window)
+    found = rs.sensitivity("windowed_tokens", window)
     assert found.to_dict() == {"context_length": 1.0, "attention_window": 0.0}
 
 
@@ -242,7 +242,7 @@ def test_what_is_equal_but_has_no_kink_is_not_told(decode):
 def test_long_terms_are_not_spelled_out():
     """Where the window ends what is read has a kink."""
     terms = {"hidden_kv_bytes": 24, "kv_bytes_per_token": 3, "kv_read_factor": 2, "attention_window": 4}
-    found = rs.sensitivity("balance_context", windowed_kv_share=0.5, **terms)
+    found = rs.sensitivity("balance_context", terms, windowed_kv_share=0.5)
     assert found.attrs["kinks"] == "balance_context: two of its terms are equal"
 
 
@@ -286,7 +286,7 @@ def test_a_grid_is_its_points_bit_for_bit(decode, output, call, bits):
     point = {name: x for name, x in scenario(decode).items() if name in _ancestors(output)}
     grid = call(output, Settled({**point, **taken}), **by(output))
     dims = [dim for dim in grid.dims if dim != "input"]
-    assert dims == list(rs.evaluate(output, **{**point, **taken}).dims)
+    assert dims == list(rs.evaluate(output, Settled({**point, **taken})).dims)
     listed = set()
     for at in itertools.product(*(range(grid.sizes[dim]) for dim in dims)):
         place = dict(zip(dims, at, strict=True))
@@ -415,8 +415,8 @@ def test_progress_is_told_and_memory_promised(decode):
 
 def test_all_numbers_are_varied_and_only_numbers():
     question = {"batch_size": 256, "context_length": "8k", **CELL}
-    found = rs.sensitivity("cost_per_token", **question)
-    derivations = [rs.explain("cost_per_token", **question)]
+    found = rs.sensitivity("cost_per_token", question)
+    derivations = [rs.explain("cost_per_token", question)]
     numbers = {}
     for derivation in derivations:  # which grows by those from defaults alone
         for ending in derivation.inputs:

@@ -306,15 +306,15 @@ def test_quantities_stand_before_what_they_need() -> None:
 
 def test_only_what_the_choices_leave_is_shown() -> None:
     read = {**CELL, "expert_reads": "all"}
-    board = rs.explain("roofline_time", **read)
-    serial = rs.explain("roofline_time", overlap="serial_kv", **read)
+    board = rs.explain("roofline_time", read)
+    serial = rs.explain("roofline_time", read, overlap="serial_kv")
     assert board.steps[0].formula == "max(memory_time, compute_time)"
     assert board.steps[0].needs == ("overlap", "compute_time", "memory_time")
     assert serial.steps[0].formula == "kv_fetch_time + max(weight_fetch_time, compute_time)"
     assert "memory_time" not in {step.quantity.name for step in serial.steps}
     experts = {"experts_per_token", "dense_parameters", "expert_coverage"}
     assert not experts & {part.quantity.name for part in board._parts}
-    expected = rs.explain("roofline_time", **CELL)
+    expected = rs.explain("roofline_time", CELL)
     assert experts <= {part.quantity.name for part in expected._parts}
     assert {"experts", "experts_per_token"} <= {given.quantity.name for given in expected.inputs}
 
@@ -325,17 +325,17 @@ def off(explanation: Explanation) -> dict[str, float]:
 
 
 def test_what_is_off_is_not_derived() -> None:
-    plain = rs.explain("cell_throughput", **CELL)
+    plain = rs.explain("cell_throughput", CELL)
     assert off(plain).items() >= {"pass_overhead": 0, "pass_length": 1, "drafting_factor": 1}.items()
     steps = {step.quantity.name for step in plain.steps}
     assert not steps & {*off(plain), "kernel_overhead", "link_wait_time", "sampled_length"}
     assert "draft_length" not in {given.quantity.name for given in plain.inputs}
     assert off(plain) == {name: rs.value(name) for name in off(plain)}, "nothing is given"
-    assert rs.explain("pass_overhead", **CELL).steps[0].formula.startswith("kernel_overhead + ")
-    slow = rs.explain("pass_time", **CELL, collective_step_latency="2 µs")
+    assert rs.explain("pass_overhead", CELL).steps[0].formula.startswith("kernel_overhead + ")
+    slow = rs.explain("pass_time", CELL, collective_step_latency="2 µs")
     assert slow.steps[0].formula == "roofline_time + pass_overhead"
     assert {"pass_overhead", "collective_latency"} <= {step.quantity.name for step in slow.steps}
-    drafts = rs.explain("cost_per_token", **CELL, draft_length=0, acceptance_rate=0.8, draft_cost=0.1)
+    drafts = rs.explain("cost_per_token", CELL, draft_length=0, acceptance_rate=0.8, draft_cost=0.1)
     assert not {"pass_length", "drafting_factor"} & set(off(drafts)), "given, if as the default"
 
 
@@ -384,7 +384,7 @@ def test_an_input_explains_itself() -> None:
 
 
 def test_markdown_and_latex_hold_the_formulas() -> None:
-    explanation = rs.explain("roofline_time", **BOARD)
+    explanation = rs.explain("roofline_time", BOARD)
     for text in (explanation.markdown, explanation.latex):
         assert r"t_r &= \max\left(t_\mathrm{mem}, t_\mathrm{comp}\right)" in text
         assert text.count(r"\begin{aligned}") == text.count(r"\end{aligned}") == len(explanation.steps)
@@ -459,7 +459,7 @@ def test_a_depth_ends_the_derivation(name: str, depth: int) -> None:
 
 
 def test_depth_zero_is_the_answer_alone() -> None:
-    text = str(rs.explain("roofline_time", depth=0, **BOARD))
+    text = str(rs.explain("roofline_time", BOARD, depth=0))
     assert text.split("\n\n")[1].splitlines() == [
         "Inputs",
         "  overlap       'board'   default [R1.1]",

@@ -155,7 +155,7 @@ SEVERAL = {"fetched_weight_bytes": {"batch_size": 4}}
 
 
 def is_smooth(quantity, inputs):
-    return not any(re.search(r"(ceil|floor)\(", step.formula) for step in rs.explain(quantity, **inputs).steps)
+    return not any(re.search(r"(ceil|floor)\(", step.formula) for step in rs.explain(quantity, Settled(inputs)).steps)
 
 
 def put_back(quantity, value, unknown, rest, start):
@@ -192,7 +192,7 @@ def test_solutions_put_back(quantity, cases):
             continue
         start = number(given_value, entries()[unknown]) * float(rng.choice([1.0, 0.83, 1.17]))
         try:
-            value = rs.value(quantity, **rest, **{unknown: start})
+            value = rs.value(quantity, Settled({**rest, unknown: start}))
         except (errors.ValueRangeError, errors.MissingInput):  # beyond a range or in another branch: stay
             start = number(given_value, entries()[unknown])
             value = rs.value(quantity, Settled(inputs))
@@ -233,7 +233,7 @@ def test_solutions_put_back_for_the_lecture(unknown):
         try:
             if not is_smooth(quantity, LECTURE):
                 continue
-            value = rs.value(quantity, **rest, **{unknown: known})
+            value = rs.value(quantity, Settled({**rest, unknown: known}))
             if math.isfinite(value):
                 put_back(quantity, value, unknown, rest, known)
                 solved += 1
@@ -284,7 +284,7 @@ def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
     limit = rs.value(name, Settled({**rest, unknown: at})) if name in entries() and name != unknown else at
     assume(math.isfinite(limit) and limit > 0)
     if name in FLAT:  # on its plateau rounding decides point by point
-        assume(all(abs(rs.value(name, **{**rest, unknown: at * k}) / limit - 1) > FLAT[name] for k in (0.9, 1.1)))
+        assume(all(abs(rs.value(name, Settled({**rest, unknown: at * k})) / limit - 1) > FLAT[name] for k in (0.9, 1.1)))
     roots, reason = solutions(unknown, text.format(x=limit), **rest)
 
     def holds(y):

@@ -400,11 +400,11 @@ def test_the_batch_is_what_of_the_clients_is_in_flight():
     )
     for rank in range(1, len(found.table) + 1):
         point = found.at(rank)
-        running = rs.value("running_sequences", **point)
-        assert rs.value("batch_size", **point) == running / point["pipeline_stages"]
+        running = rs.value("running_sequences", point)
+        assert rs.value("batch_size", point) == running / point["pipeline_stages"]
         assert running <= point["clients"]
-        assert rs.value("context_length", **point) == 2250
-        assert rs.value("cost_per_token", **point) == found.table.loc[rank, "cost_per_token"]
+        assert rs.value("context_length", point) == 2250
+        assert rs.value("cost_per_token", point) == found.table.loc[rank, "cost_per_token"]
     assert (found.table["pipeline_stages"] > 1).any()
 
 
@@ -564,7 +564,7 @@ def test_inputs_along_two_axes_are_searched_alike(slopes, seed, rough):
 
 def test_the_search_as_inputs_of_other_calls(plan):
     over = ["candidate", "clients"]
-    found = rs.best("cost_per_output_token", over=over, where=[*GOALS, *plan.always], **plan.inputs)
+    found = rs.best("cost_per_output_token", plan.inputs, over=over, where=[*GOALS, *plan.always])
     assert found["cost_per_output_token"].item() == plan.table["cost_per_output_token"].iloc[0]
     assert found["clients"].item() == plan.best["clients"]
 

@@ -91,22 +91,21 @@ def test_what_a_preset_blocks_is_an_error_and_in_a_scenario_a_warning():
 
 def test_what_a_default_blocks_names_the_way_out():
     words = (
-        r"^'batch_size' has no effect on weight_fetch_time: expert_reads='all' \(the default\) leaves it out; "
-        r"give expert_reads='expected' or calibration='serving'$"
+        r"^'link_efficiency' has no effect on pass_time: communication='free' \(the default\) leaves it out; "
+        r"give communication='exposed' or 'overlapped' or calibration='serving'$"
     )
-    cell = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
     for call in (rs.value, rs.evaluate, rs.sensitivity, rs.explain):
         with pytest.raises(IneffectiveInput, match=words):
-            call("weight_fetch_time", cell, batch_size=64)
+            call("pass_time", CELL, link_efficiency=0.5)
     with pytest.warns(UnusedInput, match=words):
-        rs.value("weight_fetch_time", {**cell, "batch_size": 64})
-    with pytest.warns(UnusedInput, match="'batch_size' has no effect on weight_fetch_time: expert_reads='all' leaves"):
-        rs.value("weight_fetch_time", cell, batch_size=64, expert_reads="all")
-    rs.value("weight_fetch_time", cell, batch_size=64, expert_reads="expected")
+        rs.value("pass_time", {**CELL, "link_efficiency": 0.5})
+    with pytest.warns(UnusedInput, match="'link_efficiency' has no effect on pass_time: communication='free' leaves"):
+        rs.value("pass_time", CELL, link_efficiency=0.5, communication="free")
+    rs.value("pass_time", CELL, link_efficiency=0.5, communication="exposed", chips=72, tensor_parallel=8)
 
 
 def test_the_calibration_that_is_named_is_that_of_the_chain():
-    with pytest.raises(IneffectiveInput, match=r"attention_arithmetic='counted' or calibration='training'$"):
+    with pytest.raises(IneffectiveInput, match=r"arithmetic='full' or calibration='training'$"):
         rs.value("training_flops_per_token", model="Llama-3.1-8B", sequence_length=8192)
 
 

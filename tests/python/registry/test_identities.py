@@ -164,7 +164,7 @@ def test_shares_are_shares(scenario):
 
 @given(ANY)
 def test_fetched_weights_lie_between_those_of_a_token_and_all(scenario):
-    fetched = rs.value("fetched_weight_bytes", **scenario) / scenario["weight_bytes"]
+    fetched = rs.value("fetched_weight_bytes", scenario) / scenario["weight_bytes"]
     assert scenario["active_parameters"] <= fetched * (1 + 1e-12)
     assert fetched <= scenario["total_parameters"] * (1 + 1e-12)
     one = {**scenario, "batch_size": 1.0, "pass_length": 1.0}
@@ -320,14 +320,14 @@ LAYOUT = {"layout", "tensor_parallel", "attention_data_parallel"}  # which make 
     ),
 )
 def test_a_quantity_given_its_own_value_changes_nothing(scenario, output):
-    expected = rs.value(output, **scenario)
+    expected = rs.value(output, scenario)
     for name in sorted(ancestors(output) - set(scenario) - LAYOUT):
         try:
             own = rs.value(name, scenario)
         except rs.errors.MissingInput:
             continue
         if _supply(entries()[name], own):
-            assert rs.value(output, {**scenario, name: own}) == expected, name
+            assert rs.value(output, Settled({**scenario, name: own})) == expected, name
 
 
 @pytest.mark.heavy

@@ -19,29 +19,29 @@ def test_speculation_without_a_draft_is_decoding() -> None:
     """Question 2."""
     inputs = {**RACK, **LONG}
     none = {**inputs, "draft_length": 0, "acceptance_rate": 0.7, "draft_cost": 0.2}
-    assert rs.value("accepted_length", **none) == 1
+    assert rs.value("accepted_length", none) == 1
     for name in ("pass_time", "round_time", "cost_per_token", "cell_throughput"):
-        assert rs.value(name, **none) == rs.value(name, **inputs)
+        assert rs.value(name, none) == rs.value(name, inputs)
 
 
 @pytest.mark.parametrize(("rate", "length", "cost"), [(0.85, 2, 0.03), (0.8, 5, 0.1)])
 def test_speculation_between_its_two_limits(rate: float, length: int, cost: float) -> None:
     given = {**RACK, "context_length": "10k", "acceptance_rate": rate, "draft_cost": cost, "expert_reads": "all"}
     alone, drafted = {"draft_length": 0}, {"draft_length": length - 1}
-    few, one = (rs.value("cost_per_token", batch_size=1, **drafts, **given) for drafts in (drafted, alone))
-    assert one / few == pytest.approx(rs.value("speculation_speedup", **drafted, **given), rel=1e-3)
+    few, one = (rs.value("cost_per_token", {**drafts, **given}, batch_size=1) for drafts in (drafted, alone))
+    assert one / few == pytest.approx(rs.value("speculation_speedup", {**drafted, **given}), rel=1e-3)
     many = {"batch_size": 20_000, **given, "draft_cost": 0, "context_length": 0}
-    dearer = rs.value("cost_per_token", **drafted, **many) / rs.value("cost_per_token", **alone, **many)
-    assert dearer == pytest.approx(rs.value("speculation_compute_factor", **drafted, **given), rel=1e-9)
+    dearer = rs.value("cost_per_token", {**drafted, **many}) / rs.value("cost_per_token", {**alone, **many})
+    assert dearer == pytest.approx(rs.value("speculation_compute_factor", {**drafted, **given}), rel=1e-9)
 
 
 def test_speculation_reads_less_of_the_cache_and_needs_smaller_batches() -> None:
     given = {**RACK, "context_length": "10k", "acceptance_rate": 0.8, "draft_length": 4}
-    alone = rs.value("kv_bytes_per_emitted_token", **{**given, "draft_length": 0})
-    assert alone / rs.value("kv_bytes_per_emitted_token", **given) == pytest.approx(3.3616)
-    batches = rs.evaluate("balance_batch", **{**given, "draft_length": [0, 4]})
+    alone = rs.value("kv_bytes_per_emitted_token", {**given, "draft_length": 0})
+    assert alone / rs.value("kv_bytes_per_emitted_token", given) == pytest.approx(3.3616)
+    batches = rs.evaluate("balance_batch", {**given, "draft_length": [0, 4]})
     assert float(batches[0] / batches[1]) == pytest.approx(5)
-    touched = rs.evaluate("expert_coverage", **{**given, "draft_length": [0, 1], "batch_size": 32})
+    touched = rs.evaluate("expert_coverage", {**given, "draft_length": [0, 1], "batch_size": 32})
     assert touched.values == pytest.approx([1 - (31 / 32) ** 32, 1 - (31 / 32) ** 64])
 
 
@@ -64,7 +64,7 @@ def test_at_the_balance_context_what_is_read_is_what_compute_hides(
         "selected_tokens": selected,
         "index_bytes_per_token": index,
     }
-    context = rs.value("balance_context", **inputs)
+    context = rs.value("balance_context", inputs)
     if context == np.inf:
         assert rs.value("kv_read_bytes", inputs, context_length=1e15) <= 1e8 * (1 + 1e-9)
     else:
@@ -84,7 +84,7 @@ def test_a_technique_that_is_off_changes_no_bit() -> None:
     }
     outputs = ["pass_time", "cost_per_token", "balance_context", "balance_batch_at_context", "kv_fetch_time"]
     for overlap in ("board", "serial_kv", "none"):
-        plain, without = (rs.evaluate(outputs, overlap=overlap, **inputs, **more) for more in ({}, off))
+        plain, without = (rs.evaluate(outputs, {**inputs, **more}, overlap=overlap) for more in ({}, off))
         for name in outputs:
             assert float(without[name].squeeze()) == float(plain[name]), name
 

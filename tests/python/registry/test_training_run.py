@@ -68,8 +68,10 @@ def test_tokens_that_a_window_meets(window, length):
 
 def test_attention_counts_on_request():
     layout = {"tensor_parallel": 8, "chips": 8}
-    step = [rs.value("training_step_time", arithmetic=word, **IDEAL, **DENSE, **layout) for word in ("weights", "full")]
-    plain, all_of_it = (rs.value("training_flops_per_token", arithmetic=word, **DENSE) for word in ("weights", "full"))
+    step = [
+        rs.value("training_step_time", {**IDEAL, **DENSE, **layout}, arithmetic=word) for word in ("weights", "full")
+    ]
+    plain, all_of_it = (rs.value("training_flops_per_token", DENSE, arithmetic=word) for word in ("weights", "full"))
     assert step[1] / step[0] == pytest.approx(all_of_it / plain, rel=1e-12)
 
 
@@ -346,7 +348,7 @@ def test_arithmetic_of_a_token_in_all_rows():
     """
     runs = training_table().runs
     rows = runs.rows
-    ours = rs.frame(runs.inputs, ["training_flops_per_token", "peak_flops"], **{**runs.fixed, "arithmetic": "full"})
+    ours = rs.frame(runs.inputs, ["training_flops_per_token", "peak_flops"], Settled({**runs.fixed, "arithmetic": "full"}))
     told = rows["training_utilization"] * ours["peak_flops"] / rows["trained_tokens_per_second_per_chip"]
     ratio = ours["training_flops_per_token"] / told
     scans = rows["model"].str.contains("Nemotron")

@@ -305,9 +305,9 @@ def test_the_crossing_follows_the_overlap_and_the_experts() -> None:
     assert serial["crossing_batch"] == pytest.approx(serial["balance_batch"], rel=1e-9)
     inputs: dict[str, Any] = {**DEEPSEEK, "context_length": "1k"}
     board = charts.latency_vs_batch.data(**inputs, expert_reads="all").attrs["marks"]["crossing_batch"]
-    assert board == pytest.approx(rs.value("balance_batch_at_context", **inputs), rel=1e-9)
+    assert board == pytest.approx(rs.value("balance_batch_at_context", inputs), rel=1e-9)
     expected = charts.latency_vs_batch.data(**inputs).attrs["marks"]["crossing_batch"]
-    unread = 1 - rs.value("fetched_weight_bytes", **inputs, batch_size=1e6) / rs.value("model_bytes", **inputs)
+    unread = 1 - rs.value("fetched_weight_bytes", inputs, batch_size=1e6) / rs.value("model_bytes", inputs)
     assert expected == pytest.approx(board * (1 - unread), rel=1e-9)
     assert 0 < unread < 2e-3  # the input table
 
