@@ -410,9 +410,9 @@ def _agrees_for(mutant: Mutant, needs: Sequence[str], neutral: dict[str, float])
     for _ in range(_DRAWS):
         inputs = {need: _drawn(BUILT_IN.entries[need], rng) for need in needs} | neutral
         try:
-            expected = rs.value(mutant.quantity, **inputs)
+            expected = rs.value(mutant.quantity, Settled(inputs))
             with in_place(mutant):
-                if not math.isclose(rs.value(mutant.quantity, **inputs), expected, rel_tol=1e-9):
+                if not math.isclose(rs.value(mutant.quantity, Settled(inputs)), expected, rel_tol=1e-9):
                     return False
         except rs.errors.MissingInput:  # which a test notices
             return False

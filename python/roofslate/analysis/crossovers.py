@@ -170,7 +170,7 @@ def _differences(quantity: str, closed: float, unknown: str, condition: str, inp
     choices = [lookup(n) for n in sorted(beyond) if lookup(n).choices and not lookup(n).computed]
     for choice, word in ((q, word) for q in choices for word in q.choices):
         with contextlib.suppress(MissingInput, IneffectiveInput):
-            found = solve(unknown, condition, progress=False, **{**rest, choice.name: word})
+            found = solve(unknown, condition, Settled({**rest, choice.name: word}), progress=False)
             if math.isclose(closed, found.item(), rel_tol=_AGREED):
                 return [f"the closed form holds for {choice.name}={word!r}"]
     return []

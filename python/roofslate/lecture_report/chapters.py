@@ -228,6 +228,8 @@ class Writer:
         """Draw a chart of the lecture, with its own paragraph or with the block's caption."""
         chart = charts.find(block["chart"])
         inputs = self.inputs(block)
+        if "expert_reads" in inputs and not chart.takes("expert_reads", inputs):
+            del inputs["expert_reads"]  # as on the board, where nothing is read
         caption = self.prose(block.get("caption") or chart.paragraph, numbers)
         call = _call(f"rs.charts.{chart.name}", None, inputs)
         stem = "_".join([chart.number, chart.name, *([block["case"]] if "case" in block else [])])

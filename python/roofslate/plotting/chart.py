@@ -141,14 +141,23 @@ class Chart:
         """
         return self._table(inputs)
 
-    def _table(self, inputs: Mapping[str, Any]) -> pd.DataFrame:
-        """Compute the numbers, and report inputs that none of them takes."""
-        enclosing, taken = _taken.get(), set[str]()
+    def takes(self, name: str, inputs: Mapping[str, Any]) -> bool:
+        """Whether any number of the chart takes one of its inputs."""
+        return name in self._computed(inputs)[1]
+
+    def _computed(self, inputs: Mapping[str, Any]) -> tuple[pd.DataFrame, set[str]]:
+        """Compute the numbers; return the inputs that they take, too."""
+        taken = set[str]()
         token = _taken.set(taken)
         try:
-            table = self._data(**inputs)
+            return self._data(**inputs), taken
         finally:
             _taken.reset(token)
+
+    def _table(self, inputs: Mapping[str, Any]) -> pd.DataFrame:
+        """Compute the numbers, and report inputs that none of them takes."""
+        enclosing = _taken.get()
+        table, taken = self._computed(inputs)
         if enclosing is not None:
             enclosing |= taken
             return table

@@ -335,7 +335,7 @@ def test_what_is_off_is_not_derived() -> None:
     slow = rs.explain("pass_time", CELL, collective_step_latency="2 µs")
     assert slow.steps[0].formula == "roofline_time + pass_overhead"
     assert {"pass_overhead", "collective_latency"} <= {step.quantity.name for step in slow.steps}
-    drafts = rs.explain("cost_per_token", CELL, draft_length=0, acceptance_rate=0.8, draft_cost=0.1)
+    drafts = rs.explain("cost_per_token", {**CELL, "draft_length": 0, "acceptance_rate": 0.8, "draft_cost": 0.1})
     assert not {"pass_length", "drafting_factor"} & set(off(drafts)), "given, if as the default"
 
 
