@@ -21,11 +21,11 @@ def memory(key):
         return int(re.search(key + r":\\s*(\\d+) kB", file.read())[1]) * 1024
 
 
-def peak_of(outputs, **question):
+def peak_of(outputs, question):
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # the high-water mark starts again
     before = memory("VmRSS")
-    found = rs.evaluate(outputs, **question)
+    found = rs.evaluate(outputs, question)
     results = [*(found.values() if isinstance(outputs, list) else [found]), *found.coords.values()]
     size = sum(array.nbytes for array in results)
     return (memory("VmHWM") - before - size) / 2**20, size / 2**20
@@ -47,16 +47,16 @@ batch, context = np.linspace(1, 4000, 3000), np.linspace(1, 1e5, 4000)
 """
 WARM = 'rs.evaluate(["pass_time", "cost_per_token"], **{**decode, "batch_size": np.linspace(1, 5, 1000)})'
 QUESTIONS = {
-    "grid": "peak_of('pass_time', **{**decode, 'batch_size': batch, 'context_length': context})",
+    "grid": "peak_of('pass_time', {**decode, 'batch_size': batch, 'context_length': context})",
     "four outputs": "peak_of(['pass_time', 'cost_per_token', 'memory_time', 'compute_utilization'], "
-    "**{**decode, 'batch_size': batch, 'context_length': context})",
-    "short axes": "peak_of('cost_per_token', **{**decode, **{name: np.linspace(.5, 1, 17) * decode[name] for name in "
+    "{**decode, 'batch_size': batch, 'context_length': context})",
+    "short axes": "peak_of('cost_per_token', {**decode, **{name: np.linspace(.5, 1, 17) * decode[name] for name in "
     "('batch_size', 'context_length', 'chips', 'hbm_bandwidth', 'kv_bytes_per_token')}})",
-    "one long axis": "peak_of('cost_per_token', **{**decode, 'batch_size': np.linspace(1, 4000, 12_000_000)})",
-    "turned input": "peak_of('cost_per_token', **{**decode, 'batch_size': turned})",
-    "every second": "peak_of('cost_per_token', **{**decode, 'batch_size': second})",
+    "one long axis": "peak_of('cost_per_token', {**decode, 'batch_size': np.linspace(1, 4000, 12_000_000)})",
+    "turned input": "peak_of('cost_per_token', {**decode, 'batch_size': turned})",
+    "every second": "peak_of('cost_per_token', {**decode, 'batch_size': second})",
     "table": "peak_of(['cost_per_token', 'pass_time'], "
-    "**{**decode, 'batch_size': row, 'context_length': row, 'kv_bytes_per_token': row})",
+    "{**decode, 'batch_size': row, 'context_length': row, 'kv_bytes_per_token': row})",
 }
 PREPARE = {
     "turned input": "rng = np.random.default_rng(1)\n"

@@ -315,7 +315,7 @@ decode = dict(
     batch_size=100.0,
     context_length=1e4,
 )
-rs.evaluate("pass_time", **{**decode, "batch_size": [1, 2]})
+rs.evaluate("pass_time", {**decode, "batch_size": [1, 2]})
 signal.signal(signal.SIGALRM, interrupt)
 for case in range(3):
     if case == 0:  # a routine, point by point
@@ -348,7 +348,7 @@ for case in range(3):
         )
     signal.setitimer(signal.ITIMER_REAL, 0.25 if case < 2 else 0.05)
     try:
-        rs.evaluate(output, **question)
+        rs.evaluate(output, question)
         print(case, "was not interrupted")
     except KeyboardInterrupt:
         print(case, time.monotonic() - sent)

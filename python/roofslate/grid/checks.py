@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from roofslate.grid.unused import Reason
+    from roofslate.registry.registry import Registry
 
 
 def check_bounds(grid: Grid, sought: str | None = None) -> None:
@@ -86,17 +88,18 @@ def effects(grid: Grid, wanted: Sequence[str]) -> tuple[set[str], Effects]:
     if explicit <= used and not grid.preset_axes:
         return used, _NO_EFFECTS
     key = _key(grid, wanted, explicit)
-    found = _verdicts.get(key)
+    verdicts = _verdicts.setdefault(grid.registry, {})
+    found = verdicts.get(key)
     if found is None:
-        if len(_verdicts) >= _MOST_VERDICTS:
-            _verdicts.clear()
-        found = _verdicts[key] = _verdict(grid, wanted, explicit, used)
+        if len(verdicts) >= _MOST_VERDICTS:
+            verdicts.clear()
+        found = verdicts[key] = _verdict(grid, wanted, explicit, used)
     return used, found
 
 
 _NO_EFFECTS = Effects()
 _MOST_VERDICTS = 1024
-_verdicts: dict[Any, Effects] = {}
+_verdicts: WeakKeyDictionary[Registry, dict[Any, Effects]] = WeakKeyDictionary()
 
 
 def _key(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str]) -> Any:
@@ -108,7 +111,7 @@ def _key(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str]) -> Any:
     )
     presets = tuple((keyword, tuple(presets)) for keyword, presets in grid.presets.items())
     axes = tuple(grid.sizes), tuple(grid.preset_axes.items())
-    return grid.registry, tuple(wanted), decided, presets, axes, grid.members, grid.exempt, grid.quiet
+    return tuple(wanted), decided, presets, axes, grid.members, grid.exempt, grid.quiet
 
 
 def _decided(i: Input) -> float | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from roofslate.errors import IneffectiveInput
-from roofslate.grid.checks import report_unrelated
+from roofslate.grid.checks import report_unrelated, why_unused
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from roofslate.grid.grid import Grid
     from roofslate.registry.values import Values
 
-__all__ = ["check_preset_columns", "check_prices", "unrelated_inputs"]
+__all__ = ["check_preset_columns", "check_prices", "refuse_column", "unrelated_inputs"]
 
 
 def check_prices(prices: Values, *, texts: bool) -> bool:
@@ -35,6 +35,11 @@ def check_preset_columns(columns: Sequence[str], effective: Collection[str | Non
                 f"column {column!r}: {', '.join(outputs)} takes nothing that its presets supply; leave it out, "
                 "or name it in ignore="
             )
+
+
+def refuse_column(grid: Grid, outputs: Sequence[str], name: str) -> NoReturn:
+    """Refuse a column of numbers that no output takes."""
+    raise IneffectiveInput(f"column {why_unused(grid, outputs, name)}; leave it out, or name it in ignore=")
 
 
 def unrelated_inputs(

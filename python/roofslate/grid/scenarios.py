@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from roofslate import _core
 from roofslate._base.progress import Progress, ProgressWish
-from roofslate.errors import AxisError, IneffectiveInput, InputTypeError, MissingInput, RoofslateError
+from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
-from roofslate.grid.checks import check_effect, used, why_unused
+from roofslate.grid.checks import check_effect, used
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.plausible import PRICE
 from roofslate.grid.read import add_preset, read_grid
-from roofslate.grid.row_checks import check_preset_columns, check_prices, unrelated_inputs
+from roofslate.grid.row_checks import check_preset_columns, check_prices, refuse_column, unrelated_inputs
 from roofslate.grid.run import ROW, run
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import Quantity, Registry, ancestors, bounded_pairs, current, lookup
@@ -335,9 +335,7 @@ class Scenarios:
             self._origins |= {whole.inputs[name].origin for name in taken}
         unused = [name for name in varying if name not in (self._related if self._keywords else taken)]
         if unused and not self._quiet:
-            raise IneffectiveInput(
-                f"column {why_unused(whole, self._wanted, unused[0])}; leave it out, or name it in ignore="
-            )
+            refuse_column(whole, self._wanted, unused[0])
         if is_floor(self._wanted, grid, self._numbers):
             self._bases[presets] = [FLOOR_BASIS] * len(self._wanted)
         else:

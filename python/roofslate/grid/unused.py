@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import functools
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -51,13 +52,22 @@ def listed(names: Iterable[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
 
 
-@functools.lru_cache(maxsize=512)
+_found: WeakKeyDictionary[Registry, dict[Any, tuple[Reason, ...]]] = WeakKeyDictionary()
+_MOST_FOUND = 512
+
+
 def reasons(
     registry: Registry, outputs: tuple[str, ...], unused: tuple[str, ...], given: tuple[Given, ...]
 ) -> tuple[Reason, ...]:
     """One reason for each unused input. It depends on names, choices and ideal values alone, hence the cache."""
-    call = _Call(registry, outputs, {g.name: g for g in given})
-    return tuple(call.reason(name) for name in unused)
+    cache = _found.setdefault(registry, {})
+    key = outputs, unused, given
+    if key not in cache:
+        if len(cache) >= _MOST_FOUND:
+            cache.clear()
+        call = _Call(registry, outputs, {g.name: g for g in given})
+        cache[key] = tuple(call.reason(name) for name in unused)
+    return cache[key]
 
 
 @functools.cache

@@ -284,7 +284,9 @@ def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
     limit = rs.value(name, Settled({**rest, unknown: at})) if name in entries() and name != unknown else at
     assume(math.isfinite(limit) and limit > 0)
     if name in FLAT:  # on its plateau rounding decides point by point
-        assume(all(abs(rs.value(name, Settled({**rest, unknown: at * k})) / limit - 1) > FLAT[name] for k in (0.9, 1.1)))
+        assume(
+            all(abs(rs.value(name, Settled({**rest, unknown: at * k})) / limit - 1) > FLAT[name] for k in (0.9, 1.1))
+        )
     roots, reason = solutions(unknown, text.format(x=limit), **rest)
 
     def holds(y):

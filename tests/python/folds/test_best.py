@@ -245,7 +245,9 @@ def test_a_kept_axis_has_no_gaps(decode):
 
 def test_kept_axes_that_do_not_matter(instruction_sets):
     for way in ways(instruction_sets):
-        with pytest.raises(errors.IneffectiveInput, match="the axis 'chips': 'chips' has no effect on pass_tokens: batch_size"):
+        with pytest.raises(
+            errors.IneffectiveInput, match="the axis 'chips': 'chips' has no effect on pass_tokens: batch_size"
+        ):
             rs.best("pass_tokens", over="batch_size", batch_size=[3, 1, 1], chips=[8, 16], **way)
         question = Settled({"batch_size": [3, 1, 1], "chips": [8, 16]})
         found = rs.best("pass_tokens", question, over="batch_size", **way)

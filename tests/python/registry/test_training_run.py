@@ -348,7 +348,9 @@ def test_arithmetic_of_a_token_in_all_rows():
     """
     runs = training_table().runs
     rows = runs.rows
-    ours = rs.frame(runs.inputs, ["training_flops_per_token", "peak_flops"], Settled({**runs.fixed, "arithmetic": "full"}))
+    ours = rs.frame(
+        runs.inputs, ["training_flops_per_token", "peak_flops"], Settled({**runs.fixed, "arithmetic": "full"})
+    )
     told = rows["training_utilization"] * ours["peak_flops"] / rows["trained_tokens_per_second_per_chip"]
     ratio = ours["training_flops_per_token"] / told
     scans = rows["model"].str.contains("Nemotron")
