@@ -124,6 +124,26 @@ def test_members_of_a_scenario_are_silent_and_listed():
     assert "unused" not in rs.evaluate(["pass_time", "cost_per_token"], base).attrs
 
 
+def test_members_that_act_elsewhere_are_silent_and_listed():
+    """On what follows from an output, or on quantities that need no technique which is off."""
+    assert rs.evaluate("compute_time", CELL).attrs["unused"] == "context_length"
+    with pytest.raises(
+        IneffectiveInput, match=r"arithmetic='weights' \(the default\) leaves it out; give arithmetic='full'"
+    ):
+        rs.value("compute_time", **CELL)
+    stored = {"kv_bytes_per_token": 1e5, "context_length": "8k"}
+    assert rs.evaluate("stored_kv_bytes_per_token", stored).attrs["unused"] == "context_length"
+    with pytest.warns(UnusedInput, match="'draft_cost' has no effect on cost_per_token: draft_length is 0; give"):
+        rs.value("cost_per_token", {**CELL, "chip_price": "2 USD/h", "draft_cost": 0.1})
+
+
+def test_a_batch_that_is_given_is_why_memory_does_not_matter():
+    """And not the way in which sequences are admitted, which a batch implies."""
+    with pytest.warns(UnusedInput, match="^'hbm_capacity' has no effect on pass_time: batch_size is given$"):
+        rs.value("pass_time", CELL, hbm_capacity="80 GB")
+    rs.value("pass_time", {**CELL, "hbm_capacity": "80 GB"})
+
+
 def test_members_of_presets_and_calibrations_are_silent():
     rs.value("hbm_drain_time", hardware="GB200 NVL72")
     cell = {"model": "Llama-3.1-70B", "weight_format": "fp8", "hardware": "HGX H100", "clients": 64}
