@@ -17,6 +17,7 @@ import pytest
 import roofslate
 from hypothesis import settings
 from roofslate import _core
+from roofslate.grid.read import Settled
 from roofslate.presets import catalog as catalogs
 from roofslate.registry.registry import entries
 from support import ROOT
@@ -166,7 +167,7 @@ def whole_scenario():
     for name, q in entries().items():
         if q.bound and name in chosen and q.bound in chosen:
             chosen[name] = min(chosen[name], chosen[q.bound])
-    return chosen
+    return Settled(chosen)
 
 
 def without(reason):

@@ -52,7 +52,7 @@ def measure_best(how: Size, threads: int) -> Section:
     def ours(question: Search, prune: bool) -> Callable[[], Any]:
         inputs = question.inputs
         return lambda: best(
-            "cost_per_token", over="batch_size", where=where, threads=threads, prune=prune, progress=False, **inputs
+            "cost_per_token", inputs, over="batch_size", where=where, threads=threads, prune=prune, progress=False
         )
 
     brute = Contender("rs.best, prune=False", ours(search, False))
@@ -106,7 +106,7 @@ def _same_places(name: str, search: Search, ours: Any, least: Any, place: Any) -
     inputs = search.inputs
     batches = inputs["batch_size"].to_numpy()
     inputs["batch_size"] = xr.DataArray(batches[place], dims=("model_number", "chip_number", "context_length"))
-    at_its = evaluate("cost_per_token", **inputs).to_numpy()
+    at_its = evaluate("cost_per_token", inputs).to_numpy()
     worst = max(worst, np.max(np.abs(at_its[there] / expected[there] - 1), initial=0.0))
     if not worst <= 1e-12:
         raise RuntimeError(f"{name} and roofslate differ in the least cost by {worst:.1e}")
@@ -158,7 +158,7 @@ def measure_optimum(how: Size, threads: int) -> Section:
     inputs: dict[str, Any] = {**CELL, **axes}
     pruned = Contender(
         "rs.best",
-        lambda: best("cost_per_token", over=list(axes), where=WHERE, threads=threads, progress=False, **inputs),
+        lambda: best("cost_per_token", inputs, over=list(axes), where=WHERE, threads=threads, progress=False),
     )
     take_turns([pruned], how.rounds)
     seconds = pruned.median
@@ -184,7 +184,7 @@ def measure_pruning(how: Size, threads: int) -> Section:
 
     def ask(prune: bool) -> Any:
         return best(
-            "cost_per_token", over=list(axes), where=WHERE, threads=threads, prune=prune, progress=False, **inputs
+            "cost_per_token", inputs, over=list(axes), where=WHERE, threads=threads, prune=prune, progress=False
         )
 
     _same_result(ask(True), ask(False))
@@ -193,7 +193,7 @@ def measure_pruning(how: Size, threads: int) -> Section:
     front = Contender(
         "rs.pareto",
         lambda: pareto(
-            minimize=["cost_per_token", "pass_time"], where=WHERE[1:], threads=threads, progress=False, **inputs
+            inputs, minimize=["cost_per_token", "pass_time"], where=WHERE[1:], threads=threads, progress=False
         ),
     )
     take_turns([brute, pruned, front], max(3, how.rounds // 3))
@@ -263,11 +263,11 @@ def measure_distributions(how: Size) -> Section:
 
     def counting(prune: bool, inputs: dict[str, Any]) -> Callable[[], Any]:
         return lambda: histogram(
-            "pass_time", bins=100, range=(1e-4, 1e2), log=True, threads=1, prune=prune, progress=False, **inputs
+            "pass_time", inputs, bins=100, range=(1e-4, 1e2), log=True, threads=1, prune=prune, progress=False
         )
 
     def ranking(inputs: dict[str, Any]) -> Callable[[], Any]:
-        return lambda: quantiles("pass_time", [0.01, 0.5, 0.99], threads=1, progress=False, **inputs)
+        return lambda: quantiles("pass_time", [0.01, 0.5, 0.99], inputs, threads=1, progress=False)
 
     lines: list[Line] = []
     fastest = 0.0

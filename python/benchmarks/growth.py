@@ -60,7 +60,7 @@ def measure_point_cost(how: Size, threads: int) -> Section:
 
     lines = []
     for name, (outputs, given) in asked.items():
-        memory = {o: a.to_numpy() for o, a in evaluate(outputs, threads=threads, **given).items()}
+        memory = {o: a.to_numpy() for o, a in evaluate(outputs, given, threads=threads).items()}
         size = max(array.size for array in memory.values())
         run = partial(evaluate, outputs, threads=threads, out=memory, progress=False, **given)
         contender = Contender(name, run)
@@ -135,7 +135,7 @@ def _best(threads: int, prune: bool) -> Callable[[dict[str, Any]], Any]:
     def ask(axes: dict[str, Any]) -> float:
         given: dict[str, Any] = {**CELL, **axes}
         found = best(
-            "cost_per_token", over=list(axes), where=WHERE, threads=threads, prune=prune, progress=False, **given
+            "cost_per_token", given, over=list(axes), where=WHERE, threads=threads, prune=prune, progress=False
         )
         return float(found["cost_per_token"])
 
@@ -147,7 +147,7 @@ def _evaluate(threads: int) -> Callable[[dict[str, Any]], Any]:
 
     def ask(axes: dict[str, Any]) -> float:
         given: dict[str, Any] = {**CELL, **axes}
-        return float(evaluate("cost_per_token", threads=threads, progress=False, **given).to_numpy().flat[0])
+        return float(evaluate("cost_per_token", given, threads=threads, progress=False).to_numpy().flat[0])
 
     return ask
 

@@ -52,7 +52,7 @@ def measure_solve(how: Size, threads: int) -> Section:
 
     def ours(count: int) -> Callable[[], Any]:
         question = f"pass_time == {_LONGEST} s"
-        return lambda: solve("batch_size", question, threads=count, progress=False, **inputs)
+        return lambda: solve("batch_size", question, inputs, threads=count, progress=False)
 
     all_threads, alone = Contender("rs.solve", ours(threads)), Contender("rs.solve, 1 thread", ours(1))
     contenders, notes, scale = [all_threads, alone], [], {}
@@ -74,7 +74,7 @@ def measure_solve(how: Size, threads: int) -> Section:
 
         def one_by_one() -> Any:
             def missed(batch: float, point: dict[str, Any]) -> float:
-                return float(value("pass_time", batch_size=batch, **point)) - _LONGEST
+                return float(value("pass_time", point, batch_size=batch)) - _LONGEST
 
             return [float(optimize.brentq(missed, _LEAST, _MOST, args=(point,))) for point in points]
 

@@ -16,6 +16,7 @@ __all__ = [
     "RoofslateWarning",
     "UnitError",
     "UnknownName",
+    "UnusedInput",
     "ValueRangeError",
 ]
 
@@ -78,3 +79,7 @@ class DefinitionError(RoofslateError, ValueError):
 
 class RoofslateWarning(UserWarning):
     """A result that is usable, with something its reader should know."""
+
+
+class UnusedInput(RoofslateWarning):
+    """An input that the outputs of a call do not take."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import roofslate as rs
 from roofslate import _core
 from roofslate._base.toml import read_data
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import Settled, read_grid
 from roofslate.lecture_report.entries import entries_of
 from roofslate.measured.stored import compute
 from roofslate.registry.recorder import Steps, Term
@@ -267,9 +267,9 @@ def _close(expected: Any, tolerance: float) -> Callable[[Any], bool]:
 
 
 def _value(quantity: str, inputs: Mapping[str, Any], right: Callable[[Any], bool]) -> Question:
-    numbers = {name: float(i.values) for name, i in read_grid(inputs, [quantity]).inputs.items()}
+    numbers = {name: float(i.values) for name, i in read_grid(Settled(inputs), [quantity]).inputs.items()}
     taken = frozenset(name for name, _ in _core.chain(quantity, numbers))
-    return Question(lambda: rs.value(quantity, **inputs), right, taken)
+    return Question(lambda: rs.value(quantity, Settled(inputs)), right, taken)
 
 
 def read_questions() -> dict[str, list[Question]]:
@@ -323,13 +323,13 @@ def _at_limits(name: str, limits: str) -> Iterator[Question]:
 
 
 def _taken(name: str, inputs: Mapping[str, Any]) -> Question:
-    return Question(lambda: rs.value(name, **inputs), lambda x: x == inputs[name], frozenset())
+    return Question(lambda: rs.value(name, Settled(inputs)), lambda x: x == inputs[name], frozenset())
 
 
 def _refused(name: str, inputs: Mapping[str, Any]) -> Question:
     def ask() -> bool:
         with contextlib.suppress(rs.errors.ValueRangeError):
-            rs.value(name, **inputs)
+            rs.value(name, Settled(inputs))
             return False
         return True
 
@@ -413,9 +413,9 @@ def _agrees_for(mutant: Mutant, needs: Sequence[str], neutral: dict[str, float])
             if name in inputs and bound in inputs:
                 inputs[bound] = max(inputs[name], inputs[bound])
         try:
-            expected = rs.value(mutant.quantity, **inputs)
+            expected = rs.value(mutant.quantity, Settled(inputs))
             with in_place(mutant):
-                if not math.isclose(rs.value(mutant.quantity, **inputs), expected, rel_tol=1e-9):
+                if not math.isclose(rs.value(mutant.quantity, Settled(inputs)), expected, rel_tol=1e-9):
                     return False
         except rs.errors.MissingInput:  # which a test notices
             return False

@@ -160,7 +160,7 @@ def _title(name: str) -> str:
 # ------------------------------------------------------------------------------------------------------------- stub
 
 _QUANTITIES = {"output", "outputs", "objective", "unknown", "also", "minimize", "maximize", "to"}  # what names them
-_SCENARIOS = {"a", "b", "base"}
+_SCENARIOS = {"a", "b", "base", "scenario"}
 _WIDER = {"str": "AnyName", "str | Sequence[str]": "AnyNames", "str | Sequence[str] | None": "AnyNames | None"}
 # What is given back where it follows from the types of arguments: these arguments, and the result; the first that fits.
 _RESULTS: Mapping[str, list[tuple[dict[str, str], str]]] = {

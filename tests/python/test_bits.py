@@ -8,6 +8,7 @@ import pytest
 import roofslate as rs
 import xarray as xr
 from roofslate import _core
+from roofslate.grid.read import Settled
 
 OUTPUTS = [
     "pass_time",
@@ -105,7 +106,7 @@ def test_instruction_sets_threads_and_points(seed, instruction_sets, bits):
     try:
         for name, threads in itertools.product(instruction_sets, (1, 3)):
             _core.use_instruction_set(name)
-            found[name, threads] = rs.evaluate(OUTPUTS, threads=threads, **inputs)
+            found[name, threads] = rs.evaluate(OUTPUTS, Settled(inputs), threads=threads)
     finally:
         _core.use_instruction_set(before)
     first = found[instruction_sets[0], 1]
@@ -118,7 +119,7 @@ def test_instruction_sets_threads_and_points(seed, instruction_sets, bits):
         numbers = at_point(inputs, point)
         for output in OUTPUTS:
             here = first[output].isel({d: k for d, k in point.items() if d in first[output].dims})
-            scalar = rs.value(output, **numbers)
+            scalar = rs.value(output, Settled(numbers))
             if isinstance(scalar, str):
                 assert here.attrs["flag_meanings"].split()[int(here)] == scalar
             else:
@@ -131,10 +132,10 @@ def test_remainders_of_a_tile(n, decode, bits):
     batch = 1.0 + 3.7 * np.arange(n)
     whole = 1.0 + 3.7 * np.arange(2048)
     short = rs.evaluate(
-        [*OUTPUTS[:3], "binding_term"], **{**CENTRES, **decode, "batch_size": batch, "expert_reads": "expected"}
+        [*OUTPUTS[:3], "binding_term"], {**CENTRES, **decode, "batch_size": batch, "expert_reads": "expected"}
     )
     long = rs.evaluate(
-        [*OUTPUTS[:3], "binding_term"], **{**CENTRES, **decode, "batch_size": whole, "expert_reads": "expected"}
+        [*OUTPUTS[:3], "binding_term"], {**CENTRES, **decode, "batch_size": whole, "expert_reads": "expected"}
     )
     for name in short:
         assert short[name].shape == (n,)
@@ -150,9 +151,9 @@ def test_axis_orders(decode, bits):
         "weight_bytes": 0.5 + rng.random(3),
     }
     plain = {name: x for name, x in decode.items() if name not in axes}
-    first = rs.evaluate(["cost_per_token", "memory_time"], **axes, **plain)
+    first = rs.evaluate(["cost_per_token", "memory_time"], {**axes, **plain})
     for order in itertools.permutations(axes):
-        other = rs.evaluate(["cost_per_token", "memory_time"], **{name: axes[name] for name in order}, **plain)
+        other = rs.evaluate(["cost_per_token", "memory_time"], {**{name: axes[name] for name in order}, **plain})
         assert other.cost_per_token.dims == tuple(order)
         for name in first:
             assert np.array_equal(bits(other[name].transpose(*first[name].dims)), bits(first[name]))
@@ -164,20 +165,20 @@ def test_call_styles(shape, decode, bits):
     batch, context = 1 + 999 * rng.random(shape[0]), 1 + 1e5 * rng.random(shape[1])
     question = {**decode, "batch_size": batch, "context_length": context}
     names = ["pass_time", "cost_per_token"]
-    grid = rs.evaluate(names, **question)
-    single = rs.evaluate("cost_per_token", **question)
+    grid = rs.evaluate(names, question)
+    single = rs.evaluate("cost_per_token", question)
     assert np.array_equal(bits(single), bits(grid.cost_per_token))
     out = {name: np.full(shape, -1.0) for name in names}
-    given = rs.evaluate(names, out=out, **question)
+    given = rs.evaluate(names, question, out=out)
     turned = np.full(shape[::-1], -1.0).T[::-1, ::-1]
-    rs.evaluate("cost_per_token", out=turned, **question)
-    halves = [rs.evaluate(names, **{**question, "batch_size": part}) for part in np.array_split(batch, 3)]
+    rs.evaluate("cost_per_token", question, out=turned)
+    halves = [rs.evaluate(names, {**question, "batch_size": part}) for part in np.array_split(batch, 3)]
     chunked = xr.concat(halves, "batch_size")
     table = pd.DataFrame({"batch_size": np.repeat(batch, shape[1]), "context_length": np.tile(context, shape[0])})
-    rows = rs.frame(table, names, **{k: v for k, v in decode.items() if k not in table})
+    rows = rs.frame(table, names, {k: v for k, v in decode.items() if k not in table})
     zipped = rs.evaluate(
         names,
-        **{
+        {
             **decode,
             "batch_size": xr.DataArray(table["batch_size"].to_numpy(), dims="row"),
             "context_length": xr.DataArray(table["context_length"].to_numpy(), dims="row"),
@@ -193,8 +194,8 @@ def test_call_styles(shape, decode, bits):
     assert np.array_equal(bits(turned), bits(grid.cost_per_token))
     for i, j in [(0, 0), (shape[0] - 1, shape[1] - 1), (shape[0] // 2, shape[1] // 3)]:
         point = {**decode, "batch_size": float(batch[i]), "context_length": float(context[j])}
-        assert bits(rs.value("cost_per_token", **point)) == bits(grid.cost_per_token[i, j])
-        assert bits(rs.evaluate("cost_per_token", **point)) == bits(grid.cost_per_token[i, j])
+        assert bits(rs.value("cost_per_token", point)) == bits(grid.cost_per_token[i, j])
+        assert bits(rs.evaluate("cost_per_token", point)) == bits(grid.cost_per_token[i, j])
 
 
 @pytest.mark.parametrize("offset", range(8))
@@ -204,8 +205,8 @@ def test_rows_that_are_not_aligned(offset, decode, bits):
     memory = np.full((9, 1003 + 8), -77.0)
     out = memory[:, offset : offset + 1003]
     question = {**decode, "batch_size": np.arange(1.0, 10), "context_length": context}
-    rs.evaluate("pass_time", out=out, **question)
-    assert np.array_equal(bits(out), bits(rs.evaluate("pass_time", **question)))
+    rs.evaluate("pass_time", question, out=out)
+    assert np.array_equal(bits(out), bits(rs.evaluate("pass_time", question)))
     assert (memory[:, :offset] == -77).all()
     assert (memory[:, offset + 1003 :] == -77).all()
 
@@ -213,14 +214,14 @@ def test_rows_that_are_not_aligned(offset, decode, bits):
 def test_streamed_results(instruction_sets, decode, bits):
     """Results larger than the cache go past it into memory used before: the same bits, and nothing beside them."""
     question = {**decode, "batch_size": np.linspace(1, 4000, 1500), "context_length": np.linspace(1, 1e5, 1701)}
-    fresh = bits(rs.evaluate("cost_per_token", threads=1, **question))
+    fresh = bits(rs.evaluate("cost_per_token", question, threads=1))
     before = _core.instruction_set()
     try:
         for name, threads in itertools.product(instruction_sets, (1, 2)):
             _core.use_instruction_set(name)
             memory = np.full(1500 * 1701 + 6, -77.0)
             out = memory[3:-3].reshape(1500, 1701)
-            rs.evaluate("cost_per_token", out=out, threads=threads, **question)
+            rs.evaluate("cost_per_token", question, out=out, threads=threads)
             assert np.array_equal(bits(out), fresh)
             assert (memory[:3] == -77).all()
             assert (memory[-3:] == -77).all()
@@ -231,7 +232,7 @@ def test_streamed_results(instruction_sets, decode, bits):
 def test_constants_inputs_and_the_same_quantity_twice(decode, bits):
     batch = np.array([3.0, 5.0, 7.0])
     names = ["batch_size", "chips", "hbm_drain_time", "pass_tokens", "round_tokens", "microbatches"]
-    found = rs.evaluate(names, **{**decode, "batch_size": batch})
+    found = rs.evaluate(names, {**decode, "batch_size": batch})
     assert np.array_equal(bits(found.batch_size), bits(batch))
     assert float(found.chips) == 72
     assert found.chips.dims == ()
@@ -272,9 +273,9 @@ def test_every_quantity_on_an_axis_of_every_input(whole_scenario, bits):
                 axis = [below, here]
             if entry.bound or any(e.bound == name for e in entries().values()):
                 axis = [a for a in axis if _in_bounds({**whole_scenario, name: a})]
-            grid = rs.evaluate(output, **{**whole_scenario, name: axis}).to_numpy()
+            grid = rs.evaluate(output, Settled({**whole_scenario, name: axis})).to_numpy()
             for k, x in enumerate(axis):
-                scalar = rs.value(output, **{**whole_scenario, name: x})
+                scalar = rs.value(output, Settled({**whole_scenario, name: x}))
                 got = grid[k] if grid.ndim else grid
                 if isinstance(scalar, str):
                     assert q.choices[int(got)] == scalar, (output, name, x)

@@ -160,7 +160,7 @@ CALLS = {
     "gradient number": lambda x: rs.gradient("pass_time", **DECODE | {"batch_size": x}),
     "tornado number": lambda x: rs.tornado("pass_time", **DECODE | {"chips": x}),
     "tornado base": lambda x: rs.tornado("pass_time", base=x, **DECODE | {"chips": (1, 2)}),
-    "sobol n": lambda x: rs.sobol("pass_time", x, 1, **DECODE),
+    "sobol n": lambda x: rs.sobol("pass_time", x, seed=1, **DECODE),
     "bounds number": lambda x: rs.bounds("pass_time", **DECODE | {"chips": x}),
     "bounds end": lambda x: rs.bounds("pass_time", **DECODE | {"chips": (1, x)}),
     "compare side": lambda x: rs.compare(x, DECODE, "pass_time"),
@@ -236,10 +236,10 @@ def test_layouts_do_not_matter(layout, values, bits):
     array = np.array(values, dtype=float)
     question = DECODE | {"batch_size": array}
     laid_out = question | {"batch_size": LAYOUTS[layout](array)}
-    expected = rs.evaluate("cost_per_token", **question)
-    assert np.array_equal(bits(rs.evaluate("cost_per_token", **laid_out)), bits(expected))
+    expected = rs.evaluate("cost_per_token", question)
+    assert np.array_equal(bits(rs.evaluate("cost_per_token", laid_out)), bits(expected))
     where = "cost_per_token <= 1 USD/Mtoken"
-    assert rs.count(where, **laid_out) == rs.count(where, **question)
+    assert rs.count(where, laid_out) == rs.count(where, question)
 
 
 # ---------------------------------------------------------------------------------------------------------------- texts
@@ -351,10 +351,10 @@ def test_a_text_of_a_gigabyte():
     for call in (
         lambda: rs.value("pass_tokens", batch_size=text),
         lambda: rs.value(text, batch_size=1),
-        lambda: rs.evaluate("pass_time", overlap=text, **DECODE),
+        lambda: rs.evaluate("pass_time", DECODE, overlap=text),
         lambda: rs.evaluate("pass_time", hardware=text, batch_size=1),
-        lambda: rs.count(text, **GRID),
-        lambda: rs.best("pass_time", over=text, **GRID),
+        lambda: rs.count(text, GRID),
+        lambda: rs.best("pass_time", GRID, over=text),
         lambda: rs.frame(pd.DataFrame({"batch_size": [text]}), "pass_tokens"),
         lambda: defined(name=text),
         lambda: defined(unit=text),

@@ -21,11 +21,11 @@ def memory(key):
         return int(re.search(key + r":\\s*(\\d+) kB", file.read())[1]) * 1024
 
 
-def peak_of(outputs, **question):
+def peak_of(outputs, question):
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # the high-water mark starts again
     before = memory("VmRSS")
-    found = rs.evaluate(outputs, **question)
+    found = rs.evaluate(outputs, question)
     results = [*(found.values() if isinstance(outputs, list) else [found]), *found.coords.values()]
     size = sum(array.nbytes for array in results)
     return (memory("VmHWM") - before - size) / 2**20, size / 2**20
@@ -47,16 +47,16 @@ batch, context = np.linspace(1, 4000, 3000), np.linspace(1, 1e5, 4000)
 """
 WARM = 'rs.evaluate(["pass_time", "cost_per_token"], **{**decode, "batch_size": np.linspace(1, 5, 1000)})'
 QUESTIONS = {
-    "grid": "peak_of('pass_time', **{**decode, 'batch_size': batch, 'context_length': context})",
+    "grid": "peak_of('pass_time', {**decode, 'batch_size': batch, 'context_length': context})",
     "four outputs": "peak_of(['pass_time', 'cost_per_token', 'memory_time', 'compute_utilization'], "
-    "**{**decode, 'batch_size': batch, 'context_length': context})",
-    "short axes": "peak_of('cost_per_token', **{**decode, **{name: np.linspace(.5, 1, 17) * decode[name] for name in "
+    "{**decode, 'batch_size': batch, 'context_length': context})",
+    "short axes": "peak_of('cost_per_token', {**decode, **{name: np.linspace(.5, 1, 17) * decode[name] for name in "
     "('batch_size', 'context_length', 'chips', 'hbm_bandwidth', 'kv_bytes_per_token')}})",
-    "one long axis": "peak_of('cost_per_token', **{**decode, 'batch_size': np.linspace(1, 4000, 12_000_000)})",
-    "turned input": "peak_of('cost_per_token', **{**decode, 'batch_size': turned})",
-    "every second": "peak_of('cost_per_token', **{**decode, 'batch_size': second})",
+    "one long axis": "peak_of('cost_per_token', {**decode, 'batch_size': np.linspace(1, 4000, 12_000_000)})",
+    "turned input": "peak_of('cost_per_token', {**decode, 'batch_size': turned})",
+    "every second": "peak_of('cost_per_token', {**decode, 'batch_size': second})",
     "table": "peak_of(['cost_per_token', 'pass_time'], "
-    "**{**decode, 'batch_size': row, 'context_length': row, 'kv_bytes_per_token': row})",
+    "{**decode, 'batch_size': row, 'context_length': row, 'kv_bytes_per_token': row})",
 }
 PREPARE = {
     "turned input": "rng = np.random.default_rng(1)\n"
@@ -84,7 +84,7 @@ def test_a_grid_larger_than_memory_is_refused_at_once(decode):
     question = {**decode, "batch_size": np.linspace(1, 1e4, 100_000), "context_length": np.linspace(1, 1e5, 100_000)}
     free = _core.available_memory()
     with pytest.raises(errors.OutOfMemory) as caught:
-        rs.evaluate("pass_time", chips=[64, 72, 80], **{k: v for k, v in question.items() if k != "chips"})
+        rs.evaluate("pass_time", {k: v for k, v in question.items() if k != "chips"}, chips=[64, 72, 80])
     message = str(caught.value)
     needed, told = (int(number) for number in re.findall(r"(\d+) bytes", message))
     assert needed == 3 * 8 * 10**10
@@ -93,7 +93,7 @@ def test_a_grid_larger_than_memory_is_refused_at_once(decode):
     assert "out=" in message
     assert isinstance(caught.value, MemoryError)
     with pytest.raises(errors.OutOfMemory):
-        rs.evaluate(["pass_time"] * 1 + ["cost_per_token"], **question)
+        rs.evaluate(["pass_time"] * 1 + ["cost_per_token"], question)
 
 
 @pytest.mark.heavy
@@ -104,10 +104,11 @@ def test_a_grid_beyond_all_numbers_is_refused(axes, length, run_python):
 import numpy as np, roofslate as rs
 names = '''batch_size context_length pass_length chips pipeline_stages active_parameters weight_bytes kv_bytes_per_token
 peak_flops hbm_bandwidth compute_efficiency bandwidth_efficiency chip_price microbatches monthly_tokens month'''.split()
-low = dict(total_parameters=10.) | dict.fromkeys(names, 1.)
-axes = {{name: np.linspace(.5, 1, {length}) * (1 if "efficiency" in name else 2) for name in names[:{axes}]}}
+low = dict(total_parameters=10.) | dict.fromkeys(names, 1.) | dict(chip_price=1e-4)
+most = dict(compute_efficiency=1, bandwidth_efficiency=1, chip_price=1e-3)
+axes = {{name: np.linspace(.5, 1, {length}) * most.get(name, 2) for name in names[:{axes}]}}
 try:
-    rs.evaluate("cell_market_share" if {axes} == 16 else "cost_per_token", **{{**low, **axes}})
+    rs.evaluate(["cell_market_share", "cost_per_token"], {{**low, **axes}})
 except rs.errors.OutOfMemory as error:
     print("refused")
 """
@@ -119,14 +120,14 @@ except rs.errors.OutOfMemory as error:
 def test_freed_results_are_used_again(decode):
     rs.clear_pool()
     question = {**decode, "batch_size": np.linspace(1, 4000, 1000), "context_length": np.linspace(1, 1e5, 1000)}
-    first = rs.evaluate("pass_time", **question)
+    first = rs.evaluate("pass_time", question)
     values = first.to_numpy().copy()
     place = first.to_numpy().ctypes.data
     assert place % 64 == 0
     del first
     gc.collect()
     assert _core.pool_bytes() >= 8_000_000
-    second = rs.evaluate("pass_time", **question)
+    second = rs.evaluate("pass_time", question)
     assert second.to_numpy().ctypes.data == place
     assert np.array_equal(second, values)
     del second
@@ -139,11 +140,11 @@ def test_freed_results_are_used_again(decode):
 def test_a_view_keeps_its_memory(decode):
     rs.clear_pool()
     question = {**decode, "batch_size": np.linspace(1, 4000, 1000), "context_length": np.linspace(1, 1e5, 300)}
-    row = rs.evaluate("pass_time", **question).to_numpy()[7]
+    row = rs.evaluate("pass_time", question).to_numpy()[7]
     kept = row.copy()
     gc.collect()
     for _ in range(3):
-        rs.evaluate("pass_time", **{**question, "chips": 8})
+        rs.evaluate("pass_time", {**question, "chips": 8})
     assert np.array_equal(row, kept)
 
 

@@ -255,11 +255,11 @@ def test_inputs_that_change_while_they_are_read():
 def test_calls_from_many_threads(decode, bits):
     batch, context = np.linspace(1, 4000, 400), np.linspace(1, 1e5, 500)
     question = {**decode, "batch_size": batch, "context_length": context}
-    expected = bits(rs.evaluate("cost_per_token", **question))
+    expected = bits(rs.evaluate("cost_per_token", question))
     wrong = []
 
     def ask():
-        answers = [bits(rs.evaluate("cost_per_token", threads=2, **question)) for _ in range(5)]
+        answers = [bits(rs.evaluate("cost_per_token", question, threads=2)) for _ in range(5)]
         wrong.extend(threading.get_ident() for answer in answers if not np.array_equal(answer, expected))
 
     threads = [threading.Thread(target=ask) for _ in range(6)]
@@ -273,7 +273,7 @@ def test_calls_from_many_threads(decode, bits):
 def test_many_more_threads_than_there_is_work(decode, bits):
     question = {**decode, "batch_size": np.linspace(1, 4000, 700), "context_length": np.linspace(1, 1e5, 800)}
     assert np.array_equal(
-        bits(rs.evaluate("pass_time", threads=500, **question)), bits(rs.evaluate("pass_time", threads=1, **question))
+        bits(rs.evaluate("pass_time", question, threads=500)), bits(rs.evaluate("pass_time", question, threads=1))
     )
 
 
@@ -282,13 +282,13 @@ def test_many_more_threads_than_there_is_work(decode, bits):
 @pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # jax, if another test loaded it
 def test_after_a_fork(decode):
     question = {**decode, "batch_size": np.linspace(1, 4000, 700), "context_length": np.linspace(1, 1e5, 800)}
-    expected = float(rs.evaluate("pass_time", threads=2, **question).sum())
+    expected = float(rs.evaluate("pass_time", question, threads=2).sum())
     with multiprocessing.get_context("fork").Pool(2) as pool:
         assert pool.map(_sum_of_times, [question] * 4) == [expected] * 4
 
 
 def _sum_of_times(question):
-    return float(rs.evaluate("pass_time", threads=2, **question).sum())
+    return float(rs.evaluate("pass_time", question, threads=2).sum())
 
 
 # ---------------------------------------------------------------------------------------------------- stop, progress
@@ -315,7 +315,7 @@ decode = dict(
     batch_size=100.0,
     context_length=1e4,
 )
-rs.evaluate("pass_time", **{**decode, "batch_size": [1, 2]})
+rs.evaluate("pass_time", {**decode, "batch_size": [1, 2]})
 signal.signal(signal.SIGALRM, interrupt)
 for case in range(3):
     if case == 0:  # a routine, point by point
@@ -348,7 +348,7 @@ for case in range(3):
         )
     signal.setitimer(signal.ITIMER_REAL, 0.25 if case < 2 else 0.05)
     try:
-        rs.evaluate(output, **question)
+        rs.evaluate(output, question)
         print(case, "was not interrupted")
     except KeyboardInterrupt:
         print(case, time.monotonic() - sent)
@@ -377,7 +377,7 @@ def test_progress_is_told_and_may_stop():
         "train_period": 0.02,
     }
     told = []
-    rs.evaluate("seat_mean_wait", progress=lambda done, total: told.append((done, total)), **question)
+    rs.evaluate("seat_mean_wait", question, progress=lambda done, total: told.append((done, total)))
     assert len(told) >= 2
     assert all(0 <= done <= total for done, total in told)
     assert sorted(told) == told
@@ -387,7 +387,7 @@ def test_progress_is_told_and_may_stop():
         raise ZeroDivisionError("stop here")
 
     with pytest.raises(ZeroDivisionError, match="stop here"):
-        rs.evaluate("seat_mean_wait", progress=stop, **question)
+        rs.evaluate("seat_mean_wait", question, progress=stop)
     assert rs.value("pass_tokens", batch_size=3) == 3
 
 
@@ -421,7 +421,7 @@ def test_a_bar_is_shown_where_somebody_looks_on_or_asks_for_it(wanted, count, tm
 def test_no_floating_point_flag_is_left_behind(decode):
     """A division by zero or an overflow in an alternative that was not chosen is nobody's business."""
     with np.errstate(all="raise"):
-        found = rs.evaluate("balance_batch_at_context", **{**decode, "context_length": [1.0, 1e6, 1e9]})
+        found = rs.evaluate("balance_batch_at_context", {**decode, "context_length": [1.0, 1e6, 1e9]})
         assert np.isinf(found[2])
         assert np.isfinite(np.float64(1.0) + np.arange(5.0)).all()
 

@@ -58,7 +58,7 @@ CALLS = {
     "sample": "rs.sample('no_quantity', 2, seed=1)",
     "sensitivity": "rs.sensitivity('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",
     "show_versions": "rs.show_versions(io.StringIO())",
-    "sobol": "rs.sobol('no_quantity', 2, 1)",
+    "sobol": "rs.sobol('no_quantity', 2, seed=1)",
     "solve": "rs.solve('hbm_capacity', 'hbm_drain_time == 1 s', hbm_bandwidth=1e12)",
     "sweep": "rs.sweep('no file', 'hbm_drain_time', 'no target')",
     "to_units": "rs.to_units(rs.evaluate('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12), 'ms')",

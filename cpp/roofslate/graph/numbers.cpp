@@ -21,7 +21,7 @@ namespace roofslate
         for (const Supplied& s : supplied)
         {
             insert(supplied_, s.quantity);
-            state_[std::size_t(s.quantity)] = State::known;
+            state_[std::size_t(s.quantity)] = State::given;
             value_[std::size_t(s.quantity)] = *s.view.data;
         }
     }
@@ -52,8 +52,11 @@ namespace roofslate
     {
         State& state = state_[std::size_t(quantity)];
         double& value = value_[std::size_t(quantity)];
-        if (state == State::known)
+        if (state == State::known || state == State::given)
+        {
+            state = State::known;
             return value;
+        }
         if (state == State::in_work) // quantities that follow from each other
             throw Missing();
         state = State::in_work;
@@ -72,7 +75,11 @@ namespace roofslate
             value = e.spec->default_value;
             for (const int implying : e.implied_by)
                 if (contains(supplied_, implying))
+                {
+                    state_[std::size_t(implying)] = State::known;
                     value = e.spec->implied_value;
+                    break;
+                }
         }
         else
             throw Missing();

@@ -13,12 +13,14 @@ namespace roofslate
         Numbers(const Registry& registry, const std::vector<Supplied>& supplied); // views without axes
         double operator[](int quantity);                                          // throws MissingInput
         std::optional<double> find(int quantity);                                 // none: an input is missing
+        bool was_used(int quantity) const { return state_[std::size_t(quantity)] != State::given; }
 
     private:
         enum class State : char
         {
             unknown,
             in_work,
+            given, // and not used so far
             known
         };
         struct Missing

@@ -69,7 +69,12 @@ namespace roofslate::binding
             const auto supplied = plain_numbers(registry, inputs, values);
             if (quantity < 0 || !supplied)
                 return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-            return shown(*registry[quantity].spec, Numbers(registry, *supplied)[quantity]);
+            Numbers numbers(registry, *supplied);
+            const double value = numbers[quantity];
+            for (const Supplied& s : *supplied)
+                if (!numbers.was_used(s.quantity))
+                    return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+            return shown(*registry[quantity].spec, value);
         }
         // Checked numbers by name; choices are positions.
         std::vector<Supplied> checked_numbers(
@@ -143,7 +148,7 @@ namespace roofslate::binding
             &plain_value,
             py::arg("quantity"),
             py::arg("inputs"),
-            "One value from plain numbers; NotImplemented where the inputs are anything else.");
+            "One value from plain numbers; NotImplemented where the inputs are anything else or one has no effect.");
         m.def("number", &number, py::arg("quantity"), py::arg("inputs"), "One value from checked numbers.");
         m.def(
             "numbers",

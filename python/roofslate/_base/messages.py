@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roofslate.errors import UnknownName
@@ -10,10 +13,21 @@ from roofslate.errors import UnknownName
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["did_you_mean", "shown", "unknown"]
+__all__ = ["did_you_mean", "shown", "unknown", "warn"]
 
 
 _LONGEST = 100  # characters of what was given that a message repeats
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside of the package that made the call."""
+    level = 2
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _nearest(given: str, known: Iterable[str]) -> list[str]:

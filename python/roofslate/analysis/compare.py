@@ -21,7 +21,7 @@ from roofslate.display.html import columns
 from roofslate.display.result import DrawnResult, Table
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, ValueRangeError
 from roofslate.evaluation.value import value
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import Settled, read_grid
 from roofslate.presets.lookup import PRESETS
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import Quantity, ancestors, lookup
@@ -258,7 +258,7 @@ def _settings(side: str, given: Any, output: str, shared: Mapping[str, Any]) -> 
     if twice:
         raise InputTypeError(f"scenario {side}: {twice[0]!r} is given for both scenarios as well: leave one out")
     with _named(side):
-        grid = read_grid({**shared, **given}, [output])
+        grid = read_grid(Settled({**shared, **given}), [output])
         if grid.sizes:
             raise AxisError(f"{next(iter(grid.sizes))!r} is an axis, and rs.compare explains one ratio")
     settings: dict[str, Any] = {}
@@ -281,7 +281,7 @@ def _named(side: str) -> Any:
 
 def _end(side: str, q: Quantity, inputs: Mapping[str, Any]) -> float:
     with _named(side):
-        x = float(value(q.name, **inputs))
+        x = float(value(q.name, Settled(inputs)))
         if not 0 < x < math.inf:
             raise ValueRangeError(f"{q.name} is {units.format(x, q.unit)}, and no ratio of it can be explained")
     return x
@@ -289,12 +289,12 @@ def _end(side: str, q: Quantity, inputs: Mapping[str, Any]) -> float:
 
 def _completed(settings: dict[str, Any], keys: Sequence[str], output: str, shared: Mapping[str, Any]) -> dict[str, Any]:
     """A scenario that also says what it left to presets, defaults and formulas, where the other says it."""
-    end = value(output, **shared, **settings)
+    end = value(output, Settled({**shared, **settings}))
     for key in keys:
         if key not in settings and key not in PRESETS:
             with contextlib.suppress(RoofslateError):
-                more = {**settings, key: value(key, **shared, **settings)}
-                if value(output, **shared, **more) == end:
+                more = {**settings, key: value(key, Settled({**shared, **settings}))}
+                if value(output, Settled({**shared, **more})) == end:
                     settings = more
     return settings
 
@@ -310,7 +310,7 @@ def _mixtures(
     for chosen in itertools.product((0, 1), repeat=len(players)):
         inputs = {key: sides[side][key] for key, side in zip(players, chosen, strict=True) if key in sides[side]}
         with contextlib.suppress(RoofslateError):
-            values[chosen] = value(name, **shared, **inputs)
+            values[chosen] = value(name, Settled({**shared, **inputs}))
     return values
 
 

@@ -14,7 +14,7 @@ from roofslate.analysis.solve import solve
 from roofslate.errors import AxisError, IneffectiveInput, MissingInput
 from roofslate.evaluation.value import value
 from roofslate.grid.checks import used
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import Settled, read_grid, with_scenario
 from roofslate.presets.catalog import storage
 from roofslate.registry.conditions import parse_conditions
 from roofslate.registry.registry import ancestors, lookup
@@ -31,11 +31,13 @@ _AGREED = 1e-9  # the closed form and the solver speak of the same crossing
 Row = dict[str, Any]
 
 
-def crossovers(**inputs: Any) -> pd.DataFrame:
+def crossovers(scenario: Mapping[str, Any] | None = None, /, **inputs: Any) -> pd.DataFrame:
     """The crossings and optima that matter, by closed form and solved, in base units.
 
     Parameters
     ----------
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     **inputs
         As for `value`: a scenario without axes. What a crossing seeks may be given for the sake of the others.
         ``train_period`` is the latency limit. With ``tier_...`` and ``slower_tier_...`` the last rows are about these
@@ -67,6 +69,7 @@ def crossovers(**inputs: Any) -> pd.DataFrame:
     >>> table.loc["balance batch at the context", "note"]
     'never'
     """
+    inputs = with_scenario(scenario, inputs)
     import pandas as pd
 
     grid = read_grid(inputs)
@@ -103,7 +106,7 @@ def _device(tier: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for name, source in _CHIP.items():
         with contextlib.suppress(MissingInput):
-            found[name] = value(source, **inputs)
+            found[name] = value(source, Settled(inputs))
     return found
 
 
@@ -114,15 +117,15 @@ def _row(entry: Row, scenario: Mapping[str, Any]) -> Row:
     closed, solved = math.nan, math.nan
     if quantity:
         try:
-            closed = float(value(quantity, **inputs))
+            closed = float(value(quantity, Settled(inputs)))
         except MissingInput as error:
             notes.append(_first_part(error))
     try:
-        found = solve(name, entry["condition"], progress=False, **{n: x for n, x in inputs.items() if n != name})
+        found = solve(name, entry["condition"], Settled({n: x for n, x in inputs.items() if n != name}), progress=False)
     except MissingInput as error:
         notes.append(_first_part(error))
     except IneffectiveInput as error:
-        if f"{name!r}" not in str(error):  # of an input that was given
+        if repr(name) not in str(error).partition(";")[0]:  # of an input that was given
             raise
         notes.append(str(error))
     else:
@@ -167,7 +170,7 @@ def _differences(quantity: str, closed: float, unknown: str, condition: str, inp
     choices = [lookup(n) for n in sorted(beyond) if lookup(n).choices and not lookup(n).computed]
     for choice, word in ((q, word) for q in choices for word in q.choices):
         with contextlib.suppress(MissingInput, IneffectiveInput):
-            found = solve(unknown, condition, progress=False, **{**rest, choice.name: word})
+            found = solve(unknown, condition, Settled({**rest, choice.name: word}), progress=False)
             if math.isclose(closed, found.item(), rel_tol=_AGREED):
                 return [f"the closed form holds for {choice.name}={word!r}"]
     return []

@@ -18,7 +18,7 @@ from roofslate.grid.basis import basis
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import data_array, provenance, variable
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import given_memory, keep_apart
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import Quantity, entries, lookup, unknown_quantity
@@ -39,6 +39,7 @@ _LONGEST_EQUATION = 120  # characters
 
 def sensitivity(
     output: str,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     to: str | Sequence[str] | None = None,
@@ -54,6 +55,8 @@ def sensitivity(
     ----------
     output : str
         Name of a quantity.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     to : str or list of str, optional
         Inputs that are varied; by default every number that the output takes, given, from presets or by default,
         constants of nature among them, but for defaults of 0 and inf: what a machine or a technique without them leaves
@@ -93,6 +96,7 @@ def sensitivity(
     hbm_bandwidth   -1.0
     Name: hbm_drain_time, dtype: float64
     """
+    inputs = with_scenario(scenario, inputs)
     question = _Question(output, to, side, inputs)
     values, dims = question.run(out, threads, progress, relative=True)
     return question.labelled(values, dims, {"units": "1", "long_name": f"elasticity of {output}"})
@@ -100,6 +104,7 @@ def sensitivity(
 
 def gradient(
     output: str,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     to: str | Sequence[str] | None = None,
@@ -113,7 +118,7 @@ def gradient(
 
     Parameters
     ----------
-    output, to, side, out, threads, progress, **inputs
+    output, scenario, to, side, out, threads, progress, **inputs
         As for `sensitivity`.
 
     Returns
@@ -134,6 +139,7 @@ def gradient(
     >>> float(slopes["hbm_capacity"]), slopes.attrs["unit"]["hbm_capacity"]
     (1.25e-13, 'chip*s/byte')
     """
+    inputs = with_scenario(scenario, inputs)
     question = _Question(output, to, side, inputs)
     units = {name: divide(question.output.unit, lookup(name).unit) for name in question.to}
     values, dims = question.run(out, threads, progress, relative=False)
@@ -153,7 +159,9 @@ class _Question:
             raise unknown("side", side, _SIDES)
         self.side = side
         wanted = None if to is None else _inputs_named(to)
-        self.grid = read_grid(inputs, [output])
+        self.grid = read_grid(
+            changed(inputs, {n: inputs[n] for n in wanted or () if n in inputs}, exempt=True), [output]
+        )
         for dim in (INPUT, UNIT):
             if dim in self.grid.sizes:
                 raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")

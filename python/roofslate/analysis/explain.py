@@ -15,7 +15,7 @@ from roofslate.display.mathml import mathml
 from roofslate.errors import AxisError, InputTypeError, ValueRangeError
 from roofslate.evaluation.bands import band_text, requested_bands
 from roofslate.grid.basis import basis, carries_constants
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import read_grid, with_scenario
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import is_whole, wanted_names
 
@@ -273,7 +273,13 @@ def _latex_number(q: Quantity, x: float) -> str:
 
 
 def explain(
-    output: str, /, *, depth: int | None = None, bands: float | Bands | FittedConstants | None = None, **inputs: Any
+    output: str,
+    scenario: Mapping[str, Any] | None = None,
+    /,
+    *,
+    depth: int | None = None,
+    bands: float | Bands | FittedConstants | None = None,
+    **inputs: Any,
 ) -> Explanation:
     """The derivation of one value, as on the board.
 
@@ -281,6 +287,8 @@ def explain(
     ----------
     output : str
         Name of a quantity.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     depth : int, optional
         How many levels below the output are derived; what lies deeper is listed among the inputs, with its value and
         the depth that derives it. By default everything is derived but what is off: a quantity that is 0 or 1 from
@@ -315,6 +323,7 @@ def explain(
     <BLANKLINE>
     Sources: R1.12 is relation 12 of chapter 1 of Reiner Pope's lecture; see docs/reference/sources.md
     """
+    inputs = with_scenario(scenario, inputs)
     (name,) = wanted_names([output])
     levels = math.inf if depth is None else _whole(depth)
     grid = read_grid(inputs, [name])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from roofslate.evaluation.evaluate import evaluate
-from roofslate.grid.checks import check_effect
 from roofslate.grid.draws import SAMPLE, read_draws
 from roofslate.grid.label import conversions
+from roofslate.grid.read import Settled, with_scenario
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
 
@@ -24,6 +24,7 @@ __all__ = ["sample"]
 def sample(
     outputs: str | Sequence[str],
     n: int,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     seed: int,
@@ -45,6 +46,8 @@ def sample(
         Names of quantities.
     n : int
         How many draws.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     seed : int
         Of the scrambling. The same seed gives the same draws, whatever the number of threads; more of them begin with
         those of fewer.
@@ -83,15 +86,16 @@ def sample(
     >>> t.dims, bool(0.0192 <= t.min() <= t.max() <= 0.032)
     (('sample',), True)
     """
+    inputs = with_scenario(scenario, inputs)
     wanted = wanted_names(outputs)
     conversions(wanted, units)
     draws, others = read_draws(inputs, n, seed, correlation)
-    check_effect(draws.grid(others, wanted), wanted)
+    draws.grid(others, wanted)
     (columns,) = draws.values(threads, progress)
     import xarray as xr
 
     drawn: dict[str, Any] = {name: xr.DataArray(values, dims=SAMPLE) for name, values in columns.items()}
-    found = evaluate(outputs, threads=threads, progress=progress, units=units, **others, **drawn)
+    found = evaluate(outputs, Settled({**others, **drawn}), threads=threads, progress=progress, units=units)
     coords = {}
     for name, array in drawn.items():
         q = lookup(name)

@@ -11,8 +11,8 @@ from roofslate.analysis.ranking import InputRanking, number_output
 from roofslate.display import style
 from roofslate.errors import AxisError, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
-from roofslate.grid.checks import check_effect
 from roofslate.grid.draws import SAMPLE, read_draws, whole
+from roofslate.grid.read import Settled, with_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,7 +88,16 @@ class VarianceShares(InputRanking):
         ax.legend(loc="lower right", frameon=False)
 
 
-def sobol(output: str, /, n: int, seed: int, *, threads: int | None = None, **inputs: Any) -> VarianceShares:
+def sobol(
+    output: str,
+    n: int,
+    scenario: Mapping[str, Any] | None = None,
+    /,
+    *,
+    seed: int,
+    threads: int | None = None,
+    **inputs: Any,
+) -> VarianceShares:
     """The shares of an output's variance that its uncertain inputs account for, alone and together: Sobol's indices.
 
     They are estimated from n (inputs + 2) points (Saltelli 2010). The intervals of confidence come of a bootstrap,
@@ -100,6 +109,8 @@ def sobol(output: str, /, n: int, seed: int, *, threads: int | None = None, **in
         Name of a quantity.
     n : int
         A power of 2.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     seed : int
         The same seed gives the same shares.
     threads : int, optional
@@ -134,6 +145,7 @@ def sobol(output: str, /, n: int, seed: int, *, threads: int | None = None, **in
     decode_inefficiency    0.2
     Name: total, dtype: float64
     """
+    inputs = with_scenario(scenario, inputs)
     import pandas as pd
     import xarray as xr
 
@@ -146,12 +158,11 @@ def sobol(output: str, /, n: int, seed: int, *, threads: int | None = None, **in
     if len(grid.sizes) > 1:
         axis = next(dim for dim in grid.sizes if dim != SAMPLE)
         raise AxisError(f"{axis} is an axis: the shares are those of one value of each input that is not drawn")
-    check_effect(grid, [output])
     a, b = draws.values(threads, False)
 
     def values(columns: Mapping[str, Any]) -> Values:
         arrays: dict[str, Any] = {name: xr.DataArray(x, dims=SAMPLE) for name, x in columns.items()}
-        found = evaluate(output, threads=threads, progress=False, **others, **arrays)
+        found = evaluate(output, Settled({**others, **arrays}), threads=threads, progress=False)
         if not np.all(np.isfinite(found)):
             raise ValueRangeError(
                 f"{output} is infinite or undefined for some of the draws: its variance has no shares"

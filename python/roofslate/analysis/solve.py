@@ -13,7 +13,7 @@ from roofslate.errors import AxisError, ConditionError, InputTypeError, MissingI
 from roofslate.grid.basis import basis
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.label import conversions, data_array, provenance, variable
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.conditions import Condition, parse_conditions
 from roofslate.registry.registry import Quantity, lookup
@@ -38,6 +38,7 @@ _SMALL = 1e-75  # stands for the unknown until the engine takes over
 def solve(
     unknown: str,
     condition: str,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     at: Literal["smallest", "largest", "all"] = "smallest",
@@ -59,6 +60,8 @@ def solve(
     condition : str
         One comparison of quantities: ``"kv_fetch_time == compute_time"``, ``"cost_per_token == 0.5 USD/Mtoken"``,
         ``"pass_time <= 50 ms"``.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     at : {"smallest", "largest", "all"}
         Which solution, where there are several.
     units : str, optional
@@ -109,6 +112,7 @@ def solve(
     >>> longest["reason"].values.tolist()
     ['', '', 'never']
     """
+    inputs = with_scenario(scenario, inputs)
     import xarray as xr
 
     if at not in _PLACES:
@@ -174,7 +178,7 @@ def _grid(q: Quantity, c: Condition, inputs: Mapping[str, Any], at: str) -> Grid
         ):
             raise AxisError(f"{name}: its axis {q.name!r} is called like the unknown; give the axis another name")
     stand_in = np.array([_SMALL if q.above_low else q.low])
-    grid = read_grid({**inputs, q.name: stand_in}, [*c.left.quantities, *c.right.quantities], sought=q.name)
+    grid = read_grid(changed(inputs, {q.name: stand_in}), [*c.left.quantities, *c.right.quantities], sought=q.name)
     for dim in grid.sizes:
         if dim == "reason" or (dim == _ROOT and at == "all"):
             raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")

@@ -15,7 +15,7 @@ from roofslate.display import style
 from roofslate.display.tornado import draw_bars
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import input_quantity, number
@@ -75,13 +75,22 @@ class Tornado(InputRanking):
         )
 
 
-def tornado(output: str, /, *, base: Mapping[str, Any] | None = None, **inputs: Any) -> Tornado:
+def tornado(
+    output: str,
+    scenario: Mapping[str, Any] | None = None,
+    /,
+    *,
+    base: Mapping[str, Any] | None = None,
+    **inputs: Any,
+) -> Tornado:
     """How far an output moves as one input at a time goes through its range, the others at their bases.
 
     Parameters
     ----------
     output : str
         Name of a quantity.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     base : dict, optional
         By input: where it stays while another one moves. Otherwise that is what a preset gives, or the input's default,
         if it lies in the range; otherwise the middle of the range: the geometric one, at equal ratios from both ends,
@@ -115,6 +124,7 @@ def tornado(output: str, /, *, base: Mapping[str, Any] | None = None, **inputs: 
     model_token_rate     25.9   1296.0
     decode_inefficiency  43.2    216.0
     """
+    inputs = with_scenario(scenario, inputs)
     import pandas as pd
     import xarray as xr
 
@@ -138,7 +148,9 @@ def tornado(output: str, /, *, base: Mapping[str, Any] | None = None, **inputs: 
     for k, (name, ends) in enumerate(ranges.items()):
         cases[name][1 + 2 * k : 3 + 2 * k] = ends
     arrays: dict[str, Any] = {name: xr.DataArray(values, dims=_CASE) for name, values in cases.items()}
-    found = evaluate(output, progress=False, **others, **arrays).broadcast_like(arrays[next(iter(ranges))]).to_numpy()
+    found = (
+        evaluate(output, changed(inputs, arrays), progress=False).broadcast_like(arrays[next(iter(ranges))]).to_numpy()
+    )
     at_low, at_high = found[1::2], found[2::2]
     factor = bool(np.all(found > 0))
     table = pd.DataFrame(

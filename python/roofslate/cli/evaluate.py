@@ -10,7 +10,7 @@ import numpy as np
 
 from roofslate.cli.formats import format_of
 from roofslate.cli.rows import long_form, text_stream, write_csv, write_json, write_parquet, write_table
-from roofslate.cli.words import check_outputs, read_inputs, texts_of, units_of
+from roofslate.cli.words import check_outputs, read_inputs, reported_warnings, texts_of, units_of
 from roofslate.grid.label import conversions, provenance
 from roofslate.grid.read import read_grid
 from roofslate.grid.run import compute
@@ -42,7 +42,8 @@ def run_evaluate(
 
     wanted = list(dict.fromkeys(outputs))
     converted = conversions(wanted, in_units)
-    grid = read_grid(inputs, wanted)
+    with reported_warnings():
+        grid = read_grid(inputs, wanted)
     factors = {name: factor for name, (factor, _) in converted.items()}
     results = compute(grid, wanted, factors, np.dtype("float64"), threads=threads)
     columns = long_form(grid, dict(zip(wanted, results, strict=True)), in_units)

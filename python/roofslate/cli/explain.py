@@ -9,7 +9,7 @@ import click
 
 from roofslate.analysis.compare import compare
 from roofslate.analysis.explain import explain
-from roofslate.cli.words import check_outputs, read_inputs, scenario_inputs, texts_of
+from roofslate.cli.words import check_outputs, read_inputs, reported_warnings, scenario_inputs, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,8 @@ def run_explain(words: Sequence[str], scenario: Path | None, form: str, depth: i
     check_outputs(outputs)
     inputs = read_inputs(texts, scenario)
 
-    derivation = explain(outputs[0], depth=depth, **inputs)
+    with reported_warnings():
+        derivation = explain(outputs[0], inputs, depth=depth)
     if form == "html":
         click.echo(f'<!doctype html><meta charset="utf-8"><title>{outputs[0]}</title>\n{derivation.html}')
     elif form in ("text", "dot"):

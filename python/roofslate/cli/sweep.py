@@ -40,6 +40,6 @@ def run_sweep(
     in_units = units_of(units)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        sweep(source, wanted, target, ignore=ignored, units=in_units, overwrite=overwrite, threads=threads, **inputs)
+        sweep(source, wanted, target, inputs, ignore=ignored, units=in_units, overwrite=overwrite, threads=threads)
     for warning in told:
         click.echo(f"roofslate: {warning.message}", err=True)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from roofslate._base.toml import TomlFile
-from roofslate.errors import RoofslateError, UnknownName
-from roofslate.grid.read import read_grid
+from roofslate.errors import RoofslateError, RoofslateWarning, UnknownName
+from roofslate.grid.read import read_grid, with_scenario
 from roofslate.registry.values import input_quantity, wanted_names
 from roofslate.units import geomspace, linspace
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from roofslate.registry.registry import Quantity
@@ -113,8 +115,26 @@ def _scenario_input(name: str, file: TomlFile, path: Path) -> Any:
 
 
 def read_inputs(texts: Mapping[str, str], scenario: Path | None) -> dict[str, Any]:
-    """Inputs of the command line, and those of a scenario file that it does not give."""
-    return scenario_inputs(scenario, texts) | {name: _value(name, text) for name, text in texts.items()}
+    """Inputs of the command line, and as members of a scenario those of a file that it does not give."""
+    inputs = {name: _value(name, text) for name, text in texts.items()}
+    return with_scenario(None if scenario is None else scenario_inputs(scenario, texts), inputs)
+
+
+@contextlib.contextmanager
+def reported_warnings() -> Iterator[None]:
+    """Write the warnings of a call as lines of the command."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RoofslateWarning)
+        otherwise = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, RoofslateWarning):
+                click.echo(f"roofslate: {message}", err=True)
+            else:
+                otherwise(message, category, *place, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def check_outputs(names: Sequence[str]) -> None:

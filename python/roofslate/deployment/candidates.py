@@ -11,7 +11,7 @@ from roofslate.errors import MissingInput, ValueRangeError
 from roofslate.grid.basis import basis
 from roofslate.grid.checks import check_bounds
 from roofslate.grid.grid import Grid, Input
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import Settled, changed, read_grid
 from roofslate.presets.layouts import SIZES, dimensions_searched, legal_layouts
 from roofslate.presets.lookup import PRESETS, preset_numbers
 from roofslate.registry.registry import lookup
@@ -85,7 +85,7 @@ class Candidates:
         searched = "clients" in reached and given.inputs.keys().isdisjoint(CROWD)
         crowd = {"clients": _octaves()} if searched else {}
         alone = dict.fromkeys(self.parts, 1)  # until the layouts are known
-        self.grid = read_grid({**inputs, **crowd, **alone}, wanted)
+        self.grid = read_grid(changed(inputs, {**crowd, **alone}, exempt=True), wanted)
         self.basis = {name: basis([name], self.grid) for name in wanted}
         for name in alone:
             del self.grid.inputs[name]
@@ -209,7 +209,7 @@ class Candidates:
         """Everything as inputs of any call."""
         import xarray as xr
 
-        found: dict[str, Any] = {}
+        found = Settled()
         for name, i in self.searched.inputs.items():
             values: Any = np.asarray(i.quantity.choices)[i.values.astype(int)] if i.quantity.choices else i.values
             if not i.dims:

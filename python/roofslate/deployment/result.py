@@ -152,7 +152,7 @@ class Deployments:
     def _frontier(self, where: Sequence[str], **wishes: Any) -> pd.DataFrame:
         import pandas as pd
 
-        found = pareto(where=[*where, *self.always], **wishes, **self.inputs)
+        found = pareto(self.inputs, where=[*where, *self.always], **wishes)
         at = found.pop(LAYOUT).to_numpy(dtype=int) if LAYOUT in found else np.zeros(len(found), int)
         layouts = pd.DataFrame({name: np.asarray(x)[at] for name, x in self._axes[LAYOUT].items()})
         return pd.concat([layouts, found], axis=1)

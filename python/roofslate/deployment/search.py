@@ -19,7 +19,7 @@ from roofslate.folds.best import best_points
 from roofslate.folds.request import FoldRequest
 from roofslate.grid.basis import default_estimate
 from roofslate.grid.label import conversions
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import read_grid, with_scenario
 from roofslate.presets.layouts import DIMENSIONS
 from roofslate.registry.conditions import Condition, parse_conditions
 from roofslate.registry.registry import Definition, Registry, current, lookup
@@ -55,6 +55,8 @@ _ALWAYS = (
 
 
 def deploy(
+    scenario: Mapping[str, Any] | None = None,
+    /,
     *,
     objective: str,
     where: Names = (),
@@ -76,6 +78,8 @@ def deploy(
 
     Parameters
     ----------
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     objective : str
         Name of the quantity that is to be small: ``"cost_per_output_token"``.
     where : str or list of str
@@ -119,6 +123,7 @@ def deploy(
     >>> plan.best["hardware"], plan.best["chips"]
     ('GB200 NVL72', 64.0)
     """
+    inputs = with_scenario(scenario, inputs)
     names = wanted_names([objective]) if isinstance(objective, str) else []
     if not names:
         raise InputTypeError(f"objective: expected the name of one quantity, got {shown(objective)}")

@@ -14,8 +14,9 @@ from roofslate.evaluation.calibrations import side_by_side, varies_alone
 from roofslate.grid import dask as chunked
 from roofslate.grid.basis import basis
 from roofslate.grid.label import conversions, data_array, dataset, variable
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import compute, given_memory, keep_apart
+from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
 
@@ -35,6 +36,7 @@ _DTYPES: dict[str, np.dtype[Any]] = {name: np.dtype(name) for name in _STORAGES}
 
 def evaluate(
     outputs: str | Sequence[str],
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     out: Any = None,
@@ -51,6 +53,8 @@ def evaluate(
     ----------
     outputs : str or list of str
         Names of quantities; `rs.quantities()` lists them.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     out : numpy.ndarray or dict of them, optional
         Memory for the results, of `dtype`, in the shape of the result; a dict by name for several outputs.
     dtype : {"float64", "float32"}
@@ -95,10 +99,14 @@ def evaluate(
     >>> t.dims
     ('batch_size',)
     """
+    if scenario is not None:
+        inputs = with_scenario(scenario, inputs)
     wanted = wanted_names(outputs)
     stored = _storage(dtype)
     converted = conversions(wanted, units) if units is not None else {}
     factors = {name: factor for name, (factor, _) in converted.items()}
+    if bands is not None:  # which depend on the names of presets
+        inputs = changed(inputs, {name: x for name, x in inputs.items() if name in PRESETS}, exempt=True)
     grid = read_grid(inputs, wanted, chunks=True)
     if out is None and "calibration" in grid.preset_axes and varies_alone("calibration", grid):
         options: dict[str, Any] = {"dtype": dtype, "threads": threads, "progress": progress, "units": units}
@@ -132,7 +140,7 @@ def evaluate(
     if not isinstance(outputs, str) or wide is not None:
         return dataset(variables, grid)
     ((name, only),) = variables.items()
-    return data_array(name, only, grid)
+    return data_array(name, only, grid, attrs={"unused": ", ".join(grid.unused)} if grid.unused else None)
 
 
 def _storage(dtype: Any) -> np.dtype[Any]:

@@ -12,8 +12,9 @@ from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, RoofslateWarning
 from roofslate.evaluation.bands import bands_apply, requested_bands
 from roofslate.grid.label import conversions
+from roofslate.grid.read import changed, with_scenario
 from roofslate.grid.scenarios import Columns, Names, Scenarios, choice_codes, preset_names, read_columns
-from roofslate.presets.lookup import find_preset
+from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names
 
@@ -32,6 +33,7 @@ __all__ = ["frame"]
 def frame(
     table: pd.DataFrame,
     outputs: str | Sequence[str],
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     ignore: Iterable[str] = (),
@@ -50,6 +52,8 @@ def frame(
         ``loss_law``, ``calibration``, ``storage`` and ``api_prices`` names of presets.
     outputs : str or list of str
         Names of quantities.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     ignore : iterable of str
         Columns that are no inputs.
     units : dict of str, optional
@@ -64,7 +68,8 @@ def frame(
     pandas.DataFrame
         One column an output, with the index of `table`; a quantity that is a choice is categorical. A row with a
         missing value or a number outside of its range holds NaN, and one warning counts such rows. In ``attrs``, by
-        column, the ``basis`` (see `evaluate`) and the ``calibration`` with its date.
+        column, the ``basis`` (see `evaluate`) and the ``calibration`` with its date; in ``unused`` members of the
+        scenario that no output takes.
 
     Raises
     ------
@@ -80,6 +85,10 @@ def frame(
     alone             1.0
     together         64.0
     """
+    inputs = with_scenario(scenario, inputs)
+    if bands is not None:  # which depend on the names of presets
+        inputs = changed(inputs, {})
+        inputs.exempt |= PRESETS.keys()
     import pandas as pd
 
     wanted = wanted_names(outputs)
@@ -130,6 +139,8 @@ def frame(
     for key in ("basis", "calibration"):
         if texts := {name: said[name][key] for name in wanted if key in said.get(name, ())}:
             made.attrs[key] = texts
+    if scenarios.unused:
+        made.attrs["unused"] = ", ".join(scenarios.unused)
     return made
 
 

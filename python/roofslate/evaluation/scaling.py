@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from roofslate.evaluation.evaluate import evaluate
+from roofslate.grid.read import Settled
 from roofslate.presets.catalog import loss_laws
 from roofslate.presets.lookup import find_preset
 from roofslate.presets.preset import Preset
@@ -58,11 +59,11 @@ def optimum(loss_law: str | Preset | Sequence[str | Preset] | None = None, **inp
     else:
         named = [loss_law] if isinstance(loss_law, (str, Preset)) else list(loss_law)
     laws = [find_preset("loss_law", law) for law in named]
-    best: Any = evaluate(list(_OF_THE_LAW), loss_law=laws, **inputs)
+    best: Any = evaluate(list(_OF_THE_LAW), Settled(inputs), loss_law=laws)
     tokens = best["optimal_pretraining_tokens"].copy()
     tokens.attrs.clear()  # these are of another quantity
     trained = {**inputs, "pretraining_tokens": tokens}
-    found = best.merge(evaluate(list(_AT_THE_OPTIMUM), loss_law=laws, **trained))
+    found = best.merge(evaluate(list(_AT_THE_OPTIMUM), Settled(trained), loss_law=laws))
     table: pd.DataFrame = found.to_dataframe()[[*_OF_THE_LAW, *_AT_THE_OPTIMUM]]
     table.attrs["units"] = {name: found[name].attrs["units"] for name in table.columns}
     return table

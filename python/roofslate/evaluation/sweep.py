@@ -27,6 +27,7 @@ from roofslate.evaluation.table_files import (
     with_units,
 )
 from roofslate.grid.label import conversions
+from roofslate.grid.read import with_scenario
 from roofslate.grid.scenarios import Column, Columns, Names, Scenarios, check_column, choice_codes, column_of, read_word
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
@@ -42,6 +43,7 @@ def sweep(
     source: str | os.PathLike[str],
     outputs: str | Sequence[str],
     target: str | os.PathLike[str],
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     ignore: Iterable[str] = (),
@@ -65,6 +67,8 @@ def sweep(
         Names of quantities.
     target : path
         The file to write, in the format that its name ends in.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     ignore : iterable of str
         Columns that are no inputs; they are written with the others.
     units : dict of str, optional
@@ -98,6 +102,7 @@ def sweep(
     is written to Parquet as numbers in base units. A row with a missing value or a number outside of its range has
     empty cells (null) for results, and one warning counts such rows. Undefined results are empty too.
     """
+    inputs = with_scenario(scenario, inputs)
     try:
         import pandas as pd  # noqa: F401  # or pyarrow would, in the middle of the work, where Ctrl-C breaks an import
         import pyarrow  # noqa: F401

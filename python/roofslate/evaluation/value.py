@@ -9,10 +9,11 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.errors import AxisError, RoofslateError
-from roofslate.grid.checks import check_effect
+from roofslate.grid.checks import effects
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
-from roofslate.grid.read import read_grid
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
+from roofslate.grid.read import WithScenario, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import Definition, current, entries, lookup
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["value"]
 
 
-def value(output: str, /, *, units: str | None = None, **inputs: Any) -> float | str:
+def value(
+    output: str, scenario: Mapping[str, Any] | None = None, /, *, units: str | None = None, **inputs: Any
+) -> float | str:
     """One value of a quantity, in base units unless `units` says otherwise; of a choice, its word.
 
     The fast way for a single point: no array is made.
@@ -33,6 +36,8 @@ def value(output: str, /, *, units: str | None = None, **inputs: Any) -> float |
     ----------
     output : str
         Name of a quantity.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     units : str, optional
         Unit of the result: ``"USD/Mtoken"``.
     **inputs
@@ -53,10 +58,14 @@ def value(output: str, /, *, units: str | None = None, **inputs: Any) -> float |
     >>> rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     0.024
     """
+    if scenario is not None:
+        inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
     if known and units is None:
         plain = _core.value(output, inputs)
         if plain is not NotImplemented:
+            if PRICE in inputs and inputs[PRICE] > HIGHEST_PRICE:
+                warn_of_price(inputs, inputs[PRICE])
             return plain  # type: ignore[no-any-return]
     (name,) = [output] if known else wanted_names([output])
     q = lookup(name)
@@ -81,6 +90,8 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
         kind = type(given)
         if (kind is float or kind is int) and q is not None and not q.choices and q.low < given < q.high:
             explicit[name] = float(given)  # as most are, the cheapest way
+            if given == q.ideal or given == q.default:
+                choices.append((name, explicit[name]))
         elif kind is str and q is not None and given in q.choices:
             explicit[name] = x = float(q.choices.index(given))
             choices.append((name, x))
@@ -95,19 +106,24 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
         elif isinstance(given, (str, float, int)) and not isinstance(given, bool):
             q = input_quantity(name)
             explicit[name] = x = number(given, q)
-            if q.choices:
+            if q.choices or x == q.ideal or x == q.default:
                 choices.append((name, x))
         else:
             return _point_of_grid(output, inputs)
     definitions = registry.definitions_of((output, *explicit)) if registry.definitions else ()
+    origin = None
+    if type(inputs) is not dict and isinstance(inputs, WithScenario):
+        origin = inputs.members, inputs.exempt, inputs.quiet
     overlap_of_presets = len(found) < supplied
     found |= explicit
     if (
         overlap_of_presets
         or _exceeds_bound(found, registry.bounded_pairs)
-        or not _has_effect(output, tuple(explicit), tuple(presets), tuple(choices), definitions)
+        or not _has_effect(output, tuple(explicit), tuple(presets), tuple(choices), definitions, origin)
     ):
         return _point_of_grid(output, inputs)
+    if PRICE in found and found[PRICE] > HIGHEST_PRICE:
+        warn_of_price(inputs, found[PRICE])
     return found
 
 
@@ -136,11 +152,13 @@ def _has_effect(
     presets: tuple[Any, ...],
     choices: tuple[tuple[str, float], ...],
     definitions: tuple[Definition, ...],  # noqa: ARG001 of these names
+    origin: tuple[frozenset[str], frozenset[str], bool] | None,
 ) -> bool:
-    """Whether no explicit input is made ineffective by a preset. Depends on names and choices alone."""
-    if not presets:
-        return True
-    grid = Grid(sizes={_ANY: 1})
+    """Whether there is nothing to say of the explicit inputs. Depends on names, choices and ideal values alone."""
+    grid = Grid(sizes={_ANY: 1}, explicit=frozenset(explicit))
+    if origin is not None:
+        grid.members, grid.exempt, grid.quiet = origin
+    grid.exempt |= {_ANY}
     for preset in presets:
         grid.presets[preset.kind] = [preset]
         for name, x in preset_numbers(preset).items():
@@ -151,7 +169,7 @@ def _has_effect(
         stand_in = decided.get(name)
         grid.inputs[name] = Input(q, np.array([0.5]), (_ANY,)) if stand_in is None else Input(q, stand_in)
     try:
-        check_effect(grid, [output])
+        _, found = effects(grid, [output])
     except RoofslateError:  # whatever it is, the full reading names it
         return False
-    return True
+    return not found.errors and not found.warnings

@@ -15,6 +15,7 @@ from roofslate.folds.request import FoldRequest, Names, only_value, quantities_o
 from roofslate.grid.basis import basis
 from roofslate.grid.grid import spread
 from roofslate.grid.label import conversions, dataset, labelled, variable
+from roofslate.grid.read import with_scenario
 from roofslate.grid.run import run
 from roofslate.registry.conditions import parse_conditions
 from roofslate.registry.registry import lookup
@@ -69,6 +70,7 @@ class Best(Fold):
 
 def best(
     objective: str,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     over: Names,
@@ -87,6 +89,8 @@ def best(
     ----------
     objective : str
         Name of the quantity that is to be small.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     over : str or list of str
         Axes that are searched.
     where : str or list of str
@@ -126,6 +130,7 @@ def best(
     >>> found.sizes["context_length"]
     2
     """
+    inputs = with_scenario(scenario, inputs)
     name = only_value(objective)
     others = [n for n in quantities_of(also) if n != name]
     converted = conversions([name, *others], units)

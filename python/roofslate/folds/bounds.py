@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
 from roofslate.folds.request import only_value
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.label import conversions
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.values import input_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["bounds"]
 
 
-def bounds(output: str, /, *, units: str | None = None, **inputs: Any) -> tuple[float, float]:
+def bounds(
+    output: str, scenario: Mapping[str, Any] | None = None, /, *, units: str | None = None, **inputs: Any
+) -> tuple[float, float]:
     """Bounds that no value of a quantity leaves while its inputs stay in ranges, in base units.
 
     They hold for what the engine computes, rounding included. They may be wider than need be where an input enters a
@@ -26,6 +31,8 @@ def bounds(output: str, /, *, units: str | None = None, **inputs: Any) -> tuple[
     ----------
     output : str
         Name of a quantity.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     units : str, optional
         Unit of the result.
     **inputs
@@ -47,9 +54,10 @@ def bounds(output: str, /, *, units: str | None = None, **inputs: Any) -> tuple[
     >>> rs.bounds("hbm_drain_time", hbm_capacity=("80 GB", "288 GB"), hbm_bandwidth="8 TB/s")
     (0.01, 0.036)
     """
+    inputs = with_scenario(scenario, inputs)
     name = only_value(output)
     factor, _ = conversions([name], {name: units} if units is not None else None).get(name, (1.0, ""))
-    ends = {}
+    ends: dict[str, Any] = {}
     for key, given in inputs.items():
         if isinstance(given, tuple):
             if len(given) != 2:
@@ -59,7 +67,7 @@ def bounds(output: str, /, *, units: str | None = None, **inputs: Any) -> tuple[
             ends[key] = list(given)
         else:
             ends[key] = given
-    grid = read_grid(ends, [name])
+    grid = read_grid(changed(inputs, ends), [name])
     for key, given in inputs.items():
         if isinstance(given, tuple) and key in grid.inputs and grid.inputs[key].values[0] > grid.inputs[key].values[1]:
             raise ValueRangeError(f"{key}: the range is reversed, {shown(given)}")

@@ -10,9 +10,12 @@ from roofslate.errors import InputTypeError
 from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names
+from roofslate.grid.read import with_scenario
 from roofslate.registry.conditions import parse_conditions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import xarray as xr
 
     from roofslate._base.progress import ProgressWish
@@ -32,6 +35,7 @@ class Count(Fold):
 
 def count(
     where: Names,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     over: Names | None = None,
@@ -49,6 +53,8 @@ def count(
     ----------
     where : str or list of str
         Conditions: ``"pass_time <= 50 ms"``. NaN meets none.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     over : str or list of str, optional
         Axes whose points are counted; by default all.
     threads, progress, prune
@@ -74,6 +80,7 @@ def count(
     >>> rs.count("pass_tokens >= 5 tok", batch_size=range(1, 9))
     4
     """
+    inputs = with_scenario(scenario, inputs)
     import xarray as xr
 
     conditions = parse_conditions(where)

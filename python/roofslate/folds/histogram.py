@@ -15,11 +15,14 @@ from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Chunk, Fold
 from roofslate.folds.request import FoldRequest, Names, only_value
 from roofslate.grid.label import provenance
+from roofslate.grid.read import with_scenario
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import Values, is_whole, parsed
 from roofslate.units import Axis
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import xarray as xr
 
     from roofslate._base.progress import ProgressWish
@@ -73,6 +76,7 @@ class Extent(Fold):
 
 def histogram(
     output: str,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     bins: int | Sequence[Any] | Axis = 50,
@@ -93,6 +97,8 @@ def histogram(
     ----------
     output : str
         Name of a quantity.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     bins : int or sequence
         How many bins of equal width, or their rising edges: numbers in base units, texts with units, `rs.linspace` or
         `rs.geomspace`.
@@ -127,6 +133,7 @@ def histogram(
     >>> rs.histogram("pass_tokens", bins=[1, 3, 9], batch_size=range(1, 9))["count"].values.tolist()
     [2, 6]
     """
+    inputs = with_scenario(scenario, inputs)
     import xarray as xr
 
     name = only_value(output)

@@ -13,6 +13,7 @@ from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Chunk, Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names, quantities_of
 from roofslate.grid.label import conversions
+from roofslate.grid.read import with_scenario
 from roofslate.grid.run import run
 from roofslate.registry.conditions import parse_conditions
 from roofslate.registry.registry import lookup
@@ -93,6 +94,8 @@ def _unbeaten(values: Values) -> Any:
 
 
 def pareto(
+    scenario: Mapping[str, Any] | None = None,
+    /,
     *,
     minimize: Names = (),
     maximize: Names = (),
@@ -108,6 +111,8 @@ def pareto(
 
     Parameters
     ----------
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     minimize, maximize : str or list of str
         Quantities that are to be small and large, up to four.
     where : str or list of str
@@ -142,6 +147,7 @@ def pareto(
     >>> bool(front["cost_per_token"].is_monotonic_increasing and front["pass_time"].is_monotonic_decreasing)
     True
     """
+    inputs = with_scenario(scenario, inputs)
     import pandas as pd
 
     small, large = quantities_of(minimize), quantities_of(maximize)

@@ -19,6 +19,7 @@ from roofslate.folds.histogram import Histogram
 from roofslate.folds.request import FoldRequest, Names, only_value
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
+from roofslate.grid.read import with_scenario
 from roofslate.registry.registry import lookup
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Quantiles(Fold):
 def quantiles(
     output: str,
     q: float | Sequence[float],
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     over: Names | None = None,
@@ -79,6 +81,8 @@ def quantiles(
         Name of a quantity.
     q : float or sequence of float
         From 0 to 1; 0.5 is the median. Between two values as NumPy does it (``"linear"``).
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     over : str or list of str, optional
         Axes whose points are taken together; by default all.
     units : str, optional
@@ -106,6 +110,7 @@ def quantiles(
     >>> rs.quantiles("pass_tokens", 0.5, batch_size=range(1, 9))
     4.5
     """
+    inputs = with_scenario(scenario, inputs)
     import xarray as xr
 
     name = only_value(output)

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from roofslate.presets.preset import Preset
     from roofslate.registry.registry import Registry
 
-__all__ = ["FLOOR_BASIS", "basis", "carries_constants", "check_scope", "default_estimate", "is_floor", "joined"]
+__all__ = [
+    "FLOOR_BASIS",
+    "basis",
+    "carries_constants",
+    "chains_of",
+    "check_scope",
+    "default_estimate",
+    "is_floor",
+    "joined",
+]
 
 # Outcomes of each chain: a quantity lies on it that is one of them, or upstream or downstream of one.
 _CHAINS = {
@@ -27,7 +36,7 @@ _CHAINS = {
 
 
 @functools.lru_cache(maxsize=1024)
-def _chains_of(registry: Registry, name: str) -> frozenset[str]:
+def chains_of(registry: Registry, name: str) -> frozenset[str]:
     """The chains that a quantity lies on."""
     upstream = registry.ancestors(name)
     return frozenset(
@@ -41,8 +50,8 @@ def check_scope(grid: Grid, wanted: Sequence[str]) -> None:
     """Refuse a calibration of another chain than that of every output."""
     for preset in grid.presets.get("calibration", ()):
         fits = getattr(getattr(preset, "constants", None), "fits", {})
-        reached = _union(_chains_of(grid.registry, output) for output in fits if output in grid.registry.entries)
-        chains = [_chains_of(grid.registry, name) for name in wanted]
+        reached = _union(chains_of(grid.registry, output) for output in fits if output in grid.registry.entries)
+        chains = [chains_of(grid.registry, name) for name in wanted]
         if reached and all(chains) and reached.isdisjoint(_union(chains)):
             right = " or ".join(f"calibration={chain!r}" for chain in _CHAINS if chain in _union(chains))
             raise IneffectiveInput(
@@ -174,7 +183,7 @@ def _scope(registry: Registry, fits: tuple[str, ...]) -> frozenset[str]:
 
 def default_estimate(objective: str, *, training: bool, registry: Registry) -> str:
     """The calibration of a decision for which none is given: that of the objective's chain."""
-    return "training" if training or _chains_of(registry, objective) == {"training"} else "serving"
+    return "training" if training or chains_of(registry, objective) == {"training"} else "serving"
 
 
 def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:

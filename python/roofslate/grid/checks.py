@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from roofslate import _core
-from roofslate.errors import IneffectiveInput, MissingInput, ValueRangeError
+from roofslate._base.messages import warn
+from roofslate.errors import IneffectiveInput, MissingInput, UnusedInput, ValueRangeError
 from roofslate.grid.basis import check_scope
-from roofslate.grid.grid import Grid, spread
+from roofslate.grid.grid import Grid, Input, spread
+from roofslate.grid.unused import Given, listed, reasons
+from roofslate.presets.calibration_files import shipped, shipped_names
 from roofslate.registry.registry import ancestors, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from roofslate.grid.unused import Reason
+    from roofslate.registry.registry import Registry
 
 
 def check_bounds(grid: Grid, sought: str | None = None) -> None:
@@ -42,28 +51,191 @@ def check_bounds(grid: Grid, sought: str | None = None) -> None:
             raise ValueRangeError(f"{name} must not exceed {bound.quantity.name}, got {first:g} and {limit:g}")
 
 
-def check_effect(grid: Grid, wanted: Sequence[str]) -> set[str]:
-    """Refuse an explicit input that changes nothing because a preset supplies something downstream of it.
+class Effects(NamedTuple):
+    """Messages about inputs that no output takes."""
 
-    Returns the inputs that the outputs take.
+    errors: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    unrelated: tuple[str, ...] = ()  # members of a scenario
+
+
+def check_effect(grid: Grid, wanted: Sequence[str]) -> set[str]:
+    """Refuse axes and inputs without effect, or warn of them; return the inputs that the outputs take."""
+    used, found = effects(grid, wanted)
+    if found.errors:
+        raise IneffectiveInput(_some(found.errors))
+    if found.warnings:
+        warn(_some(found.warnings), UnusedInput)
+    grid.unused = found.unrelated
+    return used
+
+
+def effects(grid: Grid, wanted: Sequence[str]) -> tuple[set[str], Effects]:
+    """Inputs that the outputs take; errors and warnings of the others.
+
+    An axis that no output depends on is an error, and so is a keyword that a preset, a default or a choice blocks. Any
+    other keyword without effect is a warning. Of the members of a scenario only those are reported that a preset, a
+    default or a choice blocks, as a warning, unless they act elsewhere in the scenario.
     """
     check_scope(grid, wanted)
     try:
         used = set(grid.core.used(list(wanted)))
     except MissingInput as error:
         raise explain_missing(error, grid) from None
-    unused = [name for name, i in grid.inputs.items() if i.origin is None and name not in used]
-    by_presets = {other for other in used if grid.inputs[other].origin} if unused else set()
-    for name in unused:
-        for other in sorted(by_presets & grid.registry.descendants(name)):
-            origin = grid.inputs[other].origin
-            if origin is not None and _would_tell(name, other, grid):
-                preset = grid.presets[origin][0].name
-                raise IneffectiveInput(
-                    f"{name!r} has no effect: {origin}={preset!r} supplies {other!r}, which would follow from it; "
-                    f"give {other!r} itself, or a {origin} that leaves it open"
-                )
-    return used
+    explicit = grid.explicit
+    if explicit is None:
+        explicit = {name for name, i in grid.inputs.items() if i.origin is None}
+    if explicit <= used and not grid.preset_axes:
+        return used, _NO_EFFECTS
+    key = _key(grid, wanted, explicit)
+    verdicts = _verdicts.setdefault(grid.registry, {})
+    found = verdicts.get(key)
+    if found is None:
+        if len(verdicts) >= _MOST_VERDICTS:
+            verdicts.clear()
+        found = verdicts[key] = _verdict(grid, wanted, explicit, used)
+    return used, found
+
+
+_NO_EFFECTS = Effects()
+_MOST_VERDICTS = 1024
+_verdicts: WeakKeyDictionary[Registry, dict[Any, Effects]] = WeakKeyDictionary()
+
+
+def _key(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str]) -> Any:
+    """All that a verdict depends on: names, choices and ideal values, axes."""
+    decided = tuple(
+        (name, i.dims, None if i.dims else _decided(i), not i.dims and _is_fitted(name, grid))
+        for name, i in grid.inputs.items()
+        if name in explicit
+    )
+    presets = tuple((keyword, tuple(presets)) for keyword, presets in grid.presets.items())
+    axes = tuple(grid.sizes), tuple(grid.preset_axes.items())
+    return tuple(wanted), decided, presets, axes, grid.members, grid.exempt, grid.quiet
+
+
+def _decided(i: Input) -> float | None:
+    """A number that decides which branches formulas take."""
+    q = i.quantity
+    return i.number if i.origin is not None or q.choices or i.number in (q.ideal, q.default) else None
+
+
+def _verdict(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str], used: AbstractSet[str]) -> Effects:
+    """Messages about the inputs that no output takes."""
+    unused = [n for n in grid.inputs if n in explicit and n not in used and grid.inputs[n].quantity.bound not in used]
+    if unused:
+        bounds = {grid.inputs[name].quantity.bound for name in used}
+        unused = [name for name in unused if name not in bounds]
+    blocked = {name: message for name in unused if (message := _blocked_by_preset(name, used, grid))}
+    errors = [message for name, message in blocked.items() if name not in grid.members]
+    if grid.quiet or errors:
+        return Effects(errors)
+    if grid.sizes and (message := _unused_axis(grid, wanted, unused, used)):
+        return Effects([message])
+    warnings = [message for name, message in blocked.items() if name in grid.members]
+    unused = [n for n in unused if n not in blocked and n not in grid.exempt and not _is_fitted(n, grid)]
+    unrelated = []
+    for reason in _reasons(grid, wanted, unused) if unused else ():
+        member = reason.name in grid.members
+        if reason.kind == "implicit" or (reason.kind == "elsewhere" and not member):
+            (warnings if member else errors).append(reason.message)
+        elif reason.kind in ("elsewhere", "unrelated") and member:
+            unrelated.append(reason.name)
+        elif reason.kind != "value" and not member:
+            warnings.append(reason.message)
+    return Effects(errors, warnings, tuple(unrelated))
+
+
+def report_unrelated(grid: Grid, wanted: Sequence[str], names: Iterable[str]) -> tuple[str, ...]:
+    """Warn of inputs that do not enter the outputs; return those that are members of a scenario, in silence."""
+    unused = [name for name in names if name not in grid.exempt and not _is_fitted(name, grid)]
+    if not unused:
+        return ()
+    messages = [reason.message for reason in _reasons(grid, wanted, unused) if reason.name not in grid.members]
+    if messages:
+        warn(_some(messages), UnusedInput)
+    return tuple(name for name in unused if name in grid.members)
+
+
+_MESSAGES = 5  # of one error or warning
+
+
+def _some(messages: Sequence[str]) -> str:
+    others = f"; and {len(messages) - _MESSAGES} more inputs" if len(messages) > _MESSAGES else ""
+    return "; ".join(messages[:_MESSAGES]) + others
+
+
+def _blocked_by_preset(name: str, used: Iterable[str], grid: Grid) -> str:
+    """Message about a preset that supplies something downstream of an input; empty where none does."""
+    for other in used:
+        origin = grid.inputs[other].origin
+        if origin is not None and name in ancestors(other) and _would_tell(name, other, grid):
+            preset = grid.presets[origin][0].name
+            return (
+                f"{name!r} has no effect: {origin}={preset!r} supplies {other!r}, which would follow from it; "
+                f"give {other!r} itself, or a {origin} that leaves it open"
+            )
+    return ""
+
+
+def _unused_axis(grid: Grid, wanted: Sequence[str], unused: Sequence[str], used: Collection[str]) -> str:
+    """Message about an axis that no output depends on; empty where there is none."""
+    taken = {
+        dim
+        for name, i in grid.inputs.items()
+        if name in used or (i.origin is None and name not in unused)
+        for dim in i.dims
+    }
+    for dim in grid.sizes:
+        if dim in taken or dim in grid.exempt:
+            continue
+        owners = [name for name, i in grid.inputs.items() if dim in i.dims and i.origin is None]
+        if set(owners) & grid.exempt:
+            continue
+        if not owners:
+            keywords = [keyword for keyword, along in grid.preset_axes.items() if along == dim]
+            if set(keywords) & grid.exempt:
+                continue
+            return (
+                f"{listed(wanted)} does not depend on the axis {dim!r} of {listed(keywords or [dim])}=; "
+                "give one preset, or leave it out"
+            )
+        return f"no output depends on the axis {dim!r}: {why_unused(grid, wanted, owners[0])}"
+    return ""
+
+
+def why_unused(grid: Grid, wanted: Sequence[str], name: str) -> str:
+    """Reason why the outputs do not take an input, as a sentence."""
+    (reason,) = _reasons(grid, wanted, [name])
+    return reason.message or f"{name!r} has no effect on {listed(wanted)} with these numbers"
+
+
+def _reasons(grid: Grid, wanted: Sequence[str], unused: Iterable[str]) -> tuple[Reason, ...]:
+    return reasons(grid.registry, tuple(wanted), tuple(unused), tuple(_given(grid)))
+
+
+def _given(grid: Grid) -> Iterator[Given]:
+    for name, i in grid.inputs.items():
+        origin = None
+        if i.origin is not None:
+            presets = grid.presets.get(i.origin, [])
+            origin = f"{i.origin}={presets[0].name!r}" if len(presets) == 1 else i.origin
+        yield Given(name, origin, None if i.dims else _decided(i), bool(i.dims))
+
+
+def _is_fitted(name: str, grid: Grid) -> bool:
+    """Whether an input is a constant of a calibration of the package, which goes to every call as a whole."""
+    i = grid.inputs[name]
+    if i.dims:
+        return False
+    written = i.quantity.choices[int(i.number)] if i.quantity.choices else i.number
+    return (name, written) in _fitted()
+
+
+@functools.cache
+def _fitted() -> frozenset[tuple[str, Any]]:
+    """Names and values of all constants of the package's calibrations."""
+    return frozenset(item for name in shipped_names() for item in shipped(name).items())
 
 
 def _would_tell(name: str, other: str, grid: Grid) -> bool:

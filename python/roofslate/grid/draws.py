@@ -15,7 +15,7 @@ from roofslate._base.progress import Progress, ProgressWish
 from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError
 from roofslate.grid.quantile_tables import BITS, tabulate
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import changed, read_grid
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import expected_of, input_quantity, is_distribution, is_scipy, is_whole
 
@@ -63,9 +63,8 @@ class Draws:
 
         if SAMPLE in read_grid(others).sizes:
             raise AxisError(f"the axis {SAMPLE!r} is that of the draws: give yours another name")
-        grid = read_grid(
-            {**others, **{name: xr.DataArray(list(x), dims=SAMPLE) for name, x in self.ends.items()}}, wanted
-        )
+        ends = {name: xr.DataArray(list(x), dims=SAMPLE) for name, x in self.ends.items()}
+        grid = read_grid(changed(others, ends), wanted)
         for name, (_, high) in self.ends.items():
             bound = lookup(name).bound
             if bound in self.ends and high > self.ends[bound][0]:
@@ -89,7 +88,9 @@ def read_draws(
         raise InputTypeError("seed= is missing: a whole number, so that the draws can be repeated")
     whole(seed, "seed", 0, None)
     drawn = {name: given for name, given in inputs.items() if is_distribution(given)}
-    others = {name: given for name, given in inputs.items() if name not in drawn}
+    others = changed(inputs, {})
+    for name in drawn:
+        del others[name]
     if not drawn:
         raise MissingInput(
             "no input is drawn: give at least one as a frozen distribution, such as scipy.stats.uniform(loc, scale)"

@@ -17,6 +17,7 @@ from roofslate.registry.values import Values, encoded_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
 
     from roofslate._core import Grid as CoreGrid
     from roofslate.presets.preset import Preset
@@ -89,6 +90,11 @@ class Grid:
     preset_axes: dict[str, str] = field(default_factory=dict)  # along which the presets of a kind vary, if they do
     registry: Registry = field(default_factory=current)
     variables: tuple[str, ...] = ()  # inputs that results will be differentiated by
+    members: frozenset[str] = frozenset()  # inputs that come from a scenario given by position
+    exempt: frozenset[str] = frozenset()  # inputs that a call adds itself: they may be without effect
+    explicit: AbstractSet[str] | None = None  # inputs that no preset supplies, where they have been counted
+    quiet: bool = False  # the call checked its inputs before
+    unused: tuple[str, ...] = ()  # members that no output takes
     _core: _core.Grid | None = None
 
     def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:

@@ -253,4 +253,6 @@ def provenance(grid: Grid) -> dict[str, str]:
             attrs[name] = (
                 i.quantity.choices[int(i.number)] if i.quantity.choices else _written(i.number, i.quantity.unit)
             )
+    if grid.unused:
+        attrs["unused"] = ", ".join(grid.unused)
     return attrs

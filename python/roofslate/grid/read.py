@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from roofslate.errors import (
     UnitError,
     ValueRangeError,
 )
+from roofslate.grid.align import align_array, align_series
 from roofslate.grid.checks import check_bounds, check_effect
 from roofslate.grid.grid import Chunked, Grid, Input
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import BUILT_IN, Quantity, ancestors, entries, lookup
@@ -38,10 +41,53 @@ from roofslate.registry.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
-__all__ = ["read_grid"]
+__all__ = ["Settled", "WithScenario", "changed", "read_grid", "with_scenario"]
+
+
+class WithScenario(dict[str, Any]):
+    """Inputs of a call, some of them from a scenario: `members`, which the caller did not write as keywords."""
+
+    members: frozenset[str] = frozenset()
+    exempt: frozenset[str] = frozenset()  # added by the call itself
+    quiet: bool = False
+
+
+class Settled(WithScenario):
+    """Inputs of an evaluation within a call that has checked them: those without effect are not reported again."""
+
+    quiet = True
+
+
+def with_scenario(scenario: Mapping[str, Any] | None, keywords: dict[str, Any]) -> dict[str, Any]:
+    """Complete the keywords of a call by a scenario that was given by position; a keyword wins over a member."""
+    if scenario is None:
+        return keywords
+    if not isinstance(scenario, Mapping):
+        raise InputTypeError(f"scenario: expected a mapping of inputs by name, got {shown(scenario)}")
+    for name in scenario:
+        if not isinstance(name, str):
+            raise InputTypeError(f"scenario: expected names of inputs as keys, got {shown(name)}")
+    inputs = WithScenario(scenario)
+    inputs.update(keywords)
+    if isinstance(scenario, WithScenario):
+        inputs.members, inputs.exempt, inputs.quiet = scenario.members, scenario.exempt, scenario.quiet
+    else:
+        inputs.members = frozenset(scenario.keys() - keywords.keys())
+    return inputs
+
+
+def changed(inputs: Mapping[str, Any], new: Mapping[str, Any], *, exempt: bool = False) -> WithScenario:
+    """Inputs with other or further values; those may be without effect if they are exempt."""
+    result = WithScenario(inputs)
+    result.update(new)
+    if isinstance(inputs, WithScenario):
+        result.members, result.exempt, result.quiet = inputs.members, inputs.exempt, inputs.quiet
+    if exempt:
+        result.exempt |= frozenset(new)
+    return result
 
 
 def read_grid(
@@ -53,13 +99,17 @@ def read_grid(
     it exceeds nothing, and nothing exceeds it.
     """
     grid = Grid()
+    if isinstance(keywords, WithScenario):
+        grid.members, grid.exempt, grid.quiet = keywords.members, keywords.exempt, keywords.quiet
+    if sought is not None:
+        grid.exempt |= {sought}
     known = grid.registry.entries
-    explicit = keywords.keys() - PRESETS.keys()
+    grid.explicit = explicit = keywords.keys() - PRESETS.keys()
     for name, value in keywords.items():
         q = known.get(name)
         kind = type(value)
         if name in PRESETS:
-            _add_presets(grid, name, value, explicit)
+            _add_presets(grid, name, value, explicit, keywords)
         elif q is None:
             input_quantity(name)
         elif (kind is float or kind is int) and not q.choices and q.low < value < q.high:  # most inputs, the short way
@@ -69,19 +119,22 @@ def read_grid(
         elif kind is np.ndarray and value.ndim == 1 and value.dtype.kind == "f":
             _add_axis(grid, q, numbers(value, q))
         else:
-            _add_input(grid, q, value, chunks)
+            _add_input(grid, q, value, chunks, keywords)
     check_bounds(grid, sought)
+    price = grid.inputs.get(PRICE)
+    if price is not None and (price.dims or price.number > HIGHEST_PRICE) and PRICE not in grid.chunked:
+        warn_of_price(keywords, float(np.max(price.values)))
     for dim in grid.sizes:
         if dim in wanted and grid.inputs.get(dim, None) is None:
             raise AxisError(f"an axis and an output are both called {dim!r}: give the axis another name")
     if grid.gaps and wanted:
         _fill_gaps(grid, wanted)
-    if grid.presets and wanted:
+    if wanted:
         check_effect(grid, wanted)
     return grid
 
 
-def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool) -> None:
+def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool, keywords: Mapping[str, Any]) -> None:
     name = q.name
     if isinstance(value, tuple):
         raise InputTypeError(f"{name}: a tuple means a range, which this call does not take; a list makes an axis")
@@ -92,9 +145,9 @@ def _add_input(grid: Grid, q: Quantity, value: Any, chunks: bool) -> None:
     elif is_of("pandas", "DataFrame", value):
         raise InputTypeError(f"{name}: a DataFrame of scenario rows goes to rs.frame(table, outputs)")
     elif is_of("pandas", "Series", value):
-        _add_series(grid, q, value)
+        _add_series(grid, q, value, keywords)
     elif is_of("xarray", "DataArray", value):
-        _add_data_array(grid, q, value, chunks)
+        _add_data_array(grid, q, align_array(keywords, name, value), chunks)
     elif is_of("xarray", "Dataset", value):
         raise InputTypeError(f"{name}: expected one array, got a Dataset; take one of its variables")
     elif hasattr(value, "to_base_units"):
@@ -151,14 +204,14 @@ def _add_axis(grid: Grid, q: Quantity, values: Values) -> None:
     grid.inputs[q.name] = Input(q, values, (q.name,))
 
 
-def _add_series(grid: Grid, q: Quantity, series: Any) -> None:
+def _add_series(grid: Grid, q: Quantity, series: Any, keywords: Mapping[str, Any]) -> None:
     if series.index.nlevels > 1:
         raise InputTypeError(f"{q.name}: a Series with a MultiIndex has no single axis; use .to_xarray()")
-    dim = str(series.index.name) if series.index.name is not None else "index"
+    dim, labels, series = align_series(keywords, q.name, series)
     values = series.to_numpy()
     if values.dtype.kind not in "iufOUST":
         values = series.to_numpy(dtype=object)
-    grid.add_axis(dim, len(series), (series.index.to_numpy(), None), q.name)
+    grid.add_axis(dim, len(series), (labels, None), q.name)
     grid.inputs[q.name] = Input(q, numbers(values, q), (dim,))
 
 
@@ -218,7 +271,7 @@ def add_preset(grid: Grid, preset: Preset, explicit: AbstractSet[str]) -> None:
         grid.inputs.update((name, i) for name, i in inputs.items() if name not in explicit)
 
 
-def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str]) -> None:
+def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str], keywords: Mapping[str, Any]) -> None:
     if isinstance(given, (str, Preset)):
         add_preset(grid, find_preset(keyword, given), explicit)
         return
@@ -226,12 +279,13 @@ def _add_presets(grid: Grid, keyword: str, given: Any, explicit: AbstractSet[str
     if getattr(given, "size", 0) and getattr(getattr(given, "dtype", None), "kind", "O") in "biufcmM":
         find_preset(keyword, np.asarray(given).flat[0])  # numbers, however many: refused by the first
     if is_of("pandas", "Series", given):
-        names = list(given)
-        dims = (str(given.index.name) if given.index.name is not None else "index",)
-        grid.add_axis(dims[0], len(names), (given.index.to_numpy(), None), keyword)
+        dim, labels, given = align_series(keywords, keyword, given)
+        names, dims = list(given), (dim,)
+        grid.add_axis(dim, len(names), (labels, None), keyword)
     elif is_of("xarray", "DataArray", given):
         if given.ndim != 1:
             raise AxisError(f"{keyword}: expected an array of names along one axis, got {given.ndim} axes")
+        given = align_array(keywords, keyword, given)
         names, dims = given.to_numpy().tolist(), (str(given.dims[0]),)
         grid.add_axis(dims[0], len(names), _coordinate(given, given.dims[0]), keyword)
     elif isinstance(given, list) or (isinstance(given, np.ndarray) and given.ndim):

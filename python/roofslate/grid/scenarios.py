@@ -16,10 +16,12 @@ from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateE
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
 from roofslate.grid.checks import check_effect, used
 from roofslate.grid.grid import Grid, Input, Positions
+from roofslate.grid.plausible import PRICE
 from roofslate.grid.read import add_preset, read_grid
+from roofslate.grid.row_checks import check_preset_columns, check_prices, refuse_column, unrelated_inputs
 from roofslate.grid.run import ROW, run
 from roofslate.presets.lookup import PRESETS, find_preset
-from roofslate.registry.registry import Quantity, Registry, bounded_pairs, current, lookup
+from roofslate.registry.registry import Quantity, Registry, ancestors, bounded_pairs, current, lookup
 from roofslate.registry.values import Values, input_quantity, is_bool, parsed
 
 if TYPE_CHECKING:
@@ -195,6 +197,9 @@ class Scenarios:
             if i.dims:
                 raise AxisError(f"{i.origin or name}: {call} takes one value for all rows, or a column of the table")
         self._wanted = wanted
+        self._warned_of_price = False
+        self._members, self._quiet, self._exempt = common.members, common.quiet, common.exempt
+        self._related = frozenset(wanted).union(*map(ancestors, wanted))
         self._numbers = frozenset(name for name in columns if name not in PRESETS)
         self._keywords = [name for name in PRESETS if name in columns]
         self._presets = common.presets
@@ -202,8 +207,12 @@ class Scenarios:
         self._explicit = self._numbers | {name for name, i in self._same.items() if i.origin is None}
         self._reduced: dict[tuple[Preset, ...], dict[str, float]] = {}
         self._bases: dict[tuple[Preset, ...], list[Mapping[str, str]]] = {}
+        self._origins: set[str | None] = set()  # kinds of presets that supply something that the outputs take
+        self.unused: tuple[str, ...] = ()  # members of a scenario that no output takes
         if not self._keywords:
             self._check((), Grid(self._same, presets=self._presets))
+        elif not self._quiet:
+            self.unused = unrelated_inputs(common, self._explicit, self._related, wanted)
 
     def compute(
         self, columns: Columns, rows: int, *, threads: int | None = None, progress: ProgressWish = None
@@ -218,6 +227,10 @@ class Scenarios:
         room = {} if at_once else {name: np.empty(min(step, rows)) for plan in plans for name in plan.columns}
         results: list[Values] = []
         wrong = []
+        price = columns.get(PRICE)
+        if isinstance(price, Column) and not self._quiet and not self._warned_of_price:
+            numbers = price.data if price.values is None else price.values
+            self._warned_of_price = check_prices(numbers, texts=price.values is not None)
         with Progress(progress) as bar:
             for start in range(0, rows, step):
                 for plan, picked in _split(plans, plan_of, slice(start, min(start + step, rows))):
@@ -255,6 +268,8 @@ class Scenarios:
         names = {name: column for name in self._keywords if isinstance(column := columns[name], Names)}
         codes, combinations = _combinations(list(names.values()), rows)
         reduced = [self._reduce(presets) for presets in combinations]
+        if not self._quiet and combinations:
+            check_preset_columns(self._keywords, self._origins | self._exempt, self._wanted)
         known = current().entries
         alike: dict[Any, list[int]] = {}
         for k, found in enumerate(reduced):
@@ -310,8 +325,17 @@ class Scenarios:
     def _check(self, presets: tuple[Preset, ...], grid: Grid) -> None:
         """Refuse what cannot be computed, and inputs that have no effect; keep the basis of each output."""
         varying = {name: Input(lookup(name), _NO_VALUE, (ROW,)) for name in self._numbers}  # of which none is ideal
-        whole = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets)
-        check_effect(whole, self._wanted)
+        whole = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets, explicit=self._explicit)
+        whole.members, whole.exempt = self._members, self._numbers | self._exempt | {ROW}
+        whole.quiet = self._quiet or bool(self._keywords)  # what one preset blocks, another one may leave open
+        taken = check_effect(whole, self._wanted)
+        if not self._keywords:
+            self.unused = whole.unused
+        elif not self._origins.issuperset(self._keywords):
+            self._origins |= {whole.inputs[name].origin for name in taken}
+        unused = [name for name in varying if name not in (self._related if self._keywords else taken)]
+        if unused and not self._quiet:
+            refuse_column(whole, self._wanted, unused[0])
         if is_floor(self._wanted, grid, self._numbers):
             self._bases[presets] = [FLOOR_BASIS] * len(self._wanted)
         else:

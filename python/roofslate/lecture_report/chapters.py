@@ -19,6 +19,7 @@ from roofslate.display import style
 from roofslate.display.html import Picture, embedded, formula, marked, plain_number, scaled, word
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
+from roofslate.grid.read import Settled, read_grid
 from roofslate.lecture_report import charts
 from roofslate.measured.stored import compute
 from roofslate.plotting.plot import plot
@@ -203,7 +204,7 @@ class Writer:
             unit = call.get("unit", "1")
             number = compute({**call, "unit": unit, "inputs": self.inputs(call)})
             return plain_number(number, digits) + ("" if unit == "1" else f"\N{NO-BREAK SPACE}{unit}")
-        result: Any = value(quantity, **_handed(call, self.inputs(call)))
+        result: Any = value(quantity, Settled(_handed(call, self.inputs(call))))
         if isinstance(result, str):
             return word(result)
         if "unit" in call and math.isfinite(result):
@@ -227,6 +228,8 @@ class Writer:
         """Draw a chart of the lecture, with its own paragraph or with the block's caption."""
         chart = charts.find(block["chart"])
         inputs = self.inputs(block)
+        if "expert_reads" in inputs and not chart.takes("expert_reads", inputs):
+            del inputs["expert_reads"]  # as on the board, where nothing is read
         caption = self.prose(block.get("caption") or chart.paragraph, numbers)
         call = _call(f"rs.charts.{chart.name}", None, inputs)
         stem = "_".join([chart.number, chart.name, *([block["case"]] if "case" in block else [])])
@@ -239,7 +242,7 @@ class Writer:
         """Draw a quantity over two axes, with the regions of its bottlenecks."""
         axes: dict[str, Any] = {name: units.geomspace(*ends) for name, ends in block["axes"].items()}
         inputs = self.inputs(block)
-        result = evaluate([block["map"], "binding_term"], **inputs, **axes)
+        result = evaluate([block["map"], "binding_term"], Settled({**inputs, **axes}))
         ranges = ", ".join(
             f"{axis}=rs.geomspace({ends[0]!r}, {ends[1]!r}, {ends[2]})" for axis, ends in block["axes"].items()
         )
@@ -259,12 +262,14 @@ class Writer:
         steps: dict[str, Step] = {}
         for name in names:
             if name not in steps:
-                steps |= {step.quantity.name: step for step in explain(name, **inputs).steps}
+                steps |= {step.quantity.name: step for step in explain(name, Settled(inputs)).steps}
         for name in names:
             q = lookup(name)
             needs = q.needs if q.computed else lookup(str(q.fallback)).needs
             self.symbols += [name, *(need for need in needs if not lookup(need).choices)]
-        return Formulas([_stepped(steps[name], steps) for name in names], _call("rs.explain", names[0], inputs))
+        return Formulas(
+            [_stepped(steps[name], steps) for name in names], _call("rs.explain", names[0], _taken(names[0], inputs))
+        )
 
     # ---------------------------------------------------------------------------------------------------- tables
 
@@ -292,9 +297,15 @@ class Writer:
         return words
 
     def cell(self, column: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
-        if column.get("fits") and value("hbm_used", **inputs) > value("hbm_capacity", **inputs):  # type: ignore[operator]
+        if column.get("fits") and value("hbm_used", Settled(inputs)) > value("hbm_capacity", Settled(inputs)):  # type: ignore[operator]
             return "does not fit"
         return self.number_text({**column, "inputs": inputs})
+
+
+def _taken(output: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The presets among inputs and what an output takes of the others."""
+    used = set(read_grid(Settled(inputs)).core.used([output]))
+    return {name: x for name, x in inputs.items() if name in PRESETS or name in used}
 
 
 def _as_on_the_board(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -306,7 +317,7 @@ def _as_on_the_board(inputs: dict[str, Any]) -> dict[str, Any]:
 
 def _handed(call: Mapping[str, Any], inputs: dict[str, Any]) -> dict[str, Any]:
     """Inputs of a call with those that are themselves computed: ``through`` names the quantity for each."""
-    return inputs | {name: value(source, **inputs) for name, source in call.get("through", {}).items()}
+    return inputs | {name: value(source, Settled(inputs)) for name, source in call.get("through", {}).items()}
 
 
 def _label(case: Mapping[str, Any]) -> Markup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import unknown
+from roofslate.grid.read import with_scenario
 from roofslate.lecture_report import charts
 from roofslate.plotting.chart import Chart
 from roofslate.plotting.explorer import ChartPicture, Explorer, Picture, Surface
@@ -12,12 +13,12 @@ from roofslate.registry.registry import entries
 from roofslate.registry.values import wanted_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["explore"]
 
 
-def explore(what: Chart | str | Sequence[str], /, **inputs: Any) -> Explorer:
+def explore(what: Chart | str | Sequence[str], scenario: Mapping[str, Any] | None = None, /, **inputs: Any) -> Explorer:
     """A picture with a slider or a drop-down for each input, to be moved in Jupyter.
 
     Parameters
@@ -26,6 +27,8 @@ def explore(what: Chart | str | Sequence[str], /, **inputs: Any) -> Explorer:
         A chart, ``rs.charts.latency_vs_batch``, or its name; or a quantity or a list of them, drawn as by `plot` if an
         input is an axis and written large if none is. Where a chart and a quantity have one name, the name is the
         chart's, and a list of that one name is the quantity.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     **inputs
         Where the controls start. A number or a text with a unit gets a slider around it, within what is valid:
         logarithmic, but linear for a share and of whole numbers for a count. A tuple ``(low, high)`` is the range of a
@@ -54,6 +57,7 @@ def explore(what: Chart | str | Sequence[str], /, **inputs: Any) -> Explorer:
     >>> print(explorer.to_code())
     rs.value("hbm_drain_time", hbm_capacity="192 GB", hbm_bandwidth="8 TB/s")
     """
+    inputs = with_scenario(scenario, inputs)
     picture = _picture_of(what)
     try:
         import ipywidgets  # noqa: F401

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate.errors import IneffectiveInput, InputTypeError
+from roofslate.grid.read import Settled
 from roofslate.grid.scenarios import Column, Names, Scenarios, read_columns
 from roofslate.presets.fits import PERCENTILES, Values
 
@@ -96,7 +97,7 @@ class Predictor:
                 raise InputTypeError(f"terms: {name!r} is also a column of the table")
         self._columns = read_columns(table, ignore, inputs)
         self._slots = slots
-        self._scenarios = Scenarios([*self._columns, *names], [output], inputs, "rs.calibrate")
+        self._scenarios = Scenarios([*self._columns, *names], [output], Settled(inputs), "rs.calibrate")
         self._rows = np.arange(len(table))
 
     def __call__(self, logs: Values, rows: Any = None) -> Values:

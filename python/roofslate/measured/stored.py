@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate import units
 from roofslate.evaluation import scaling
 from roofslate.evaluation.value import value
+from roofslate.grid.read import Settled
 from roofslate.registry.registry import lookup
 from roofslate.simulation import ciphers, schedules
 
@@ -38,7 +39,7 @@ def compute(call: Mapping[str, Any]) -> float:
     elif "." in quantity:
         result, unit = _from_function(quantity, call.get("statistic", ""), inputs)
     else:
-        result, unit = float(value(quantity, **inputs)), lookup(quantity).unit
+        result, unit = float(value(quantity, Settled(inputs))), lookup(quantity).unit
     return result / units.convert_factor(call["unit"], unit)
 
 

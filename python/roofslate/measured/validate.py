@@ -14,6 +14,7 @@ from roofslate.display import style
 from roofslate.display.result import Result, Table
 from roofslate.errors import AxisError, InputTypeError, UnknownName
 from roofslate.evaluation.frame import frame
+from roofslate.grid.read import Settled
 from roofslate.measured import runs as measurements
 from roofslate.measured.calibration import Calibration
 from roofslate.measured.calibration import calibration as shipped_calibration
@@ -107,7 +108,7 @@ class Validation(Result):
         inputs |= {name: float(x[0]) for name, x in scored.calibration.of_rows(kinds).items()}
         for name in scored.runs.inputs.columns:
             inputs[name] = scored.runs.inputs[name].iloc[place]
-        return explain(output, **inputs)
+        return explain(output, Settled(inputs))
 
     def plot(self, measured: str | None = None, ax: Axes | None = None) -> Axes:
         """Draw predicted against measured, on logarithmic axes.
@@ -287,7 +288,7 @@ def _score(
     outputs = list(dict.fromkeys(runs.targets.values()))
     inputs = runs.inputs.assign(**chosen.of_rows(kinds))
     same = {name: x for name, x in {**chosen, **runs.fixed}.items() if name not in inputs}
-    found = frame(inputs, outputs, **same) if outputs else None
+    found = frame(inputs, outputs, Settled(same)) if outputs else None
     for column, output in runs.targets.items():
         assert found is not None
         predicted = found[output].to_numpy()

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, overload
 
 from roofslate import units
+from roofslate._base.messages import warn
 from roofslate.display import style
-from roofslate.errors import AxisError, MissingInput, ValueRangeError
+from roofslate.errors import AxisError, MissingInput, UnusedInput, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
+from roofslate.grid.read import Settled
+from roofslate.presets.catalog import api_prices, storage
 from roofslate.presets.lookup import PRESETS
-from roofslate.registry.registry import entries
+from roofslate.registry.registry import ancestors, entries
 from roofslate.registry.values import parsed
 
 if TYPE_CHECKING:
@@ -27,13 +31,29 @@ if TYPE_CHECKING:
 
     from roofslate.typing import Keywords
 
-__all__ = ["Chart", "chart", "dataset", "datasets", "filled", "first_reach", "number", "numbers", "record", "tabulated"]
+__all__ = [
+    "Chart",
+    "chart",
+    "dataset",
+    "datasets",
+    "filled",
+    "first_reach",
+    "note",
+    "number",
+    "numbers",
+    "record",
+    "tabulated",
+]
 
 Data = Callable[..., "pd.DataFrame"]
 Draw = Callable[["Axes", "pd.DataFrame"], None]
 
 # Inputs of the evaluations behind a table, in their order, while `Chart.inputs` collects start values.
 _recorded: ContextVar[list[Mapping[str, Any]] | None] = ContextVar("recorded", default=None)
+
+
+# Quantities that the evaluations behind a table may take, while a chart computes it.
+_taken: ContextVar[set[str] | None] = ContextVar("taken", default=None)
 
 
 class Chart:
@@ -96,7 +116,7 @@ class Chart:
     def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes: ...
     def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes:
         """Draw the chart into `ax`, or into a new figure in the house style."""
-        table = self._data(**inputs)
+        table = self._table(inputs)
         with style.drawing(ax, self.size) as ax:
             style.title(ax, self.title)
             self._draw(ax, table)
@@ -119,7 +139,37 @@ class Chart:
         pandas.DataFrame
             ``attrs["units"]`` holds the units of its columns, ``attrs["marks"]`` the numbers marked in the picture.
         """
-        return self._data(**inputs)
+        return self._table(inputs)
+
+    def takes(self, name: str, inputs: Mapping[str, Any]) -> bool:
+        """Whether any number of the chart takes one of its inputs."""
+        return name in self._computed(inputs)[1]
+
+    def _computed(self, inputs: Mapping[str, Any]) -> tuple[pd.DataFrame, set[str]]:
+        """Compute the numbers; return the inputs that they take, too."""
+        taken = set[str]()
+        token = _taken.set(taken)
+        try:
+            return self._data(**inputs), taken
+        finally:
+            _taken.reset(token)
+
+    def _table(self, inputs: Mapping[str, Any]) -> pd.DataFrame:
+        """Compute the numbers, and report inputs that none of them takes."""
+        enclosing = _taken.get()
+        table, taken = self._computed(inputs)
+        if enclosing is not None:
+            enclosing |= taken
+            return table
+        own = {p.name for p in _keywords(self._data)}
+        unused = [
+            name
+            for name, x in inputs.items()
+            if name in entries() and name not in own and name not in taken and not _is_of_tariff(name, x)
+        ]
+        if unused and taken:
+            warn("; ".join(f"{name!r} does not enter the chart {self.name}" for name in unused), UnusedInput)
+        return table
 
     @functools.cached_property
     def inputs(self) -> dict[str, Any]:
@@ -150,6 +200,12 @@ class Chart:
             return text.replace("M", " million").replace("G", " billion") if unit == "parameter" else text
 
         return re.sub(r"\{(\w+)(?::(\d))?\}", mark, self._paragraph)
+
+
+def _is_of_tariff(name: str, x: Any) -> bool:
+    """Whether a value is one of a price list or a tier of memory, which go to charts as a whole."""
+    presets = itertools.chain(api_prices.values(), storage.values())
+    return isinstance(x, (str, int, float)) and any(preset.values.get(name) == x for preset in presets)
 
 
 def _defaults(data: Data) -> dict[str, Any]:
@@ -235,18 +291,28 @@ def record(inputs: Mapping[str, Any]) -> None:
         recorded.append(inputs)
 
 
+def note(outputs: Iterable[str]) -> None:
+    """Note that the table of a chart takes what these outputs take."""
+    taken = _taken.get()
+    if taken is not None:
+        for output in outputs:
+            taken |= {output, *(ancestors(output) if output in entries() else ())}
+
+
 def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
     """Evaluate several quantities."""
     record(inputs)
-    result: Any = evaluate(outputs, **inputs)
+    note(outputs)
+    result: Any = evaluate(outputs, Settled(inputs))
     return result  # type: ignore[no-any-return]
 
 
 def number(output: str, **inputs: Any) -> float:
     """Evaluate one quantity at a point."""
     record(inputs)
+    note([output])
     try:
-        return float(value(output, **inputs))
+        return float(value(output, Settled(inputs)))
     except AxisError as error:
         name = next((name for name in inputs if re.search(rf"\b{name}\b", str(error))), "an input")
         raise AxisError(

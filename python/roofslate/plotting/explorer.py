@@ -19,6 +19,7 @@ from roofslate._base.messages import shown, unknown
 from roofslate.display import style
 from roofslate.errors import InputTypeError, MissingInput, PresetError, RoofslateError
 from roofslate.evaluation.evaluate import evaluate
+from roofslate.grid.read import Settled
 from roofslate.plotting.controls import control, exact_text
 from roofslate.plotting.plot import plot
 from roofslate.presets.lookup import PRESETS
@@ -94,7 +95,7 @@ class Surface:
         self.inputs: dict[str, Any] = {}
 
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn:
-        result: Any = evaluate(self._outputs, **inputs)
+        result: Any = evaluate(self._outputs, Settled(inputs))
         single = isinstance(self._outputs, str)
         arrays = {self._outputs: result} if isinstance(self._outputs, str) else dict(result.data_vars)
         plotted = [name for name in arrays if arrays[name].dims]

@@ -10,7 +10,7 @@ from roofslate._base.messages import shown
 from roofslate.errors import AxisError, InputTypeError, MissingInput, PresetError, ValueRangeError
 from roofslate.evaluation.value import value
 from roofslate.folds.bounds import bounds
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import Settled, read_grid, with_scenario
 from roofslate.presets.catalog import storage
 from roofslate.presets.lookup import PRESETS
 from roofslate.presets.preset import Preset
@@ -82,6 +82,7 @@ _SOUGHT = ("kv_bytes_per_token", "balance_context", "batch_size", "context_lengt
 
 def infer(
     prices: Any,
+    scenario: Mapping[str, Any] | None = None,
     /,
     *,
     rounding: float = ROUNDING,
@@ -97,6 +98,8 @@ def infer(
         ``cache_write_5m``, ``cache_write_1h``, ``cache_storage``, ``long_context_threshold``, ``long_input``,
         ``long_output``, ``long_cache_read``, or the names of the quantities. Texts carry units (``"$5/Mtok"``); numbers
         are dollars a token.
+    scenario : mapping, optional
+        Inputs by name, as for `inputs`. A keyword wins over its member.
     rounding : float
         Share by which a listed price may be off the price that it rounds.
     tiers : str, Preset or list of them, optional
@@ -126,12 +129,13 @@ def infer(
     >>> found.verdicts.loc["kv_bytes_per_token", "verdict"]
     'not determined'
     """
+    inputs = with_scenario(scenario, inputs)
     tariff = read_tariff(prices)
     if isinstance(rounding, bool) or not isinstance(rounding, (int, float)) or not 0 <= rounding < 0.5:
         raise ValueRangeError(f"rounding must be a share from 0 to below 0.5, got {shown(rounding)}")
     devices = _devices(tiers)
-    scenario, assumptions = _read_scenario(tariff, inputs)
-    return conclude(Findings.start(tariff, float(rounding), scenario, assumptions), devices)
+    intervals, assumptions = _read_scenario(tariff, inputs)
+    return conclude(Findings.start(tariff, float(rounding), intervals, assumptions), devices)
 
 
 def _devices(tiers: Any) -> dict[str, Preset]:
@@ -229,10 +233,10 @@ def _resolved(name: str, completed: Mapping[str, Any]) -> Interval | None:
         return ranged(*given) if isinstance(given, tuple) else exact(given)
     needed = {n: x for n, x in completed.items() if n in ancestors(name)}
     try:
-        low, high = bounds(name, **needed)
+        low, high = bounds(name, Settled(needed))
     except MissingInput:
         if name in _OPTIONAL:
             return None
         raise
     middle: Any = {n: ranged(*x).nominal if isinstance(x, tuple) else x for n, x in needed.items()}
-    return Interval(low, float(value(name, **middle)), high)
+    return Interval(low, float(value(name, Settled(middle))), high)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from roofslate.evaluation.value import value
 from roofslate.folds.bounds import bounds
+from roofslate.grid.read import Settled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,5 +59,5 @@ def bounded(quantity: str, given: Mapping[str, Interval], **words: str) -> Inter
     """Bound a quantity over ranges by the engine, and evaluate it in their middles."""
     ends: Any = {name: x.low if x.low == x.high else (x.low, x.high) for name, x in given.items()}
     middles: Any = {name: x.nominal for name, x in given.items()}
-    low, high = bounds(quantity, **ends, **words)
-    return Interval(low, float(value(quantity, **middles, **words)), high)
+    low, high = bounds(quantity, Settled({**ends, **words}))
+    return Interval(low, float(value(quantity, Settled({**middles, **words}))), high)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from roofslate.evaluation.value import value
+from roofslate.grid.read import Settled
 from roofslate.price_lists.intervals import Interval, above, bounded, exact, hull
 from roofslate.price_lists.result import Assumption, Contradiction, Relation, Tier, Verdict
 from roofslate.price_lists.sentences import CHEAPER_TO_KEEP_LONGER, Obstacle
@@ -213,7 +214,7 @@ def _traffic(findings: Findings) -> Iterator[dict[str, Interval]]:
     def mean(side: str, exponent: float, end: float) -> float:
         ends = {"shortest_context": end} if side == "short" else {"longest_context": max(end, threshold)}
         inputs: Any = {"traffic_exponent": exponent, "long_context_threshold": threshold, **ends}
-        return float(value(f"mean_{side}_context", context_distribution="power_law", **inputs))
+        return float(value(f"mean_{side}_context", Settled(inputs), context_distribution="power_law"))
 
     middle = [mean("short", gamma.nominal, shortest.nominal), mean("long", gamma.nominal, longest.nominal)]
     count = _SLICES if gamma.low < gamma.high else 1
@@ -262,7 +263,7 @@ def price_tiers(findings: Findings, devices: Mapping[str, Preset], hold: Interva
             speed = {n: device[n] for n in ("tier_price", "tier_bandwidth")}
             most = bounded("kv_bytes_from_read_price", {**speed, "read_cost_from_prices": reading}).high
         middles: Any = {n: x.nominal for n, x in device.items()}
-        costs = [float(value("tier_cost", kv_bytes_per_token=1.0, hold_time=t, **middles)) for t in times]
-        drain = float(value("tier_drain_time", **middles))
+        costs = [float(value("tier_cost", Settled(middles), kv_bytes_per_token=1.0, hold_time=t)) for t in times]
+        drain = float(value("tier_drain_time", Settled(middles)))
         tiers.append(Tier(name, drain, kv.within(0, most) if kv else None, most, times, costs))
     return tiers

@@ -75,8 +75,8 @@ def product_is_exact(found: Comparison) -> None:
 def test_factors_multiply_to_the_ratio(a: dict[str, float], b: dict[str, float], output: str) -> None:
     found = rs.compare(a, b, output)
     product_is_exact(found)
-    assert found.before == rs.value(output, **a)
-    assert found.after == rs.value(output, **b)
+    assert found.before == rs.value(output, a)
+    assert found.after == rs.value(output, b)
     assert found.ratio == found.after / found.before
     assert sorted(factors(found)) == sorted(name for name in NUMBERS if a[name] != b[name])
     strengths = [abs(math.log(row.factor)) for row in found.rows]
@@ -94,9 +94,9 @@ def test_a_factor_is_the_mean_over_all_orders(a: dict[str, float], b: dict[str, 
     for order in itertools.permutations(SOME):
         now = dict(a)
         for name in order:
-            before = rs.value("cost_per_token", **now, **shared)
+            before = rs.value("cost_per_token", {**now, **shared})
             now[name] = b[name]
-            logs[name].append(math.log(float(rs.value("cost_per_token", **now, **shared)) / float(before)))
+            logs[name].append(math.log(float(rs.value("cost_per_token", {**now, **shared})) / float(before)))
     found = factors(rs.compare(a, b, "cost_per_token", **shared))
     for name, steps in logs.items():
         # logarithms of ratios of up to 1e9 are rounded to 2e-15
@@ -204,7 +204,7 @@ def test_what_a_preset_overrules_is_not_said_for_it() -> None:
     (group,) = [row for row in found.rows if len(row.inputs) > 1]
     assert group.before == "model DeepSeek-V3 (lecture)"
     assert group.after == "head_size 128, kv_format bf16, kv_heads 8, layers 80"
-    assert found.after == rs.value("kv_bytes", context_length=100, **layered)
+    assert found.after == rs.value("kv_bytes", layered, context_length=100)
 
 
 def test_what_can_only_change_together_shares_a_factor() -> None:

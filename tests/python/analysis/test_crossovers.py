@@ -29,7 +29,7 @@ COLUMNS = ["name", "question", "closed_form", "solved", "unit", "formula", "quan
 
 
 def table(**inputs):
-    found = rs.crossovers(**inputs)
+    found = rs.crossovers(inputs)
     assert list(found.columns) == COLUMNS
     assert found["name"].is_unique
     return found.set_index("name")
@@ -153,7 +153,7 @@ def test_a_condition_without_its_unknown_is_told_and_stops_no_other(given):
     assert found.loc["kink of the cost", "note"].endswith("the condition does not depend on 'context_length'")
     assert math.isnan(found.loc["kink of the cost", "solved"])
     row = found.loc["balance pass length"]
-    assert row["solved"] == pytest.approx(2e-3 / rs.value("compute_time", **CELL), rel=1e-12)  # of one token a pass
+    assert row["solved"] == pytest.approx(2e-3 / rs.value("compute_time", CELL), rel=1e-12)  # of one token a pass
 
 
 def test_what_a_closed_form_takes_as_given_is_told():
@@ -187,13 +187,13 @@ def test_own_tiers_take_the_place_of_presets():
     assert {"tier or slower tier", "tier or recompute"} <= set(found.index)
     assert "DDR or NVMe" not in found.index
     row = found.loc["tier or slower tier"]
-    assert row["solved"] == pytest.approx(rs.value("tier_switch_time", **tiers), rel=1e-12)
+    assert row["solved"] == pytest.approx(rs.value("tier_switch_time", tiers), rel=1e-12)
 
 
 def test_a_latency_limit_can_be_given():
     slow, fast = (table(**CELL, train_period=t).loc["latency limit", "solved"] for t in ("50 ms", "20 ms"))
     assert slow > fast
-    assert rs.value("pass_time", **{**CELL, "batch_size": fast}) == pytest.approx(0.02, rel=1e-12)
+    assert rs.value("pass_time", {**CELL, "batch_size": fast}) == pytest.approx(0.02, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_latency_limit_can_be_given():
 )
 def test_mistakes_are_named(error, words, inputs):
     with pytest.raises(error, match=words):
-        rs.crossovers(**inputs)
+        rs.crossovers(inputs)
 
 
 @pytest.mark.usefixtures("fresh_catalogs")
@@ -224,10 +224,10 @@ def test_an_input_that_a_preset_overrules_is_named_in_rows_without_a_closed_form
     rs.load_presets(path)
     words = "'experts_per_token' has no effect: model='Mine' supplies 'pipeline_traffic_ratio'"
     with pytest.raises(errors.IneffectiveInput, match=words):
-        rs.crossovers(**{**CELL, "model": "Mine"}, experts_per_token=8)
+        rs.crossovers({**CELL, "model": "Mine"}, experts_per_token=8)
 
 
 def test_the_result_is_a_plain_table():
-    found = rs.crossovers(**CELL)
+    found = rs.crossovers(CELL)
     assert type(found) is pd.DataFrame
     assert found["closed_form"].dtype == found["solved"].dtype == np.float64

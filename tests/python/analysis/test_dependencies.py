@@ -15,21 +15,21 @@ from support.explanations import BOARD, CELL
 
 
 def test_the_graph_has_what_the_derivation_has() -> None:
-    explanation = rs.explain("cost_per_token", **BOARD)
+    explanation = rs.explain("cost_per_token", BOARD)
     graph = explanation.graph()
     assert list(graph.values) == [part.quantity.name for part in explanation._parts]
     assert set(graph.edges) == {(need, step.quantity.name) for step in explanation.steps for need in step.needs}
     assert len(set(graph.edges)) == len(graph.edges)
     assert graph.given == {given.quantity.name for given in explanation.inputs}
     assert graph.binding == {("memory_time", "roofline_time")}
-    shallow = rs.explain("cost_per_token", depth=2, **BOARD).graph()
+    shallow = rs.explain("cost_per_token", BOARD, depth=2).graph()
     assert "roofline_time" in shallow.given
     assert set(shallow.edges) < set(graph.edges)
 
 
 def test_graphviz_can_read_it() -> None:
     """Statements of the language, one a line: names in quotes, attributes in brackets."""
-    graph = rs.explain("cost_per_token", **BOARD).graph()
+    graph = rs.explain("cost_per_token", BOARD).graph()
     head, *body, end = str(graph).splitlines()
     assert (head, end) == ("digraph {", "}")
     quoted = r'"(?:\\.|[^"\\])*"'
@@ -50,7 +50,7 @@ def test_graphviz_can_read_it() -> None:
 
 @pytest.mark.parametrize("name", ["cost_per_token", "pass_time", "hbm_drain_time", "hbm_used", "batch_size"])
 def test_the_drawing_has_every_box_and_no_two_meet(name: str) -> None:
-    graph = rs.explain(name, **CELL).graph()
+    graph = rs.explain(name, CELL).graph()
     ax = graph.draw()
     ax.figure.canvas.draw()
     boxes = {patch.get_gid(): patch.get_window_extent() for patch in ax.patches if patch.get_gid() in graph.values}
@@ -76,7 +76,7 @@ def test_the_drawing_has_every_box_and_no_two_meet(name: str) -> None:
 
 def test_lines_lead_from_box_to_box() -> None:
     """Stretches of lines follow one another from each quantity to each of its users."""
-    ax = (graph := rs.explain("cost_per_token", **BOARD).graph()).draw()
+    ax = (graph := rs.explain("cost_per_token", BOARD).graph()).draw()
     stretches = [patch.get_path().vertices for patch in ax.patches if " to " in str(patch.get_gid())]
     ahead: dict[tuple[float, float], set[tuple[float, float]]] = {}
     for points in stretches:
@@ -97,7 +97,7 @@ def test_lines_lead_from_box_to_box() -> None:
 
 
 def test_jupyter_shows_the_drawing() -> None:
-    graph = rs.explain("pass_time", **BOARD).graph()
+    graph = rs.explain("pass_time", BOARD).graph()
     before = pyplot.get_fignums()
     picture = graph._repr_svg_()
     assert pyplot.get_fignums() == before
@@ -107,13 +107,13 @@ def test_jupyter_shows_the_drawing() -> None:
 
 def test_a_drawing_goes_into_axes_of_ones_own() -> None:
     figure, ax = pyplot.subplots(figsize=(4, 3))
-    assert rs.explain("pass_time", **BOARD).graph().draw(ax) is ax
+    assert rs.explain("pass_time", BOARD).graph().draw(ax) is ax
     figure.canvas.draw()
     with pytest.raises(rs.errors.InputTypeError, match="matplotlib Axes"):
-        rs.explain("pass_time", **BOARD).graph().draw("here")  # type: ignore[arg-type]
+        rs.explain("pass_time", BOARD).graph().draw("here")  # type: ignore[arg-type]
     with mpl.rc_context({"lines.linewidth": 7.0}):
         before = dict(mpl.rcParams)
-        rs.explain("pass_time", **BOARD).graph().draw()
+        rs.explain("pass_time", BOARD).graph().draw()
         assert dict(mpl.rcParams) == before
 
 

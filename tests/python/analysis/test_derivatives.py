@@ -12,6 +12,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import _core, errors
+from roofslate.grid.read import Settled
 from roofslate.registry.registry import entries, lookup
 from support.reference import rows
 
@@ -25,9 +26,9 @@ def difference(output, inputs, name, share):
     """d ln(output) / d ln(input) by central differences of the eighth order, in steps of a share of the input."""
     x, total = inputs[name], 0.0
     for k, weight in zip((1, 2, 3, 4), (4 / 5, -1 / 5, 4 / 105, -1 / 280), strict=True):
-        above, below = (rs.value(output, **{**inputs, name: x * (1 + sign * k * share)}) for sign in (1, -1))
+        above, below = (rs.value(output, Settled({**inputs, name: x * (1 + sign * k * share)})) for sign in (1, -1))
         total += weight * (above - below)
-    return total / (share * rs.value(output, **inputs))
+    return total / (share * rs.value(output, inputs))
 
 
 @pytest.mark.heavy
@@ -45,7 +46,7 @@ def test_against_differences_at_the_values_by_hand():
         varied = [n for n, x in inputs.items() if not isinstance(x, str) and x != 0 and n != "seats"]
         if not varied:
             continue
-        found = sum(rs.sensitivity(output, to=varied, side=side, **inputs) for side in ("above", "below")) / 2
+        found = sum(rs.sensitivity(output, inputs, to=varied, side=side) for side in ("above", "below")) / 2
         for name in varied:
             try:
                 wide, narrow = (difference(output, inputs, name, share) for share in (4e-3, 3e-3))
@@ -77,7 +78,7 @@ def test_units_fix_sums_of_elasticities(whole_scenario, shift):
     So the elasticities, times the exponents of a unit in their inputs, sum up to its exponent in the output. Tokens and
     chips are counted in formulas, and are left out.
     """
-    scenario = dict(whole_scenario)
+    scenario = Settled(whole_scenario)
     for k, (name, x) in enumerate(whole_scenario.items()):  # away from ties
         q = lookup(name)
         if not q.choices and q.high > 1e300 and not any(e.bound == name or q.bound for e in entries().values()):
@@ -87,11 +88,11 @@ def test_units_fix_sums_of_elasticities(whole_scenario, shift):
     for output, q in entries().items():
         if not q.computed or q.choices:
             continue
-        y = rs.value(output, **scenario)
+        y = rs.value(output, scenario)
         if not math.isfinite(y) or y == 0:
             continue
         try:
-            found = rs.sensitivity(output, **scenario)
+            found = rs.sensitivity(output, scenario)
         except (errors.NoDerivative, errors.InputTypeError):  # by the seats; of words alone
             continue
         if "kinks" in found.attrs:  # the two sides of one input and another do not add up
@@ -139,7 +140,7 @@ def test_a_sum_shares_out_its_elasticity(w, bandwidth, B, L):
 @given(st.floats(1, 50), st.floats(0.05, 0.95))
 def test_erlang_c_has_an_exact_derivative_by_the_load(seats, load):
     inputs = {"seats": seats, "seat_load": load}
-    found = rs.sensitivity("waiting_probability", to="seat_load", **inputs)
+    found = rs.sensitivity("waiting_probability", inputs, to="seat_load")
     # its own rounding, divided by the step, is some 1e-12 of a function that can be steep
     assert found["seat_load"] == pytest.approx(difference("waiting_probability", inputs, "seat_load", 1e-3), rel=2e-9)
     assert rs.gradient("waiting_probability", to="seat_load", seats=1, seat_load=load)["seat_load"] == pytest.approx(1)
@@ -164,11 +165,11 @@ def test_the_optimum_of_a_loss_law_moves_as_its_equation_says(beta, ratio):
 
 def test_a_zero_has_no_elasticity_but_a_slope(decode):
     at_zero = {**decode, "context_length": 0.0}
-    found, slopes = rs.sensitivity("cost_per_token", **at_zero), rs.gradient("cost_per_token", **at_zero)
+    found, slopes = rs.sensitivity("cost_per_token", at_zero), rs.gradient("cost_per_token", at_zero)
     assert found["context_length"] == found["kv_bytes_per_token"] == 0
     assert not found.isna().any()
     per_token = decode["kv_bytes_per_token"] / (decode["chips"] * decode["hbm_bandwidth"])
-    memory_binds = rs.value("binding_term", **at_zero) != "compute"
+    memory_binds = rs.value("binding_term", at_zero) != "compute"
     cost = decode["chips"] * decode["chip_price"]
     assert slopes["context_length"] == pytest.approx(memory_binds * per_token * cost, rel=1e-14)
 
@@ -182,7 +183,7 @@ def test_where_the_output_is_zero_or_undefined_there_is_no_elasticity():
         assert np.isnan(found("balance_batch_at_context", **never)[:, 1]).all()
         assert np.isfinite(found("balance_batch_at_context", **never)[:, 0]).all()
     given = {"batch_size": 5, "context_length": 0, "kv_bytes_per_token": 7}
-    slopes = rs.gradient("kv_bytes", to=list(given), **given)
+    slopes = rs.gradient("kv_bytes", given, to=list(given))
     assert slopes.to_dict() == {"batch_size": 0.0, "context_length": 35.0, "kv_bytes_per_token": 0.0}
 
 
@@ -194,10 +195,10 @@ def test_an_infinite_input_is_the_limit():
         "balance_context": [1e5, math.inf],
         "overlap": "none",
     }
-    found = rs.sensitivity("batch_of_one_penalty", **penalty)[:, 1]
+    found = rs.sensitivity("batch_of_one_penalty", penalty)[:, 1]
     assert found.to_series().to_dict() == {"lone_weight_fetch": 0.75, "context_length": 0.0, "balance_context": 0.0}
     window = {"context_length": 1000.0, "attention_window": math.inf}
-    found = rs.sensitivity("windowed_tokens", **window)
+    found = rs.sensitivity("windowed_tokens", window)
     assert found.to_dict() == {"context_length": 1.0, "attention_window": 0.0}
 
 
@@ -221,11 +222,11 @@ def test_one_sided_derivatives_are_those_of_small_steps():
     """A kink of several inputs, one of which stands on both sides of it."""
     at = {"microbatches": 4.0, "pipeline_stages": 4.0, "pass_time": 1.0, "cell_price": 1.0, "batch_size": 1.0}
     for side, step in (("above", 1e-7), ("below", -1e-7)):
-        found = rs.gradient("cost_per_token", side=side, **at)
+        found = rs.gradient("cost_per_token", at, side=side)
         assert found.attrs["kinks"] == "round_passes: microbatches / (pipeline_stages * layer_balance) = 1"
         for name in at:
-            moved = rs.value("cost_per_token", **{**at, name: at[name] + step})
-            assert found[name] == pytest.approx((moved - rs.value("cost_per_token", **at)) / step, abs=1e-6), (
+            moved = rs.value("cost_per_token", {**at, name: at[name] + step})
+            assert found[name] == pytest.approx((moved - rs.value("cost_per_token", at)) / step, abs=1e-6), (
                 name,
                 side,
             )
@@ -233,15 +234,15 @@ def test_one_sided_derivatives_are_those_of_small_steps():
 
 def test_what_is_equal_but_has_no_kink_is_not_told(decode):
     """As many micro-batches as stages is what holds unless somebody says otherwise: a quotient that is always 1."""
-    found = rs.sensitivity("cost_per_token", pipeline_stages=4, **decode)
+    found = rs.sensitivity("cost_per_token", decode, pipeline_stages=4)
     assert "kinks" not in found.attrs
-    assert rs.sensitivity("cost_per_token", pipeline_stages=4, side="below", **decode).equals(found)
+    assert rs.sensitivity("cost_per_token", decode, pipeline_stages=4, side="below").equals(found)
 
 
 def test_long_terms_are_not_spelled_out():
     """Where the window ends what is read has a kink."""
     terms = {"hidden_kv_bytes": 24, "kv_bytes_per_token": 3, "kv_read_factor": 2, "attention_window": 4}
-    found = rs.sensitivity("balance_context", windowed_kv_share=0.5, **terms)
+    found = rs.sensitivity("balance_context", terms, windowed_kv_share=0.5)
     assert found.attrs["kinks"] == "balance_context: two of its terms are equal"
 
 
@@ -283,14 +284,14 @@ def test_a_grid_is_its_points_bit_for_bit(decode, output, call, bits):
     """It lists what any of its points takes; a point that does without an input has a derivative of 0 by it."""
     taken = {name: axis for name, axis in AXES.items() if name in _ancestors(output)}
     point = {name: x for name, x in scenario(decode).items() if name in _ancestors(output)}
-    grid = call(output, **by(output), **{**point, **taken})
+    grid = call(output, Settled({**point, **taken}), **by(output))
     dims = [dim for dim in grid.dims if dim != "input"]
-    assert dims == list(rs.evaluate(output, **{**point, **taken}).dims)
+    assert dims == list(rs.evaluate(output, Settled({**point, **taken})).dims)
     listed = set()
     for at in itertools.product(*(range(grid.sizes[dim]) for dim in dims)):
         place = dict(zip(dims, at, strict=True))
         scalar = call(
-            output, **by(output), **{**point, **{name: axis[place.get(name, 0)] for name, axis in taken.items()}}
+            output, Settled({**point, **{name: axis[place.get(name, 0)] for name, axis in taken.items()}}), **by(output)
         )
         here = grid.isel(place).to_series()
         listed |= set(scalar.index)
@@ -313,7 +314,7 @@ def test_instruction_sets_and_threads(decode, instruction_sets, bits):
     try:
         for name, threads in itertools.product(instruction_sets, (1, 3)):
             _core.use_instruction_set(name)
-            found.append(bits(rs.sensitivity("cost_per_token", threads=threads, **question)))
+            found.append(bits(rs.sensitivity("cost_per_token", question, threads=threads)))
     finally:
         _core.use_instruction_set(before)
     assert all(np.array_equal(found[0], other) for other in found[1:])
@@ -322,23 +323,23 @@ def test_instruction_sets_and_threads(decode, instruction_sets, bits):
 def test_tables_and_presets(bits):
     rows = pd.DataFrame({"batch_size": [1.0, 60.0, 9000.0], "context_length": [5e3, 2e3, 100.0]}, index=["a", "b", "c"])
     rows.index.name = "case"
-    found = rs.sensitivity("cost_per_token", **{name: rows[name] for name in rows}, **CELL)
+    found = rs.sensitivity("cost_per_token", {**{name: rows[name] for name in rows}, **CELL})
     assert found.dims == ("input", "case")
     for case in rows.index:
-        alone = rs.sensitivity("cost_per_token", **rows.loc[case].to_dict(), **CELL)
+        alone = rs.sensitivity("cost_per_token", {**rows.loc[case].to_dict(), **CELL})
         assert np.array_equal(bits(found.sel(case=case, input=alone.index)), bits(alone))
     models = rs.sensitivity(
-        "pass_time", **{**CELL, "model": ["DeepSeek-V3", "Kimi-K2"]}, batch_size=64, context_length=9e3
+        "pass_time", {**CELL, "model": ["DeepSeek-V3", "Kimi-K2"]}, batch_size=64, context_length=9e3
     )
     assert models.dims == ("input", "model")
     assert list(models.model.to_numpy()) == ["DeepSeek-V3", "Kimi-K2"]
 
 
 def test_an_axis_of_words_is_no_input(decode):
-    found = rs.sensitivity("pass_time", overlap=["board", "none"], **decode)
+    found = rs.sensitivity("pass_time", decode, overlap=["board", "none"])
     assert found.dims == ("input", "overlap")
     assert "overlap" not in found["input"]
-    alone = rs.sensitivity("pass_time", overlap="none", **decode)
+    alone = rs.sensitivity("pass_time", decode, overlap="none")
     assert np.allclose(found.sel(overlap="none", input=alone.index), alone, rtol=1e-14)
 
 
@@ -347,13 +348,13 @@ def test_an_axis_of_words_is_no_input(decode):
 def test_given_memory_is_filled(decode, shape, bits):
     question = {**decode, "batch_size": np.linspace(1, 4000, shape[0]), "context_length": np.linspace(1, 1e5, shape[1])}
     to = ["chip_price", "batch_size", "context_length", "seats"]  # constant, along one axis or both, not taken
-    fresh = rs.sensitivity("cost_per_token", to=to, **question)
+    fresh = rs.sensitivity("cost_per_token", question, to=to)
     assert fresh.shape == (4, *shape)
     assert (fresh.sel(input="chip_price") == 1).all()
     assert (fresh.sel(input="seats") == 0).all()
     wide = np.full((9, shape[0] + 2, shape[1] + 3), -77.0)
     out = wide[::2, 1:-1, 2:-1][:4][::-1]
-    found = rs.sensitivity("cost_per_token", to=to, out=out, **question)
+    found = rs.sensitivity("cost_per_token", question, to=to, out=out)
     assert np.shares_memory(found.to_numpy(), out)
     assert np.array_equal(bits(out), bits(fresh))
     out[...] = -77
@@ -391,8 +392,9 @@ def test_twelve_axes(decode):
     names = [*decode, "pass_length"]
     question = {**decode, "pass_length": 2.0}
     assert len(names) == 12
-    found = rs.sensitivity("cost_per_token", **{name: [question[name], question[name] * 1.5] for name in names})
-    point = rs.sensitivity("cost_per_token", **{name: question[name] * 1.5 for name in names})
+    grid = {name: [question[name], question[name] * 1.5] for name in names if name != "hbm_capacity"}
+    found = rs.sensitivity("cost_per_token", grid)
+    point = rs.sensitivity("cost_per_token", {name: question[name] * 1.5 for name in grid})
     assert found.ndim == 12  # one of them does not matter to a cost, and there is the axis of inputs
     assert np.array_equal(found.isel({dim: -1 for dim in found.dims if dim != "input"}).sel(input=point.index), point)
 
@@ -400,12 +402,12 @@ def test_twelve_axes(decode):
 def test_progress_is_told_and_memory_promised(decode):
     told = []
     question = {**decode, "batch_size": np.linspace(1, 4000, 1500), "context_length": np.linspace(1, 1e5, 1500)}
-    rs.sensitivity("cost_per_token", progress=lambda done, total: told.append((done, total)), **question)
+    rs.sensitivity("cost_per_token", question, progress=lambda done, total: told.append((done, total)))
     assert told
     assert all(0 <= done <= total for done, total in told)
     huge = {name: np.linspace(1, 2, 40_000) for name in ("batch_size", "context_length", "chips")}
     with pytest.raises(errors.OutOfMemory, match="GB"):
-        rs.sensitivity("cost_per_token", **{**decode, **huge})
+        rs.sensitivity("cost_per_token", {**decode, **huge})
 
 
 # ----------------------------------------------------------------------------------------------------- what is varied
@@ -413,8 +415,8 @@ def test_progress_is_told_and_memory_promised(decode):
 
 def test_all_numbers_are_varied_and_only_numbers():
     question = {"batch_size": 256, "context_length": "8k", **CELL}
-    found = rs.sensitivity("cost_per_token", **question)
-    derivations = [rs.explain("cost_per_token", **question)]
+    found = rs.sensitivity("cost_per_token", question)
+    derivations = [rs.explain("cost_per_token", question)]
     numbers = {}
     for derivation in derivations:  # which grows by those from defaults alone
         for ending in derivation.inputs:
@@ -429,35 +431,33 @@ def test_all_numbers_are_varied_and_only_numbers():
 
 
 def test_a_computed_quantity_is_varied_where_it_is_given(decode):
-    found = rs.sensitivity("cost_per_token", pass_time=0.01, **decode)
+    found = rs.sensitivity("cost_per_token", decode, pass_time=0.01)
     assert found["pass_time"] == 1
     assert "hbm_bandwidth" not in found.index
-    chosen = rs.sensitivity("cost_per_token", to=["pass_time", "hbm_bandwidth", "seats"], pass_time=0.01, **decode)
+    chosen = rs.sensitivity("cost_per_token", decode, to=["pass_time", "hbm_bandwidth", "seats"], pass_time=0.01)
     assert chosen.to_dict() == {"pass_time": 1.0, "hbm_bandwidth": 0.0, "seats": 0.0}
     assert rs.sensitivity("batch_size", to="batch_size", batch_size=7).to_dict() == {"batch_size": 1.0}
 
 
 def test_gradients_are_elasticities_times_the_ratio(decode):
-    slopes, found = rs.gradient("cost_per_token", **decode), rs.sensitivity("cost_per_token", **decode)
-    cost = rs.value("cost_per_token", **decode)
+    slopes, found = rs.gradient("cost_per_token", decode), rs.sensitivity("cost_per_token", decode)
+    cost = rs.value("cost_per_token", decode)
     for name in decode:
         if name in found.index:
             assert slopes[name] * decode[name] / cost == pytest.approx(found[name], rel=1e-13, abs=1e-15)
     assert slopes.attrs["unit"]["batch_size"] == "USD/token/sequence"
-    grid = rs.gradient("cost_per_token", **{**decode, "batch_size": [1.0, 2.0]})
+    grid = rs.gradient("cost_per_token", {**decode, "batch_size": [1.0, 2.0]})
     assert grid.sel(input="chip_price").unit == slopes.attrs["unit"]["chip_price"]
     assert "units" not in grid.attrs
 
 
 def test_what_stands_beside_the_numbers(decode):
-    found = rs.sensitivity("cost_per_token", **{**decode, "batch_size": [1.0, 2.0]})
+    found = rs.sensitivity("cost_per_token", {**decode, "batch_size": [1.0, 2.0]})
     assert found.attrs["units"] == "1"
     assert found.attrs["long_name"] == "elasticity of cost_per_token"
     assert found.attrs["chips"] == "72"
     assert found.batch_size.attrs["units"] == "sequence"
     assert all(isinstance(x, str) for x in found.attrs.values())
-    no_axes_of_its_own = rs.sensitivity("kv_bytes_per_token", seats=[1, 2], kv_bytes_per_token=3)
-    assert no_axes_of_its_own.dims == ("input",)
 
 
 # --------------------------------------------------------------------------------------------------------- bad input
@@ -498,21 +498,22 @@ BAD = {
 @pytest.mark.parametrize("call", [rs.sensitivity, rs.gradient])
 def test_bad_input(case, call):
     output, inputs, error, words = BAD[case]
+    wishes = {name: x for name, x in inputs.items() if name in ("to", "side", "out", "threads")}
     with pytest.raises(error, match=words):
-        call(output, **{**POINT, **inputs})
+        call(output, {**POINT, **{name: x for name, x in inputs.items() if name not in wishes}}, **wishes)
 
 
 def test_a_distribution_is_no_number():
     stats = pytest.importorskip("scipy.stats", reason="a distribution needs scipy")
     with pytest.raises(errors.InputTypeError, match="batch_size"):
-        rs.sensitivity("kv_bytes", **{**POINT, "batch_size": stats.norm(5, 1)})
+        rs.sensitivity("kv_bytes", {**POINT, "batch_size": stats.norm(5, 1)})
 
 
 def test_only_the_inputs_without_derivative_are_named():
     inputs = {"seats": 40, "seat_load": 0.4, "response_length": 700, "train_period": 0.02, "pass_length": 1}
     with pytest.raises(errors.NoDerivative, match=r"^no derivative by 'seats': "):
-        rs.sensitivity("seat_mean_wait", **inputs)
-    assert rs.sensitivity("seat_mean_wait", to=["seat_load", "response_length"], **inputs)["response_length"] == 1
+        rs.sensitivity("seat_mean_wait", inputs)
+    assert rs.sensitivity("seat_mean_wait", inputs, to=["seat_load", "response_length"])["response_length"] == 1
 
 
 def test_inputs_behind_an_argument_without_derivative_are_named():
@@ -529,7 +530,7 @@ def test_inputs_behind_an_argument_without_derivative_are_named():
 @pytest.mark.parametrize("word", ["to", "side"])
 def test_words_of_these_calls_are_no_axes(word):
     with pytest.raises(errors.AxisError, match="as an argument"):
-        rs.evaluate("kv_bytes", **{**POINT, "batch_size": xr.DataArray([1.0, 2.0], dims=word)})
+        rs.evaluate("kv_bytes", {**POINT, "batch_size": xr.DataArray([1.0, 2.0], dims=word)})
 
 
 def test_a_term_that_vanishes_asks_for_nothing_more():

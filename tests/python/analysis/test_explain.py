@@ -16,6 +16,7 @@ from matplotlib import mathtext
 from roofslate import units
 from roofslate.analysis.explain import Explanation, Given
 from roofslate.display.mathml import mathml
+from roofslate.grid.read import Settled
 from roofslate.registry.registry import entries, lookup
 from support.checks import cases
 from support.explanations import BOARD, CELL
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 def determined(name: str, inputs: dict[str, Any]) -> bool:
     """Whether a scenario determines a quantity; the others need inputs of their own."""
     try:
-        rs.value(name, **inputs)
+        rs.value(name, Settled(inputs))
     except rs.errors.MissingInput:
         return False
     return True
@@ -75,7 +76,7 @@ def test_explanation(name: str, bits: Any) -> None:
     """In every scenario: its numbers, its LaTeX, and its page."""
     with cases() as case:
         for scenario, inputs in scenarios()[name].items():
-            explanation = rs.explain(name, **inputs)
+            explanation = rs.explain(name, Settled(inputs))
             with case(scenario):
                 check_numbers(explanation, name, inputs, bits)
             with case(scenario):
@@ -87,7 +88,7 @@ def test_explanation(name: str, bits: Any) -> None:
 def check_numbers(explanation: Explanation, name: str, inputs: dict[str, Any], bits: Any) -> None:
     """Every number is that of `value`."""
     text = str(explanation)
-    values = {part.quantity.name: rs.value(part.quantity.name, **inputs) for part in explanation._parts}
+    values = {part.quantity.name: rs.value(part.quantity.name, Settled(inputs)) for part in explanation._parts}
     if explanation.steps:  # else it is given
         assert explanation.steps[0].quantity.name == name
     assert explanation.value == values[name]
@@ -252,7 +253,7 @@ def test_formulas_as_mathml() -> None:
 
 
 def test_the_derivation_of_a_cost_as_text() -> None:
-    text = str(rs.explain("cost_per_token", **BOARD))
+    text = str(rs.explain("cost_per_token", BOARD))
     first, *_, last, basis, legend = text.split("\n\n")
     assert basis == "Basis: floor"
     assert first.splitlines() == [
@@ -294,7 +295,7 @@ def test_a_recalled_number_is_told_from_one_that_was_read() -> None:
 
 
 def test_quantities_stand_before_what_they_need() -> None:
-    explanation = rs.explain("cost_per_token", **CELL)
+    explanation = rs.explain("cost_per_token", CELL)
     order = [step.quantity.name for step in explanation.steps]
     assert order[0] == "cost_per_token"
     assert len(set(order)) == len(order)
@@ -305,15 +306,15 @@ def test_quantities_stand_before_what_they_need() -> None:
 
 def test_only_what_the_choices_leave_is_shown() -> None:
     read = {**CELL, "expert_reads": "all"}
-    board = rs.explain("roofline_time", **read)
-    serial = rs.explain("roofline_time", overlap="serial_kv", **read)
+    board = rs.explain("roofline_time", read)
+    serial = rs.explain("roofline_time", read, overlap="serial_kv")
     assert board.steps[0].formula == "max(memory_time, compute_time)"
     assert board.steps[0].needs == ("overlap", "compute_time", "memory_time")
     assert serial.steps[0].formula == "kv_fetch_time + max(weight_fetch_time, compute_time)"
     assert "memory_time" not in {step.quantity.name for step in serial.steps}
     experts = {"experts_per_token", "dense_parameters", "expert_coverage"}
     assert not experts & {part.quantity.name for part in board._parts}
-    expected = rs.explain("roofline_time", **CELL)
+    expected = rs.explain("roofline_time", CELL)
     assert experts <= {part.quantity.name for part in expected._parts}
     assert {"experts", "experts_per_token"} <= {given.quantity.name for given in expected.inputs}
 
@@ -324,17 +325,17 @@ def off(explanation: Explanation) -> dict[str, float]:
 
 
 def test_what_is_off_is_not_derived() -> None:
-    plain = rs.explain("cell_throughput", **CELL)
+    plain = rs.explain("cell_throughput", CELL)
     assert off(plain).items() >= {"pass_overhead": 0, "pass_length": 1, "drafting_factor": 1}.items()
     steps = {step.quantity.name for step in plain.steps}
     assert not steps & {*off(plain), "kernel_overhead", "link_wait_time", "sampled_length"}
     assert "draft_length" not in {given.quantity.name for given in plain.inputs}
     assert off(plain) == {name: rs.value(name) for name in off(plain)}, "nothing is given"
-    assert rs.explain("pass_overhead", **CELL).steps[0].formula.startswith("kernel_overhead + ")
-    slow = rs.explain("pass_time", **CELL, collective_step_latency="2 µs")
+    assert rs.explain("pass_overhead", CELL).steps[0].formula.startswith("kernel_overhead + ")
+    slow = rs.explain("pass_time", CELL, collective_step_latency="2 µs")
     assert slow.steps[0].formula == "roofline_time + pass_overhead"
     assert {"pass_overhead", "collective_latency"} <= {step.quantity.name for step in slow.steps}
-    drafts = rs.explain("cost_per_token", **CELL, draft_length=0, acceptance_rate=0.8, draft_cost=0.1)
+    drafts = rs.explain("cost_per_token", {**CELL, "draft_length": 0, "acceptance_rate": 0.8, "draft_cost": 0.1})
     assert not {"pass_length", "drafting_factor"} & set(off(drafts)), "given, if as the default"
 
 
@@ -344,7 +345,7 @@ def test_what_is_not_0_or_1_is_derived_from_defaults_too() -> None:
 
 
 def test_an_answer_in_words_has_its_cases_in_words() -> None:
-    explanation = rs.explain("binding_term", **BOARD)
+    explanation = rs.explain("binding_term", BOARD)
     assert explanation.value == "weight_fetch"
     first = explanation.steps[0]
     assert first.formula.startswith("('compute' if memory_time <= compute_time else 'weight_fetch' if ")
@@ -383,7 +384,7 @@ def test_an_input_explains_itself() -> None:
 
 
 def test_markdown_and_latex_hold_the_formulas() -> None:
-    explanation = rs.explain("roofline_time", **BOARD)
+    explanation = rs.explain("roofline_time", BOARD)
     for text in (explanation.markdown, explanation.latex):
         assert r"t_r &= \max\left(t_\mathrm{mem}, t_\mathrm{comp}\right)" in text
         assert text.count(r"\begin{aligned}") == text.count(r"\end{aligned}") == len(explanation.steps)
@@ -401,7 +402,7 @@ def test_numbers_beside_each_other_are_multiplied() -> None:
 
 
 def test_prices_do_not_open_formulas() -> None:
-    explanation = rs.explain("cost_per_token", **BOARD)
+    explanation = rs.explain("cost_per_token", BOARD)
     assert r"\$2 / h" in explanation.markdown
     for page in (explanation.html, rs.prices._repr_html_(), rs.prices["lecture"]._repr_html_()):
         assert 'class="tex2jax_ignore mathjax_ignore"' in page
@@ -437,16 +438,16 @@ def levels(explanation: Explanation) -> dict[str, int]:
 @pytest.mark.parametrize("depth", range(9))
 @pytest.mark.parametrize("name", ["cost_per_token", "binding_term", "hbm_used"])
 def test_a_depth_ends_the_derivation(name: str, depth: int) -> None:
-    whole = rs.explain(name, **CELL)
+    whole = rs.explain(name, CELL)
     far = levels(whole)
-    part = rs.explain(name, depth=depth, **CELL)
+    part = rs.explain(name, CELL, depth=depth)
     assert [step for step in whole.steps if far[step.quantity.name] <= depth] == list(part.steps)
     derived = {step.quantity.name for step in whole.steps}
     for given in part.inputs:
         assert given.value == next(other.value for other in whole._parts if other.quantity == given.quantity)
         if given.quantity.name in derived:
             assert given.origin == f"computed; depth={far[given.quantity.name]} derives it"
-            deeper = rs.explain(name, depth=far[given.quantity.name], **CELL)
+            deeper = rs.explain(name, CELL, depth=far[given.quantity.name])
             assert given.quantity.name in {step.quantity.name for step in deeper.steps}
         else:
             assert given in whole.inputs
@@ -458,15 +459,15 @@ def test_a_depth_ends_the_derivation(name: str, depth: int) -> None:
 
 
 def test_depth_zero_is_the_answer_alone() -> None:
-    text = str(rs.explain("roofline_time", depth=0, **BOARD))
+    text = str(rs.explain("roofline_time", BOARD, depth=0))
     assert text.split("\n\n")[1].splitlines() == [
         "Inputs",
         "  overlap       'board'   default [R1.1]",
         "  compute_time  274.1 µs  computed; depth=1 derives it",
         "  memory_time   677.1 µs  computed; depth=1 derives it",
     ]
-    assert rs.explain("pass_time", depth=np.int64(1), **BOARD) == rs.explain("pass_time", depth=1, **BOARD)
-    assert rs.explain("pass_time", depth=10**30, **BOARD) == rs.explain("pass_time", **BOARD)
+    assert rs.explain("pass_time", BOARD, depth=np.int64(1)) == rs.explain("pass_time", BOARD, depth=1)
+    assert rs.explain("pass_time", BOARD, depth=10**30) == rs.explain("pass_time", BOARD)
 
 
 # ------------------------------------------------------------------------------------------------------------ errors
@@ -474,9 +475,9 @@ def test_depth_zero_is_the_answer_alone() -> None:
 
 def test_an_axis_is_refused() -> None:
     with pytest.raises(rs.errors.AxisError, match=r"batch_size is an axis"):
-        rs.explain("pass_time", **{**CELL, "batch_size": [1, 2]})
+        rs.explain("pass_time", {**CELL, "batch_size": [1, 2]})
     with pytest.raises(rs.errors.AxisError, match=r"hardware is an axis"):
-        rs.explain("pass_time", **{**CELL, "hardware": ["H100", "H200"]}, chips=8)
+        rs.explain("pass_time", {**CELL, "hardware": ["H100", "H200"]}, chips=8)
 
 
 def test_a_missing_input_is_named_with_its_chain() -> None:
@@ -501,7 +502,7 @@ def test_a_missing_input_is_named_with_its_chain() -> None:
 )
 def test_a_depth_is_a_whole_number(depth: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        rs.explain("pass_time", depth=depth, **BOARD)
+        rs.explain("pass_time", BOARD, depth=depth)
 
 
 @pytest.mark.parametrize(
@@ -519,16 +520,16 @@ def test_a_depth_is_a_whole_number(depth: Any, error: type[Exception], message: 
 )
 def test_a_hostile_name_is_unknown(output: str) -> None:
     with pytest.raises(rs.errors.UnknownName) as caught:
-        rs.explain(output, **BOARD)
+        rs.explain(output, BOARD)
     assert len(str(caught.value)) < 500
     with pytest.raises(rs.errors.UnknownName):
-        rs.explain("pass_time", **{**BOARD, output if output != "model" else "modell": 1})
+        rs.explain("pass_time", {**BOARD, output if output != "model" else "modell": 1})
 
 
 @pytest.mark.parametrize("output", [None, 3, ["pass_time", "cost_per_token"], object()])
 def test_a_name_is_a_text(output: Any) -> None:
     with pytest.raises(rs.RoofslateError):
-        rs.explain(output, **BOARD)
+        rs.explain(output, BOARD)
 
 
 def test_inputs_are_checked_as_for_value() -> None:
@@ -540,11 +541,11 @@ def test_inputs_are_checked_as_for_value() -> None:
         ({"modell": "x"}, rs.errors.UnknownName),
     ):
         with pytest.raises(error):
-            rs.explain("pass_time", **{**BOARD, **inputs})
+            rs.explain("pass_time", BOARD, **inputs)
 
 
 def test_parts_say_what_they_are() -> None:
-    explanation = rs.explain("pass_time", **BOARD)
+    explanation = rs.explain("pass_time", BOARD)
     assert all(isinstance(given, Given) for given in explanation.inputs)
     assert explanation.steps[0].result == "677.1 µs"
 

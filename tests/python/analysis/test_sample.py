@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate import _core
 from roofslate.errors import AxisError, InputTypeError, MissingInput, UnknownName, ValueRangeError
+from roofslate.grid.read import Settled
 
 stats = pytest.importorskip("scipy.stats", reason="scipy is not installed (pip install 'roofslate[analysis]')")
 
@@ -38,16 +39,14 @@ def drawn(sampled, *names):
 def test_draws_are_scipys_scrambled_sobol_points(n):
     """Mapped at the middle of the lattice's cells."""
     points = stats.qmc.Sobol(2, bits=32, seed=np.random.default_rng(11)).random(n if n < 3 else 1 << 17)[:n] + 2.0**-33
-    sampled = rs.sample("hbm_drain_time", n, seed=11, **MACHINE)
+    sampled = rs.sample("hbm_drain_time", n, MACHINE, seed=11)
     for k, (name, distribution) in enumerate(MACHINE.items()):
         # the table is checked to 1e-10 at some points of each piece
         np.testing.assert_allclose(sampled[name], distribution.ppf(points[:, k]), rtol=1e-9)
 
 
 def test_the_sample_is_labelled():
-    found = rs.sample(
-        ["hbm_drain_time", "hbm_capacity"], 64, seed=1, chips=[1, 8], units={"hbm_drain_time": "ms"}, **MACHINE
-    )
+    found = rs.sample(["hbm_drain_time", "hbm_capacity"], 64, MACHINE, seed=1, units={"hbm_drain_time": "ms"})
     assert found["hbm_drain_time"].dims == ("sample",)
     assert found["hbm_drain_time"].attrs["units"] == "ms"
     assert set(found.coords) == {"hbm_capacity", "hbm_bandwidth"}
@@ -56,8 +55,8 @@ def test_the_sample_is_labelled():
     assert found.attrs["seed"] == "1"
     times = found["hbm_capacity"] / found["hbm_bandwidth"]
     np.testing.assert_allclose(found["hbm_drain_time"], 1e3 * times, rtol=1e-14)
-    one = rs.sample("hbm_drain_time", 64, seed=1, **MACHINE)
-    np.testing.assert_array_equal(one, rs.evaluate("hbm_drain_time", **{name: one[name] for name in MACHINE}))
+    one = rs.sample("hbm_drain_time", 64, MACHINE, seed=1)
+    np.testing.assert_array_equal(one, rs.evaluate("hbm_drain_time", {name: one[name] for name in MACHINE}))
 
 
 def test_other_axes_and_presets_stay_axes():
@@ -70,9 +69,9 @@ def test_other_axes_and_presets_stay_axes():
 
 
 def test_a_longer_sample_begins_with_the_shorter_one():
-    short, long = (rs.sample(RATIO, n, seed=4, model="lecture training", **FIVE) for n in (1000, 1 << 17))
+    short, long = (rs.sample(RATIO, n, FIVE, seed=4, model="lecture training") for n in (1000, 1 << 17))
     np.testing.assert_array_equal(short, long[:1000])
-    other = rs.sample(RATIO, 1000, seed=5, model="lecture training", **FIVE)
+    other = rs.sample(RATIO, 1000, FIVE, seed=5, model="lecture training")
     assert not np.array_equal(short, other)
 
 
@@ -85,12 +84,12 @@ def test_draws_have_the_same_bits_everywhere(correlation, instruction_sets):
             _core.use_instruction_set(name)
             for threads in (1, 2, 5):
                 got = rs.sample(
-                    "hbm_drain_time", 200_001, seed=9, threads=threads, correlation=correlation, **MACHINE
+                    "hbm_drain_time", 200_001, MACHINE, seed=9, threads=threads, correlation=correlation
                 ).to_numpy()
                 wanted = got if wanted is None else wanted
                 np.testing.assert_array_equal(got, wanted)
                 streamed = rs.quantiles(
-                    "hbm_drain_time", Q, n=200_001, seed=9, threads=threads, correlation=correlation, **MACHINE
+                    "hbm_drain_time", Q, MACHINE, n=200_001, seed=9, threads=threads, correlation=correlation
                 )
                 np.testing.assert_array_equal(streamed, np.quantile(wanted, Q))
     finally:
@@ -150,7 +149,7 @@ def test_mean_and_quantiles_agree_with_an_independent_monte_carlo():
     x = {name: d.rvs(n, random_state=rng) for name, d in FIVE.items()}
     tokens = x["model_token_rate"] * x["model_lifetime"]
     plain = tokens * (2 * x["decode_inefficiency"] / 6) / (x["optimal_tokens_per_parameter"] * x["active_parameters"])
-    ours = rs.sample(RATIO, 1 << 17, seed=1, **FIVE).to_numpy()
+    ours = rs.sample(RATIO, 1 << 17, FIVE, seed=1).to_numpy()
     assert abs(ours.mean() - plain.mean()) < 4 * plain.std() / np.sqrt(n)
     for q in (0.05, 0.5, 0.95):
         share = np.mean(plain <= np.quantile(ours, q))
@@ -178,7 +177,7 @@ def test_correlation_is_that_of_the_normal_scores():
     matrix = np.array([[1, 0.8, -0.3], [0.8, 1, 0.1], [-0.3, 0.1, 1]])
     table = pd.DataFrame(matrix, index=names, columns=names)
     inputs = {**FIVE, "rl_flops_per_parameter": 3}
-    found = rs.sample(RATIO, 1 << 16, seed=2, correlation=table, **inputs)
+    found = rs.sample(RATIO, 1 << 16, inputs, seed=2, correlation=table)
     scores = [stats.norm.ppf(FIVE[name].cdf(found[name])) for name in FIVE]
     got = np.corrcoef(scores)
     wanted = np.eye(5)
@@ -189,13 +188,13 @@ def test_correlation_is_that_of_the_normal_scores():
     shuffled = table.loc[names[::-1], names[::-1]]
     half = {names[0]: {names[1]: 0.8, names[2]: -0.3}, names[2]: {names[1]: 0.1}}
     for same in (shuffled, half, wanted.tolist()):
-        again = rs.sample(RATIO, 1 << 16, seed=2, correlation=same, **inputs)
+        again = rs.sample(RATIO, 1 << 16, inputs, seed=2, correlation=same)
         np.testing.assert_array_equal(again, found)
 
 
 def test_independent_inputs_stay_where_they_are_under_correlation():
-    alone = rs.sample("hbm_drain_time", 4096, seed=1, **MACHINE)
-    beside = rs.sample("hbm_drain_time", 4096, seed=1, correlation=np.eye(2), **MACHINE)
+    alone = rs.sample("hbm_drain_time", 4096, MACHINE, seed=1)
+    beside = rs.sample("hbm_drain_time", 4096, MACHINE, seed=1, correlation=np.eye(2))
     # the score is a probability again, on a lattice of 2**-32
     np.testing.assert_allclose(beside, alone, rtol=1e-6)
 
@@ -218,7 +217,7 @@ def test_independent_inputs_stay_where_they_are_under_correlation():
 )
 def test_bad_correlations_are_refused(correlation, error, words):
     with pytest.raises(error, match=words):
-        rs.sample("hbm_drain_time", 16, seed=1, correlation=correlation, **MACHINE)
+        rs.sample("hbm_drain_time", 16, MACHINE, seed=1, correlation=correlation)
 
 
 # ------------------------------------------------------------------------------------------------------------ streaming
@@ -226,21 +225,21 @@ def test_bad_correlations_are_refused(correlation, error, words):
 
 @pytest.mark.parametrize("n", [1, 7, 1000, 65536, 300_001])
 def test_folds_see_the_draws_of_the_sample(n):
-    sampled = rs.sample(RATIO, n, seed=6, **FIVE).to_numpy()
-    np.testing.assert_array_equal(rs.quantiles(RATIO, Q, n=n, seed=6, **FIVE), np.quantile(sampled, Q))
-    found = rs.histogram(RATIO, bins=40, log=True, n=n, seed=6, **FIVE)
+    sampled = rs.sample(RATIO, n, FIVE, seed=6).to_numpy()
+    np.testing.assert_array_equal(rs.quantiles(RATIO, Q, FIVE, n=n, seed=6), np.quantile(sampled, Q))
+    found = rs.histogram(RATIO, FIVE, bins=40, log=True, n=n, seed=6)
     edges = np.append(found["lower"], found["upper"][-1])
     np.testing.assert_array_equal(found["count"], np.histogram(sampled, edges)[0])
     assert int(found["count"].sum()) == n
     where = [f"{RATIO} > 50", f"{RATIO} <= 200"]
-    assert rs.count(where, n=n, seed=6, **FIVE) == np.sum((sampled > 50) & (sampled <= 200))
+    assert rs.count(where, FIVE, n=n, seed=6) == np.sum((sampled > 50) & (sampled <= 200))
 
 
 def test_quantiles_keep_many_rows():
     """So many that each gets fewer values as a hint of where its quantiles lie."""
     inputs = {"hbm_capacity": stats.norm(192e9, 10e9), "hbm_bandwidth": np.linspace(1e12, 9e12, 60)}
-    sampled = rs.sample("hbm_drain_time", 70_001, seed=3, **inputs)
-    found = rs.quantiles("hbm_drain_time", Q, over="sample", n=70_001, seed=3, **inputs)
+    sampled = rs.sample("hbm_drain_time", 70_001, inputs, seed=3)
+    found = rs.quantiles("hbm_drain_time", Q, inputs, over="sample", n=70_001, seed=3)
     np.testing.assert_array_equal(found, np.quantile(sampled, Q, axis=sampled.dims.index("sample")))
 
 
@@ -251,34 +250,32 @@ def test_folds_keep_the_other_axes():
         "batch_size": [64, 512, 4096], "context_length": [1e3, 1e4],
     }  # fmt: skip
     n = 100_003
-    sampled = rs.sample("pass_time", n, seed=2, **inputs)
-    kept = rs.quantiles("pass_time", Q, over="sample", n=n, seed=2, **inputs)
+    sampled = rs.sample("pass_time", n, inputs, seed=2)
+    kept = rs.quantiles("pass_time", Q, inputs, over="sample", n=n, seed=2)
     assert kept.dims == ("quantile", "batch_size", "context_length")
     np.testing.assert_array_equal(kept, np.quantile(sampled, Q, axis=2))
-    some = rs.quantiles("pass_time", Q, over=["batch_size", "sample"], n=n, seed=2, **inputs)
+    some = rs.quantiles("pass_time", Q, inputs, over=["batch_size", "sample"], n=n, seed=2)
     values = np.moveaxis(sampled.to_numpy(), 1, 0).reshape(2, -1)
     np.testing.assert_array_equal(some, np.quantile(values, Q, axis=1))
-    np.testing.assert_array_equal(rs.quantiles("pass_time", Q, n=n, seed=2, **inputs), np.quantile(sampled, Q))
-    counts = rs.count("pass_time <= 20 ms", over="sample", n=n, seed=2, **inputs)
+    np.testing.assert_array_equal(rs.quantiles("pass_time", Q, inputs, n=n, seed=2), np.quantile(sampled, Q))
+    counts = rs.count("pass_time <= 20 ms", inputs, over="sample", n=n, seed=2)
     xr.testing.assert_equal(counts, (sampled <= 0.02).sum("sample").rename("count"))
-    bins = rs.histogram(
-        "pass_time", bins=[1e-3, 1e-2, 1e-1, 1], over=["sample", "context_length"], n=n, seed=2, **inputs
-    )
+    bins = rs.histogram("pass_time", inputs, bins=[1e-3, 1e-2, 1e-1, 1], over=["sample", "context_length"], n=n, seed=2)
     for k in range(3):
         np.testing.assert_array_equal(bins["count"][k], np.histogram(sampled[k], [1e-3, 1e-2, 1e-1, 1])[0])
-    # an axis along which nothing varies repeats every value
-    idle = {**inputs, "chip_price": [1e-3, 2e-3, 3e-3]}
-    assert rs.count("pass_time <= 20 ms", n=n, seed=2, **idle) == 3 * int(counts.sum())
+    # an axis along which nothing varies repeats every value, where a call has settled that it may
+    idle = Settled({**inputs, "chip_price": [1e-3, 2e-3, 3e-3]})
+    assert rs.count("pass_time <= 20 ms", idle, n=n, seed=2) == 3 * int(counts.sum())
     repeated = np.quantile(np.repeat(sampled.to_numpy().ravel(), 3), Q)
-    np.testing.assert_array_equal(rs.quantiles("pass_time", Q, n=n, seed=2, **idle), repeated)
+    np.testing.assert_array_equal(rs.quantiles("pass_time", Q, idle, n=n, seed=2), repeated)
 
 
 def test_what_does_not_depend_on_the_draws_is_repeated():
-    inputs = {"hbm_capacity": [100e9, 200e9], "hbm_bandwidth": 1e12, "chips": stats.uniform(1, 9)}
-    assert rs.quantiles("hbm_drain_time", 0.5, n=1000, seed=1, **inputs) == pytest.approx(0.15)
-    assert rs.count("hbm_drain_time > 150 ms", n=1000, seed=1, **inputs) == 1000
-    assert rs.count("hbm_drain_time > 150 ms", over="sample", n=1000, seed=1, **inputs).values.tolist() == [0, 1000]
-    found = rs.histogram("hbm_drain_time", bins=2, n=1000, seed=1, **inputs)
+    inputs = Settled({"hbm_capacity": [100e9, 200e9], "hbm_bandwidth": 1e12, "chips": stats.uniform(1, 9)})
+    assert rs.quantiles("hbm_drain_time", 0.5, inputs, n=1000, seed=1) == pytest.approx(0.15)
+    assert rs.count("hbm_drain_time > 150 ms", inputs, n=1000, seed=1) == 1000
+    assert rs.count("hbm_drain_time > 150 ms", inputs, over="sample", n=1000, seed=1).values.tolist() == [0, 1000]
+    found = rs.histogram("hbm_drain_time", inputs, bins=2, n=1000, seed=1)
     assert found["count"].values.tolist() == [1000, 1000]
 
 
@@ -304,13 +301,13 @@ def test_quantiles_of_values_that_are_equal_or_undefined():
             brief="NaN everywhere",
         )
         for name in ("clipped", "root"):
-            values = rs.sample(name, n, seed=8, **MACHINE).to_numpy()
+            values = rs.sample(name, n, MACHINE, seed=8).to_numpy()
             wanted = np.nanquantile(values, Q)
-            np.testing.assert_array_equal(rs.quantiles(name, Q, n=n, seed=8, **MACHINE), wanted)
-            found = rs.histogram(name, bins=10, n=n, seed=8, **MACHINE)
+            np.testing.assert_array_equal(rs.quantiles(name, Q, MACHINE, n=n, seed=8), wanted)
+            found = rs.histogram(name, MACHINE, bins=10, n=n, seed=8)
             assert int(found["nan"]) == np.isnan(values).sum()
         assert 0 < np.isnan(values).sum() < n
-        assert np.isnan(rs.quantiles("nowhere", 0.5, n=n, seed=8, **MACHINE))
+        assert np.isnan(rs.quantiles("nowhere", 0.5, MACHINE, n=n, seed=8))
 
 
 def test_a_wrong_hint_is_made_good():
@@ -323,9 +320,9 @@ def test_a_wrong_hint_is_made_good():
             return rs.math.where(hbm_drain_time > limit, hbm_drain_time / limit, 0.5)
 
         rs.define("rare", "1", rare, brief="nearly always a half")
-        values = rs.sample("rare", n, seed=8, **MACHINE).to_numpy()
+        values = rs.sample("rare", n, MACHINE, seed=8).to_numpy()
         q = [0.9, 0.99, 0.995, 0.999, 0.9999, 0.99999]
-        np.testing.assert_array_equal(rs.quantiles("rare", q, n=n, seed=8, **MACHINE), np.quantile(values, q))
+        np.testing.assert_array_equal(rs.quantiles("rare", q, MACHINE, n=n, seed=8), np.quantile(values, q))
 
 
 _PEAK = """
@@ -355,20 +352,20 @@ def test_memory_does_not_grow_with_the_draws():
 @pytest.mark.parametrize("n", [0, -5, 2**32])
 def test_numbers_of_draws_out_of_range(n):
     with pytest.raises(ValueRangeError, match="n must be at least 1"):
-        rs.sample("hbm_drain_time", n, seed=1, **MACHINE)
+        rs.sample("hbm_drain_time", n, MACHINE, seed=1)
     with pytest.raises(ValueRangeError, match="n must be at least 1"):
-        rs.quantiles("hbm_drain_time", 0.5, n=n, seed=1, **MACHINE)
+        rs.quantiles("hbm_drain_time", 0.5, MACHINE, n=n, seed=1)
 
 
 @pytest.mark.parametrize("n", [2.0, "100", None, True, [4]])
 def test_numbers_of_draws_that_are_no_whole_numbers(n):
     with pytest.raises(InputTypeError, match="n must be a whole number"):
-        rs.sample("hbm_drain_time", n, seed=1, **MACHINE)
+        rs.sample("hbm_drain_time", n, MACHINE, seed=1)
 
 
 def test_seeds():
     with pytest.raises(TypeError, match="seed"):
-        rs.sample("hbm_drain_time", 16, **MACHINE)
+        rs.sample("hbm_drain_time", 16, MACHINE)
     for call in (
         lambda **k: rs.quantiles("hbm_drain_time", 0.5, **k),
         lambda **k: rs.histogram("hbm_drain_time", **k),
@@ -381,9 +378,9 @@ def test_seeds():
         with pytest.raises(InputTypeError, match="n= and seed="):
             call(**MACHINE)
     with pytest.raises(InputTypeError, match="seed"):
-        rs.sample("hbm_drain_time", 16, seed="one", **MACHINE)
+        rs.sample("hbm_drain_time", 16, MACHINE, seed="one")
     with pytest.raises(ValueRangeError, match="seed"):
-        rs.sample("hbm_drain_time", 16, seed=-1, **MACHINE)
+        rs.sample("hbm_drain_time", 16, MACHINE, seed=-1)
 
 
 class Gap(stats.rv_continuous):  # type: ignore[name-defined]
@@ -430,32 +427,34 @@ def test_other_mistakes_are_named_before_any_work():
     with pytest.raises(InputTypeError, match="overlap"):
         rs.sample("pass_time", 16, seed=1, overlap=stats.uniform(0, 1))
     with pytest.raises(AxisError, match="'sample' is that of the draws"):
-        rs.sample("hbm_drain_time", 16, seed=1, chips=xr.DataArray([1, 2], dims="sample"), **MACHINE)
+        rs.sample("hbm_drain_time", 16, MACHINE, seed=1, chips=xr.DataArray([1, 2], dims="sample"))
     with pytest.raises(AxisError, match="'sample' too"):
-        rs.quantiles("hbm_drain_time", 0.5, over="chips", n=16, seed=1, chips=[1, 2], **MACHINE)
+        rs.quantiles(
+            "pass_tokens", 0.5, over="batch_size", n=16, seed=1, batch_size=[1, 2], pass_length=stats.uniform(1, 2)
+        )
     with pytest.raises(ValueRangeError, match="experts_per_token must not exceed"):
         rs.sample("experts_per_token", 16, seed=1, experts=8, experts_per_token=stats.uniform(1, 8))
     both = {"experts": stats.uniform(6, 8), "experts_per_token": stats.uniform(1, 7)}
     with pytest.raises(ValueRangeError, match="experts_per_token must not exceed"):
-        rs.sample("experts_per_token", 16, seed=1, **both)
+        rs.sample("experts_per_token", 16, both, seed=1)
     with pytest.raises(MemoryError, match="keep no sample"):
-        rs.sample("hbm_drain_time", 2**32 - 1, seed=1, **MACHINE)
+        rs.sample("hbm_drain_time", 2**32 - 1, MACHINE, seed=1)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda **k: rs.evaluate("hbm_drain_time", **k),
-        lambda **k: rs.value("hbm_drain_time", **k),
-        lambda **k: rs.frame(pd.DataFrame({"chips": [1]}), "hbm_drain_time", **k),
-        lambda **k: rs.best("hbm_drain_time", over="chips", chips=[1, 2], **k),
-        lambda **k: rs.pareto(minimize="hbm_drain_time", chips=[1, 2], **k),
+        lambda **k: rs.evaluate("hbm_drain_time", k),
+        lambda **k: rs.value("hbm_drain_time", k),
+        lambda **k: rs.frame(pd.DataFrame({"chips": [1]}), "hbm_drain_time", k),
+        lambda **k: rs.best("hbm_drain_time", k, over="chips", chips=[1, 2]),
+        lambda **k: rs.pareto(k, minimize="hbm_drain_time", chips=[1, 2]),
         lambda **k: rs.solve("hbm_capacity", "hbm_drain_time == 1 s", hbm_bandwidth=k["hbm_bandwidth"]),
-        lambda **k: rs.sensitivity("hbm_drain_time", **k),
-        lambda **k: rs.bounds("hbm_drain_time", **k),
-        lambda **k: rs.explain("hbm_drain_time", **k),
+        lambda **k: rs.sensitivity("hbm_drain_time", k),
+        lambda **k: rs.bounds("hbm_drain_time", k),
+        lambda **k: rs.explain("hbm_drain_time", k),
         lambda **k: rs.compare(k, k, "hbm_drain_time"),
-        lambda **k: rs.tornado("hbm_drain_time", chips=(1, 2), **k),
+        lambda **k: rs.tornado("hbm_drain_time", k, chips=(1, 2)),
     ],
 )
 def test_elsewhere_a_distribution_is_an_error_that_names_sample(call):

@@ -12,6 +12,7 @@ import xarray as xr
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from roofslate import errors
+from roofslate.grid.read import Settled
 from roofslate.registry.registry import ancestors, entries
 from roofslate.registry.values import number
 from support.reference import rows
@@ -92,11 +93,11 @@ CLOSED = {
 def test_closed_forms(closed, cell):
     unknown, condition = CLOSED[closed]
     scenario = {**cell, **TIERS}
-    expected = rs.value(closed, **scenario)
+    expected = rs.value(closed, Settled(scenario))
     low = entries()[unknown].low
     found = solve(unknown, condition, **{n: x for n, x in scenario.items() if n != unknown})
     # near its own pole the closed form says as little as the condition: one digit of L/L0 is a thousand of B*
-    assume(not 0.99 < scenario["context_length"] / rs.value("balance_context", **cell) < 1.01)
+    assume(not 0.99 < scenario["context_length"] / rs.value("balance_context", cell) < 1.01)
     if math.isinf(expected) or expected < low or expected == 0:
         assert found["reason"] in ("never", "always")
         assert math.isnan(found)
@@ -115,13 +116,16 @@ def test_closed_form_on_a_grid():
         "context_length": np.geomspace(100, 1e4, 100),
     }
     found = solve("batch_size", "compute_time == memory_time", **cell)
-    closed = rs.evaluate("balance_batch_at_context", **cell)
+    related = {n: x for n, x in cell.items() if n != "chips"}
+    closed = rs.evaluate("balance_batch_at_context", {**related, "chips": 64})
     expected = closed.expand_dims(chips=cell["chips"]).transpose(*found.dims).to_numpy()
     assert found.dims == ("hbm_bandwidth", "chips", "context_length")  # chips cancel, but in rounding
     never = np.isinf(expected)
     assert 0.1 < never.mean() < 0.9
     assert np.array_equal(found["reason"], np.where(never, "never", ""))
-    clear = ~never & (cell["context_length"] < 0.99 * rs.evaluate("balance_context", **cell).to_numpy()[:, None, None])
+    machine = {n: x for n, x in related.items() if n != "context_length"}
+    balance = rs.evaluate("balance_context", machine).to_numpy()[:, None, None]
+    clear = ~never & (cell["context_length"] < 0.99 * balance)
     assert clear.sum() > 1e4
     assert found.to_numpy()[clear] == pytest.approx(expected[clear], rel=CLOSE)
 
@@ -151,7 +155,7 @@ SEVERAL = {"fetched_weight_bytes": {"batch_size": 4}}
 
 
 def is_smooth(quantity, inputs):
-    return not any(re.search(r"(ceil|floor)\(", step.formula) for step in rs.explain(quantity, **inputs).steps)
+    return not any(re.search(r"(ceil|floor)\(", step.formula) for step in rs.explain(quantity, Settled(inputs)).steps)
 
 
 def put_back(quantity, value, unknown, rest, start):
@@ -161,10 +165,10 @@ def put_back(quantity, value, unknown, rest, start):
     for x in roots:
         if not math.isfinite(x) or x == 0:
             continue  # the end of a stretch that the range does not have
-        near = [rs.value(quantity, **rest, **{unknown: x})]
+        near = [rs.value(quantity, Settled({**rest, unknown: x}))]
         for y in (math.nextafter(x, 0), math.nextafter(x, 2 * x)):
             with contextlib.suppress(errors.ValueRangeError):  # beyond the end of the range
-                near.append(rs.value(quantity, **rest, **{unknown: y}))
+                near.append(rs.value(quantity, Settled({**rest, unknown: y})))
         # one step of the input may change more than that: no number between is nearer
         tolerance = max(CLOSE * abs(value), 4 * max(near) - 4 * min(near))
         assert abs(near[0] - value) <= tolerance, (quantity, unknown, x, near, value)
@@ -188,10 +192,10 @@ def test_solutions_put_back(quantity, cases):
             continue
         start = number(given_value, entries()[unknown]) * float(rng.choice([1.0, 0.83, 1.17]))
         try:
-            value = rs.value(quantity, **rest, **{unknown: start})
+            value = rs.value(quantity, Settled({**rest, unknown: start}))
         except (errors.ValueRangeError, errors.MissingInput):  # beyond a range or in another branch: stay
             start = number(given_value, entries()[unknown])
-            value = rs.value(quantity, **inputs)
+            value = rs.value(quantity, Settled(inputs))
         if not math.isfinite(value) or not math.isfinite(start):
             continue
         # the quantity may do without it, and other values of it may take more inputs
@@ -220,7 +224,7 @@ SOUGHT += ("weight_bytes", "kv_bytes_per_token", "compute_efficiency", "bandwidt
 
 @pytest.mark.parametrize("unknown", SOUGHT)
 def test_solutions_put_back_for_the_lecture(unknown):
-    known = LECTURE[unknown] if unknown in LECTURE else rs.value(unknown, **LECTURE)
+    known = LECTURE[unknown] if unknown in LECTURE else rs.value(unknown, Settled(LECTURE))
     rest = {n: x for n, x in LECTURE.items() if n != unknown}
     solved = 0
     for quantity in entries():
@@ -229,7 +233,7 @@ def test_solutions_put_back_for_the_lecture(unknown):
         try:
             if not is_smooth(quantity, LECTURE):
                 continue
-            value = rs.value(quantity, **rest, **{unknown: known})
+            value = rs.value(quantity, Settled({**rest, unknown: known}))
             if math.isfinite(value):
                 put_back(quantity, value, unknown, rest, known)
                 solved += 1
@@ -277,14 +281,16 @@ def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
     rest = {n: x for n, x in {**cell, **more, "scale_up_domain": 72.0}.items() if n != unknown}
     at = data.draw(logarithmic(1, 1e6), label="where the limit is met")
     name = text.split(" ")[0]
-    limit = rs.value(name, **{**rest, unknown: at}) if name in entries() and name != unknown else at
+    limit = rs.value(name, Settled({**rest, unknown: at})) if name in entries() and name != unknown else at
     assume(math.isfinite(limit) and limit > 0)
     if name in FLAT:  # on its plateau rounding decides point by point
-        assume(all(abs(rs.value(name, **{**rest, unknown: at * k}) / limit - 1) > FLAT[name] for k in (0.9, 1.1)))
+        assume(
+            all(abs(rs.value(name, Settled({**rest, unknown: at * k})) / limit - 1) > FLAT[name] for k in (0.9, 1.1))
+        )
     roots, reason = solutions(unknown, text.format(x=limit), **rest)
 
     def holds(y):
-        return meaning(lambda n: y if n == unknown else rs.value(n, **rest, **{unknown: y}), limit)
+        return meaning(lambda n: y if n == unknown else rs.value(n, Settled({**rest, unknown: y})), limit)
 
     assert roots == sorted(roots)
     assert all(holds(x) for x in roots)
@@ -305,12 +311,12 @@ def test_boundaries_divide_where_it_holds(unknown, text, meaning, cell, data):
 
 def test_the_limit_of_the_unknown_may_vary():
     cell = {"batch_size": 64, "peak_flops": 1e15, "chips": 1}
-    found = rs.solve("active_parameters", "compute_time == 10 ms", total_parameters=[1e9, 1e11, 1e12], **cell)
+    found = rs.solve("active_parameters", "compute_time == 10 ms", cell, total_parameters=[1e9, 1e11, 1e12])
     share = 10e-3 * 1e15 / (2 * 64)
     assert found.to_numpy() == pytest.approx([math.nan, share, share], nan_ok=True)
     assert found["reason"].to_numpy().tolist() == ["never", "", ""]
     ends = {"shortest_context": [1e3, 1e4, 5e4], "longest_context": xr.DataArray([3e4, 1e5], dims="longest")}
-    found = rs.solve("long_context_threshold", "mean_short_context == 25000", context_distribution="uniform", **ends)
+    found = rs.solve("long_context_threshold", "mean_short_context == 25000", ends, context_distribution="uniform")
     wanted = np.array([[math.nan, 49e3], [math.nan, 40e3], [math.nan, math.nan]])  # 2 x 25,000 - shortest
     assert found.transpose("shortest_context", "longest").to_numpy() == pytest.approx(wanted, nan_ok=True)
 
@@ -332,7 +338,7 @@ def test_arrays_may_lie_in_memory_in_any_way(many):
 
 
 PRICED = {n: x for n, x in {**CELL, "batch_size": 8.0, "chip_price": 0.01}.items() if n != "chips"}
-BALANCE = rs.value("balance_batch_at_context", **CELL)
+BALANCE = rs.value("balance_batch_at_context", CELL)
 ONE = "(1 seq)"
 
 
@@ -406,10 +412,8 @@ def test_solutions(unknown, condition, inputs, roots, reason):
 def test_the_boundary_itself_meets_the_condition():
     for relation in ("<", "<=", ">", ">="):
         limit = solve("batch_size", f"pass_time {relation} 0.5 s", **CELL).item()
-        assert rs.count(f"pass_time {relation} 0.5 s", batch_size=[limit], **CELL) == 1
-        assert (
-            rs.count(f"pass_time {relation} 0.5 s", batch_size=[limit * (1 - 1e-13), limit * (1 + 1e-13)], **CELL) == 1
-        )
+        assert rs.count(f"pass_time {relation} 0.5 s", CELL, batch_size=[limit]) == 1
+        assert rs.count(f"pass_time {relation} 0.5 s", CELL, batch_size=[limit * (1 - 1e-13), limit * (1 + 1e-13)]) == 1
 
 
 def test_a_routine_is_searched_on_a_grid():
@@ -426,5 +430,5 @@ def test_an_unknown_between_two_others():
         "traffic_exponent": 1.0,
         "context_distribution": "power_law",
     }
-    mean = rs.value("mean_long_context", long_context_threshold=2e5, **known)
+    mean = rs.value("mean_long_context", known, long_context_threshold=2e5)
     assert solve("long_context_threshold", f"mean_long_context == {mean!r}", **known).item() == pytest.approx(2e5)

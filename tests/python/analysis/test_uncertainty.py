@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import roofslate as rs
 from roofslate.errors import AxisError, InputTypeError, MissingInput, UnknownName, ValueRangeError
+from roofslate.grid.read import Settled
 
 mpl.use("agg")
 stats = pytest.importorskip("scipy.stats", reason="scipy is not installed (pip install 'roofslate[analysis]')")
@@ -33,7 +34,7 @@ ANSWERS = {
 
 
 def test_tornado_has_the_table_of_the_open_question():
-    found = rs.tornado(RATIO, model="lecture training", **RANGES)
+    found = rs.tornado(RATIO, RANGES, model="lecture training")
     assert found.base == pytest.approx(129.6)
     for name, ends in ANSWERS.items():
         # the table is rounded to whole numbers
@@ -49,19 +50,19 @@ def test_tornado_has_the_table_of_the_open_question():
 
 def test_the_chart_of_the_lecture_is_this_call():
     chart = rs.charts.overtraining_tornado.data()
-    ours = rs.tornado(RATIO, model="lecture training", **RANGES).table.loc[chart.index]
+    ours = rs.tornado(RATIO, RANGES, model="lecture training").table.loc[chart.index]
     np.testing.assert_allclose(chart[["ratio_at_low", "ratio_at_high"]], ours[["at_low", "at_high"]], rtol=1e-13)
     assert chart.index.tolist() == ours.index.tolist()
 
 
 def test_each_end_is_an_evaluation():
     base = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "context_length": "8k"}
-    found = rs.tornado("pass_time", batch_size=(64, 4096), hbm_bandwidth=("6 TB/s", "10 TB/s"), **base)
+    found = rs.tornado("pass_time", base, batch_size=(64, 4096), hbm_bandwidth=("6 TB/s", "10 TB/s"))
     assert found.table.loc["batch_size", "base"] == pytest.approx(512)  # the geometric middle
     assert found.table.loc["hbm_bandwidth", "base"] == 8e12  # that of the preset
     for name, other in (("batch_size", {"hbm_bandwidth": 8e12}), ("hbm_bandwidth", {"batch_size": 512})):
         for end in ("low", "high"):
-            wanted = rs.value("pass_time", **base, **other, **{name: float(found.table.loc[name, end])})
+            wanted = rs.value("pass_time", {**base, **other, name: float(found.table.loc[name, end])})
             assert found.table.loc[name, f"at_{end}"] == pytest.approx(wanted, rel=1e-13)
 
 
@@ -86,7 +87,7 @@ def test_an_output_that_changes_its_sign_swings_by_a_difference():
 
 
 def test_tornado_is_shown():
-    found = rs.tornado(RATIO, model="lecture training", **RANGES)
+    found = rs.tornado(RATIO, RANGES, model="lecture training")
     assert str(found).splitlines()[2].split() == [
         "model_token_rate",
         "10",
@@ -126,7 +127,7 @@ def test_tornado_is_shown():
 )
 def test_bad_ranges_are_refused(inputs, error, words):
     with pytest.raises(error, match=words):
-        rs.tornado("hbm_drain_time", **{"hbm_capacity": 1e11, **inputs})
+        rs.tornado("hbm_drain_time", hbm_capacity=1e11, **inputs)
 
 
 def test_tornado_of_a_choice_and_of_what_lacks_an_input():
@@ -167,7 +168,7 @@ def test_shares_of_sobols_g_function():
     with rs.definitions():
         rs.define("g_function", "1", g, brief="Sobol's test of sensitivity analysis")
         uniform = {name: stats.uniform(1e-12, 1) for name in _UNITS}
-        found = rs.sobol("g_function", 1 << 16, 7, **uniform)
+        found = rs.sobol("g_function", 1 << 16, Settled(uniform), seed=7)
     assert found.mean == pytest.approx(1, rel=1e-4)
     assert found.variance == pytest.approx(variance, rel=1e-3)
     for column, wanted in (("first_order", first), ("total", total)):
@@ -180,7 +181,7 @@ def test_shares_of_sobols_g_function():
 
 def test_shares_agree_with_scipys():
     inputs = {"hbm_capacity": stats.uniform(100e9, 100e9), "hbm_bandwidth": stats.lognorm(0.3, scale=8e12)}
-    ours = rs.sobol("hbm_drain_time", 1 << 14, 3, **inputs).table.loc[list(inputs)]
+    ours = rs.sobol("hbm_drain_time", 1 << 14, inputs, seed=3).table.loc[list(inputs)]
     theirs = stats.sobol_indices(func=lambda x: (x[0] / x[1])[None], n=1 << 14, dists=list(inputs.values()))
     np.testing.assert_allclose(ours["first_order"], theirs.first_order, atol=0.01)  # both scatter by 0.002
     np.testing.assert_allclose(ours["total"], theirs.total_order, atol=0.01)
@@ -189,14 +190,14 @@ def test_shares_agree_with_scipys():
 @pytest.mark.heavy
 def test_shares_are_repeatable_and_their_intervals_honest():
     inputs = {"hbm_capacity": stats.uniform(100e9, 100e9), "hbm_bandwidth": stats.lognorm(0.3, scale=8e12)}
-    one = rs.sobol("hbm_drain_time", n=256, seed=3, **inputs)
+    one = rs.sobol("hbm_drain_time", 256, inputs, seed=3)
     for threads in (1, 2):
-        again = rs.sobol("hbm_drain_time", n=256, seed=3, threads=threads, **inputs)
+        again = rs.sobol("hbm_drain_time", 256, inputs, seed=3, threads=threads)
         assert again.table.equals(one.table)
-    exact = rs.sobol("hbm_drain_time", 1 << 18, 1, **inputs).table["first_order"]
+    exact = rs.sobol("hbm_drain_time", 1 << 18, inputs, seed=1).table["first_order"]
     inside = 0
     for seed in range(20):
-        table = rs.sobol("hbm_drain_time", 256, seed, **inputs).table
+        table = rs.sobol("hbm_drain_time", 256, inputs, seed=seed).table
         inside += (table["first_order_low"] <= exact[table.index]).sum()
         inside += (exact[table.index] <= table["first_order_high"]).sum()
     assert inside >= 76  # of 80 ends: they are to hold for 97.5 % at least
@@ -204,7 +205,7 @@ def test_shares_are_repeatable_and_their_intervals_honest():
 
 def test_shares_are_shown():
     found = rs.sobol(
-        RATIO, 1024, 1, model="lecture training",
+        RATIO, 1024, seed=1, model="lecture training",
         decode_inefficiency=stats.uniform(1, 4), model_token_rate=stats.loguniform(10e6, 500e6),
     )  # fmt: skip
     assert found.table.index.tolist() == ["model_token_rate", "decode_inefficiency"]
@@ -226,25 +227,27 @@ def test_shares_are_shown():
         (16, {"hbm_bandwidth": 1e12}, MissingInput, "frozen distribution"),
         (16, {"hbm_bandwidth": (1e12, 2e12)}, MissingInput, "frozen distribution"),
         (16, {"hbm_bandwidth": stats.norm(0, 1)}, ValueRangeError, "hbm_bandwidth"),
-        (16, {"chips": [1, 2]}, AxisError, "chips is an axis"),
+        (16, {"hbm_capacity": [1e11, 2e11]}, AxisError, "hbm_capacity is an axis"),
         (16, {"hbm_capacity": None}, InputTypeError, "hbm_capacity"),
     ],
 )
 def test_bad_questions_about_shares(n, inputs, error, words):
     given = {"hbm_capacity": 1e11, "hbm_bandwidth": stats.uniform(1e12, 1e12), **inputs}
     with pytest.raises(error, match=words):
-        rs.sobol("hbm_drain_time", n, 1, **given)
+        rs.sobol("hbm_drain_time", n, given, seed=1)
 
 
 def test_there_are_no_shares_of_what_is_constant_or_undefined():
     with pytest.raises(ValueRangeError, match="does not vary"):
-        rs.sobol("hbm_drain_time", 16, 1, hbm_capacity=1e11, hbm_bandwidth=1e12, chips=stats.uniform(1, 2))
+        rs.sobol(
+            "hbm_drain_time", 16, Settled(chips=stats.uniform(1, 2)), seed=1, hbm_capacity=1e11, hbm_bandwidth=1e12
+        )
     with rs.definitions():
         rs.define(
             "root", "1", lambda hbm_drain_time: np.sqrt(hbm_drain_time / rs.math.constant("24 ms") - 1), brief="r"
         )
         with pytest.raises(ValueRangeError, match="undefined for some"):
-            rs.sobol("root", 64, 1, hbm_capacity=192e9, hbm_bandwidth=stats.uniform(6e12, 4e12))
+            rs.sobol("root", 64, seed=1, hbm_capacity=192e9, hbm_bandwidth=stats.uniform(6e12, 4e12))
 
 
 # ------------------------------------------------------------------------------------------------------------- pictures
@@ -282,11 +285,11 @@ def test_draws_alone_are_a_histogram_with_marks():
 def test_pictures_of_draws_that_can_not_be():
     cell = {"total_parameters": 1e12, "active_parameters": 1e10, "weight_bytes": 1, "context_length": 1}
     grid = {"chips": [1, 2], "batch_size": [1, 2]}
-    found = rs.sample("hbm_used", 8, seed=1, kv_bytes_per_token=stats.uniform(1, 1), **cell, **grid)
+    found = rs.sample("hbm_used", 8, {**cell, **grid}, seed=1, kv_bytes_per_token=stats.uniform(1, 1))
     with pytest.raises(AxisError, match="beside the draws"):
         rs.plot(found)
     cell = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "context_length": "8k"}
-    choice = rs.sample("binding_term", 8, seed=1, batch_size=stats.uniform(1, 9), **cell)
+    choice = rs.sample("binding_term", 8, cell, seed=1, batch_size=stats.uniform(1, 9))
     with pytest.raises(InputTypeError, match="a choice"):
         rs.plot(choice)
 
@@ -310,7 +313,7 @@ def test_the_hundred_is_a_distribution():
     x = {name: d.rvs(n, random_state=rng) for name, d in _GUESSES.items()}
     tokens = x["deployment_probability"] * x["model_token_rate"] * x["model_lifetime"]
     plain = tokens * 2 * x["decode_inefficiency"] / 6 / (x["optimal_tokens_per_parameter"] * x["active_parameters"])
-    ours = rs.quantiles(RATIO, [0.05, 0.5, 0.95], n=1 << 20, seed=1, **_GUESSES)
+    ours = rs.quantiles(RATIO, [0.05, 0.5, 0.95], _GUESSES, n=1 << 20, seed=1)
     for q, at in zip((0.05, 0.5, 0.95), ours.values, strict=True):
         assert abs(np.mean(plain <= at) - q) < 4 * np.sqrt(q * (1 - q) / n)  # standard errors of the plain draws
     assert ours.values == pytest.approx([7.68, 132.7, 2265], rel=0.01)

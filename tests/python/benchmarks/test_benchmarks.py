@@ -86,7 +86,7 @@ def test_numpy_rivals_agree_with_the_engine(name, outputs):
     import roofslate as rs
 
     surface = Surface((2, 3, 4, 5))
-    ours = rs.evaluate(list(outputs), **surface.inputs)
+    ours = rs.evaluate(list(outputs), surface.inputs)
     out = {output: np.zeros(surface.shape) for output in outputs}
     got = RIVALS[name](surface, outputs, out, 1)()
     for output in outputs:
@@ -102,7 +102,7 @@ def test_the_surface_is_the_same_for_the_engine_itself():
     array = np.zeros(surface.shape)
     inputs = {name: (values, axes) for name, values, axes in surface.core_inputs}
     _core.Grid(list(surface.shape), inputs).evaluate(list(COST), [array], 1, None)
-    assert np.array_equal(array, rs.evaluate("cost_per_token", **surface.inputs).to_numpy())
+    assert np.array_equal(array, rs.evaluate("cost_per_token", surface.inputs).to_numpy())
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -176,7 +176,7 @@ def _search_case():
 
     search = Search((3, 2, 12, 20), chips=5)
     where = ["pass_time <= 50 ms", "hbm_used <= hbm_capacity"]
-    found = rs.best("cost_per_token", over="batch_size", where=where, prune=False, **search.inputs)
+    found = rs.best("cost_per_token", search.inputs, over="batch_size", where=where, prune=False)
     nowhere = np.isnan(found["cost_per_token"].to_numpy())
     assert 0 < nowhere.sum() < nowhere.size
     assert len(np.unique(found["batch_size"].to_numpy()[~nowhere])) > 3
@@ -234,7 +234,7 @@ def test_outputs_of_the_cost_of_a_point_vary_along_all_axes():
     from benchmarks.growth import _OUTPUTS, _split
 
     surface = Surface((2, 2, 2, 2))
-    found = rs.evaluate(list(_OUTPUTS), **surface.inputs)
+    found = rs.evaluate(list(_OUTPUTS), surface.inputs)
     assert {array.size for array in found.values()} == {16}
     for axes in range(2, 7):
         split = _split(1 << 24, axes)

@@ -13,6 +13,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
+from roofslate.grid.read import Settled
 from roofslate.presets.layouts import check_layout, legal_layouts
 
 matplotlib.use("Agg")
@@ -136,7 +137,7 @@ def brute(question):
         parts = {part: xr.DataArray([float(way[k]) for way in ways], dims="way") for k, part in enumerate(PARTS)}
         inputs = {**question["more"], **parts, "clients": question["clients"], "weight_format": weight_format}
         inputs["calibration"] = question["calibration"] or "serving"
-        data = rs.evaluate(sorted(wanted), model=model, hardware=hardware, progress=False, **inputs)
+        data = rs.evaluate(sorted(wanted), inputs, model=model, hardware=hardware, progress=False)
         whole = data["chips"] * data["clients"] * data.get("input_tokens", 1)
         values = data[name].broadcast_like(whole)
         for n, relation, limit in relations:
@@ -162,15 +163,14 @@ def test_as_looking_at_every_layout(question):
         **{key: names if len(names) > 1 else names[0] for key, names in several.items()},
         "chips": question["chips"],
         "clients": question["clients"],
-        **question["more"],
         **({"calibration": question["calibration"]} if question["calibration"] else {}),
     }
     expected = brute(question)
     if not expected:
         with pytest.raises(ValueRangeError, match=r"divide|make up"):
-            rs.deploy(**asked)
+            rs.deploy(question["more"], **asked)
         return
-    plan = rs.deploy(**asked, progress=False)
+    plan = rs.deploy(question["more"], **asked, progress=False)
     own = [*(key for key, names in several.items() if len(names) > 1), *PARTS]
     met = {key: x for key, x in expected.items() if not math.isnan(x)}
     assert dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table[name], strict=True)) == met
@@ -210,10 +210,10 @@ def test_training_is_as_looking_at_every_layout():
             continue
         layout = {"chips": chips, "pipeline_stages": stages, "tensor_parallel": tensor, "microbatches": count}
         inputs = {**RUN, **layout, "expert_parallel": 1, "calibration": "training"}
-        fits = rs.value("training_memory", **inputs) <= rs.value("hbm_capacity", hardware="H100")
-        if fits and rs.value("pretraining_time", **inputs) <= 1000 * 86400:
+        fits = rs.value("training_memory", inputs) <= rs.value("hbm_capacity", hardware="H100")
+        if fits and rs.value("pretraining_time", inputs) <= 1000 * 86400:
             key = (chips, stages, copies, tensor)
-            expected[key] = min(expected.get(key, math.inf), rs.value("pretraining_cost", **inputs))
+            expected[key] = min(expected.get(key, math.inf), rs.value("pretraining_cost", inputs))
     plan = rs.deploy(objective="pretraining_cost", where="pretraining_time <= 1000 day", chips=[8, 48, 64, 96], **RUN)
     own = ["chips", "pipeline_stages", "data_parallel", "tensor_parallel"]
     assert (
@@ -222,7 +222,7 @@ def test_training_is_as_looking_at_every_layout():
     )
     assert len(expected) > 3
     assert not set(plan.rejected[own].itertuples(index=False, name=None)) & set(expected)
-    assert rs.value("pretraining_cost", **plan.best) == plan.table["pretraining_cost"].iloc[0]
+    assert rs.value("pretraining_cost", plan.best) == plan.table["pretraining_cost"].iloc[0]
 
 
 # ------------------------------------------------------------------------------------------------------- the lecture
@@ -240,8 +240,8 @@ def test_chooser_of_the_lecture():
     for caches in ("1 B", "60 GB", "15 GB"):
         question = {"objective": "chips", "where": "chips_per_stage <= scale_up_domain", "chips": range(8, 129, 8)}
         batch = {"batch_size": 1, "kv_bytes": caches, "context_length": 0}
-        plan = rs.deploy(**question, **board, **batch, also="pipeline_stages")
-        stages = rs.value("minimum_pipeline_stages", **board, kv_bytes=caches)
+        plan = rs.deploy({**board, **batch}, **question, also="pipeline_stages")
+        stages = rs.value("minimum_pipeline_stages", board, kv_bytes=caches)
         assert plan.best["pipeline_stages"] >= 4
         assert plan.best["chips"] >= 32
         assert caches == "60 GB" or (plan.best["chips"], plan.best["pipeline_stages"]) == (8 * stages, stages)
@@ -272,7 +272,7 @@ def test_margins_and_ranks(plan):
 def test_every_row_is_a_scenario(plan):
     for rank in (1, 2, len(plan.table)):
         for name in ("cost_per_output_token", "time_per_output_token", "time_to_first_token"):
-            assert rs.value(name, **plan.at(rank)) == plan.table.loc[rank, name]
+            assert rs.value(name, plan.at(rank)) == plan.table.loc[rank, name]
     with pytest.raises(ValueRangeError, match="rank: the table has"):
         plan.at(0)
 
@@ -289,14 +289,14 @@ def test_units_scale_results_only(plan):
 
 def test_impossible_goals():
     never = rs.deploy(
-        model="DeepSeek-V3", hardware=RACKS, objective="cost_per_output_token",
-        where="time_per_output_token <= 10 us", **SERVER,
+        SERVER, model="DeepSeek-V3", hardware=RACKS, objective="cost_per_output_token",
+        where="time_per_output_token <= 10 us",
     )  # fmt: skip
     assert never.table.empty
     nearest = never.rejected.iloc[0]
     assert nearest["condition"] == "time_per_output_token <= 10 us"
     assert nearest["margin"] == pytest.approx(1 - nearest["time_per_output_token"] / 10e-6, rel=1e-12)
-    fastest = rs.deploy(model="DeepSeek-V3", hardware=RACKS, objective="time_per_output_token", **SERVER)
+    fastest = rs.deploy(SERVER, model="DeepSeek-V3", hardware=RACKS, objective="time_per_output_token")
     assert nearest["time_per_output_token"] == fastest.table["time_per_output_token"].iloc[0]
     with pytest.raises(ValueRangeError, match=r"misses time_per_output_token <= 10 us by \d+%"):
         assert never.best
@@ -406,11 +406,11 @@ def test_the_batch_is_what_of_the_clients_is_in_flight():
     )
     for rank in range(1, len(found.table) + 1):
         point = found.at(rank)
-        running = rs.value("running_sequences", **point)
-        assert rs.value("batch_size", **point) == running / point["pipeline_stages"]
+        running = rs.value("running_sequences", point)
+        assert rs.value("batch_size", point) == running / point["pipeline_stages"]
         assert running <= point["clients"]
-        assert rs.value("context_length", **point) == 2250
-        assert rs.value("cost_per_token", **point) == found.table.loc[rank, "cost_per_token"]
+        assert rs.value("context_length", point) == 2250
+        assert rs.value("cost_per_token", point) == found.table.loc[rank, "cost_per_token"]
     assert (found.table["pipeline_stages"] > 1).any()
 
 
@@ -558,16 +558,19 @@ def test_inputs_along_two_axes_are_searched_alike(slopes, seed, rough):
         "memory_time": xr.DataArray(300 + slopes[2] * np.arange(700.0), dims="c"),
         "weight_fetch_time": 1,
         "kv_fetch_time": xr.DataArray(rng.random(40) * 100, dims="b"),
+        "overlap": "none",
     }
+    inputs = Settled(inputs)
     for over in (["a", "b", "c"], ["b", "c"]):
         for where in ("pass_time >= 190", "compute_time + kv_fetch_time <= 260 s"):
-            asked = {"over": over, "where": where, "overlap": "none", **inputs}
-            assert rs.best("pass_time", **asked).identical(rs.best("pass_time", prune=False, **asked))
+            asked = {"over": over, "where": where}
+            found, brute = (rs.best("pass_time", inputs, prune=prune, **asked) for prune in (True, False))
+            assert found.identical(brute)
 
 
 def test_the_search_as_inputs_of_other_calls(plan):
     over = ["candidate", "clients"]
-    found = rs.best("cost_per_output_token", over=over, where=[*GOALS, *plan.always], **plan.inputs)
+    found = rs.best("cost_per_output_token", plan.inputs, over=over, where=[*GOALS, *plan.always])
     assert found["cost_per_output_token"].item() == plan.table["cost_per_output_token"].iloc[0]
     assert found["clients"].item() == plan.best["clients"]
 
@@ -591,7 +594,7 @@ def test_a_decision_is_an_estimate_unless_the_floor_is_asked_for():
     assert f"[estimate by serving ({rs.calibration().date})]" in str(estimate)
     assert (floor.basis["basis"], floor.best["calibration"]) == ("floor", "floor")
     assert "least cost_per_output_token [floor]" in str(floor)
-    assert rs.value(name, **estimate.best) == estimate.table[name].iloc[0]
+    assert rs.value(name, estimate.best) == estimate.table[name].iloc[0]
     assert rs.deploy(chips=[8, 64], calibration="serving", **ONE).table.equals(estimate.table)
     run = rs.deploy(objective="pretraining_cost", chips=[8, 64], **RUN)
     assert run.best["calibration"] == "training"
@@ -601,7 +604,7 @@ def test_a_decision_is_an_estimate_unless_the_floor_is_asked_for():
 def test_calibrations_of_ones_own_and_lists_of_them():
     own = dataclasses.replace(rs.calibration(), name="ours")
     plan = rs.deploy(chips=64, calibration=own, **ONE)
-    assert rs.value("cost_per_output_token", **plan.best) == plan.table["cost_per_output_token"].iloc[0]
+    assert rs.value("cost_per_output_token", plan.best) == plan.table["cost_per_output_token"].iloc[0]
     both = rs.deploy(chips=64, calibration=["floor", "serving"], **ONE)
     assert set(both.table["calibration"]) == {"floor", "serving"}
     assert both.basis["basis"] == "floor | estimate"

@@ -55,37 +55,35 @@ def test_what_define_gives(answer_cost):
 
 @pytest.mark.usefixtures("answer_cost")
 def test_it_is_computed_everywhere(tmp_path):
-    expected = 500 * rs.value("cost_per_token", batch_size=64, **CELL)
+    expected = 500 * rs.value("cost_per_token", CELL, batch_size=64)
     question = {"response_length": 500, **CELL}
-    assert rs.value("answer_cost", batch_size=64, **question) == expected
-    assert rs.value("answer_cost", units="mUSD", batch_size=64, **question) == pytest.approx(expected * 1e3, rel=1e-15)
+    assert rs.value("answer_cost", question, batch_size=64) == expected
+    assert rs.value("answer_cost", question, units="mUSD", batch_size=64) == pytest.approx(expected * 1e3, rel=1e-15)
     assert rs.value("answer_cost", cost_per_token=2e-6, response_length=500) == 0.001
 
     batches = [16, 64, 256]
-    grid = rs.evaluate(["answer_cost", "pass_time"], batch_size=batches, **question)
+    grid = rs.evaluate(["answer_cost", "pass_time"], question, batch_size=batches)
     assert grid.answer_cost.dims == ("batch_size",)
     assert grid.answer_cost.attrs == {"units": "USD/sequence", "long_name": "price of an answer", "basis": "floor"}
     assert float(grid.answer_cost.sel(batch_size=64)) == expected
     table = pd.DataFrame({"batch_size": batches, "response_length": [500, 500, 20]})
-    frame = rs.frame(table, "answer_cost", **CELL)["answer_cost"]
-    assert frame.tolist() == [*grid.answer_cost.values[:2], 20 * rs.value("cost_per_token", batch_size=256, **CELL)]
+    frame = rs.frame(table, "answer_cost", CELL)["answer_cost"]
+    assert frame.tolist() == [*grid.answer_cost.values[:2], 20 * rs.value("cost_per_token", CELL, batch_size=256)]
 
     axes = {"batch_size": np.geomspace(1, 8192, 200), **question}
-    cost, where = rs.evaluate("answer_cost", **axes), "answer_cost <= 1 mUSD"
-    assert rs.count(where, **axes) == rs.count("cost_per_token * response_length <= 1 mUSD", **axes) > 0
-    best = rs.best("answer_cost", over="batch_size", where="pass_time <= 20 ms", also="answer_cost", **axes)
-    assert (
-        best.batch_size == rs.best("cost_per_token", over="batch_size", where="pass_time <= 20 ms", **axes).batch_size
-    )
-    assert len(rs.pareto(minimize=["answer_cost", "pass_time"], **axes)) > 10
-    assert rs.quantiles("answer_cost", 0.5, **axes) == np.quantile(cost, 0.5)
-    np.testing.assert_array_equal(rs.histogram("answer_cost", bins=7, **axes)["count"], np.histogram(cost, bins=7)[0])
+    cost, where = rs.evaluate("answer_cost", axes), "answer_cost <= 1 mUSD"
+    assert rs.count(where, axes) == rs.count("cost_per_token * response_length <= 1 mUSD", axes) > 0
+    best = rs.best("answer_cost", axes, over="batch_size", where="pass_time <= 20 ms", also="answer_cost")
+    assert best.batch_size == rs.best("cost_per_token", axes, over="batch_size", where="pass_time <= 20 ms").batch_size
+    assert len(rs.pareto(axes, minimize=["answer_cost", "pass_time"])) > 10
+    assert rs.quantiles("answer_cost", 0.5, axes) == np.quantile(cost, 0.5)
+    np.testing.assert_array_equal(rs.histogram("answer_cost", axes, bins=7)["count"], np.histogram(cost, bins=7)[0])
     low, high = rs.bounds("answer_cost", cost_per_token=(1e-6, 3e-6), response_length=500)
     assert (low, high) == (0.0005, 0.0015)
 
     source = tmp_path / "rows.csv"
     table.to_csv(source, index=False)
-    assert rs.sweep(source, "answer_cost", tmp_path / "out.csv", progress=False, **CELL) == 3
+    assert rs.sweep(source, "answer_cost", tmp_path / "out.csv", CELL, progress=False) == 3
     assert pd.read_csv(tmp_path / "out.csv")["answer_cost"].tolist() == frame.tolist()
     words = ["cost_per_token=2 USD/Mtoken", "response_length=500"]
     done = CliRunner().invoke(cli.main, ["evaluate", "answer_cost", *words])
@@ -229,15 +227,15 @@ def test_what_was_remembered_is_not_used_again():
     question = {"batch_size": 64, "context_length": "8k", "hardware": "GB200 NVL72", "model": "lecture"}
     rs.define("looked_at", "1", lambda kv_heads: kv_heads, brief="x")
     for _ in range(2):
-        assert rs.value("looked_at", kv_heads=7, **question) == 7
+        assert rs.value("looked_at", question, kv_heads=7) == 7
     rs.define("looked_at", "s", lambda pass_time: pass_time, brief="x", replace=True)
     for _ in range(2):
-        assert rs.value("looked_at", **question) == rs.value("pass_time", **question)
+        assert rs.value("looked_at", question) == rs.value("pass_time", question)
         with pytest.raises(errors.IneffectiveInput):
-            rs.value("looked_at", kv_heads=7, **question)
+            rs.value("looked_at", question, kv_heads=7)
     with rs.definitions():
         rs.define("looked_at", "1", lambda kv_heads: kv_heads, brief="x")
-        assert rs.value("looked_at", kv_heads=7, **question) == 7
+        assert rs.value("looked_at", question, kv_heads=7) == 7
 
 
 # --------------------------------------------------------------------------------------------------------------- scopes
@@ -408,11 +406,11 @@ def lazy(scale):
         rs.define("scaled", "s", lambda pass_time: scale * pass_time, brief="x")
         rs.define("scaled_cost", "USD", lambda scaled, cell_price: scaled * cell_price, brief="x")
         names = ["scaled_cost", "scaled", "pass_time"]
-        later, now = rs.evaluate(names, **cut), rs.evaluate(names, **whole)
+        later, now = rs.evaluate(names, cut), rs.evaluate(names, whole)
         question = {"where": "scaled <= 1 s", "also": "scaled_cost"}
         folds = [
-            (rs.best("scaled_cost", over="batch_size", **question, **axes), rs.count("scaled >= 20 ms", **axes),
-             rs.quantiles("scaled_cost", [0.1, 0.5], **axes), rs.histogram("scaled", bins=5, **axes)["count"])
+            (rs.best("scaled_cost", axes, over="batch_size", **question), rs.count("scaled >= 20 ms", axes),
+             rs.quantiles("scaled_cost", [0.1, 0.5], axes), rs.histogram("scaled", axes, bins=5)["count"])
             for axes in (cut, whole)
         ]  # fmt: skip
     return later, now, folds

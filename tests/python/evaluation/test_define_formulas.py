@@ -12,6 +12,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import _core, errors
+from roofslate.grid.read import Settled
 from roofslate.registry.conditions import parse_formula
 from roofslate.registry.registry import BUILT_IN
 from support.definitions import scope
@@ -130,11 +131,11 @@ def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
                 if not inputs.keys().isdisjoint(IMPLYING):
                     inputs.setdefault("layout", "parallel")  # which the quantity itself implies, its copy does not
             try:
-                found = rs.value(f"copy_of_{name}", **inputs)
+                found = rs.value(f"copy_of_{name}", Settled(inputs))
             except errors.MissingInput:
                 assert kind == "chained"  # an input that falls back on a formula takes that of the registry
                 continue
-            expected = rs.value(name, **{n.removeprefix("copy_of_"): x for n, x in inputs.items()})
+            expected = rs.value(name, Settled({n.removeprefix("copy_of_"): x for n, x in inputs.items()}))
             if isinstance(expected, str):
                 expected = BUILT[name].choices.index(expected)
             assert bits(found) == bits(expected), name
@@ -148,7 +149,7 @@ def axes_of(needs, scenario, rng):
         if q.choices:
             axes[need] = [q.choices[k % len(q.choices)] for k in range(67)]
             continue
-        x = abs(rs.value(need, **scenario))
+        x = abs(rs.value(need, Settled(scenario)))
         values = (x if 0 < x < math.inf else 1.0) * rng.uniform(0.5, 2, 67)
         axes[need] = np.clip(values, max(q.low, -1e300), min(q.high, 1e300))
     for name in axes:
@@ -162,7 +163,7 @@ def test_copies_on_grids(copies, whole_scenario, bits):
     with copies["single"]:
         for name in [name for name, q in BUILT.items() if q.computed]:
             axes = axes_of(BUILT[name].needs, whole_scenario, rng)
-            found = rs.evaluate([name, f"copy_of_{name}"], **axes)
+            found = rs.evaluate([name, f"copy_of_{name}"], Settled(axes))
             assert found.sizes == {"point": 67}
             np.testing.assert_array_equal(bits(found[f"copy_of_{name}"]), bits(found[name].astype(float)), err_msg=name)
 
@@ -228,12 +229,12 @@ def test_what_is_defined_is_what_numpy_computes(tree, seed):
     def formula(pass_time, compute_time, kv_fetch_time):
         return computed(tree, {"pass_time": pass_time, "compute_time": compute_time, "kv_fetch_time": kv_fetch_time})
 
-    along = {name: xr.DataArray(x, dims="point") for name, x in values.items()}
+    along = Settled({name: xr.DataArray(x, dims="point") for name, x in values.items()})
     with rs.definitions():
         rs.define("tried", "s", formula, brief="x")
-        found = rs.evaluate("tried", **along)
-        counts = [rs.count("tried <= 1 s", prune=prune, **along) for prune in (False, True)]
-        low, high = rs.bounds("tried", **{name: (x.min(), x.max()) for name, x in values.items()})
+        found = rs.evaluate("tried", along)
+        counts = [rs.count("tried <= 1 s", along, prune=prune) for prune in (False, True)]
+        low, high = rs.bounds("tried", Settled({name: (x.min(), x.max()) for name, x in values.items()}))
     np.testing.assert_array_equal(found, np.broadcast_to(expected, 60))
     assert counts == [(found <= 1).sum()] * 2
     assert np.isnan(low) or (low <= found.min() and found.max() <= high)
@@ -267,7 +268,7 @@ def test_functions_in_a_formula():
     def value(formula, unit="1"):
         with rs.definitions():
             rs.define("tried", unit, formula, brief="x")
-            return rs.value("tried", **inputs)
+            return rs.value("tried", inputs)
 
     assert value(lambda pass_time: m.exp(pass_time / m.constant("1 s"))) == pytest.approx(math.exp(0.04), rel=1e-15)
     assert value(lambda pass_time: np.log(pass_time / m.constant("1 s"))) == pytest.approx(math.log(0.04), rel=1e-15)

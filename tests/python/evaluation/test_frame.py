@@ -25,11 +25,11 @@ def what_is_the_same_for_all(decode):
 
 
 def test_rows_are_points(table, rest):
-    found = rs.frame(table, ["pass_time", "binding_term"], **rest)
+    found = rs.frame(table, ["pass_time", "binding_term"], rest)
     for label, row in table.iterrows():
         point = {**rest, **row.to_dict()}
-        assert found.loc[label, "pass_time"] == rs.value("pass_time", **point)
-        assert found.loc[label, "binding_term"] == rs.value("binding_term", **point)
+        assert found.loc[label, "pass_time"] == rs.value("pass_time", point)
+        assert found.loc[label, "binding_term"] == rs.value("binding_term", point)
     assert list(found.columns) == ["pass_time", "binding_term"]
     assert isinstance(found["binding_term"].dtype, pd.CategoricalDtype)
     assert list(found["binding_term"].cat.categories) == ["compute", "weight_fetch", "kv_fetch"]
@@ -47,7 +47,7 @@ def test_rows_are_points(table, rest):
 )
 def test_the_index_is_kept(table, rest, index):
     table.index = index
-    found = rs.frame(table, "pass_time", **rest)
+    found = rs.frame(table, "pass_time", rest)
     assert found.index.equals(index)
     assert found.index.names == index.names
     assert table.join(found).shape == (3, 3) if index.is_unique else True
@@ -55,12 +55,12 @@ def test_the_index_is_kept(table, rest, index):
 
 def test_the_table_is_left_as_it_is(table, rest):
     before = table.copy(deep=True)
-    rs.frame(table, "pass_time", **rest)
+    rs.frame(table, "pass_time", rest)
     pd.testing.assert_frame_equal(table, before)
 
 
 def test_no_rows_and_no_columns(rest):
-    empty = rs.frame(pd.DataFrame({"batch_size": [], "context_length": []}), ["pass_time", "binding_term"], **rest)
+    empty = rs.frame(pd.DataFrame({"batch_size": [], "context_length": []}), ["pass_time", "binding_term"], rest)
     assert list(empty.columns) == ["pass_time", "binding_term"]
     assert len(empty) == 0
     same = rs.frame(pd.DataFrame(index=[1, 2]), "pass_tokens", batch_size=3)
@@ -70,7 +70,7 @@ def test_no_rows_and_no_columns(rest):
 
 
 def test_a_result_that_is_the_same_for_all_rows(table, rest):
-    assert rs.frame(table, "hbm_drain_time", **rest)["hbm_drain_time"].tolist() == [0.024] * 3
+    assert rs.frame(table, "hbm_drain_time", rest, ignore=list(table))["hbm_drain_time"].tolist() == [0.024] * 3
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_columns_that_share_one_block():
 def test_choices_in_columns(decode):
     words = ["board", "none", "serial_kv", "none"]
     for column in (words, pd.Categorical(words), pd.Series(words, dtype="string"), pd.Series(words, dtype=object)):
-        found = rs.frame(pd.DataFrame({"overlap": column}), ["pass_time", "overlap"], **decode)
+        found = rs.frame(pd.DataFrame({"overlap": column}), ["pass_time", "overlap"], decode)
         assert found["overlap"].tolist() == words
-        assert found["pass_time"].tolist() == [rs.value("pass_time", overlap=w, **decode) for w in words]
+        assert found["pass_time"].tolist() == [rs.value("pass_time", decode, overlap=w) for w in words]
 
 
 def test_presets_in_columns():
@@ -143,7 +143,8 @@ def test_presets_in_columns():
             assert found["pass_time"][k] == rs.value(
                 "pass_time", model=names[k], hardware=hardware[k], batch_size=k + 1, context_length="8k"
             )
-    over = rs.frame(table.assign(chips=[8, 16, 32]), "chips", context_length="8k")
+    outputs = ["chips", "hbm_drain_time"]
+    over = rs.frame(table.assign(chips=[8, 16, 32]), outputs, ignore=["batch_size", "model"])
     assert over["chips"].tolist() == [8, 16, 32]
     with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):
         found = rs.frame(pd.DataFrame({"model": ["Kimi-K2", None]}), "sparsity")
@@ -190,8 +191,8 @@ def test_rows_that_break_a_bound_are_bad():
 
 
 def test_units(table, rest):
-    plain = rs.frame(table, ["cost_per_token", "pass_time"], **rest)
-    found = rs.frame(table, ["cost_per_token", "pass_time"], units={"cost_per_token": "USD/Mtoken"}, **rest)
+    plain = rs.frame(table, ["cost_per_token", "pass_time"], rest)
+    found = rs.frame(table, ["cost_per_token", "pass_time"], rest, units={"cost_per_token": "USD/Mtoken"})
     assert np.allclose(found["cost_per_token"], plain["cost_per_token"] * 1e6, rtol=1e-15, atol=0)
     assert found["pass_time"].equals(plain["pass_time"])
 
@@ -207,16 +208,16 @@ def test_threads_change_nothing(decode):
         {"batch_size": 1 + 4000 * rng.random(300_001), "context_length": 1 + 1e5 * rng.random(300_001)}
     )
     rest = {name: x for name, x in decode.items() if name not in table}
-    one, three = (rs.frame(table, ["cost_per_token", "binding_term"], threads=n, **rest) for n in (1, 3))
+    one, three = (rs.frame(table, ["cost_per_token", "binding_term"], rest, threads=n) for n in (1, 3))
     pd.testing.assert_frame_equal(one, three, check_exact=True)
 
 
 def test_columns_that_are_no_inputs(table, rest):
     table = table.assign(note="x", remark=1)
-    assert list(rs.frame(table, "pass_time", ignore=["note", "remark", "not there"], **rest).columns) == ["pass_time"]
-    assert list(rs.frame(table.drop(columns="remark"), "pass_time", ignore="note", **rest).columns) == ["pass_time"]
+    assert list(rs.frame(table, "pass_time", rest, ignore=["note", "remark", "not there"]).columns) == ["pass_time"]
+    assert list(rs.frame(table.drop(columns="remark"), "pass_time", rest, ignore="note").columns) == ["pass_time"]
     with pytest.raises(errors.UnknownName, match="'note'"):
-        rs.frame(table, "pass_time", **rest)
+        rs.frame(table, "pass_time", rest)
 
 
 @pytest.mark.parametrize(
@@ -333,13 +334,13 @@ def blocks_of_rows(request, monkeypatch):
 @pytest.mark.usefixtures("blocks")
 def test_a_row_does_not_depend_on_the_others():
     table = table_of_presets(90)
-    found = rs.frame(table, ASKED, **SAME)
+    found = rs.frame(table, ASKED, SAME)
     for k, row in table.iterrows():
         for name in ASKED:
-            assert found.loc[k, name] == rs.value(name, **row.to_dict(), **SAME)
+            assert found.loc[k, name] == rs.value(name, {**row.to_dict(), **SAME})
     shuffled = table.sample(frac=1, random_state=1)
-    pd.testing.assert_frame_equal(rs.frame(shuffled, ASKED, **SAME), found.loc[shuffled.index], check_exact=True)
-    halves = [rs.frame(part, ASKED, **SAME) for part in (table[:31], table[31:])]
+    pd.testing.assert_frame_equal(rs.frame(shuffled, ASKED, SAME), found.loc[shuffled.index], check_exact=True)
+    halves = [rs.frame(part, ASKED, SAME) for part in (table[:31], table[31:])]
     pd.testing.assert_frame_equal(pd.concat(halves), found, check_exact=True)
 
 
@@ -348,9 +349,9 @@ def test_presets_and_choices(choice):
     table = table_of_presets(60).assign(expert_reads=choice)
     table = table[~table["model"].isin(["lecture", "lecture training"])]  # they do not tell their experts
     table.loc[table.index[::3], "expert_reads"] = "all"
-    found = rs.frame(table, ASKED, **SAME)
+    found = rs.frame(table, ASKED, SAME)
     for k, row in table.iterrows():
-        assert found.loc[k, "pass_time"] == rs.value("pass_time", **row.to_dict(), **SAME)
+        assert found.loc[k, "pass_time"] == rs.value("pass_time", {**row.to_dict(), **SAME})
 
 
 @pytest.mark.parametrize("kind", [object, "string", "category", "string[pyarrow]"])
@@ -399,7 +400,8 @@ def test_what_bounds_a_preset():
         same = rs.frame(table.drop(columns="experts_per_token"), "expert_coverage", experts_per_token=200)
     assert same.equals(found)
     with pytest.warns(errors.RoofslateWarning, match="1 of 2 rows"):  # of a row that is no machine nothing is told
-        assert rs.frame(table, "pass_tokens")["pass_tokens"].isna().tolist() == [False, True]
+        both = rs.frame(table, ["pass_tokens", "expert_coverage"])
+    assert both["pass_tokens"].isna().tolist() == [False, True]
 
 
 def test_mistakes_with_presets():
@@ -410,7 +412,7 @@ def test_mistakes_with_presets():
         rs.frame(table, "pass_time", context_length=1)
     assert rs.frame(table[1:], "pass_time", context_length=1).notna().all().all()
     with pytest.raises(errors.IneffectiveInput, match="'kv_heads' has no effect: model='lecture'"):
-        rs.frame(table.assign(kv_heads=4), "kv_bytes_per_token")
+        rs.frame(table.assign(kv_heads=4), "kv_bytes_per_token", ignore="batch_size")
     with pytest.raises(errors.AxisError, match=r"model: rs\.frame takes one value for all rows"):
         rs.frame(table[["batch_size"]], "pass_tokens", model=["Kimi-K2", "lecture"])
 

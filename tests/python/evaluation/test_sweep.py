@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from roofslate import errors
 from roofslate.cli import main
 from roofslate.evaluation import table_files
+from roofslate.grid.read import Settled
 from support.sweeps import MODELS, doubles, files_of, read, scenarios, written
 
 pa = pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")
@@ -68,10 +69,10 @@ def test_a_row_does_not_depend_on_the_others(tmp_path, model):
     )
     rest = {"batch_size": 64, "context_length": "8k", "chips": 64}
     outputs = ["pass_time", "weight_balance", "kv_bytes_per_token"]
-    rs.sweep(written(table, tmp_path / "in.parquet"), outputs, tmp_path / "out.parquet", **rest)
+    rs.sweep(written(table, tmp_path / "in.parquet"), outputs, tmp_path / "out.parquet", rest)
     for _, row in read(tmp_path / "out.parquet").iterrows():
         for name in outputs:
-            assert row[name] == rs.value(name, model=row["model"], hardware=row["hardware"], **rest)
+            assert row[name] == rs.value(name, rest, model=row["model"], hardware=row["hardware"])
 
 
 def test_threads_and_inputs_and_units(tmp_path):
@@ -111,7 +112,7 @@ def test_bad_rows_are_empty_and_counted_once(tmp_path):
     for target in (tmp_path / "out.csv", tmp_path / "out.parquet"):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            rs.sweep(tmp_path / "in.csv", ["pass_tokens", "overlap"], target)
+            rs.sweep(tmp_path / "in.csv", ["pass_tokens", "overlap"], target, Settled())
         assert [str(w.message) for w in told] == [
             "4 of 6 rows have no results: an input is missing or outside of its range"
         ]
@@ -135,10 +136,10 @@ def test_bad_rows_are_empty_and_counted_once(tmp_path):
 
 
 def test_never_is_inf_and_undefined_is_empty(tmp_path, decode):
-    table = pd.DataFrame({"context_length": [1.0, 1e9], "batch_size": [2.0, 2.0]})
+    table = pd.DataFrame({"context_length": [1.0, 1e9]})
     rest = {name: x for name, x in decode.items() if name not in table}
-    rs.sweep(written(table, tmp_path / "in.parquet"), "balance_batch_at_context", tmp_path / "out.csv", **rest)
-    expected = rs.frame(table, "balance_batch_at_context", **rest)["balance_batch_at_context"]
+    rs.sweep(written(table, tmp_path / "in.parquet"), "balance_batch_at_context", tmp_path / "out.csv", rest)
+    expected = rs.frame(table, "balance_batch_at_context", rest)["balance_batch_at_context"]
     assert doubles(read(tmp_path / "out.csv")["balance_batch_at_context"]).tolist() == expected.tolist()
     assert (tmp_path / "out.csv").read_text().endswith(",inf\n")
 
@@ -279,7 +280,10 @@ GOOD = "1\n2 seq\n3\n"
             "batch_size,model\n1,Kimi-K2\n2,Kimi-K3\n3,x\n",
             "in.csv, line 3: unknown model preset 'Kimi-K3'; did you mean",
         ),
-        ("batch_size,overlap\n1,board\n2,bord\n", "in.csv, line 3: unknown overlap 'bord'; did you mean 'board'?"),
+        (
+            "batch_size,expert_reads\n1,all\n2,al\n",
+            "in.csv, line 3: unknown expert_reads 'al'; did you mean 'all'?",
+        ),
         ("batch_size,pass_length\n1,2\n1\n", "in.csv, line 3: "),
         ("batch_size,pass_length\n1,2\n1,2,3\n", "in.csv, line 3: "),
         (b"batch_size,pass_length\n1,2\n1,\xff\n", "in.csv, line 3: "),
@@ -293,7 +297,10 @@ GOOD = "1\n2 seq\n3\n"
 @pytest.mark.usefixtures("small_chunks")
 def test_mistakes_in_a_file(tmp_path, text, message):
     (tmp_path / "in.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
-    command = ["sweep", str(tmp_path / "in.csv"), "--outputs", "pass_tokens", "-o", str(tmp_path / "out.csv")]
+    takes_choice = "expert_reads" in str(text)
+    outputs = "weight_fetch_time" if takes_choice else "pass_tokens"
+    command = ["sweep", str(tmp_path / "in.csv"), "--outputs", outputs, "-o", str(tmp_path / "out.csv")]
+    command += ["model=DeepSeek-V3", "hardware=GB200 NVL72"] if takes_choice else []
     found = CliRunner().invoke(main, command)
     assert found.exit_code == 2
     assert len(found.stderr.splitlines()) == 1
@@ -486,7 +493,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, run_python, suffix):
     for rows in (2_000_000, 6_000_000):  # of one row group
         context = np.round(1 + np.random.default_rng(1).random(rows) * 1e5)
         source = tmp_path / f"in.{suffix}"
-        table = pa.table({"context_length": context, "chip_price": context * 0.001})
+        table = pa.table({"context_length": context, "chip_price": context * 1e-6})
         if suffix == "csv":
             pa_csv.write_csv(table, source)
         else:

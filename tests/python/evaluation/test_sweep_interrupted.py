@@ -54,9 +54,9 @@ def test_an_existing_target_stays_until_the_end(tmp_path):
     assert out.stat().st_mode & 0o777 == 0o640
     link = tmp_path / "link.csv"
     link.symlink_to(out)
-    rs.sweep(table, "pass_length", link, overwrite=True)
+    rs.sweep(table, ["pass_tokens", "pass_length"], link, overwrite=True)
     assert link.is_symlink()
-    assert out.read_text().startswith("batch_size,pass_length\n")
+    assert out.read_text().startswith("batch_size,pass_tokens,pass_length\n")
     assert files_of(tmp_path) == ["in.parquet", "link.csv", "out.csv"]
 
 
@@ -148,9 +148,9 @@ def is_open(path):
 def test_the_source_is_closed_on_every_way_out(tmp_path, monkeypatch, suffix, ends):
     monkeypatch.setattr(table_files, "_ROWS", 100)
     monkeypatch.setattr(table_files, "_BYTES", 1000)  # far more blocks than are read ahead
-    table = pd.DataFrame({"batch_size": np.arange(1.0, 20_001), "overlap": "board"})
+    table = pd.DataFrame({"batch_size": np.arange(1.0, 20_001), "expert_reads": "all"})
     if ends == "wrong word":
-        table.loc[500, "overlap"] = "bord"
+        table.loc[500, "expert_reads"] = "al"
     source = written(table, tmp_path / f"in.{suffix}")
     if ends == "broken row":
         lines = source.read_text().splitlines()
@@ -164,7 +164,8 @@ def test_the_source_is_closed_on_every_way_out(tmp_path, monkeypatch, suffix, en
 
     failure = None  # a traceback holds the frames of the sweep
     try:
-        rs.sweep(source, "pass_tokens", tmp_path / "out.csv", progress=progress)
+        cell = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
+        rs.sweep(source, "weight_fetch_time", tmp_path / "out.csv", cell, progress=progress)
     except (errors.RoofslateError, KeyboardInterrupt) as error:
         failure = error
     assert (failure is None) == (ends == "whole")

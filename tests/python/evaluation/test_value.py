@@ -5,6 +5,7 @@ import pytest
 import roofslate as rs
 import xarray as xr
 from roofslate import errors
+from roofslate.grid.read import Settled
 
 PRESETS = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "prices": "lecture"}
 
@@ -22,19 +23,19 @@ def test_is_a_plain_float(decode):
         {**decode, "batch_size": "2400"},
         {**decode, "overlap": "none"},
     ):
-        assert type(rs.value("pass_time", **question)) is float
-    assert type(rs.value("pass_time", batch_size=1, context_length=1, **PRESETS)) is float
+        assert type(rs.value("pass_time", question)) is float
+    assert type(rs.value("pass_time", PRESETS, batch_size=1, context_length=1)) is float
 
 
 def test_a_choice_is_its_word(decode):
-    assert rs.value("binding_term", **decode) == "weight_fetch"
-    assert rs.value("binding_term", **{**decode, "batch_size": 1e5, "context_length": 1}) == "compute"
+    assert rs.value("binding_term", decode) == "weight_fetch"
+    assert rs.value("binding_term", {**decode, "batch_size": 1e5, "context_length": 1}) == "compute"
     assert rs.value("overlap") == "board"
     assert rs.value("overlap", overlap="none") == "none"
 
 
 def test_every_way_of_asking_gives_the_same(decode):
-    expected = rs.value("cost_per_token", **decode)
+    expected = rs.value("cost_per_token", decode)
     as_text = {
         **decode,
         "hbm_bandwidth": "8 TB/s",
@@ -42,41 +43,39 @@ def test_every_way_of_asking_gives_the_same(decode):
         "total_parameters": "671G",
         "chip_price": "$2/h",
     }
-    assert rs.value("cost_per_token", **as_text) == expected
-    assert rs.value("cost_per_token", **{name: np.float64(x) for name, x in decode.items()}) == expected
-    assert rs.value("cost_per_token", **{name: xr.DataArray(x) for name, x in decode.items()}) == expected
-    assert float(rs.evaluate("cost_per_token", **decode)) == expected
+    assert rs.value("cost_per_token", as_text) == expected
+    assert rs.value("cost_per_token", {name: np.float64(x) for name, x in decode.items()}) == expected
+    assert rs.value("cost_per_token", {name: xr.DataArray(x) for name, x in decode.items()}) == expected
+    assert float(rs.evaluate("cost_per_token", decode)) == expected
 
 
 def test_presets_are_their_numbers():
     question = {"batch_size": 64, "context_length": "8k"}
     numbers = {**rs.models["DeepSeek-V3"].values, **rs.hardware["GB200 NVL72"].values, **rs.prices["lecture"].values}
-    by_name = rs.value("cost_per_token", **question, **PRESETS)
-    assert by_name == rs.value("cost_per_token", **question, **numbers)
+    by_name = rs.value("cost_per_token", {**question, **PRESETS})
+    assert by_name == rs.value("cost_per_token", Settled({**numbers, **question}))
     assert by_name == rs.value(
         "cost_per_token",
-        **question,
+        question,
         model=rs.models["DeepSeek-V3"],
         hardware="gb200-nvl72",
         prices=rs.prices["lecture"],
     )
-    assert by_name == float(rs.evaluate("cost_per_token", **question, **PRESETS))
+    assert by_name == float(rs.evaluate("cost_per_token", {**question, **PRESETS}))
     for _ in range(3):  # what is remembered of presets does not change the answer
-        assert rs.value("cost_per_token", **question, **PRESETS) == by_name
-        assert rs.value("cost_per_token", **{**question, "context_length": "64k"}, **PRESETS) > by_name
+        assert rs.value("cost_per_token", {**question, **PRESETS}) == by_name
+        assert rs.value("cost_per_token", {**question, "context_length": "64k", **PRESETS}) > by_name
 
 
 def test_units_of_the_result(decode):
-    assert rs.value("pass_time", units="ms", **decode) == pytest.approx(
-        1e3 * rs.value("pass_time", **decode), rel=1e-15
-    )
+    assert rs.value("pass_time", decode, units="ms") == pytest.approx(1e3 * rs.value("pass_time", decode), rel=1e-15)
     with pytest.raises(errors.UnitError, match=r"pass_time.*'GB'"):
-        rs.value("pass_time", units="GB", **decode)
+        rs.value("pass_time", decode, units="GB")
 
 
 def test_an_axis_is_refused_by_name(decode):
     with pytest.raises(errors.AxisError, match=r"one point, but batch_size is an axis; use rs\.evaluate"):
-        rs.value("pass_time", **{**decode, "batch_size": [1, 2]})
+        rs.value("pass_time", {**decode, "batch_size": [1, 2]})
     with pytest.raises(errors.AxisError, match="model is an axis"):
         rs.value("model_bytes", model=["DeepSeek-V3", "Kimi-K2"])
     with pytest.raises(errors.AxisError, match="batch_size is an axis"):
@@ -85,7 +84,7 @@ def test_an_axis_is_refused_by_name(decode):
 
 def test_never_is_infinity(decode):
     question = {**decode, "context_length": 1e7}
-    assert rs.value("balance_batch_at_context", **question) == np.inf
+    assert rs.value("balance_batch_at_context", question) == np.inf
     assert rs.value("seat_mean_wait", seats=3, seat_load=1, response_length=5, train_period=1) == np.inf
     assert rs.value("full_memory_utilization", compute_time=0, hbm_drain_time=1) == 0
 

@@ -7,6 +7,8 @@ import roofslate as rs
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from roofslate import errors
+from roofslate.grid.read import Settled
 from support.grids import CENTRES, CONDITIONS, FACTORS, OBJECTIVES, WORDS, Whole, asked, same, ways
 
 # --------------------------------------------------------------------------------------------------------------- best
@@ -47,7 +49,7 @@ def test_best_is_that_of_the_whole_grid(instruction_sets, bits, data, question, 
     objective = data.draw(st.sampled_from(free), label="objective")
     also = data.draw(st.lists(st.sampled_from([n for n in free if n != objective]), max_size=2, unique=True))
     for way in ways(instruction_sets):
-        found = rs.best(objective, over=over, where=where, maximize=maximize, also=also, **way, **inputs)
+        found = rs.best(objective, Settled(inputs), over=over, where=where, maximize=maximize, also=also, **way)
         check_best(found, whole, objective, also, over, met, needed, maximize, bits)
 
 
@@ -100,15 +102,17 @@ def test_best_of_large_grids(name, order, instruction_sets, bits):
     where = [CONDITIONS[k][0].format(x=x, y=y) for k in chosen]
     for objective, maximize in (("cost_per_token", False), ("pass_time", True)):
         for way in ways(instruction_sets):
-            found = rs.best(objective, over=over, where=where, maximize=maximize, also="binding_term", **way, **inputs)
+            found = rs.best(
+                objective, Settled(inputs), over=over, where=where, maximize=maximize, also="binding_term", **way
+            )
             check_best(found, whole, objective, ["binding_term"], over, met, needed, maximize, bits)
 
 
 def test_best_of_one_point(decode):
-    found = rs.best("pass_time", over=[], where="pass_time <= 1 s", **decode)
+    found = rs.best("pass_time", decode, over=[], where="pass_time <= 1 s")
     assert dict(found.sizes) == {}
-    assert float(found.pass_time) == rs.value("pass_time", **decode)
-    none = rs.best("pass_time", over=[], where="pass_time <= 1 ns", also="cost_per_token", **decode)
+    assert float(found.pass_time) == rs.value("pass_time", decode)
+    none = rs.best("pass_time", decode, over=[], where="pass_time <= 1 ns", also="cost_per_token")
     assert np.isnan(none.pass_time)
     assert np.isnan(none.cost_per_token)
 
@@ -170,7 +174,7 @@ def test_what_stands_on_the_axes(decode):
     question |= {"context_length": "8k", "chip_price": price, "overlap": ["none", "board"]}
     over = ["model", "day", "overlap"]
     where = "batch_size <= 1000"
-    found = rs.best("cost_per_token", over=over, where=where, units={"cost_per_token": "USD/Mtok"}, **question)
+    found = rs.best("cost_per_token", question, over=over, where=where, units={"cost_per_token": "USD/Mtok"})
     assert found.cost_per_token.attrs["units"] == "USD/Mtok"
     assert found.cost_per_token.dims == ("batch_size",)
     assert found.model.values.tolist() == ["DeepSeek-V3", "DeepSeek-V3", ""]
@@ -178,10 +182,10 @@ def test_what_stands_on_the_axes(decode):
     assert found.day.values[0] == days[1]
     assert np.isnat(found.day.values[2])
     at = {**question, "model": "DeepSeek-V3", "chip_price": 3e-4, "overlap": "board", "batch_size": 512}
-    assert float(found.cost_per_token[1]) == rs.value("cost_per_token", units="USD/Mtok", **at)
+    assert float(found.cost_per_token[1]) == rs.value("cost_per_token", at, units="USD/Mtok")
     assert "DeepSeek-V3 (" in found.attrs["model"]
     assert "chip_price" not in found.attrs
-    searched = rs.best("cost_per_token", over="batch_size", **{**decode, "batch_size": [1, 2]})
+    searched = rs.best("cost_per_token", {**decode, "batch_size": [1, 2]}, over="batch_size")
     assert searched.batch_size.attrs["units"] == "sequence"
     assert "batch_size" not in searched.attrs
     assert "chips" in searched.attrs
@@ -192,12 +196,12 @@ def test_labels_of_a_series_where_all_axes_are_searched(dtype, decode):
     """A text is no array; the answer of a single point has labels all the same."""
     setups = pd.Series([8, 64, 512], index=pd.Index(["few", "some", "many"], name="setup", dtype=dtype))
     question = {**decode, "batch_size": setups}
-    found = rs.best("cost_per_token", over="setup", **question)
+    found = rs.best("cost_per_token", question, over="setup")
     assert dict(found.sizes) == {}
     assert found.setup.item() == "many"
-    assert rs.best("pass_time", over="setup", also="cost_per_token", **question).setup.item() == "few"
-    assert rs.best("pass_time", over="setup", where="pass_time <= 1 ns", **question).setup.item() == ""
-    assert rs.pareto(minimize="pass_time", **question).setup.tolist() == ["few"]
+    assert rs.best("pass_time", question, over="setup", also="cost_per_token").setup.item() == "few"
+    assert rs.best("pass_time", question, over="setup", where="pass_time <= 1 ns").setup.item() == ""
+    assert rs.pareto(question, minimize="pass_time").setup.tolist() == ["few"]
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["whole", "in chunks"])
@@ -209,7 +213,9 @@ def test_labels_of_arrays_and_presets_where_all_axes_are_searched(chunked, decod
         setups = setups.chunk(2)
     models = pd.Series(["DeepSeek-V3", "Kimi-K2"], index=pd.Index(["first", "second"], name="which"))
     question = {**decode, "batch_size": setups, "model": models}
-    found = rs.best("cost_per_token", over=["which", "setup"], **question)
+    for name in ("total_parameters", "active_parameters", "kv_bytes_per_token"):
+        del question[name]
+    found = rs.best("cost_per_token", question, over=["which", "setup"])
     assert (found.setup.item(), found.which.item()) == ("many", "first")
 
 
@@ -218,7 +224,7 @@ def test_dims_of_best_do_not_depend_on_what_is_found(decode):
     dims = set()
     for limit in ("1 s", "20 ms", "1 ns"):
         also = ["kv_fetch_time", "context_length", "binding_term", "hbm_capacity"]
-        found = rs.best("weight_fetch_time", over="batch_size", where=f"pass_time <= {limit}", also=also, **question)
+        found = rs.best("weight_fetch_time", question, over="batch_size", where=f"pass_time <= {limit}", also=also)
         assert found.context_length.values.tolist() == [1e3, 1e5]
         assert found.binding_term.attrs["flag_meanings"]
         dims.add(tuple((name, array.dims) for name, array in found.items()))
@@ -228,9 +234,9 @@ def test_dims_of_best_do_not_depend_on_what_is_found(decode):
 
 def test_a_kept_axis_has_no_gaps(decode):
     """Asked for, it is a coordinate, also where nothing is feasible."""
-    question = {**decode, "batch_size": [1, 512], "context_length": [1e3, 1e7], "where": "pass_time <= 0.6 ms"}
+    question = {**decode, "batch_size": [1, 512], "context_length": [1e3, 1e7]}
     for objective, also in (("pass_time", "context_length"), ("context_length", [])):
-        found = rs.best(objective, over="batch_size", also=also, **question)
+        found = rs.best(objective, question, over="batch_size", also=also, where="pass_time <= 0.6 ms")
         assert np.isnan(found.batch_size).values.tolist() == [False, True]
         assert found.context_length.values.tolist() == [1e3, 1e7]
         assert "context_length" in found.indexes
@@ -239,10 +245,16 @@ def test_a_kept_axis_has_no_gaps(decode):
 
 def test_kept_axes_that_do_not_matter(instruction_sets):
     for way in ways(instruction_sets):
-        found = rs.best("pass_tokens", over="batch_size", batch_size=[3, 1, 1], chips=[8, 16], **way)
+        with pytest.raises(
+            errors.IneffectiveInput, match="the axis 'chips': 'chips' has no effect on pass_tokens: batch_size"
+        ):
+            rs.best("pass_tokens", over="batch_size", batch_size=[3, 1, 1], chips=[8, 16], **way)
+        question = Settled({"batch_size": [3, 1, 1], "chips": [8, 16]})
+        found = rs.best("pass_tokens", question, over="batch_size", **way)
         assert found.pass_tokens.dims == ()
         assert (float(found.pass_tokens), float(found.batch_size)) == (1, 1)
-        none = rs.best("pass_tokens", over="chips", batch_size=[3, 1], chips=[16, 8], **way)
+        question = Settled({"batch_size": [3, 1], "chips": [16, 8]})
+        none = rs.best("pass_tokens", question, over="chips", **way)
         assert none.pass_tokens.values.tolist() == [3, 1]
         assert none.chips.values.tolist() == [16, 16]
         there = rs.best("pass_tokens", over="chips", where="chips < 16", batch_size=[3, 1], chips=[16, 8, 4], **way)
@@ -263,7 +275,7 @@ def test_arrays_of_two_axes(shape, objective, order, bits):
         inputs = {name: xr.DataArray(array, dims=("a", "b")) for name, array in given.items()}
         beside = {"chips": [9.0, 2.0, 7.0, 5.0, 3.0, 8.0, 1.0]}
         over = (order[1], "chips")
-        return rs.best(objective, over=over, where="chips <= 5", prune=prune, **CENTRES | inputs | beside)
+        return rs.best(objective, CENTRES | inputs | beside, over=over, where="chips <= 5", prune=prune)
 
     expected = best(False, np.ascontiguousarray)
     for arrange in (np.asarray, np.ascontiguousarray):
@@ -297,7 +309,7 @@ def test_pareto_is_that_of_the_whole_grid(instruction_sets, bits, data, question
     expected = np.flatnonzero(ok)[front(vectors[ok])] if ok.any() else np.empty(0, dtype=int)
     also = [] if "memory_time" in names else ["memory_time"]
     for way in ways(instruction_sets):
-        found = rs.pareto(minimize=small, maximize=large, where=where, also=also, **way, **inputs)
+        found = rs.pareto(Settled(inputs), minimize=small, maximize=large, where=where, also=also, **way)
         assert len(found) == len(expected)
         places = np.unravel_index(expected, whole.shape) if whole.shape else ()
         for dim, place in zip(whole.sizes, places, strict=True):
@@ -308,11 +320,11 @@ def test_pareto_is_that_of_the_whole_grid(instruction_sets, bits, data, question
 
 
 def test_pareto_of_one_point_and_of_none(decode):
-    found = rs.pareto(minimize="pass_time", maximize="cell_throughput", **decode)
+    found = rs.pareto(decode, minimize="pass_time", maximize="cell_throughput")
     assert found.shape == (1, 2)
-    assert found.loc[0, "pass_time"] == rs.value("pass_time", **decode)
+    assert found.loc[0, "pass_time"] == rs.value("pass_time", decode)
     question = {**decode, "batch_size": [1, 2], "overlap": ["board", "none"]}
-    none = rs.pareto(minimize="pass_time", where="pass_time <= 1 ns", also="binding_term", **question)
+    none = rs.pareto(question, minimize="pass_time", where="pass_time <= 1 ns", also="binding_term")
     assert list(none.columns) == ["batch_size", "overlap", "pass_time", "binding_term"]
     assert len(none) == 0
     assert isinstance(none["binding_term"].dtype, pd.CategoricalDtype)
@@ -320,10 +332,10 @@ def test_pareto_of_one_point_and_of_none(decode):
 
 def test_pareto_units_and_order(decode):
     question = {**decode, "batch_size": rs.geomspace(1, 8192, 60), "chips": [8, 72]}
-    found = rs.pareto(minimize="cost_per_token", maximize="chips", units={"cost_per_token": "USD/Mtok"}, **question)
-    plain = rs.pareto(minimize="cost_per_token", maximize="chips", **question)
+    found = rs.pareto(question, minimize="cost_per_token", maximize="chips", units={"cost_per_token": "USD/Mtok"})
+    plain = rs.pareto(question, minimize="cost_per_token", maximize="chips")
     assert found["cost_per_token"].is_monotonic_increasing
     assert np.allclose(found["cost_per_token"], plain["cost_per_token"] * 1e6, rtol=1e-15)
-    largest = rs.pareto(maximize="cell_throughput", **question)
+    largest = rs.pareto(question, maximize="cell_throughput")
     assert len(largest) == 1
-    assert largest["cell_throughput"][0] == rs.evaluate("cell_throughput", **question).max()
+    assert largest["cell_throughput"][0] == rs.evaluate("cell_throughput", question).max()

@@ -5,6 +5,7 @@ import roofslate as rs
 import xarray as xr
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from roofslate.grid.read import Settled
 from support.grids import OBJECTIVES, PRESETS, WORDS, questions, same
 
 
@@ -12,7 +13,7 @@ from support.grids import OBJECTIVES, PRESETS, WORDS, questions, same
 @given(data=st.data(), inputs=questions())
 def test_bounds_hold_for_all_values(data, inputs):
     name = data.draw(st.sampled_from(OBJECTIVES), label="quantity")
-    values = rs.evaluate(name, **inputs).to_numpy().astype(float)
+    values = rs.evaluate(name, Settled(inputs)).to_numpy().astype(float)
 
     def ends(key, given_values):
         if key in WORDS or key in PRESETS or not isinstance(given_values, np.ndarray):
@@ -24,7 +25,7 @@ def test_bounds_hold_for_all_values(data, inputs):
             isinstance(x, xr.DataArray) and set(x.dims) & set(inputs) for x in question.values()
         ):
             continue  # an array over two axes needs them whole
-        low, high = rs.bounds(name, **question)
+        low, high = rs.bounds(name, Settled(question))
         if np.isnan(values).any():
             assert np.isnan(low)
             assert np.isnan(high)
@@ -36,9 +37,11 @@ def test_bounds_hold_for_all_values(data, inputs):
 @settings(max_examples=60)
 @given(inputs=questions(), name=st.sampled_from(["pass_tokens", "hbm_drain_time", "hbm_capacity", "chips"]))
 def test_bounds_of_what_takes_each_input_once_are_reached(inputs, name):
-    values = rs.evaluate(name, **inputs).to_numpy()
-    if not any(isinstance(x, xr.DataArray) for x in inputs.values()) and not {"model", "hardware"} & set(inputs):
-        assert rs.bounds(name, **inputs) == (values.min(), values.max())
+    if not any(isinstance(x, xr.DataArray) for x in inputs.values()) and not {"model", "hardware", "prices"} & set(
+        inputs
+    ):
+        values = rs.evaluate([name, *inputs], Settled(inputs))[name].to_numpy()
+        assert rs.bounds(name, Settled(inputs)) == (values.min(), values.max())
 
 
 ENDS = st.tuples(st.floats(1e2, 2e5), st.floats(1e2, 2e5)).map(sorted)
@@ -56,6 +59,7 @@ ENDS = st.tuples(st.floats(1e2, 2e5), st.floats(1e2, 2e5)).map(sorted)
 def test_bounds_of_mean_contexts_are_numbers_and_hold(shortest, longest, exponent, spread):
     low, high = rs.bounds(
         "mean_short_context",
+        Settled(),
         context_distribution=spread,
         shortest_context=tuple(shortest),
         long_context_threshold=tuple(longest),
@@ -63,12 +67,12 @@ def test_bounds_of_mean_contexts_are_numbers_and_hold(shortest, longest, exponen
     )
     assert 0 < low <= high < np.inf
     values = rs.evaluate(
-        "mean_short_context",
+        ["mean_short_context", "traffic_exponent"],
         context_distribution=spread,
         shortest_context=np.linspace(*shortest, 5),
         long_context_threshold=np.linspace(*longest, 5),
         traffic_exponent=np.linspace(*exponent, 9),
-    )
+    )["mean_short_context"]
     assert low <= float(values.min())
     assert float(values.max()) <= high
     # a mean lies between; 1e-9: exponentials lose digits where contexts are almost alike
@@ -89,12 +93,12 @@ def test_bounds_of_a_time_are_reached(decode, bits):
     ranges = {"batch_size": (1.0, 4096.0), "context_length": (100.0, 1e5), "chips": (8.0, 72.0)}
     grid = {**decode, **{name: np.linspace(*ends, 9) for name, ends in ranges.items()}}
     for name in ("pass_time", "kv_fetch_time", "weight_fetch_time", "memory_time", "hbm_drain_time"):
-        values = rs.evaluate(name, **grid)
-        same(rs.bounds(name, **{**decode, **ranges}), (values.min(), values.max()), bits)
-    low, high = rs.bounds("pass_time", **{**decode, **ranges})
-    assert rs.bounds("pass_time", units="ms", **{**decode, **ranges}) == (low / 1e-3, high / 1e-3)
-    words = rs.bounds("pass_time", overlap=["board", "none"], **decode)
-    apart = [rs.value("pass_time", overlap=word, **decode) for word in ("board", "none")]
+        values = rs.evaluate([name, *ranges], grid)[name]
+        same(rs.bounds(name, Settled({**decode, **ranges})), (values.min(), values.max()), bits)
+    low, high = rs.bounds("pass_time", {**decode, **ranges})
+    assert rs.bounds("pass_time", {**decode, **ranges}, units="ms") == (low / 1e-3, high / 1e-3)
+    words = rs.bounds("pass_time", decode, overlap=["board", "none"])
+    apart = [rs.value("pass_time", decode, overlap=word) for word in ("board", "none")]
     assert words == (min(apart), max(apart))
     assert rs.bounds("batch_size", batch_size=("1", "8k")) == (1, 8000)
     presets = rs.bounds("hbm_bandwidth", hardware=["H200", "B200", "H100"])

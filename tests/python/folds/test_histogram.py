@@ -7,6 +7,7 @@ import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate import errors
+from roofslate.grid.read import Settled
 from support.grids import NUMBERS, Whole, asked, questions, same, ways
 
 # -------------------------------------------------------------------------------------------------------------- count
@@ -20,8 +21,8 @@ def test_count_is_that_of_the_whole_grid(instruction_sets, question):
     varies = set().union(*(whole.dims[name] for name in needed))
     expected = whole.folded(met, over).sum(axis=-1)
     for way in ways(instruction_sets):
-        assert rs.count(where, **way, **inputs) == int(met.sum())
-        found = rs.count(where, over=over, **way, **inputs)
+        assert rs.count(where, Settled(inputs), **way) == int(met.sum())
+        found = rs.count(where, Settled(inputs), over=over, **way)
         if varies - set(over):
             assert list(found.dims) == [dim for dim in whole.sizes if dim in varies and dim not in over]
             assert np.array_equal(whole.full(found, over), expected)
@@ -33,10 +34,10 @@ def test_count_is_that_of_the_whole_grid(instruction_sets, question):
 
 def test_count_counts_points_that_differ_in_nothing_it_needs(instruction_sets):
     for way in ways(instruction_sets):
-        assert rs.count("pass_tokens >= 5 tok", batch_size=range(1, 9), context_length=[1, 2, 3], **way) == 12
-        assert rs.count("pass_tokens >= 5 tok", batch_size=7, context_length=[1, 2, 3], **way) == 3
+        assert rs.count("pass_tokens >= 5 tok", Settled(context_length=[1, 2, 3]), batch_size=range(1, 9), **way) == 12
+        assert rs.count("pass_tokens >= 5 tok", Settled(context_length=[1, 2, 3]), batch_size=7, **way) == 3
         each = rs.count(
-            "pass_tokens >= 5", over="chips", batch_size=[1, 7], context_length=[1, 2, 3], chips=[8, 16], **way
+            "pass_tokens >= 5", Settled(batch_size=[1, 7], context_length=[1, 2, 3], chips=[8, 16]), over="chips", **way
         )
         assert each.to_dict()["data"] == [0, 2]
 
@@ -69,7 +70,7 @@ def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
             given_range = False
     if not np.all(np.diff(edges) > 0):
         with pytest.raises(errors.ValueRangeError, match=r"bins don't fit between .* ask for fewer"):
-            rs.histogram(name, bins=bins, log=log, **({"range": ends} if given_range else {}), **inputs)
+            rs.histogram(name, Settled(inputs), bins=bins, log=log, **({"range": ends} if given_range else {}))
         return
     asked_bins = {"bins": edges} if data.draw(st.booleans(), label="edges") else {"bins": bins, "log": log}
     if given_range and "log" in asked_bins:
@@ -77,7 +78,7 @@ def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
     rows = whole.folded(values, over)
     expected = np.apply_along_axis(lambda row: np.histogram(row[np.isfinite(row)], edges)[0], -1, rows)
     for way in ways(instruction_sets):
-        found = rs.histogram(name, over=over, **asked_bins, **way, **inputs)
+        found = rs.histogram(name, Settled(inputs), over=over, **asked_bins, **way)
         same(found.lower, edges[:-1], bits)
         same(found.upper, edges[1:], bits)
         kept = [dim for dim in whole.sizes if dim in whole.dims[name] and dim not in over]
@@ -92,17 +93,17 @@ def test_histogram_is_numpys(instruction_sets, bits, data, inputs, bins, log):
 
 def test_histogram_of_even_bins_is_that_of_numpy(decode):
     question = {**decode, "batch_size": np.linspace(1, 4000, 700), "context_length": np.linspace(1, 1e5, 300)}
-    values = rs.evaluate("pass_time", **question).to_numpy()
+    values = rs.evaluate("pass_time", question).to_numpy()
     for bins in (1, 10, 333, 100_000):
         counts, edges = np.histogram(values, bins)
-        found = rs.histogram("pass_time", bins=bins, **question)
+        found = rs.histogram("pass_time", question, bins=bins)
         assert np.array_equal(found["count"], counts)
         assert np.array_equal([*found.lower.values, found.upper.values[-1]], edges)
     counts, edges = np.histogram(values, 20, range=(0.002, 0.02))
-    found = rs.histogram("pass_time", bins=20, range=("2 ms", "20 ms"), **question)
+    found = rs.histogram("pass_time", question, bins=20, range=("2 ms", "20 ms"))
     assert np.array_equal(found["count"], counts)
     assert int(found["count"].sum() + found.below + found.above) == values.size
-    spaced = rs.histogram("pass_time", bins=rs.geomspace("2 ms", "20 ms", 21), **question)
+    spaced = rs.histogram("pass_time", question, bins=rs.geomspace("2 ms", "20 ms", 21))
     assert np.array_equal(spaced["count"], np.histogram(values, np.geomspace(0.002, 0.02, 21))[0])
     assert found["count"].attrs["units"] == found.below.attrs["units"] == found.nan.attrs["units"] == "1"
     assert found.lower.attrs["units"] == "s"
@@ -117,14 +118,14 @@ def test_histogram_that_skips_boxes(decode):
     expected = np.zeros(59, dtype=int)
     below = above = 0
     for chips in question["chips"]:
-        values = np.sort(rs.evaluate("pass_time", **{**question, "chips": chips}).to_numpy(), axis=None)
+        values = np.sort(rs.evaluate("pass_time", {**question, "chips": chips}).to_numpy(), axis=None)
         at = np.searchsorted(values, [*edges[:-1], np.nextafter(edges[-1], 1)])
         expected += np.diff(at)
         below += at[0]
         above += values.size - at[-1]
     assert below + above + expected.sum() > 3e7
     for way in ({"prune": True, "threads": 1}, {"prune": True, "threads": 3}, {"prune": False, "threads": 2}):
-        found = rs.histogram("pass_time", bins=edges, **way, **question)
+        found = rs.histogram("pass_time", question, bins=edges, **way)
         assert np.array_equal(found["count"], expected)
         assert (int(found.below), int(found.above), int(found.nan)) == (below, above, 0)
 
@@ -144,11 +145,11 @@ def test_histogram_counts_what_is_no_number_apart(instruction_sets):
 
 
 def test_histogram_repeats_along_axes_that_do_not_matter(decode):
-    found = rs.histogram("pass_tokens", bins=[1, 3, 9], batch_size=range(1, 9), chips=[8, 16, 32])
+    found = rs.histogram("pass_tokens", Settled(batch_size=range(1, 9), chips=[8, 16, 32]), bins=[1, 3, 9])
     assert found["count"].values.tolist() == [6, 18]
-    scalar = rs.histogram("pass_time", bins=3, **decode)
-    value = rs.value("pass_time", **decode)
+    scalar = rs.histogram("pass_time", decode, bins=3)
+    value = rs.value("pass_time", decode)
     assert scalar["count"].values.tolist() == np.histogram([value], 3)[0].tolist()
-    positive = rs.histogram("pass_time", bins=2, log=True, **decode)
+    positive = rs.histogram("pass_time", decode, bins=2, log=True)
     assert int(positive["count"].sum()) == 1
     assert (float(positive.lower[0]), float(positive.upper[-1])) == (value / 2, value * 2)

@@ -6,6 +6,7 @@ import roofslate as rs
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from roofslate.grid.read import Settled
 from support.grids import NUMBERS, Whole, questions, same, ways
 
 QS = [0.0, 0.001, 0.1, 0.25, 1 / 3, 0.5, 0.5, 0.77, 0.999, 1.0]
@@ -32,12 +33,12 @@ def test_quantiles_are_numpys(instruction_sets, bits, data, inputs):
     rows = whole.folded(whole.values[name], over)
     expected = np.moveaxis(np.apply_along_axis(quantiles, -1, rows, QS), -1, 0)
     for way in ways(instruction_sets, prune=(True,)):
-        found = rs.quantiles(name, QS, over=over, **way, **inputs)
+        found = rs.quantiles(name, QS, Settled(inputs), over=over, **way)
         kept = [dim for dim in whole.sizes if dim in whole.dims[name] and dim not in over]
         assert found.dims == ("quantile", *kept)
         full = np.stack([whole.full(found.isel(quantile=k, drop=True), over) for k in range(len(QS))])
         same(full, expected, bits)
-        one = rs.quantiles(name, 0.77, over=over, **way, **inputs)
+        one = rs.quantiles(name, 0.77, Settled(inputs), over=over, **way)
         assert isinstance(one, float) or one.dims == tuple(kept)
         same(whole.full(one, over) if kept else one, expected[7] if kept else expected[7].reshape(-1)[0], bits)
 
@@ -47,13 +48,13 @@ def test_quantiles_are_numpys(instruction_sets, bits, data, inputs):
 def test_quantiles_of_many_points(name, instruction_sets, decode, bits):
     """More points than are sorted: they are counted in slots first, in one thread or several."""
     axes = {"batch_size": np.linspace(4000, 1, 600), "context_length": np.geomspace(10, 1e6, 500)}
-    question = {**decode, **axes, "balance_context": 5e4, "chips": [8, 72]}
+    question = Settled({**decode, **axes, "balance_context": 5e4, "chips": [8, 72]})
     q = np.concatenate([np.linspace(0, 1, 201), [1e-9, 1 - 1e-9, 0.123456789]])
-    values = rs.evaluate(name, **question)
+    values = rs.evaluate(name, question)
     repeated = np.repeat(values.to_numpy(), 600_000 // values.size)
     for way in ways(instruction_sets, prune=(True,)):
-        same(rs.quantiles(name, q, **way, **question), quantiles(repeated, q), bits)
-    kept = rs.quantiles(name, q, over=["context_length", "batch_size"], **question)
+        same(rs.quantiles(name, q, question, **way), quantiles(repeated, q), bits)
+    kept = rs.quantiles(name, q, question, over=["context_length", "batch_size"])
     for k in range(kept.sizes.get("chips", 1)):
         found, expected = (x.isel(chips=k) if "chips" in x.dims else x for x in (kept, values))
         same(found, quantiles(np.repeat(expected.to_numpy(), 300_000 // expected.size), q), bits)
@@ -61,24 +62,24 @@ def test_quantiles_of_many_points(name, instruction_sets, decode, bits):
 
 def test_quantiles_of_constants_and_infinities(decode, bits):
     wide = {"batch_size": np.full(700, 64.0), "context_length": np.full(600, 1e4)}
-    constant = rs.value("pass_time", **{**decode, "batch_size": 64.0, "context_length": 1e4})
-    assert rs.quantiles("pass_time", QS, **{**decode, **wide}).values.tolist() == [constant] * len(QS)
-    assert rs.quantiles("pass_time", 0.3, **decode) == rs.value("pass_time", **decode)
+    constant = rs.value("pass_time", {**decode, "batch_size": 64.0, "context_length": 1e4})
+    assert rs.quantiles("pass_time", QS, {**decode, **wide}).values.tolist() == [constant] * len(QS)
+    assert rs.quantiles("pass_time", 0.3, decode) == rs.value("pass_time", decode)
     question = {"balance_batch": np.geomspace(10, 1e4, 700), "balance_context": 1e4}
     question["context_length"] = np.linspace(1e3, 1.5e4, 500)
-    values = rs.evaluate("balance_batch_at_context", **question).to_numpy()
+    values = rs.evaluate("balance_batch_at_context", question).to_numpy()
     assert 0.3 < np.isinf(values).mean() < 0.5
     q = np.linspace(0, 1, 60)
-    same(rs.quantiles("balance_batch_at_context", q, **question), quantiles(values, q), bits)
+    same(rs.quantiles("balance_batch_at_context", q, question), quantiles(values, q), bits)
     links = {"scale_up_bandwidth": xr.DataArray([np.inf] * 3, dims="up"), "scale_out_bandwidth": np.inf}
-    assert np.isnan(rs.quantiles("link_bandwidth_ratio", 0.5, **links))
+    assert np.isnan(rs.quantiles("link_bandwidth_ratio", 0.5, links))
     links["scale_out_bandwidth"] = xr.DataArray([np.inf, 1e11], dims="out_of_rack")
-    assert rs.quantiles("link_bandwidth_ratio", 0.5, **links) == np.inf
+    assert rs.quantiles("link_bandwidth_ratio", 0.5, links) == np.inf
 
 
 def test_quantiles_in_units(decode):
     question = {**decode, "batch_size": [1, 512, 4096]}
-    found = rs.quantiles("pass_time", [0.5], units="ms", **question)
+    found = rs.quantiles("pass_time", [0.5], question, units="ms")
     assert found.attrs["units"] == "ms"
-    assert float(found[0]) == float(rs.evaluate("pass_time", units={"pass_time": "ms"}, **question)[1])
+    assert float(found[0]) == float(rs.evaluate("pass_time", question, units={"pass_time": "ms"})[1])
     assert found.coords["quantile"].values.tolist() == [0.5]

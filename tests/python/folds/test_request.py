@@ -12,6 +12,7 @@ import roofslate as rs
 import xarray as xr
 from roofslate import errors
 from roofslate.errors import ConditionError
+from roofslate.grid.read import Settled
 from support.checks import cases
 from support.processes import IN_COPIES, INTERRUPTIBLE
 
@@ -19,153 +20,153 @@ from support.processes import IN_COPIES, INTERRUPTIBLE
 
 LONG = np.linspace(8, 512, 70_000)
 MISTAKES = {
-    "unknown axis": (lambda q: rs.best("pass_time", over="batch", **q), errors.AxisError, "did you mean 'batch_size'"),
-    "an input that is no axis": (lambda q: rs.best("pass_time", over="chips", **q), errors.AxisError, "axis 'chips'"),
+    "unknown axis": (lambda q: rs.best("pass_time", q, over="batch"), errors.AxisError, "did you mean 'batch_size'"),
+    "an input that is no axis": (lambda q: rs.best("pass_time", q, over="chips"), errors.AxisError, "axis 'chips'"),
     "no axis at all": (
-        lambda q: rs.best("pass_time", over="batch_size", **{**q, "batch_size": 1}),
+        lambda q: rs.best("pass_time", {**q, "batch_size": 1}, over="batch_size"),
         errors.AxisError,
         "give a list of values for batch_size",
     ),
     "an axis twice": (
-        lambda q: rs.count("pass_time < 1 s", over=["batch_size", "batch_size"], **q),
+        lambda q: rs.count("pass_time < 1 s", q, over=["batch_size", "batch_size"]),
         errors.AxisError,
         "twice: batch_size",
     ),
-    "over is no name": (lambda q: rs.quantiles("pass_time", 0.5, over=5, **q), errors.InputTypeError, "over: .* got 5"),
-    "objective unknown": (lambda q: rs.best("pass_tim", over="batch_size", **q), errors.UnknownName, "'pass_time'"),
+    "over is no name": (lambda q: rs.quantiles("pass_time", 0.5, q, over=5), errors.InputTypeError, "over: .* got 5"),
+    "objective unknown": (lambda q: rs.best("pass_tim", q, over="batch_size"), errors.UnknownName, "'pass_time'"),
     "two objectives": (
-        lambda q: rs.best(["pass_time", "hbm_used"], over="batch_size", **q),
+        lambda q: rs.best(["pass_time", "hbm_used"], q, over="batch_size"),
         errors.InputTypeError,
         r"one quantity, got \['pass_time', 'hbm_used'\]",
     ),
     "objective is searched": (
-        lambda q: rs.best("batch_size", over="batch_size", **q),
+        lambda q: rs.best("batch_size", q, over="batch_size"),
         errors.AxisError,
         "'batch_size' is an axis that is searched",
     ),
     "also is searched": (
-        lambda q: rs.best("pass_time", also="batch_size", over="batch_size", **q),
+        lambda q: rs.best("pass_time", q, also="batch_size", over="batch_size"),
         errors.AxisError,
         "is among the results anyway",
     ),
-    "also is no name": (lambda q: rs.best("pass_time", also=5, over="batch_size", **q), errors.InputTypeError, "got 5"),
+    "also is no name": (lambda q: rs.best("pass_time", q, also=5, over="batch_size"), errors.InputTypeError, "got 5"),
     "condition on an unknown quantity": (
-        lambda q: rs.best("pass_time", over="batch_size", where="pas_time <= 1 s", **q),
+        lambda q: rs.best("pass_time", q, over="batch_size", where="pas_time <= 1 s"),
         errors.UnknownName,
         "unknown quantity 'pas_time'; did you mean 'pass_time'",
     ),
     "condition in other units": (
-        lambda q: rs.pareto(minimize="pass_time", where="pass_time <= 1 GB", **q),
+        lambda q: rs.pareto(q, minimize="pass_time", where="pass_time <= 1 GB"),
         errors.UnitError,
         "'pass_time' is in s, but '1 GB' is in byte",
     ),
-    "condition without a relation": (lambda q: rs.count("pass_time", **q), ConditionError, "< <= > >="),
-    "condition by or": (lambda q: rs.count("pass_time < 1 s or chips > 8", **q), ConditionError, "'or' is not allowed"),
-    "equality of numbers": (lambda q: rs.count("pass_time == 1 s", **q), ConditionError, "compares choices"),
+    "condition without a relation": (lambda q: rs.count("pass_time", q), ConditionError, "< <= > >="),
+    "condition by or": (lambda q: rs.count("pass_time < 1 s or chips > 8", q), ConditionError, "'or' is not allowed"),
+    "equality of numbers": (lambda q: rs.count("pass_time == 1 s", q), ConditionError, "compares choices"),
     "condition that misses an input": (
-        lambda q: rs.count("seat_mean_wait < 1 s", **q),
+        lambda q: rs.count("seat_mean_wait < 1 s", q),
         errors.MissingInput,
         "<- seat_mean_wait",
     ),
-    "no condition to count": (lambda q: rs.count([], **q), errors.InputTypeError, "count needs a condition"),
-    "an empty condition": (lambda q: rs.count("", **q), ConditionError, "empty"),
-    "condition is no text": (lambda q: rs.count(5, **q), errors.InputTypeError, "expected a condition such as"),
-    "no objectives": (lambda q: rs.pareto(**q), errors.InputTypeError, "pareto needs objectives: minimize="),
+    "no condition to count": (lambda q: rs.count([], q), errors.InputTypeError, "count needs a condition"),
+    "an empty condition": (lambda q: rs.count("", q), ConditionError, "empty"),
+    "condition is no text": (lambda q: rs.count(5, q), errors.InputTypeError, "expected a condition such as"),
+    "no objectives": (lambda q: rs.pareto(q), errors.InputTypeError, "pareto needs objectives: minimize="),
     "five objectives": (
-        lambda q: rs.pareto(minimize=["pass_time", "hbm_used", "chips"], maximize=["batch_size", "kv_bytes"], **q),
+        lambda q: rs.pareto(q, minimize=["pass_time", "hbm_used", "chips"], maximize=["batch_size", "kv_bytes"]),
         errors.ValueRangeError,
         "one to 4 objectives, 5 were given",
     ),
     "an objective both ways": (
-        lambda q: rs.pareto(minimize="pass_time", maximize="pass_time", **q),
+        lambda q: rs.pareto(q, minimize="pass_time", maximize="pass_time"),
         errors.InputTypeError,
         "named twice: pass_time",
     ),
-    "no bins": (lambda q: rs.histogram("pass_time", bins=0, **q), errors.ValueRangeError, "1 to 10,000,000, got 0"),
-    "half a bin": (lambda q: rs.histogram("pass_time", bins=2.5, **q), errors.InputTypeError, "bins: .* got 2.5"),
+    "no bins": (lambda q: rs.histogram("pass_time", q, bins=0), errors.ValueRangeError, "1 to 10,000,000, got 0"),
+    "half a bin": (lambda q: rs.histogram("pass_time", q, bins=2.5), errors.InputTypeError, "bins: .* got 2.5"),
     "bins without an axis": (
-        lambda q: rs.histogram("pass_time", bins=np.array(5), **q),
+        lambda q: rs.histogram("pass_time", q, bins=np.array(5)),
         errors.InputTypeError,
         "bins: expected a number of bins or their edges",
     ),
-    "one edge": (lambda q: rs.histogram("pass_time", bins=[1], **q), errors.ValueRangeError, "finite and rise"),
-    "edges that fall": (lambda q: rs.histogram("pass_time", bins=[2, 1], **q), errors.ValueRangeError, "rise"),
-    "an infinite edge": (lambda q: rs.histogram("pass_time", bins=[1, np.inf], **q), errors.ValueRangeError, "finite"),
+    "one edge": (lambda q: rs.histogram("pass_time", q, bins=[1]), errors.ValueRangeError, "finite and rise"),
+    "edges that fall": (lambda q: rs.histogram("pass_time", q, bins=[2, 1]), errors.ValueRangeError, "rise"),
+    "an infinite edge": (lambda q: rs.histogram("pass_time", q, bins=[1, np.inf]), errors.ValueRangeError, "finite"),
     "edges in other units": (
-        lambda q: rs.histogram("pass_time", bins=["1 GB", "2 GB"], **q),
+        lambda q: rs.histogram("pass_time", q, bins=["1 GB", "2 GB"]),
         errors.UnitError,
         "pass_time: .* it is in byte",
     ),
     "edges and a range": (
-        lambda q: rs.histogram("pass_time", bins=[1, 2], range=(0, 1), **q),
+        lambda q: rs.histogram("pass_time", q, bins=[1, 2], range=(0, 1)),
         errors.InputTypeError,
         "bins gives the edges",
     ),
     "edges and log": (
-        lambda q: rs.histogram("pass_time", bins=[1, 2], log=True, **q),
+        lambda q: rs.histogram("pass_time", q, bins=[1, 2], log=True),
         errors.InputTypeError,
         "bins gives the edges",
     ),
     "range reversed": (
-        lambda q: rs.histogram("pass_time", range=("2 ms", "1 ms"), **q),
+        lambda q: rs.histogram("pass_time", q, range=("2 ms", "1 ms")),
         errors.ValueRangeError,
         "rise, got 0.002 and 0.001",
     ),
-    "range of one": (lambda q: rs.histogram("pass_time", range=(1,), **q), errors.InputTypeError, "range: .* got"),
-    "range in other units": (lambda q: rs.histogram("pass_time", range=("1 B", 2), **q), errors.UnitError, "byte"),
+    "range of one": (lambda q: rs.histogram("pass_time", q, range=(1,)), errors.InputTypeError, "range: .* got"),
+    "range in other units": (lambda q: rs.histogram("pass_time", q, range=("1 B", 2)), errors.UnitError, "byte"),
     "log from zero": (
-        lambda q: rs.histogram("pass_time", range=(0, 1), log=True, **q),
+        lambda q: rs.histogram("pass_time", q, range=(0, 1), log=True),
         errors.ValueRangeError,
         "log=True needs positive values",
     ),
     "nothing finite": (
         lambda q: rs.histogram(
-            "balance_batch_at_context", **{**q, "balance_context": 10.0, "context_length": [20.0, 30.0]}
+            "balance_batch_at_context", Settled({**q, "balance_context": 10.0, "context_length": [20.0, 30.0]})
         ),
         errors.ValueRangeError,
         "no finite value",
     ),
     "narrower than the bins": (
-        lambda q: rs.histogram("batch_size", **{**q, "batch_size": [1, 1 + 1e-15]}),
+        lambda q: rs.histogram("batch_size", {**q, "batch_size": [1, 1 + 1e-15]}),
         errors.ValueRangeError,
         "50 bins don't fit between 1.0 and 1.00000000",
     ),
     "an axis called bin": (
-        lambda q: rs.histogram("pass_time", over=[], **{**q, "batch_size": xr.DataArray([1, 2], dims="bin")}),
+        lambda q: rs.histogram("pass_time", {**q, "batch_size": xr.DataArray([1, 2], dims="bin")}, over=[]),
         errors.AxisError,
         "both called 'bin'",
     ),
     "an axis called quantile": (
-        lambda q: rs.quantiles("pass_time", 0.5, over=[], **{**q, "batch_size": xr.DataArray([1, 2], dims="quantile")}),
+        lambda q: rs.quantiles("pass_time", 0.5, {**q, "batch_size": xr.DataArray([1, 2], dims="quantile")}, over=[]),
         errors.AxisError,
         "both called 'quantile'",
     ),
-    "q below 0": (lambda q: rs.quantiles("pass_time", -0.1, **q), errors.ValueRangeError, "from 0 to 1, got -0.1"),
-    "q in percent": (lambda q: rs.quantiles("pass_time", [50, 90], **q), errors.ValueRangeError, "from 0 to 1"),
-    "q NaN": (lambda q: rs.quantiles("pass_time", np.nan, **q), errors.ValueRangeError, "from 0 to 1, got nan"),
-    "no q": (lambda q: rs.quantiles("pass_time", [], **q), errors.InputTypeError, "a number from 0 to 1 or a list"),
-    "q None": (lambda q: rs.quantiles("pass_time", None, **q), errors.InputTypeError, "got None"),
-    "q a word": (lambda q: rs.quantiles("pass_time", "half", **q), errors.InputTypeError, "got 'half'"),
-    "q a table": (lambda q: rs.quantiles("pass_time", [[0.5]], **q), errors.InputTypeError, "or a list of them"),
-    "units of the result": (lambda q: rs.quantiles("pass_time", 0.5, units="GB", **q), errors.UnitError, "byte"),
+    "q below 0": (lambda q: rs.quantiles("pass_time", -0.1, q), errors.ValueRangeError, "from 0 to 1, got -0.1"),
+    "q in percent": (lambda q: rs.quantiles("pass_time", [50, 90], q), errors.ValueRangeError, "from 0 to 1"),
+    "q NaN": (lambda q: rs.quantiles("pass_time", np.nan, q), errors.ValueRangeError, "from 0 to 1, got nan"),
+    "no q": (lambda q: rs.quantiles("pass_time", [], q), errors.InputTypeError, "a number from 0 to 1 or a list"),
+    "q None": (lambda q: rs.quantiles("pass_time", None, q), errors.InputTypeError, "got None"),
+    "q a word": (lambda q: rs.quantiles("pass_time", "half", q), errors.InputTypeError, "got 'half'"),
+    "q a table": (lambda q: rs.quantiles("pass_time", [[0.5]], q), errors.InputTypeError, "or a list of them"),
+    "units of the result": (lambda q: rs.quantiles("pass_time", 0.5, q, units="GB"), errors.UnitError, "byte"),
     "units of something else": (
-        lambda q: rs.best("pass_time", over="batch_size", units={"hbm_used": "GB"}, **q),
+        lambda q: rs.best("pass_time", q, over="batch_size", units={"hbm_used": "GB"}),
         errors.UnknownName,
         "not among the outputs",
     ),
     "a range in a fold": (
-        lambda q: rs.best("pass_time", over="chips", **{**q, "chips": (1, 8)}),
+        lambda q: rs.best("pass_time", {**q, "chips": (1, 8)}, over="chips"),
         errors.InputTypeError,
         "a list makes an axis",
     ),
     "range of three": (
-        lambda q: rs.bounds("pass_time", **{**q, "chips": (1, 2, 3)}),
+        lambda q: rs.bounds("pass_time", {**q, "chips": (1, 2, 3)}),
         errors.InputTypeError,
         "a range is a tuple of two",
     ),
-    "bounds reversed": (lambda q: rs.bounds("pass_time", **{**q, "chips": (8, 1)}), errors.ValueRangeError, "reversed"),
+    "bounds reversed": (lambda q: rs.bounds("pass_time", {**q, "chips": (8, 1)}), errors.ValueRangeError, "reversed"),
     "bounds of words": (
-        lambda q: rs.bounds("pass_time", overlap=("board", "none"), **q),
+        lambda q: rs.bounds("pass_time", q, overlap=("board", "none")),
         errors.InputTypeError,
         "words have no range, give a list",
     ),
@@ -174,19 +175,19 @@ MISTAKES = {
         errors.InputTypeError,
         "words have no range, give a list",
     ),
-    "bounds of what is unknown": (lambda q: rs.bounds("pass_tim", **q), errors.UnknownName, "'pass_time'"),
-    "threads": (lambda q: rs.count("pass_time < 1 s", threads=0, **q), errors.InputTypeError, "threads must be"),
+    "bounds of what is unknown": (lambda q: rs.bounds("pass_tim", q), errors.UnknownName, "'pass_time'"),
+    "threads": (lambda q: rs.count("pass_time < 1 s", q, threads=0), errors.InputTypeError, "threads must be"),
     "too many points": (
         lambda q: rs.best(
             "cost_per_token",
+            {**q, **dict.fromkeys(["batch_size", "context_length", "chips", "pass_length"], LONG)},
             over=["batch_size", "chips"],
-            **{**q, **dict.fromkeys(["batch_size", "context_length", "chips", "pass_length"], LONG)},
         ),
         errors.AxisError,
         "at most 9e18 points",
     ),
     "an empty axis": (
-        lambda q: rs.best("pass_time", over="batch_size", **{**q, "batch_size": []}),
+        lambda q: rs.best("pass_time", {**q, "batch_size": []}, over="batch_size"),
         errors.AxisError,
         "the axis 'batch_size' is empty",
     ),
@@ -208,7 +209,7 @@ import numpy as np, roofslate as rs
 
 decode = dict(
     total_parameters=671e9, active_parameters=37e9, weight_bytes=0.5, kv_bytes_per_token=1667.0, peak_flops=9e15,
-    hbm_bandwidth=8e12, hbm_capacity=192e9, chips=72.0, chip_price=1e-3,
+    hbm_bandwidth=8e12, chips=72.0, chip_price=1e-3,
 )
 
 
@@ -245,13 +246,13 @@ BILLION = {
     "best": (f"rs.best('cost_per_token', over=everything, {LIMIT}, **question)", 1000),
     "best kept": (f"rs.best('cost_per_token', over=['batch_size', 'chips'], {LIMIT}, **question)", 1000),
     "best, all": (f"rs.best('cost_per_token', over=['batch_size', 'chips'], {LIMIT}, prune=False, **question)", 1000),
-    "pareto": ("rs.pareto(minimize=['cost_per_token', 'pass_time'], **question)", 1000),
-    "count": ("rs.count('pass_time <= 20 ms', **question)", 1000),
-    "count, all": ("rs.count('pass_time <= 20 ms', prune=False, **question)", 300),
-    "histogram": ("rs.histogram('cost_per_token', **ends, **question)", 1000),
-    "histogram, all": ("rs.histogram('cost_per_token', prune=False, **ends, **question)", 1000),
-    "quantiles": ("rs.quantiles('cost_per_token', [0.01, 0.1, 0.5, 0.9, 0.99], **question)", 500),
-    "bounds": ("rs.bounds('cost_per_token', **question)", 1000),
+    "pareto": ("rs.pareto(question, minimize=['cost_per_token', 'pass_time'])", 1000),
+    "count": ("rs.count('pass_time <= 20 ms', question)", 1000),
+    "count, all": ("rs.count('pass_time <= 20 ms', question, prune=False)", 300),
+    "histogram": ("rs.histogram('cost_per_token', question, **ends)", 1000),
+    "histogram, all": ("rs.histogram('cost_per_token', question, prune=False, **ends)", 1000),
+    "quantiles": ("rs.quantiles('cost_per_token', [0.01, 0.1, 0.5, 0.9, 0.99], question)", 500),
+    "bounds": ("rs.bounds('cost_per_token', question)", 1000),
 }
 
 
@@ -268,14 +269,14 @@ def test_a_billion_points_take_no_more_memory_than_a_million(run_python):
 
 
 TRILLION = """
-question = {**decode, **{name: np.geomspace(x / 8, 4 * x, 250) for name, x in dict(
+question = {**decode, "hbm_capacity": 192e9, **{name: np.geomspace(x / 8, 4 * x, 250) for name, x in dict(
     batch_size=1e3, context_length=1e4, chips=64, hbm_bandwidth=8e12, peak_flops=4e15).items()}}
 axes = list(question)[-2:] + ["chips", "hbm_bandwidth", "peak_flops"]
 where = ["pass_time <= 5 ms", "hbm_used <= hbm_capacity"]
-found = rs.best("cost_per_token", over=axes, where=where, **question)
+found = rs.best("cost_per_token", question, over=axes, where=where)
 at = {name: float(found[name]) for name in axes}
-assert rs.value("cost_per_token", **{**question, **at}) == found.cost_per_token
-assert rs.count(where, **{**question, **at}) == 1
+assert rs.value("cost_per_token", {**question, **at}) == found.cost_per_token
+assert rs.count(where, {**question, **at}) == 1
 """
 
 
@@ -324,17 +325,17 @@ except KeyboardInterrupt:
 LONG_FOLDS = {
     "best": f"rs.best('cost_per_token', over=['batch_size', 'chips'], {LIMIT}, prune=False, **question)",
     "best, pruned": f"rs.best('cost_per_token', over=['batch_size', 'chips'], {LIMIT}, **question)",
-    "best, one": "rs.best('cost_per_token', over=everything, prune=False, **question)",
-    "best for each": "rs.best('cost_per_token', over='chips', **question | {'chips': np.linspace(8, 9, 10**6)})",
-    "pareto": "rs.pareto(minimize=['cost_per_token', 'pass_time'], prune=False, **question)",
-    "pareto of three": "rs.pareto(minimize=['cost_per_token', 'pass_time', 'chips'], **question)",
-    "count": "rs.count('pass_time <= 20 ms', prune=False, **question)",
-    "histogram": "rs.histogram('cost_per_token', **ends, prune=False, **question)",
-    "histogram, pruned": "rs.histogram('cost_per_token', **ends, bins=2000, **question)",
-    "histogram's ends": "rs.histogram('cost_per_token', **question)",
-    "quantiles": "rs.quantiles('cost_per_token', [0.1, 0.9], **question)",
-    "quantiles kept": "rs.quantiles('cost_per_token', 0.5, over=['batch_size', 'chips'], **question)",
-    "quantiles sorted": "rs.quantiles('cost_per_token', 0.5, over='batch_size', **question)",
+    "best, one": "rs.best('cost_per_token', question, over=everything, prune=False)",
+    "best for each": "rs.best('cost_per_token', question | {'chips': np.linspace(8, 9, 10**6)}, over='chips')",
+    "pareto": "rs.pareto(question, minimize=['cost_per_token', 'pass_time'], prune=False)",
+    "pareto of three": "rs.pareto(question, minimize=['cost_per_token', 'pass_time', 'chips'])",
+    "count": "rs.count('pass_time <= 20 ms', question, prune=False)",
+    "histogram": "rs.histogram('cost_per_token', question, prune=False, **ends)",
+    "histogram, pruned": "rs.histogram('cost_per_token', question, bins=2000, **ends)",
+    "histogram's ends": "rs.histogram('cost_per_token', question)",
+    "quantiles": "rs.quantiles('cost_per_token', [0.1, 0.9], question)",
+    "quantiles kept": "rs.quantiles('cost_per_token', 0.5, question, over=['batch_size', 'chips'])",
+    "quantiles sorted": "rs.quantiles('cost_per_token', 0.5, question, over='batch_size')",
 }
 
 
@@ -358,16 +359,16 @@ def test_progress_is_told(decode):
     question["chips"] = np.linspace(8, 512, 300)
     over = ["batch_size", "chips"]
     folds = {
-        "best": lambda **how: rs.best("cost_per_token", over=over, prune=False, **how),
+        "best": lambda **how: rs.best("cost_per_token", question, over=over, prune=False, **how),
         "count": lambda **how: rs.count(
-            "pass_time <= 20 ms", over=["batch_size", "context_length"], prune=False, **how
+            "pass_time <= 20 ms", question, over=["batch_size", "context_length"], prune=False, **how
         ),
-        "histogram": lambda **how: rs.histogram("pass_time", range=(0, 1), prune=False, **how),
-        "quantiles": lambda **how: rs.quantiles("pass_time", 0.5, **how),
+        "histogram": lambda **how: rs.histogram("pass_time", question, range=(0, 1), prune=False, **how),
+        "quantiles": lambda **how: rs.quantiles("pass_time", 0.5, question, **how),
     }
     for name, fold in folds.items():
         told = []
-        fold(progress=lambda done, total, told=told: told.append((done, total)), **question)
+        fold(progress=lambda done, total, told=told: told.append((done, total)))
         assert told, name
         assert told == sorted(told), name
         assert all(0 <= done <= total for done, total in told), name
@@ -377,21 +378,21 @@ def test_progress_is_told(decode):
             raise ZeroDivisionError("stop here")
 
         with pytest.raises(ZeroDivisionError, match="stop here"):
-            fold(progress=stop, **question)
+            fold(progress=stop)
 
 
 def test_folds_from_many_threads(decode, bits):
     question = {**decode, "batch_size": np.linspace(1, 4000, 300), "context_length": np.linspace(1, 1e5, 200)}
-    expected = bits(rs.best("cost_per_token", over="batch_size", **question).batch_size)
-    median = rs.quantiles("pass_time", 0.5, **question)
+    expected = bits(rs.best("cost_per_token", question, over="batch_size").batch_size)
+    median = rs.quantiles("pass_time", 0.5, question)
     wrong = []
 
     def ask():
         for _ in range(5):
-            found = rs.best("cost_per_token", over="batch_size", threads=2, **question)
+            found = rs.best("cost_per_token", question, over="batch_size", threads=2)
             if (
                 not np.array_equal(bits(found.batch_size), expected)
-                or rs.quantiles("pass_time", 0.5, **question) != median
+                or rs.quantiles("pass_time", 0.5, question) != median
             ):
                 wrong.append(time.monotonic())
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import roofslate as rs
+from roofslate.grid.read import Settled
 
 SERVER = {
     "model": "Llama-3.1-70B",
@@ -22,75 +23,75 @@ LATENCY = ["time_per_output_token", "time_to_first_token"]
 def test_a_name_and_a_calibration_are_its_constants() -> None:
     written_out = rs.value("time_per_output_token", **rs.calibration(), **SERVER)
     for given in ("serving", rs.calibration("serving")):
-        assert rs.value("time_per_output_token", calibration=given, **SERVER) == written_out
-        assert rs.evaluate("time_per_output_token", calibration=given, **SERVER) == written_out
+        assert rs.value("time_per_output_token", SERVER, calibration=given) == written_out
+        assert rs.evaluate("time_per_output_token", SERVER, calibration=given) == written_out
 
 
 def test_the_floor_is_the_declared_default() -> None:
     for output in LATENCY:
-        assert rs.value(output, calibration="floor", **SERVER) == rs.value(output, **SERVER)
+        assert rs.value(output, SERVER, calibration="floor") == rs.value(output, SERVER)
 
 
 def test_an_input_beats_a_member_of_a_calibration() -> None:
     constants = {**rs.calibration(), "bandwidth_efficiency": 0.5}
-    given = rs.value("time_per_output_token", calibration="serving", bandwidth_efficiency=0.5, **SERVER)
-    assert given == rs.value("time_per_output_token", **constants, **SERVER)
+    given = rs.value("time_per_output_token", SERVER, calibration="serving", bandwidth_efficiency=0.5)
+    assert given == rs.value("time_per_output_token", {**constants, **SERVER})
     both = rs.value("time_per_output_token", calibration="floor", **rs.calibration(), **SERVER)
     assert both == rs.value("time_per_output_token", **rs.calibration(), **SERVER)
 
 
 @pytest.mark.parametrize("given", [["floor", "serving"], np.array(["floor", "serving"]), ["floor", rs.calibration()]])
 def test_a_list_makes_an_axis(given) -> None:
-    found = rs.evaluate(LATENCY, calibration=given, **SERVER)
+    found = rs.evaluate(LATENCY, SERVER, calibration=given)
     assert found.calibration.values.tolist() == ["floor", "serving"]
     for name in ("floor", "serving"):
         for output in LATENCY:
-            expected = rs.value(output, calibration=name, **SERVER)
+            expected = rs.value(output, SERVER, calibration=name)
             assert found[output].sel(calibration=name) == pytest.approx(expected, rel=1e-14)
 
 
 def test_a_fold_compares_calibrations() -> None:
-    found = rs.best("time_per_output_token", over="calibration", calibration=["serving", "floor"], **SERVER)
+    found = rs.best("time_per_output_token", SERVER, over="calibration", calibration=["serving", "floor"])
     assert found.calibration.item() == "floor"
 
 
 def test_a_column_names_calibrations() -> None:
     table = pd.DataFrame({"calibration": ["serving", "floor", "serving"], "clients": [64, 64, 8]})
     same = {name: x for name, x in SERVER.items() if name != "clients"}
-    found = rs.frame(table, "time_per_output_token", **same)["time_per_output_token"]
+    found = rs.frame(table, "time_per_output_token", same)["time_per_output_token"]
     rows = zip(table["calibration"], table["clients"], strict=True)
     assert found.tolist() == [
-        rs.value("time_per_output_token", calibration=name, **{**SERVER, "clients": int(n)}) for name, n in rows
+        rs.value("time_per_output_token", {**SERVER, "clients": int(n)}, calibration=name) for name, n in rows
     ]
 
 
 def test_unknown_calibrations_are_named() -> None:
     with pytest.raises(rs.errors.UnknownName, match="serving"):
-        rs.value("time_per_output_token", calibration="servin", **SERVER)
+        rs.value("time_per_output_token", SERVER, calibration="servin")
     with pytest.raises(rs.errors.InputTypeError, match="a Calibration or a list of them"):
-        rs.evaluate("time_per_output_token", calibration=3, **SERVER)
+        rs.evaluate("time_per_output_token", SERVER, calibration=3)
     with pytest.raises(rs.errors.PresetError, match="is a preset for model="):
-        rs.evaluate("time_per_output_token", calibration=rs.models["DeepSeek-V3"], **SERVER)
+        rs.evaluate("time_per_output_token", SERVER, calibration=rs.models["DeepSeek-V3"])
 
 
 def test_a_calibration_of_the_other_chain_is_refused() -> None:
     run = {"model": "DeepSeek-V3", "hardware": "HGX H100", "chip_price": "2 USD/h", "pretraining_tokens": "10T"}
     with pytest.raises(rs.errors.IneffectiveInput, match="give calibration='training'"):
-        rs.value("pretraining_cost", calibration="serving", **run)
+        rs.value("pretraining_cost", run, calibration="serving")
     with pytest.raises(rs.errors.IneffectiveInput, match="give calibration='training'"):
-        rs.evaluate(["pretraining_cost"], calibration=["floor", "serving"], **run)
+        rs.evaluate(["pretraining_cost"], run, calibration=["floor", "serving"])
     with pytest.raises(rs.errors.IneffectiveInput, match="give calibration='serving'"):
-        rs.evaluate("time_per_output_token", calibration="training", **SERVER)
+        rs.evaluate("time_per_output_token", SERVER, calibration="training")
     with pytest.raises(rs.errors.IneffectiveInput, match="give calibration='serving'"):
-        rs.frame(pd.DataFrame({"calibration": ["training"]}), "time_per_output_token", **SERVER)
+        rs.frame(pd.DataFrame({"calibration": ["training"]}), "time_per_output_token", SERVER)
     assert rs.value("active_parameters", calibration="training", model="DeepSeek-V3") > 0
     run["training_utilization"] = 0.4
-    assert rs.value("pretraining_cost", calibration="floor", **run) == rs.value("pretraining_cost", **run)
+    assert rs.value("pretraining_cost", run, calibration="floor") == rs.value("pretraining_cost", run)
 
 
 def test_a_preset_of_a_calibration_travels() -> None:
     given = rs.calibration("serving")
-    found = rs.evaluate(LATENCY, calibration=pickle.loads(pickle.dumps(given)), **SERVER)
+    found = rs.evaluate(LATENCY, SERVER, calibration=pickle.loads(pickle.dumps(given)))
     assert found.attrs["calibration"] == f"serving ({given.date})"
 
 
@@ -98,7 +99,7 @@ def test_a_preset_of_a_calibration_travels() -> None:
 
 
 def basis_of(output: str, **inputs) -> str:
-    return rs.evaluate(output, **{**SERVER, **inputs}).attrs["basis"]
+    return rs.evaluate(output, Settled({**SERVER, **inputs})).attrs["basis"]
 
 
 def test_the_basis_of_an_output() -> None:
@@ -118,7 +119,7 @@ def test_the_basis_of_an_output() -> None:
 
 
 def test_the_calibration_of_an_output_is_named() -> None:
-    found = rs.evaluate([*LATENCY, "model_bytes"], calibration="serving", **SERVER)
+    found = rs.evaluate([*LATENCY, "model_bytes"], SERVER, calibration="serving")
     date = rs.calibration().date
     assert found.time_per_output_token.attrs["calibration"] == f"serving ({date})"
     assert found.model_bytes.attrs["basis"] == "floor"
@@ -127,23 +128,23 @@ def test_the_calibration_of_an_output_is_named() -> None:
 
 def test_the_basis_of_rows() -> None:
     table = pd.DataFrame({"calibration": ["serving", "floor"]})
-    found = rs.frame(table, LATENCY, **SERVER)
+    found = rs.frame(table, LATENCY, SERVER)
     assert found.attrs["basis"] == dict.fromkeys(LATENCY, "estimate | floor")
-    assert rs.frame(table[["calibration"]][:1], LATENCY, **SERVER).attrs["calibration"].keys() == set(LATENCY)
+    assert rs.frame(table[["calibration"]][:1], LATENCY, SERVER).attrs["calibration"].keys() == set(LATENCY)
     constants = pd.DataFrame({"bandwidth_efficiency": [0.5, 1.0]})
-    assert rs.frame(constants, LATENCY[0], **SERVER).attrs["basis"] == {LATENCY[0]: "mixed: bandwidth_efficiency"}
-    assert rs.frame(constants, "model_bytes", **SERVER).attrs["basis"] == {"model_bytes": "floor"}
+    assert rs.frame(constants, LATENCY[0], SERVER).attrs["basis"] == {LATENCY[0]: "mixed: bandwidth_efficiency"}
+    assert rs.frame(constants, "model_bytes", Settled(SERVER)).attrs["basis"] == {"model_bytes": "floor"}
 
 
 def test_the_basis_of_a_fold_and_of_a_solution() -> None:
     server = {name: x for name, x in SERVER.items() if name != "clients"}
     found = rs.best(
-        "time_per_output_token", over="clients", also="request_time", calibration="serving", clients=[8, 64], **server
+        "time_per_output_token", server, over="clients", also="request_time", calibration="serving", clients=[8, 64]
     )
     assert found.time_per_output_token.attrs["basis"] == found.request_time.attrs["basis"] == "estimate"
-    solved = rs.solve("clients", "time_per_output_token <= 50 ms", calibration="serving", **server)
+    solved = rs.solve("clients", "time_per_output_token <= 50 ms", server, calibration="serving")
     assert solved.attrs["basis"] == "estimate"
-    slope = rs.gradient("time_per_output_token", to=["clients"], **SERVER)
+    slope = rs.gradient("time_per_output_token", SERVER, to=["clients"])
     assert slope.attrs["basis"] == "floor"
 
 
@@ -152,56 +153,56 @@ def test_the_basis_of_a_fold_and_of_a_solution() -> None:
 
 def test_each_calibration_has_its_own_plan() -> None:
     scenario = {**SERVER, "clients": [1, 8, 64], "calibration": ["floor", "serving"]}
-    found = rs.evaluate([*LATENCY, "model_bytes"], **scenario)
+    found = rs.evaluate([*LATENCY, "model_bytes"], scenario)
     assert found.model_bytes.dims == ()
     assert found.time_per_output_token.dims == ("clients", "calibration")
     for k, name in enumerate(scenario["calibration"]):
-        single = rs.evaluate(LATENCY, **{**scenario, "calibration": name})
+        single = rs.evaluate(LATENCY, {**scenario, "calibration": name})
         for output in LATENCY:
             assert found[output].values[:, k].tobytes() == single[output].values.tobytes()
     assert found.time_per_output_token.attrs["basis"] == "floor | estimate"
     assert found.attrs["calibration"] == f"floor, serving ({rs.calibration().date})"
-    turned = rs.evaluate(LATENCY[0], **{"calibration": ["serving", "floor"], **SERVER, "clients": [1, 8, 64]})
+    turned = rs.evaluate(LATENCY[0], {"calibration": ["serving", "floor"], **SERVER, "clients": [1, 8, 64]})
     assert turned.dims == ("calibration", "clients")
 
 
 def test_memory_of_the_caller_takes_both() -> None:
     out = np.empty(2)
-    found = rs.evaluate("time_per_output_token", out=out, calibration=["floor", "serving"], **SERVER)
+    found = rs.evaluate("time_per_output_token", SERVER, out=out, calibration=["floor", "serving"])
     assert found.values.tolist() == out.tolist()
-    expected = [rs.value("time_per_output_token", calibration=name, **SERVER) for name in ("floor", "serving")]
+    expected = [rs.value("time_per_output_token", SERVER, calibration=name) for name in ("floor", "serving")]
     assert out == pytest.approx(expected, rel=1e-14)
 
 
 def test_bands_of_a_named_calibration() -> None:
     unpacked = rs.evaluate(LATENCY, bands=0.8, **rs.calibration(), **SERVER)
-    named = rs.evaluate(LATENCY, bands=0.8, calibration="serving", **SERVER)
-    both = rs.evaluate(LATENCY, bands=0.8, calibration=["floor", "serving"], **SERVER)
+    named = rs.evaluate(LATENCY, SERVER, bands=0.8, calibration="serving")
+    both = rs.evaluate(LATENCY, SERVER, bands=0.8, calibration=["floor", "serving"])
     for name in unpacked.data_vars:
         assert named[name].item() == unpacked[name].item() == both[name].sel(calibration="serving").item()
     assert np.isnan(both.time_per_output_token_lower.sel(calibration="floor"))
     assert both.time_per_output_token_lower.attrs["basis"] == "estimate"
     table = pd.DataFrame({"clients": [64]})
     same = {name: x for name, x in SERVER.items() if name != "clients"}
-    rows = rs.frame(table, LATENCY, bands=0.8, calibration="serving", **same)
+    rows = rs.frame(table, LATENCY, same, bands=0.8, calibration="serving")
     assert rows["time_per_output_token_upper"][0] == pytest.approx(named.time_per_output_token_upper.item())
-    mixed = rs.frame(pd.DataFrame({"calibration": ["floor", "serving"]}), LATENCY, bands=0.8, **SERVER)
+    mixed = rs.frame(pd.DataFrame({"calibration": ["floor", "serving"]}), LATENCY, SERVER, bands=0.8)
     upper = mixed["time_per_output_token_upper"]
     assert np.isnan(upper[0])
     assert upper[1] == rows["time_per_output_token_upper"][0]
-    assert "80 % band" in str(rs.explain("time_per_output_token", bands=0.8, calibration="serving", **SERVER))
+    assert "80 % band" in str(rs.explain("time_per_output_token", SERVER, bands=0.8, calibration="serving"))
     with pytest.raises(rs.errors.MissingInput, match='give calibration="serving"'):
-        rs.evaluate(LATENCY, bands=0.8, calibration="floor", **SERVER)
+        rs.evaluate(LATENCY, SERVER, bands=0.8, calibration="floor")
 
 
 def test_bands_need_an_estimate_in_a_list() -> None:
     with pytest.raises(rs.errors.MissingInput, match='give calibration="serving"'):
-        rs.evaluate(LATENCY, bands=0.8, calibration=["floor"], **SERVER)
+        rs.evaluate(LATENCY, SERVER, bands=0.8, calibration=["floor"])
 
 
 def test_a_derivation_says_its_basis() -> None:
-    floor = rs.explain("time_per_output_token", **SERVER)
-    estimate = rs.explain("time_per_output_token", calibration="serving", **SERVER)
+    floor = rs.explain("time_per_output_token", SERVER)
+    estimate = rs.explain("time_per_output_token", SERVER, calibration="serving")
     assert floor.basis == "floor"
     for text in (str(floor), floor.markdown, floor.html):
         assert "Basis: floor" in text

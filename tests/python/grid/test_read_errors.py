@@ -10,6 +10,7 @@ import pytest
 import roofslate as rs
 import xarray as xr
 from roofslate import errors
+from roofslate.grid.read import Settled
 
 E = errors
 CALLS = [rs.evaluate, rs.value]
@@ -126,7 +127,7 @@ def test_a_preset_that_is_no_name(given):
 )
 def test_texts_that_do_not_fit(name, given, parts):
     if not parts:  # bits are bytes over eight: a unit that fits
-        assert rs.value(name, **{name: given}) == 24e9
+        assert rs.value(name, {name: given}) == 24e9
         return
     refused(E.UnitError, f"{name}: ", *parts, **{name: given})
     refused(E.UnitError, f"{name}: ", *parts, **{name: [given]})
@@ -188,7 +189,7 @@ def test_numbers_out_of_range(name, given, expected):
             **({"batch_size": 1} | {name: [given, given]}),
         )
         assert f"got {float(given)!r} among" in message
-        series = pd.Series([given], index=["a"])
+        series = pd.Series([given], index=[2026])
         refused(E.ValueRangeError, f"{name} must be ", **({"batch_size": 1} | {name: series}))
         refused(
             E.ValueRangeError, f"{name} must be ", **({"batch_size": 1} | {name: xr.DataArray([1.0, given], dims="x")})
@@ -218,17 +219,17 @@ def test_more_experts_per_token_than_experts():
     zipped = {"experts": xr.DataArray([8, 16], dims="x"), "experts_per_token": xr.DataArray([9, 9], dims="x")}
     refused(E.ValueRangeError, "experts_per_token must not exceed experts", **zipped)
     fine = {"experts": xr.DataArray([8, 16], dims="x"), "experts_per_token": xr.DataArray([8, 16], dims="x")}
-    assert rs.evaluate("pass_tokens", batch_size=1, **fine) == 1
+    assert rs.evaluate("pass_tokens", Settled(fine), batch_size=1) == 1
     several = {
         "experts": xr.DataArray([[8], [16]], dims=("x", "y")),
         "experts_per_token": xr.DataArray([8, 16], dims="x"),
     }
-    assert rs.evaluate("pass_tokens", batch_size=1, **several) == 1
+    assert rs.evaluate("pass_tokens", Settled(several), batch_size=1) == 1
     turned = {
         "experts": xr.DataArray([[8.0, 8, 8], [16, 16, 16]], dims=("x", "y")),
         "experts_per_token": xr.DataArray([[8.0, 16], [8, 16], [8, 16]], dims=("y", "x")),
     }
-    assert rs.evaluate("pass_tokens", batch_size=1, **turned) == 1
+    assert rs.evaluate("pass_tokens", Settled(turned), batch_size=1) == 1
     refused(
         E.ValueRangeError,
         "active_parameters must not exceed total_parameters",

@@ -93,7 +93,7 @@ def test_a_row_can_be_asked_again(table: Any) -> None:
     for row in table.itertuples():
         if "." in row.quantity:  # a function, not a quantity
             continue
-        again = rs.value(row.quantity, **row.inputs) / units.convert_factor(row.unit, lookup(row.quantity).unit)
+        again = rs.value(row.quantity, row.inputs) / units.convert_factor(row.unit, lookup(row.quantity).unit)
         assert again == row.ours
 
 

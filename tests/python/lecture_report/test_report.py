@@ -261,7 +261,7 @@ SMALL = {"batch_size": 64, "context_length": "8k"}
 )
 def test_numbers_are_those_of_value(page, quantity, inputs, digits):
     """Spot checks: what the page says is what the package computes, scaled for reading."""
-    written = units.format(rs.value(quantity, **inputs), rs.quantity(quantity).unit, digits)
+    written = units.format(rs.value(quantity, inputs), rs.quantity(quantity).unit, digits)
     for short, word in {"M": " million", "G": " billion"}.items():
         written = written.replace(short, word) if rs.quantity(quantity).unit == "parameter" else written
     assert f" {written.replace(' / ', '/')} " in f" {page.text} ".replace("\N{NO-BREAK SPACE}", " ")

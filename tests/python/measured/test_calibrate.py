@@ -31,7 +31,7 @@ def runs(n=400, noise=0.0, seed=1, **true):
             "framework": chance.choice(["one", "other"], n),
         }
     )
-    exact = rs.frame(table, "pass_time", ignore=["framework"], **{**TRUE, **true})["pass_time"]
+    exact = rs.frame(table, "pass_time", {**TRUE, **true}, ignore=["framework"])["pass_time"]
     table["seconds"] = exact * np.exp(noise * chance.standard_normal(n))
     return table
 
@@ -168,7 +168,7 @@ def test_errors_left_out_are_those_of_separate_fits(noisy, spoiled):
         own = noisy["model"] == name
         rest = rs.calibrate(noisy[~own], TERMS, hold_out="model", ignore="framework", **WHAT)
         inputs = noisy[own].drop(columns=["seconds", "framework"])
-        parts.append(rs.frame(inputs, "pass_time", **rest)["pass_time"] / noisy.loc[own, "seconds"])
+        parts.append(rs.frame(inputs, "pass_time", rest)["pass_time"] / noisy.loc[own, "seconds"])
     ratio = pd.concat(parts)
     row = found.errors.loc[("pass_time", "model")]
     assert row["rows"] == len(noisy)
@@ -194,7 +194,7 @@ def test_measures_by_hand():
 
 def test_bands_hold_their_share(fitted):
     fresh = runs(2000, noise=0.15, seed=9)
-    predicted = rs.frame(fresh.drop(columns=["seconds", "framework"]), "pass_time", **fitted)["pass_time"]
+    predicted = rs.frame(fresh.drop(columns=["seconds", "framework"]), "pass_time", fitted)["pass_time"]
     for level in (0.5, 0.8, 0.95):
         low, high = fitted.band(level, model="Qwen3-32B", hardware="H100", framework="one")
         held = ((fresh["seconds"] >= low * predicted) & (fresh["seconds"] <= high * predicted)).mean()
@@ -226,7 +226,7 @@ def test_bands_in_results(noisy):
     inputs = dict(context_length=1000, chips=8, **fitted)
     bands = fitted.bands(0.8)
     grid = rs.evaluate(
-        "pass_time", batch_size=[1, 64], model=["Qwen3-32B", "Kimi-K2"], hardware="H200", bands=bands, **inputs
+        "pass_time", inputs, batch_size=[1, 64], model=["Qwen3-32B", "Kimi-K2"], hardware="H200", bands=bands
     )
     assert list(grid.data_vars) == ["pass_time", "pass_time_lower", "pass_time_upper"]
     for model in grid["model"].values:
@@ -237,19 +237,19 @@ def test_bands_in_results(noisy):
     assert grid["pass_time_lower"].attrs["units"] == "s"
     assert "80 % band" in grid["pass_time_upper"].attrs["long_name"]
     point = {"batch_size": 1, "model": "Qwen3-32B", "hardware": "H200", **inputs}
-    ms = rs.evaluate("pass_time", bands=bands, units={"pass_time": "ms"}, **point)
-    whole = rs.evaluate("pass_time", bands=fitted, **point)
-    assert whole.identical(rs.evaluate("pass_time", bands=fitted.bands(0.8), **point))
+    ms = rs.evaluate("pass_time", point, bands=bands, units={"pass_time": "ms"})
+    whole = rs.evaluate("pass_time", point, bands=fitted)
+    assert whole.identical(rs.evaluate("pass_time", point, bands=fitted.bands(0.8)))
     assert float(ms["pass_time_upper"]) == pytest.approx(1e3 * float(grid["pass_time_upper"][0, 0]))
 
     table = pd.DataFrame({"batch_size": [1.0, 64.0], "model": ["Qwen3-32B", "Kimi-K2"]})
-    rows = rs.frame(table, ["pass_time", "compute_time"], hardware="H200", bands=bands, **inputs)
+    rows = rs.frame(table, ["pass_time", "compute_time"], inputs, hardware="H200", bands=bands)
     assert list(rows) == ["pass_time", "pass_time_lower", "pass_time_upper", "compute_time"]
     assert rows["pass_time_upper"][1] == pytest.approx(
         float(grid["pass_time_upper"].sel(batch_size=64, model="Kimi-K2"))
     )
 
-    told = rs.explain("pass_time", bands=bands, **point)
+    told = rs.explain("pass_time", point, bands=bands)
     assert re.search(r"80 % band: .* ms to .* ms", str(told))
     assert told.band in told.html
     assert told.band in told.markdown
@@ -258,17 +258,17 @@ def test_bands_in_results(noisy):
 def test_bands_need_their_constants(fitted):
     point = {"context_length": 1000, "chips": 8, "batch_size": 1, "model": "Qwen3-32B", "hardware": "H200"}
     with pytest.raises(errors.MissingInput, match="'bandwidth_efficiency' is not given"):
-        rs.evaluate("pass_time", bands=fitted.bands(0.8), **point)
+        rs.evaluate("pass_time", point, bands=fitted.bands(0.8))
     with pytest.raises(errors.UnknownName, match="compute_time is not calibrated"):
-        rs.evaluate("compute_time", bands=fitted.bands(0.8), **point, **fitted)
+        rs.evaluate("compute_time", {**point, **fitted}, bands=fitted.bands(0.8))
     with pytest.raises(errors.InputTypeError):
-        rs.evaluate("pass_time", bands="wide", **point, **fitted)
+        rs.evaluate("pass_time", {**point, **fitted}, bands="wide")
 
 
 def test_a_band_is_drawn(fitted):
     grid = rs.evaluate(
-        "pass_time", batch_size=rs.geomspace(1, 1024, 6), context_length=1000, chips=8, model="Qwen3-32B",
-        hardware="H200", bands=fitted.bands(0.8), **fitted,
+        "pass_time", fitted, batch_size=rs.geomspace(1, 1024, 6), context_length=1000, chips=8, model="Qwen3-32B",
+        hardware="H200", bands=fitted.bands(0.8),
     )  # fmt: skip
     ax = rs.plot(grid)
     (shade,) = [c for c in ax.collections if c.get_label() == "band"]
@@ -287,7 +287,7 @@ def serving_like():
     stacks = np.repeat(np.arange(30), 4)
     table = pd.DataFrame({"stack": [f"s{k}" for k in stacks], "clients": np.tile([1.0, 4.0, 16.0, 64.0], 30)})
     off = 0.3 * chance.standard_normal(30)[stacks] + 0.05 * chance.standard_normal(120)
-    table["seconds"] = rs.frame(table[["clients"]], "time_per_output_token", **STACK)["time_per_output_token"] * np.exp(
+    table["seconds"] = rs.frame(table[["clients"]], "time_per_output_token", STACK)["time_per_output_token"] * np.exp(
         off
     )
     cal = rs.calibrate(
@@ -318,7 +318,7 @@ def test_an_anchor_shifts_by_its_shrunken_ratio(calibrated):
     for n in (1, 2, 4):
         rows = own.iloc[:n]
         anchored = cal.anchored(rows.drop(columns="stack"), **rest)
-        predicted = rs.frame(rows[["clients"]], "time_per_output_token", **cal, **rest)["time_per_output_token"]
+        predicted = rs.frame(rows[["clients"]], "time_per_output_token", {**cal, **rest})["time_per_output_token"]
         mean = float(np.log(rows["seconds"] / predicted).mean())
         share = fit.between**2 / (fit.between**2 + fit.within**2 / n)
         assert anchored["token_time_factor"] == pytest.approx(math.exp(share * mean))
@@ -326,10 +326,8 @@ def test_an_anchor_shifts_by_its_shrunken_ratio(calibrated):
         wide = cal.band(0.8, stack="s3")
         assert math.log(high / low) < 0.5 * math.log(wide[1] / wide[0])
     at = {**rest, **anchored, "clients": 64.0}
-    before = abs(
-        math.log(rs.value("time_per_output_token", **{**rest, **cal, "clients": 64.0}) / own["seconds"].iloc[3])
-    )
-    assert abs(math.log(rs.value("time_per_output_token", **at) / own["seconds"].iloc[3])) < before
+    before = abs(math.log(rs.value("time_per_output_token", {**rest, **cal, "clients": 64.0}) / own["seconds"].iloc[3]))
+    assert abs(math.log(rs.value("time_per_output_token", at) / own["seconds"].iloc[3])) < before
 
 
 def test_an_anchor_needs_what_it_stands_on(calibrated, fitted):
@@ -435,7 +433,7 @@ def test_a_file_of_any_size_is_refused_at_once(tmp_path):
 
 def test_calibrations_are_joined_and_compared(fitted):
     table = runs(noise=0.1, seed=8)
-    table["more"] = rs.frame(table.drop(columns=["seconds", "framework"]), "memory_time", **TRUE)["memory_time"]
+    table["more"] = rs.frame(table.drop(columns=["seconds", "framework"]), "memory_time", TRUE)["memory_time"]
     table = table.drop(columns=["seconds", "framework"])
     memory = {"output": "memory_time", "measured": "more"}
     second = rs.calibrate(table, {"bandwidth_efficiency": (0.1, 1)}, **memory)
@@ -459,7 +457,7 @@ def test_calibrations_are_joined_and_compared(fitted):
 def test_settings_go_with_the_constants(noisy):
     found = rs.calibrate(noisy, TERMS, settings={"overlap": "none"}, ignore="framework", **WHAT)
     assert found["overlap"] == "none"
-    assert rs.value("pass_time", **found, compute_time=1, weight_fetch_time=1, kv_fetch_time=1) == 3
+    assert rs.value("pass_time", found, compute_time=1, weight_fetch_time=1, kv_fetch_time=1) == 3
     assert "overlap = 'none'" in str(found)
 
 

@@ -140,8 +140,8 @@ def test_code_gives_the_picture_of_outputs_again(outputs: Any, inputs: dict[str,
     explorer = rs.explore(outputs, **inputs, **CELL)
     if "context_length" in explorer.controls and explorer.controls["context_length"].slider:
         moved(explorer.controls["context_length"])
-    wanted = rs.evaluate(outputs, **explorer.values)
-    given_back = rs.evaluate(outputs, **keywords(explorer.to_code()))
+    wanted = rs.evaluate(outputs, explorer.values)
+    given_back = rs.evaluate(outputs, keywords(explorer.to_code()))
     names = [outputs] if isinstance(outputs, str) else outputs
     for name in names:
         a, b = (found if isinstance(outputs, str) else found[name] for found in (wanted, given_back))

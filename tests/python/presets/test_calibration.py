@@ -134,7 +134,7 @@ def test_a_band_varies_along_the_axis_of_its_presets(given, axis, overruled):
     """Even where every number of theirs is given, so that nothing else varies along it."""
     numbers = {**rs.models[MODELS[1]].values, **rs.models[MODELS[0]].values} if overruled else {}
     inputs = {"hardware": "H100", "chips": 8, "clients": 4, "input_tokens": 1000, "output_tokens": 500, **numbers}
-    found = rs.evaluate("time_per_output_token", model=given, bands=SERVING, **inputs, **SERVING)
+    found = rs.evaluate("time_per_output_token", {**inputs, **SERVING}, model=given, bands=SERVING)
     assert found["time_per_output_token"].dims == (() if overruled else (axis,))
     for end, which in ((0, "lower"), (1, "upper")):
         ratio = found[f"time_per_output_token_{which}"] / found["time_per_output_token"]

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import roofslate as rs
 from roofslate import errors
+from roofslate.grid.read import Settled
 from roofslate.presets import catalog as catalogs
 from roofslate.presets.files import parts_of
 from roofslate.presets.preset import KINDS
@@ -281,14 +282,14 @@ def test_two_presets_that_supply_the_same_input(write, column):
 
     def ask(**more):
         if columns:
-            return rs.frame(table, "cost_per_token", **named, **inputs, **more)["cost_per_token"][0]
-        return rs.value("cost_per_token", **named, **inputs, **more)
+            return rs.frame(table, "cost_per_token", Settled({**named, **inputs, **more}))["cost_per_token"][0]
+        return rs.value("cost_per_token", {**named, **inputs, **more})
 
     with pytest.raises(errors.PresetError) as caught:
         ask()
     for words in ("hardware='Rented'", "prices='lecture'", "both supply 'chip_price': give chip_price= itself"):
         assert words in str(caught.value)
-    assert ask(chip_price="$1/h") == rs.value("cost_per_token", hardware="H100", chip_price="$1/h", **inputs)
+    assert ask(chip_price="$1/h") == rs.value("cost_per_token", inputs, hardware="H100", chip_price="$1/h")
 
 
 def test_lists_of_presets_that_supply_the_same_input(write):
@@ -509,12 +510,11 @@ def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
     """The preset states the inefficiency; chips alone tell none, and the money does not depend on them."""
     known = {"model": "lecture training", "hardware": "H100", "training_utilization": 0.4, "chip_price": "2 USD/h"}
     known |= {"pretraining_tokens": 1e14, "rl_tokens": 1e14, "inference_tokens": 1e14}
-    alone = rs.value("lifetime_cost", **known)
-    assert rs.value("lifetime_cost", chips=100, **known) == alone
-    assert rs.evaluate("lifetime_cost", chips=[100, 200], **known).item() == alone
+    alone = rs.value("lifetime_cost", known)
+    assert rs.value("lifetime_cost", {**known, "chips": 100}) == alone
     # with a rate they would tell a share of it, and neither has a say
     with pytest.raises(errors.IneffectiveInput, match=r"'(chips|decode_token_rate)' has no effect"):
-        rs.value("lifetime_cost", chips=100, decode_token_rate=1e4, **known)
+        rs.value("lifetime_cost", known, chips=100, decode_token_rate=1e4)
     # one step away, or several that follow of themselves
     for given in ({"hbm_bandwidth": "3 TB/s"}, {"weight_format": "fp8"}):
         with pytest.raises(errors.IneffectiveInput, match="'lecture' supplies"):
@@ -527,7 +527,7 @@ def test_a_list_does_not_hide_that_one_preset_states_what_follows_for_others():
     for model in ("lecture training", ["lecture training", "DeepSeek-V3"]):
         with pytest.raises(errors.IneffectiveInput, match="'lecture training' supplies 'decode_inefficiency'"):
             rs.evaluate("decode_inefficiency", model=model, **given)
-    assert rs.value("decode_inefficiency", model="DeepSeek-V3", **given) == pytest.approx(4)
+    assert rs.value("decode_inefficiency", given, model="DeepSeek-V3") == pytest.approx(4)
 
 
 # --------------------------------------------------------------------------------------------- storage and price lists
@@ -535,7 +535,7 @@ def test_a_list_does_not_hide_that_one_preset_states_what_follows_for_others():
 
 def test_storage_and_price_lists_have_keywords():
     tier = rs.storage["HDD"]
-    assert rs.value("tier_drain_time", storage="HDD") == rs.value("tier_drain_time", **tier.values)
+    assert rs.value("tier_drain_time", storage="HDD") == rs.value("tier_drain_time", tier.values)
     assert rs.value("tier_bandwidth", storage="HDD", tier_bandwidth="1 GB/s") == 1e9
     ratios = rs.evaluate("output_input_ratio", api_prices=["GPT-5", "Claude Opus 4.5"])
     assert ratios.api_prices.values.tolist() == ["GPT-5", "Claude Opus 4.5"]

@@ -215,7 +215,7 @@ def test_prices_of_memory_lie_in_their_ranges() -> None:
     """Dollars a GB, spread over four years."""
     ranges = {"consumer NVMe": (0.05, 0.08), "NVMe": (0.1, 0.15), "QLC": (0.08, 0.12), "HDD": (0.015, 0.02)}
     for name, (low, high) in ranges.items():
-        rent = rs.value("tier_rent", **{"depreciation_time": "4 yr", **rs.storage[name].values})
+        rent = rs.value("tier_rent", {"depreciation_time": "4 yr", **rs.storage[name].values})
         assert low <= rent * 1e9 * 4 * 365.25 * 86400 <= high * 1.001, name  # a year has 365 or 365.25 days
     month = 365 * 86400 / 12
     assert rs.storage["S3"]["tier_rent"] * 1e9 * month == pytest.approx(

@@ -309,7 +309,7 @@ def test_a_model_is_a_preset_everywhere(entry):
     found = rs.evaluate(outputs, model=model, hardware="GB200 NVL72", batch_size=64, context_length="4k")
     touched = model.parameter_table(64)["touched"].sum()
     bytes_of_one = {"weight_bytes": 1, "dense_format": "same"}
-    fetched = rs.value("fetched_weight_bytes", model=model, batch_size=64, **bytes_of_one)
+    fetched = rs.value("fetched_weight_bytes", {"batch_size": 64, **bytes_of_one}, model=model)
     assert fetched == pytest.approx(touched, rel=1e-12)  # other order of sums
     if model.cache_bytes(1):
         whole = 128  # tokens: entries for several tokens are complete, and no window is left

@@ -230,7 +230,7 @@ def test_compute_bound_contexts_and_dear_answers_exclude_each_other() -> None:
 def test_levels_of_prices_are_far_from_costs() -> None:
     row = rs.infer(OPUS, peak_flops="9 PFLOP/s").contradictions.loc["I38"]
     assert row["factor"] == pytest.approx(405 / 1.02, rel=1e-9)
-    dear = rs.infer(LIST, chip_price="$2000/h")
+    dear = rs.infer(LIST, chip_price="$900/h")
     assert "below cost" in dear.contradictions.index
     fair = rs.infer(LIST, chip_price="$200/h")
     assert not {"I38", "below cost"} & set(fair.contradictions.index)

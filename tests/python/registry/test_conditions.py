@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import units
 from roofslate.errors import ConditionError
+from roofslate.grid.read import Settled
 from roofslate.registry.conditions import MOST_BRACKETS, Condition, parse_conditions, parse_formula
 from roofslate.registry.recorder import Formula
 from roofslate.registry.registry import entries
@@ -125,7 +126,7 @@ def expressions(draw, unit=None, depth=4):
 @pytest.fixture(scope="module")
 def values(decode):
     chosen = {**decode, "overtraining_ratio": 0.75}
-    return {name: np.float64(rs.value(name, **chosen)) for names in NAMES.values() for name in names}
+    return {name: np.float64(rs.value(name, Settled(chosen))) for names in NAMES.values() for name in names}
 
 
 def same(a, b):

@@ -8,6 +8,7 @@ import roofslate as rs
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from roofslate import units
+from roofslate.grid.read import Settled
 from roofslate.registry.registry import ancestors, entries
 from support.checks import cases
 
@@ -56,7 +57,7 @@ TIMES = ["compute_time", "weight_fetch_time", "kv_fetch_time", "memory_time", "p
 @given(scenarios(), st.sampled_from(["batch_size", "context_length", "kv_bytes_per_token", "weight_bytes"]))
 def test_times_grow_with_the_work(scenario, name):
     axis = scenario[name] * np.linspace(0.1, 10, 300)
-    found = rs.evaluate(TIMES, **{**scenario, name: np.maximum(axis, 1e-3)})
+    found = rs.evaluate(TIMES, {**scenario, name: np.maximum(axis, 1e-3)})
     for time in TIMES:
         if found[time].dims:
             assert (np.diff(found[time]) >= 0).all(), time
@@ -73,7 +74,7 @@ def test_times_shrink_with_the_machine(scenario, name):
         if name == "chips"
         else scenario[name] * np.linspace(0.1, 10, 300)
     )
-    found = rs.evaluate(TIMES, **{**scenario, name: axis})
+    found = rs.evaluate(TIMES, {**scenario, name: axis})
     for time in TIMES:
         if found[time].dims:
             assert (np.diff(found[time]) <= 0).all(), time
@@ -81,26 +82,26 @@ def test_times_shrink_with_the_machine(scenario, name):
 
 @given(ANY)
 def test_a_pass_takes_as_long_as_each_part(scenario):
-    t = {name: rs.value(name, **scenario) for name in TIMES}
+    t = {name: rs.value(name, scenario) for name in TIMES}
     assert t["pass_time"] >= max(t["compute_time"], t["memory_time"])
     assert t["memory_time"] >= max(t["weight_fetch_time"], t["kv_fetch_time"])
     board, serial, none = (
-        rs.value("pass_time", **{**scenario, "overlap": word}) for word in ("board", "serial_kv", "none")
+        rs.value("pass_time", {**scenario, "overlap": word}) for word in ("board", "serial_kv", "none")
     )
     assert board <= serial
     assert serial <= none * (1 + 1e-15)
     assert none <= 2 * board * (1 + 1e-15)
-    assert rs.value("pass_time", **{**scenario, "expert_reads": "all"}) >= rs.value("latency_floor", **scenario) * (
+    assert rs.value("pass_time", {**scenario, "expert_reads": "all"}) >= rs.value("latency_floor", scenario) * (
         1 - 1e-15
     )
 
 
 @given(ANY)
 def test_the_term_that_binds_is_the_longest(scenario):
-    parts = {name: rs.value(f"{name}_time", **scenario) for name in ("compute", "weight_fetch", "kv_fetch")}
-    term = rs.value("binding_term", **scenario)
+    parts = {name: rs.value(f"{name}_time", scenario) for name in ("compute", "weight_fetch", "kv_fetch")}
+    term = rs.value("binding_term", scenario)
     if term == "compute":
-        assert parts["compute"] >= rs.value("memory_time", **scenario)
+        assert parts["compute"] >= rs.value("memory_time", scenario)
     else:
         assert parts[term] == max(parts["weight_fetch"], parts["kv_fetch"])
 
@@ -117,11 +118,11 @@ def test_a_machine_twice_as_fast_takes_half_the_time(scenario, factor):
         "hbm_bandwidth": scenario["hbm_bandwidth"] * factor,
     }
     for time in TIMES:
-        assert rs.value(time, **faster) * factor == rs.value(time, **scenario)
-    assert rs.value("cost_per_token", **faster) * factor == rs.value("cost_per_token", **scenario)
-    assert rs.value("binding_term", **faster) == rs.value("binding_term", **scenario)
+        assert rs.value(time, faster) * factor == rs.value(time, scenario)
+    assert rs.value("cost_per_token", faster) * factor == rs.value("cost_per_token", scenario)
+    assert rs.value("binding_term", faster) == rs.value("binding_term", scenario)
     dearer = {**scenario, "chip_price": scenario["chip_price"] * factor}
-    assert rs.value("cost_per_token", **dearer) == rs.value("cost_per_token", **scenario) * factor
+    assert rs.value("cost_per_token", dearer) == rs.value("cost_per_token", scenario) * factor
 
 
 @given(scenarios(), st.sampled_from([2.0, 8.0]))
@@ -131,16 +132,16 @@ def test_twice_the_batch_of_half_the_context_is_the_same_cache(scenario, factor)
         "batch_size": scenario["batch_size"] * factor,
         "context_length": scenario["context_length"] / factor,
     }
-    assert rs.value("kv_fetch_time", **other) == rs.value("kv_fetch_time", **scenario)
-    assert rs.value("compute_time", **other) == rs.value("compute_time", **scenario) * factor
+    assert rs.value("kv_fetch_time", other) == rs.value("kv_fetch_time", scenario)
+    assert rs.value("compute_time", other) == rs.value("compute_time", scenario) * factor
 
 
 @given(scenarios())
 def test_more_chips_cost_nothing_and_save_time(scenario):
     """In the ideal cell price and speed grow alike."""
     double = {**scenario, "chips": scenario["chips"] * 2}
-    assert rs.value("pass_time", **double) * 2 == rs.value("pass_time", **scenario)
-    assert rs.value("cost_per_token", **double) == pytest.approx(rs.value("cost_per_token", **scenario), rel=1e-14)
+    assert rs.value("pass_time", double) * 2 == rs.value("pass_time", scenario)
+    assert rs.value("cost_per_token", double) == pytest.approx(rs.value("cost_per_token", scenario), rel=1e-14)
 
 
 # --------------------------------------------------------------------------------------------------------- identities
@@ -148,46 +149,46 @@ def test_more_chips_cost_nothing_and_save_time(scenario):
 
 @given(ANY)
 def test_cost_times_throughput_is_the_price(scenario):
-    assert rs.value("cost_per_token", **scenario) * rs.value("cell_throughput", **scenario) == pytest.approx(
-        rs.value("cell_price", **scenario), rel=1e-14
+    assert rs.value("cost_per_token", scenario) * rs.value("cell_throughput", scenario) == pytest.approx(
+        rs.value("cell_price", scenario), rel=1e-14
     )
 
 
 @given(ANY)
 def test_shares_are_shares(scenario):
     for name in ("compute_utilization", "model_flops_utilization", "expert_coverage", "large_batch_utilization"):
-        assert 0 <= rs.value(name, **scenario) <= 1 + 1e-14, name
-    busy, useful = rs.value("compute_utilization", **scenario), rs.value("model_flops_utilization", **scenario)
+        assert 0 <= rs.value(name, scenario) <= 1 + 1e-14, name
+    busy, useful = rs.value("compute_utilization", scenario), rs.value("model_flops_utilization", scenario)
     assert useful == pytest.approx(busy * scenario["compute_efficiency"], rel=1e-13)
 
 
 @given(ANY)
 def test_fetched_weights_lie_between_those_of_a_token_and_all(scenario):
-    fetched = rs.value("fetched_weight_bytes", **scenario) / scenario["weight_bytes"]
+    fetched = rs.value("fetched_weight_bytes", scenario) / scenario["weight_bytes"]
     assert scenario["active_parameters"] <= fetched * (1 + 1e-12)
     assert fetched <= scenario["total_parameters"] * (1 + 1e-12)
     one = {**scenario, "batch_size": 1.0, "pass_length": 1.0}
-    assert rs.value("expert_coverage", **one) == pytest.approx(
+    assert rs.value("expert_coverage", one) == pytest.approx(
         scenario["experts_per_token"] / scenario["experts"], rel=1e-12
     )
 
 
 @given(scenarios())
 def test_at_the_balance_batch_the_two_clocks_agree(scenario):
-    there = {**scenario, "batch_size": rs.value("balance_batch", **scenario)}
-    assert rs.value("compute_time", **there) == pytest.approx(rs.value("weight_fetch_time", **there), rel=1e-12)
-    with_cache = rs.value("balance_batch_at_context", **scenario)
-    if scenario["context_length"] < rs.value("balance_context", **scenario) * 0.999:
+    there = {**scenario, "batch_size": rs.value("balance_batch", scenario)}
+    assert rs.value("compute_time", there) == pytest.approx(rs.value("weight_fetch_time", there), rel=1e-12)
+    with_cache = rs.value("balance_batch_at_context", scenario)
+    if scenario["context_length"] < rs.value("balance_context", scenario) * 0.999:
         there["batch_size"] = with_cache
-        assert rs.value("compute_time", **there) == pytest.approx(rs.value("memory_time", **there), rel=1e-9)
-    elif scenario["context_length"] >= rs.value("balance_context", **scenario):
+        assert rs.value("compute_time", there) == pytest.approx(rs.value("memory_time", there), rel=1e-9)
+    elif scenario["context_length"] >= rs.value("balance_context", scenario):
         assert with_cache == math.inf
 
 
 @given(scenarios())
 def test_at_the_balance_context_a_sequence_takes_both_alike(scenario):
-    there = {**scenario, "context_length": rs.value("balance_context", **scenario)}
-    assert rs.value("kv_fetch_time", **there) == pytest.approx(rs.value("compute_time", **there), rel=1e-12)
+    there = {**scenario, "context_length": rs.value("balance_context", scenario)}
+    assert rs.value("kv_fetch_time", there) == pytest.approx(rs.value("compute_time", there), rel=1e-12)
 
 
 @given(scenarios())
@@ -195,7 +196,7 @@ def test_fetching_all_memory_takes_the_drain_time(scenario):
     full = {**scenario, "pipeline_stages": 1.0, "context_length": 0.0, "bandwidth_efficiency": 1.0, "overlap": "board"}
     full["total_parameters"] = scenario["hbm_capacity"] * scenario["chips"] / scenario["weight_bytes"]
     full["active_parameters"] = full["dense_parameters"] = full["total_parameters"]
-    assert rs.value("weight_fetch_time", **full) == pytest.approx(rs.value("hbm_drain_time", **full), rel=1e-13)
+    assert rs.value("weight_fetch_time", full) == pytest.approx(rs.value("hbm_drain_time", full), rel=1e-13)
 
 
 # ------------------------------------------------------------------------------------------------------------ limits
@@ -204,24 +205,22 @@ def test_fetching_all_memory_takes_the_drain_time(scenario):
 @given(scenarios())
 def test_without_context_there_is_no_cache(scenario):
     none = {**scenario, "context_length": 0.0}
-    assert rs.value("kv_fetch_time", **none) == 0
-    assert rs.value("memory_time", **none) == rs.value("weight_fetch_time", **none)
-    assert rs.value("binding_term", **none) in ("compute", "weight_fetch")
+    assert rs.value("kv_fetch_time", none) == 0
+    assert rs.value("memory_time", none) == rs.value("weight_fetch_time", none)
+    assert rs.value("binding_term", none) in ("compute", "weight_fetch")
 
 
 @given(scenarios())
 def test_large_batches_cost_what_their_parts_cost(scenario):
     """Without end, a token costs the larger of its arithmetic and its cache."""
     large = {**scenario, "batch_size": 1e15, "overlap": "board"}
-    per_token = max(rs.value("compute_time", **large), rs.value("kv_fetch_time", **large)) / (
+    per_token = max(rs.value("compute_time", large), rs.value("kv_fetch_time", large)) / (
         1e15 * scenario["pass_length"]
     )
-    price = rs.value("cell_price", **large) * rs.value("round_passes", **large) / rs.value("microbatches", **large)
-    assert rs.value("cost_per_token", **large) == pytest.approx(per_token * price, rel=1e-3)
-    assert rs.value("compute_utilization", **large) == pytest.approx(
-        rs.value("large_batch_utilization", **large), rel=1e-3
-    )
-    assert rs.value("expert_coverage", **large) == 1
+    price = rs.value("cell_price", large) * rs.value("round_passes", large) / rs.value("microbatches", large)
+    assert rs.value("cost_per_token", large) == pytest.approx(per_token * price, rel=1e-3)
+    assert rs.value("compute_utilization", large) == pytest.approx(rs.value("large_batch_utilization", large), rel=1e-3)
+    assert rs.value("expert_coverage", large) == 1
 
 
 @given(logarithmic(1, 300), st.floats(0, 0.999))
@@ -268,9 +267,9 @@ def check_read_back(name, q):
     high = min(q.high, low * 1e30)
     for share in (0.1, 0.35, 0.6, 0.95):
         x = low ** (1 - share) * high**share
-        read = rs.value(name, **{name: units.format(x, q.unit, 12)})
+        read = rs.value(name, Settled({name: units.format(x, q.unit, 12)}))
         assert read == pytest.approx(x, rel=1e-11)
-        assert rs.value(name, **{name: f"{x!r} {q.unit}" if q.unit != "1" else repr(x)}) == x
+        assert rs.value(name, Settled({name: f"{x!r} {q.unit}" if q.unit != "1" else repr(x)})) == x
 
 
 @given(
@@ -287,8 +286,8 @@ def check_read_back(name, q):
 )
 def test_units_of_a_result_come_back(scenario, asked):
     name, unit = asked
-    x = rs.value(name, **scenario)
-    assert rs.value(name, units=unit, **scenario) * units.convert_factor(unit, entries()[name].unit) == pytest.approx(
+    x = rs.value(name, scenario)
+    assert rs.value(name, scenario, units=unit) * units.convert_factor(unit, entries()[name].unit) == pytest.approx(
         x, rel=1e-15
     )
 
@@ -322,14 +321,14 @@ LAYOUT = {"layout", "tensor_parallel", "attention_data_parallel", "context_paral
     ),
 )
 def test_a_quantity_given_its_own_value_changes_nothing(scenario, output):
-    expected = rs.value(output, **scenario)
+    expected = rs.value(output, scenario)
     for name in sorted(ancestors(output) - set(scenario) - LAYOUT):
         try:
-            own = rs.value(name, **scenario)
+            own = rs.value(name, scenario)
         except rs.errors.MissingInput:
             continue
         if _supply(entries()[name], own):
-            assert rs.value(output, **scenario, **{name: own}) == expected, name
+            assert rs.value(output, Settled({**scenario, name: own})) == expected, name
 
 
 @pytest.mark.heavy
@@ -337,11 +336,11 @@ def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
     for output, q in entries().items():
         if not q.computed:
             continue
-        expected = rs.value(output, **whole_scenario)
+        expected = rs.value(output, whole_scenario)
         for name in sorted(ancestors(output) - set(whole_scenario)):
-            own = rs.value(name, **whole_scenario)
+            own = rs.value(name, whole_scenario)
             if _supply(entries()[name], own):
-                found = rs.value(output, **whole_scenario, **{name: own})
+                found = rs.value(output, Settled({**whole_scenario, name: own}))
                 assert found == expected or bits(found) == bits(expected), (output, name)
 
 

@@ -27,7 +27,7 @@ volumes = st.floats(1e9, 1e16)
 def test_the_lectures_model_in_one_question() -> None:
     """18.5 million chip hours and $37M for each of the three buckets."""
     names = [f"{bucket}_{what}" for bucket in BUCKETS for what in ("flops", "chip_time", "cost")]
-    told = rs.evaluate([*names, "lifetime_cost", "lifetime_chip_time"], **LECTURE, **MACHINE)
+    told = rs.evaluate([*names, "lifetime_cost", "lifetime_chip_time"], {**LECTURE, **MACHINE})
     for bucket in BUCKETS:
         assert float(told[f"{bucket}_flops"]) == pytest.approx(1.2e26, rel=1e-12)
         assert float(told[f"{bucket}_chip_time"]) / 3600 == pytest.approx(18.5e6, rel=2e-3)  # three digits
@@ -37,13 +37,13 @@ def test_the_lectures_model_in_one_question() -> None:
 
 def test_times_follow_from_chips() -> None:
     asked = {**LECTURE, **MACHINE}
-    days = rs.value("pretraining_time", chips=100_000, **asked) / 86400
+    days = rs.value("pretraining_time", asked, chips=100_000) / 86400
     assert days == pytest.approx(1.2e26 / (4.5e15 * 0.4) / 1e5 / 86400, rel=1e-12)
-    assert rs.value("rl_time", chips=100_000, **asked) / 86400 == pytest.approx(days, rel=1e-12)  # on as many chips
-    assert rs.value("rl_time", rl_chips=50_000, **asked) / 86400 == pytest.approx(2 * days, rel=1e-12)
-    assert rs.value("pretraining_time", chips=200_000, **asked) / 86400 == pytest.approx(days / 2, rel=1e-12)
-    assert rs.value("serving_chips", **asked) == pytest.approx(rs.value("inference_chip_time", **asked) / (60 * 86400))
-    fewer = float(rs.solve("chips", "pretraining_time == 90 d", **LECTURE, **MACHINE))
+    assert rs.value("rl_time", asked, chips=100_000) / 86400 == pytest.approx(days, rel=1e-12)  # on as many chips
+    assert rs.value("rl_time", asked, rl_chips=50_000) / 86400 == pytest.approx(2 * days, rel=1e-12)
+    assert rs.value("pretraining_time", asked, chips=200_000) / 86400 == pytest.approx(days / 2, rel=1e-12)
+    assert rs.value("serving_chips", asked) == pytest.approx(rs.value("inference_chip_time", asked) / (60 * 86400))
+    fewer = float(rs.solve("chips", "pretraining_time == 90 d", {**LECTURE, **MACHINE}))
     assert fewer == pytest.approx(1e5 * days / 90, rel=1e-9)
 
 
@@ -84,14 +84,14 @@ def test_laws_are_presets_with_sources() -> None:
 
 def test_the_law_that_is_meant_is_said() -> None:
     asked = {**LECTURE, "loss_law": ["Hoffmann", "Besiroglu"]}
-    told = rs.evaluate("optimal_pretraining_tokens", **asked)
+    told = rs.evaluate("optimal_pretraining_tokens", asked)
     assert told.dims == ("loss_law",)
     assert told["loss_law"].values.tolist() == ["Hoffmann", "Besiroglu"]
     assert told.to_numpy() == pytest.approx([176.6e12, 70.8e12], rel=5e-4)  # four and three digits
-    one = rs.evaluate(["optimal_pretraining_tokens"], **LECTURE, loss_law="Besiroglu")
+    one = rs.evaluate(["optimal_pretraining_tokens"], LECTURE, loss_law="Besiroglu")
     assert "Besiroglu" in one.attrs["loss_law"]
     with pytest.raises(errors.MissingInput, match="loss_data_exponent"):
-        rs.value("optimal_pretraining_tokens", **LECTURE)  # none is assumed
+        rs.value("optimal_pretraining_tokens", LECTURE)  # none is assumed
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_law_that_is_meant_is_said() -> None:
 )
 def test_wrong_laws(wrong: dict[str, Any], error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
-        rs.evaluate("optimal_pretraining_tokens", **LECTURE, **wrong)
+        rs.evaluate("optimal_pretraining_tokens", {**LECTURE, **wrong})
 
 
 def test_a_law_is_no_name_for_a_quantity() -> None:
@@ -159,11 +159,11 @@ def test_a_law_is_its_own_frontier(size: float) -> None:
 @settings(deadline=None, max_examples=15)
 def test_the_replaced_model_has_the_same_loss(law: str, size: float, over: float) -> None:
     own: dict[str, Any] = {"loss_law": law, "active_parameters": size}
-    own["pretraining_tokens"] = over * rs.value("training_optimal_tokens", **own)
-    larger = {name: rs.value(f"equal_loss_{name}", **own) for name in ("parameters", "tokens")}
+    own["pretraining_tokens"] = over * rs.value("training_optimal_tokens", own)
+    larger = {name: rs.value(f"equal_loss_{name}", own) for name in ("parameters", "tokens")}
     other = {"loss_law": law, "active_parameters": larger["parameters"], "pretraining_tokens": larger["tokens"]}
-    assert rs.value("pretraining_loss", **other) == pytest.approx(rs.value("pretraining_loss", **own), rel=1e-12)
-    assert rs.value("law_overtraining", **other) == pytest.approx(1, rel=1e-9)
+    assert rs.value("pretraining_loss", other) == pytest.approx(rs.value("pretraining_loss", own), rel=1e-12)
+    assert rs.value("law_overtraining", other) == pytest.approx(1, rel=1e-9)
     assert larger["parameters"] > size
 
 
@@ -172,16 +172,16 @@ def test_the_replaced_model_has_the_same_loss(law: str, size: float, over: float
 @settings(deadline=None, max_examples=15)
 def test_both_models_cost_the_same_at_the_break_even_volume(law: str, over: float) -> None:
     own: dict[str, Any] = {"loss_law": law, "active_parameters": 8e9}
-    own["pretraining_tokens"] = over * rs.value("training_optimal_tokens", **own)
+    own["pretraining_tokens"] = over * rs.value("training_optimal_tokens", own)
     work: dict[str, Any] = {"decode_inefficiency": 5, "rl_tokens": 0, "rl_flops_per_parameter": 2}
-    volume = rs.value("break_even_inference_tokens", **own, decode_inefficiency=5)
+    volume = rs.value("break_even_inference_tokens", own, decode_inefficiency=5)
     other = {
-        "active_parameters": rs.value("equal_loss_parameters", **own),
-        "pretraining_tokens": rs.value("equal_loss_tokens", **own),
+        "active_parameters": rs.value("equal_loss_parameters", own),
+        "pretraining_tokens": rs.value("equal_loss_tokens", own),
     }
     for factor, sign in ((1, 0), (2, -1), (0.5, 1)):
-        mine = rs.value("lifetime_flops", **{**own, **work, "inference_tokens": factor * volume})
-        theirs = rs.value("lifetime_flops", **other, **work, inference_tokens=factor * volume)
+        mine = rs.value("lifetime_flops", {**own, **work, "inference_tokens": factor * volume})
+        theirs = rs.value("lifetime_flops", {**other, **work}, inference_tokens=factor * volume)
         if sign == 0:
             assert mine == pytest.approx(theirs, rel=1e-9)
         else:
@@ -190,9 +190,9 @@ def test_both_models_cost_the_same_at_the_break_even_volume(law: str, over: floa
 
 def test_too_few_tokens_never_break_even() -> None:
     own: dict[str, Any] = {"loss_law": "Besiroglu", "active_parameters": 8e9, "decode_inefficiency": 3}
-    best = rs.value("training_optimal_tokens", **own)
+    best = rs.value("training_optimal_tokens", own)
     for share in (0.1, 0.99):
-        assert rs.value("break_even_inference_tokens", pretraining_tokens=share * best, **own) == np.inf
+        assert rs.value("break_even_inference_tokens", own, pretraining_tokens=share * best) == np.inf
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -200,7 +200,7 @@ def test_too_few_tokens_never_break_even() -> None:
 @settings(deadline=None, max_examples=15)
 def test_the_optimum_beats_its_neighbours_of_the_same_loss(law: str, size: float, served: float) -> None:
     asked: dict[str, Any] = {"loss_law": law, "inference_tokens": served, "decode_inefficiency": 3}
-    best = {n: rs.value(n, active_parameters=size, **asked) for n in ("optimal_pretraining_tokens", "optimal_loss")}
+    best = {n: rs.value(n, asked, active_parameters=size) for n in ("optimal_pretraining_tokens", "optimal_loss")}
     coefficients = rs.loss_laws[law]
     other = size * np.array([0.98, 1.02])
     left = (
@@ -213,13 +213,12 @@ def test_the_optimum_beats_its_neighbours_of_the_same_loss(law: str, size: float
     assert (size * (best["optimal_pretraining_tokens"] + served) <= cost * (1 + 1e-9)).all()
     # a Chinchilla model of the same loss costs what the saving says
     replaced = {
-        n: rs.value(n, active_parameters=size, **asked)
-        for n in ("training_optimal_parameters", "least_training_tokens")
+        n: rs.value(n, asked, active_parameters=size) for n in ("training_optimal_parameters", "least_training_tokens")
     }
     saving = 1 - size * (best["optimal_pretraining_tokens"] + served) / (
         replaced["training_optimal_parameters"] * (replaced["least_training_tokens"] + served)
     )
-    told = rs.value("optimal_lifetime_saving", active_parameters=size, **asked)
+    told = rs.value("optimal_lifetime_saving", asked, active_parameters=size)
     assert told == pytest.approx(saving, rel=1e-9, abs=1e-12)
 
 
@@ -229,13 +228,13 @@ def test_the_optimum_beats_its_neighbours_of_the_same_loss(law: str, size: float
 def test_least_arithmetic_for_a_loss() -> None:
     """The authors' example: loss 1.947, 2T tokens served."""
     asked: dict[str, Any] = {"loss_law": SARDANA, "inference_tokens": 2e12, "decode_inefficiency": 1}
-    size = float(rs.solve("active_parameters", "optimal_loss == 1.947", **asked))
+    size = float(rs.solve("active_parameters", "optimal_loss == 1.947", asked))
     assert size == pytest.approx(2.418e10, rel=3e-4)  # four digits
     asked["active_parameters"] = size
-    assert rs.value("optimal_pretraining_tokens", **asked) == pytest.approx(2.657e12, rel=3e-4)
-    assert size / rs.value("training_optimal_parameters", **asked) == pytest.approx(0.7096, rel=1e-4)
-    assert rs.value("optimal_token_ratio", **asked) == pytest.approx(1.4677, rel=1e-4)
-    assert 1 - rs.value("optimal_lifetime_saving", **asked) == pytest.approx(0.9522, rel=1e-4)
+    assert rs.value("optimal_pretraining_tokens", asked) == pytest.approx(2.657e12, rel=3e-4)
+    assert size / rs.value("training_optimal_parameters", asked) == pytest.approx(0.7096, rel=1e-4)
+    assert rs.value("optimal_token_ratio", asked) == pytest.approx(1.4677, rel=1e-4)
+    assert 1 - rs.value("optimal_lifetime_saving", asked) == pytest.approx(0.9522, rel=1e-4)
 
 
 def test_least_cost_for_a_quality() -> None:
@@ -251,12 +250,10 @@ def test_least_cost_for_a_quality() -> None:
         "serving_price_ratio": 0.5,
     }
     requests = np.array([1e8, 1e9, 4.65e9, 1e10])
-    size = rs.solve(
-        "active_parameters", "training_optimal_parameters == 70e9", inference_tokens=285 * requests, **asked
-    )
+    size = rs.solve("active_parameters", "training_optimal_parameters == 70e9", asked, inference_tokens=285 * requests)
     best = size.drop_vars("reason")
     best.attrs.clear()
-    saved = rs.evaluate("optimal_lifetime_saving", active_parameters=best, inference_tokens=285 * requests, **asked)
+    saved = rs.evaluate("optimal_lifetime_saving", asked, active_parameters=best, inference_tokens=285 * requests)
     dearer = 1 / (1 - saved.to_numpy()) - 1
     assert (np.diff(dearer) > 0).all()
     assert dearer[1] < 0.36 < dearer[3]
@@ -331,7 +328,7 @@ def test_lifetime_surface_of_other_models() -> None:
     row = table.iloc[[1234]].reset_index().iloc[0]
     again = rs.value(
         "lifetime_cost",
-        **{**asked, "active_parameters": row["active_parameters"], "pretraining_tokens": row["pretraining_tokens"]},
+        {**asked, "active_parameters": row["active_parameters"], "pretraining_tokens": row["pretraining_tokens"]},
         inference_tokens=200e12,
         decode_inefficiency=3,
         rl_tokens=0,

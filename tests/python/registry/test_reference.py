@@ -26,7 +26,7 @@ def check_row(row: Row) -> None:
     assert set(row.case) <= {"inputs", "expected", "how", "note", "rtol"}
     assert row.case["how"]
     assert entries()[row.quantity].theme == row.theme
-    computed = rs.value(row.quantity, **row.case["inputs"])
+    computed = rs.value(row.quantity, row.case["inputs"])
     expected = row.case["expected"]
     if isinstance(expected, str) or not math.isfinite(expected):
         assert computed == expected
@@ -91,5 +91,5 @@ def check_spec(entry: Quantity) -> None:
     ],
 )
 def test_there_and_back(there: str, of: str, value: float, back: str, into: str, inputs: dict[str, float]) -> None:
-    found = rs.value(there, **{of: value}, **inputs)
-    assert rs.value(back, **{into: found}, **inputs) == pytest.approx(value, rel=1e-9)
+    found = rs.value(there, {of: value, **inputs})
+    assert rs.value(back, {into: found, **inputs}) == pytest.approx(value, rel=1e-9)

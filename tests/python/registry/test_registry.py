@@ -125,9 +125,9 @@ def test_each_formula_is_what_python_makes_of_its_text(whole_scenario):
     for name, q in entries().items():
         if not q.computed or any(f"{name}(" in q.formula for name in ("erlang_c", "overtraining_optimum")):
             continue
-        needs = {need: rs.value(need, **whole_scenario) for need in q.needs}
+        needs = {need: rs.value(need, whole_scenario) for need in q.needs}
         right = q.formula.split(" = ", 1)[1].replace("^", "**")
-        got = positions(name, rs.value(name, **whole_scenario))
+        got = positions(name, rs.value(name, whole_scenario))
         try:
             expected = float(positions(name, eval(right, {"__builtins__": {}}, {**words, **needs})))
         except (ZeroDivisionError, OverflowError):

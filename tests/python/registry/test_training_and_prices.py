@@ -31,11 +31,11 @@ TRAINED = {"model": "lecture training"}
     ],
 )
 def test_sensitivity_of_overtraining(changed: str, value: Any, ratio: float) -> None:
-    assert rs.value("overtraining_ratio", **{**TRAINED, changed: value}) == pytest.approx(ratio, rel=1e-3)
+    assert rs.value("overtraining_ratio", {**TRAINED, changed: value}) == pytest.approx(ratio, rel=1e-3)
 
 
 def test_balanced_buckets_cost_the_same() -> None:
-    buckets = rs.evaluate(["pretraining_flops", "rl_flops", "inference_flops", "inference_flops_share"], **TRAINED)
+    buckets = rs.evaluate(["pretraining_flops", "rl_flops", "inference_flops", "inference_flops_share"], TRAINED)
     assert float(buckets["rl_flops"]) == pytest.approx(float(buckets["pretraining_flops"]), rel=1e-12)
     assert float(buckets["inference_flops"]) == pytest.approx(float(buckets["pretraining_flops"]), rel=1e-12)
     assert float(buckets["inference_flops_share"]) == pytest.approx(1 / 3, rel=1e-12)
@@ -48,10 +48,10 @@ def test_decode_inefficiency_is_not_a_utilization() -> None:
 
 def test_least_cost_is_the_least() -> None:
     powers = {"rising_coefficient": 0.7, "falling_coefficient": 11, "rising_exponent": 1.6, "falling_exponent": 0.4}
-    best, cost = (rs.value(name, **powers) for name in ("least_cost_effort", "least_cost"))
+    best, cost = (rs.value(name, powers) for name in ("least_cost_effort", "least_cost"))
     x = best * np.linspace(0.5, 2, 2001)
     assert cost <= (0.7 * x**1.6 + 11 * x**-0.4).min()
-    assert rs.value("least_cost_ratio", **powers) == pytest.approx(0.4 / 1.6, rel=1e-12)
+    assert rs.value("least_cost_ratio", powers) == pytest.approx(0.4 / 1.6, rel=1e-12)
 
 
 # ---------------------------------------------------------------------------------------------------------- loss laws
@@ -138,30 +138,30 @@ def test_equality_is_twice_the_marginal_gain() -> None:
 def test_cost_against_context_is_the_pass_over_its_arithmetic() -> None:
     base = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "batch_size": 3000, "context_length": [0, 2e3, 1e4, 1e5]}
     for overlap in ("board", "serial_kv", "none"):
-        got = rs.evaluate(["compute_floor_ratio", "pass_time", "compute_time"], overlap=overlap, **base)
+        got = rs.evaluate(["compute_floor_ratio", "pass_time", "compute_time"], base, overlap=overlap)
         expected = got["pass_time"] / got["compute_time"]
         np.testing.assert_allclose(got["compute_floor_ratio"], expected, rtol=1e-12)
 
 
 def test_memory_takes_as_long_as_compute_at_the_kink() -> None:
     base: dict[str, Any] = {"model": "lecture", "batch_size": 7200}
-    kink = rs.value("kink_context", **base)
+    kink = rs.value("kink_context", base)
     assert kink == pytest.approx(133333.3, rel=1e-6)
-    assert rs.value("memory_compute_ratio", context_length=kink, **base) == pytest.approx(1, rel=1e-12)
-    assert rs.value("balance_batch_at_context", context_length=kink, **base) == pytest.approx(7200, rel=1e-12)
+    assert rs.value("memory_compute_ratio", base, context_length=kink) == pytest.approx(1, rel=1e-12)
+    assert rs.value("balance_batch_at_context", base, context_length=kink) == pytest.approx(7200, rel=1e-12)
 
 
 def test_bytes_from_the_kink_give_the_kink_back() -> None:
     base = {"active_parameters": 100e9, "hardware": "H100", "weight_format": "fp8", "weight_fetch_ratio": 0.25}
-    q = rs.value("kv_bytes_from_kink", long_context_threshold="200k", **base)
-    assert rs.value("kink_context", kv_bytes_per_token=q, **base) == pytest.approx(200e3, rel=1e-12)
+    q = rs.value("kv_bytes_from_kink", base, long_context_threshold="200k")
+    assert rs.value("kink_context", base, kv_bytes_per_token=q) == pytest.approx(200e3, rel=1e-12)
 
 
 def test_figure_of_cost_and_price() -> None:
     """The flashcards' figure: memory overtakes the second tier at 2.85 times the kink."""
     base: dict[str, Any] = {"model": "lecture", "weight_fetch_ratio": 0.5}
-    end = rs.value("break_even_context", long_context_premium=1.54, price_margin=0.25, **base)
-    assert end / rs.value("kink_context", **base) == pytest.approx(2.85, rel=1e-3)
+    end = rs.value("break_even_context", base, long_context_premium=1.54, price_margin=0.25)
+    assert end / rs.value("kink_context", base) == pytest.approx(2.85, rel=1e-3)
 
 
 @pytest.mark.parametrize("distribution", ["uniform", "log_uniform"])
@@ -180,18 +180,18 @@ def test_fair_premium_is_the_mean_cost(distribution: str) -> None:
 
 def test_attention_explains_the_doubled_input_price() -> None:
     prices = rs.api_prices["Gemini 3.1 Pro"].values
-    width = rs.value("hidden_size_from_premium", **prices)
+    width = rs.value("hidden_size_from_premium", prices)
     assert width == 12_500
     balance = rs.value("attention_balance_context_from_width", hidden_size=width)
     factor = rs.value("prefill_attention_factor", context_length="200k", attention_balance_context=balance)
-    assert factor == rs.value("long_input_premium", **prices) == 2
-    assert rs.value("long_context_premium", **prices) == 1.5
+    assert factor == rs.value("long_input_premium", prices) == 2
+    assert rs.value("long_context_premium", prices) == 1.5
 
 
 def test_prices_and_batch_there_and_back() -> None:
     base: dict[str, Any] = {"model": "lecture", "context_length": "60k"}
-    batch = rs.value("batch_from_prices", output_price="12 USD/Mtok", input_price="2 USD/Mtok", **base)
-    assert rs.value("compute_floor_ratio", batch_size=batch, **base) == pytest.approx(6, rel=1e-12)
+    batch = rs.value("batch_from_prices", base, output_price="12 USD/Mtok", input_price="2 USD/Mtok")
+    assert rs.value("compute_floor_ratio", base, batch_size=batch) == pytest.approx(6, rel=1e-12)
 
 
 # ------------------------------------------------------------------------------------------ question 13: mixed passes
@@ -199,17 +199,17 @@ def test_prices_and_batch_there_and_back() -> None:
 
 def test_prefill_fills_what_decoding_leaves_idle() -> None:
     base: dict[str, Any] = {"model": "lecture", "batch_size": 480, "context_length": 0}
-    assert rs.value("free_prefill_tokens", **base) == pytest.approx(1920, rel=1e-12)
-    share = rs.value("balancing_prefill_share", **base)
+    assert rs.value("free_prefill_tokens", base) == pytest.approx(1920, rel=1e-12)
+    share = rs.value("balancing_prefill_share", base)
     assert share == pytest.approx(1920 / 2400, rel=1e-12)
-    cost = rs.evaluate("mixed_floor_ratio", prefill_share=[0, share / 2, share, 0.95], **base)
+    cost = rs.evaluate("mixed_floor_ratio", base, prefill_share=[0, share / 2, share, 0.95])
     np.testing.assert_allclose(cost, [5, 3, 1, 1], rtol=1e-12)
 
 
 def test_prompts_fill_the_arithmetic_that_memory_leaves_idle() -> None:
     base = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "batch_size": 500, "context_length": "8k"}
-    free = rs.value("balancing_prefill_share", **base)
-    compute, memory = (rs.value(name, **base) for name in ("compute_time", "memory_time"))
+    free = rs.value("balancing_prefill_share", base)
+    compute, memory = (rs.value(name, base) for name in ("compute_time", "memory_time"))
     assert compute / (1 - free) == pytest.approx(memory, rel=1e-12)
 
 
@@ -252,10 +252,10 @@ def test_tiers_as_a_table() -> None:
 def test_neighbours_cost_the_same_when_they_switch(faster: str, slower: str, seconds: float) -> None:
     here = rs.storage[faster].values
     there = {f"slower_{name}": value for name, value in rs.storage[slower].values.items()}
-    moment = rs.value("tier_switch_time", **here, **there)
+    moment = rs.value("tier_switch_time", {**here, **there})
     assert moment == pytest.approx(seconds, rel=5e-3)
     costs = [
-        rs.value("tier_cost", hold_time=moment, model="lecture", **rs.storage[name].values) for name in (faster, slower)
+        rs.value("tier_cost", rs.storage[name].values, hold_time=moment, model="lecture") for name in (faster, slower)
     ]
     assert costs[0] == pytest.approx(costs[1], rel=1e-9)
 
@@ -263,10 +263,10 @@ def test_neighbours_cost_the_same_when_they_switch(faster: str, slower: str, sec
 def test_computing_again_against_a_tier() -> None:
     base: dict[str, Any] = {"model": "lecture", "hardware": "B200 (lecture)", "prices": "lecture"}
     flash = rs.storage["flash"].values
-    hold = rs.value("tier_recompute_hold_time", **base, **flash)
-    assert rs.value("tier_cost", hold_time=hold, **base, **flash) == pytest.approx(rs.value("recompute_cost", **base))
-    hbm = rs.value("recompute_hold_time", **base)
-    assert rs.value("hbm_hold_cost", hold_time=hbm, **base) == pytest.approx(rs.value("recompute_cost", **base))
+    hold = rs.value("tier_recompute_hold_time", {**base, **flash})
+    assert rs.value("tier_cost", {**base, **flash}, hold_time=hold) == pytest.approx(rs.value("recompute_cost", base))
+    hbm = rs.value("recompute_hold_time", base)
+    assert rs.value("hbm_hold_cost", base, hold_time=hbm) == pytest.approx(rs.value("recompute_cost", base))
 
 
 # ------------------------------------------------------------------------------------------------------------ tariffs
@@ -299,11 +299,11 @@ def test_tariffs_have_dates() -> None:
     ],
 )
 def test_ratios_of_published_prices(name: str, quantity: str, expected: float) -> None:
-    assert rs.value(quantity, **rs.api_prices[name].values) == pytest.approx(expected, rel=1e-12)
+    assert rs.value(quantity, rs.api_prices[name].values) == pytest.approx(expected, rel=1e-12)
 
 
 def test_two_tariffs_agree_on_storage() -> None:
-    claude = rs.value("implied_storage_price", **rs.api_prices["Claude Opus 4.6"].values)
+    claude = rs.value("implied_storage_price", rs.api_prices["Claude Opus 4.6"].values)
     gemini = rs.api_prices["Gemini 3.1 Pro"]["cache_storage_price"]
     assert isinstance(gemini, float)
     assert abs(claude / gemini - 1) < 0.1

@@ -10,6 +10,7 @@ import roofslate as rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate import errors
+from roofslate.grid.read import Settled
 from roofslate.measured import runs as measurements
 
 IDEAL = {
@@ -38,11 +39,11 @@ def test_a_run_of_one_stage_is_6nd(given_model, policy):
     """And 8 N D where each layer is computed again."""
     given_model = {**given_model, "activation_policy": policy, "tensor_parallel": 8, "chips": 1024}
     parameters = rs.models[given_model["model"]].values["active_parameters"]
-    hours = rs.value("pretraining_time", pretraining_tokens=15e12, **IDEAL, **given_model)
+    hours = rs.value("pretraining_time", {**IDEAL, **given_model}, pretraining_tokens=15e12)
     assert hours == pytest.approx((6 if policy == "all" else 8) * parameters * 15e12 / (1024 * 1e15), rel=1e-12)
-    used = rs.value("training_utilization", **IDEAL, **given_model)
+    used = rs.value("training_utilization", {**IDEAL, **given_model})
     assert used == pytest.approx(1 if policy == "all" else 6 / 8, rel=1e-12)
-    assert rs.value("hardware_flops_utilization", **IDEAL, **given_model) == pytest.approx(1, rel=1e-12)
+    assert rs.value("hardware_flops_utilization", {**IDEAL, **given_model}) == pytest.approx(1, rel=1e-12)
 
 
 @given(stages=st.integers(1, 64), microbatches=st.integers(1, 512))
@@ -50,7 +51,7 @@ def test_a_run_of_one_stage_is_6nd(given_model, policy):
 def test_a_pipeline_adds_the_bubble_of_the_board(stages, microbatches):
     """The idle share of a step is (P - 1)/(n + P - 1); what is left is the utilization."""
     layout = {"pipeline_stages": stages, "microbatches": microbatches, "tensor_parallel": 8, "chips": 8 * stages}
-    used = rs.value("training_utilization", **IDEAL, **DENSE, **layout)
+    used = rs.value("training_utilization", {**IDEAL, **DENSE, **layout})
     balance = 80 / stages / math.ceil(80 / stages)  # of whole layers
     assert used == pytest.approx(balance * (1 - (stages - 1) / (microbatches + stages - 1)), rel=1e-12)
 
@@ -62,23 +63,25 @@ def test_tokens_that_a_window_meets(window, length):
     asked = {"attention_heads": 1, "head_size": 1, "layers": 1, "global_attention_layers": 0}
     asked |= {"windowed_attention_layers": 1, "attention_window": window, "sequence_length": length}
     met = np.minimum(np.arange(length) + 0.5, window).mean()
-    assert rs.value("attention_training_flops", **asked) == pytest.approx(12 * met, abs=12 / 8)
+    assert rs.value("attention_training_flops", asked) == pytest.approx(12 * met, abs=12 / 8)
 
 
 def test_attention_counts_on_request():
     layout = {"tensor_parallel": 8, "chips": 8}
-    step = [rs.value("training_step_time", arithmetic=word, **IDEAL, **DENSE, **layout) for word in ("weights", "full")]
-    plain, all_of_it = (rs.value("training_flops_per_token", arithmetic=word, **DENSE) for word in ("weights", "full"))
+    step = [
+        rs.value("training_step_time", {**IDEAL, **DENSE, **layout}, arithmetic=word) for word in ("weights", "full")
+    ]
+    plain, all_of_it = (rs.value("training_flops_per_token", DENSE, arithmetic=word) for word in ("weights", "full"))
     assert step[1] / step[0] == pytest.approx(all_of_it / plain, rel=1e-12)
 
 
 def test_utilization_is_given_or_follows_from_the_step():
     layout = {"tensor_parallel": 8, "chips": 8}
     assert rs.value("training_utilization", training_utilization=0.4) == 0.4
-    step = rs.value("training_step_time", **IDEAL, **DENSE, **layout)
-    work = rs.value("trained_tokens", **IDEAL, **DENSE) * rs.value("training_flops_per_token", **DENSE)
-    used = rs.value("training_utilization", **IDEAL, **DENSE, **layout)
-    assert used == pytest.approx(work / (8 * rs.value("peak_flops", **IDEAL) * step), rel=1e-12)
+    step = rs.value("training_step_time", {**IDEAL, **DENSE, **layout})
+    work = rs.value("trained_tokens", {**IDEAL, **DENSE}) * rs.value("training_flops_per_token", Settled(DENSE))
+    used = rs.value("training_utilization", {**IDEAL, **DENSE, **layout})
+    assert used == pytest.approx(work / (8 * rs.value("peak_flops", IDEAL) * step), rel=1e-12)
     ways = r"; give training_utilization \(0\.3 to 0\.5 is usual\), or chips, global_batch and sequence_length$"
     with pytest.raises(errors.MissingInput, match=ways):
         rs.value("training_utilization", model="Llama-3.1-8B", hardware="H100")
@@ -89,16 +92,16 @@ def test_utilization_is_given_or_follows_from_the_step():
 def test_a_run_costs_the_same_by_its_utilization_and_by_its_step():
     asked = {**IDEAL, **DENSE, "tensor_parallel": 8, "chips": 64, "pipeline_stages": 4, "microbatches": 8}
     asked |= {"pretraining_tokens": 15e12, "goodput": 0.9, "chip_price": "2 USD/h"}
-    used = rs.value("training_utilization", **asked)
-    assert rs.value("pretraining_time", **asked) == pytest.approx(
-        15e12 / rs.value("trained_tokens_per_second", **asked) / 0.9, rel=1e-12
+    used = rs.value("training_utilization", asked)
+    assert rs.value("pretraining_time", asked) == pytest.approx(
+        15e12 / rs.value("trained_tokens_per_second", asked) / 0.9, rel=1e-12
     )
     given_use = {name: asked[name] for name in ("model", "peak_flops", "pretraining_tokens", "goodput", "chip_price")}
-    cost = rs.value("pretraining_cost", training_utilization=used, **given_use)
-    assert rs.value("pretraining_cost", **asked) == cost
-    assert cost == pytest.approx(rs.value("pretraining_time", **asked) * 64 * 2 / 3600, rel=1e-12)
+    cost = rs.value("pretraining_cost", given_use, training_utilization=used)
+    assert rs.value("pretraining_cost", asked) == cost
+    assert cost == pytest.approx(rs.value("pretraining_time", asked) * 64 * 2 / 3600, rel=1e-12)
     with pytest.raises(errors.MissingInput, match="give training_utilization"):
-        rs.value("pretraining_cost", **given_use)
+        rs.value("pretraining_cost", given_use)
 
 
 def test_layers_that_predict_further_ahead_are_asked_for_nothing_where_there_are_none():
@@ -127,9 +130,9 @@ def test_bubbles_and_live_microbatches_as_published(stages, chunks):
     asked = {"pipeline_stages": stages, "microbatches": n, "model_chunks": chunks}
     assert sorted(published) == sorted(rs.quantity("pipeline_schedule").choices)
     for schedule, (idle, live) in published.items():
-        overhead = rs.value("training_bubble_overhead", pipeline_schedule=schedule, **asked)
+        overhead = rs.value("training_bubble_overhead", asked, pipeline_schedule=schedule)
         assert overhead == pytest.approx(idle, rel=1e-12, abs=1e-15)
-        assert rs.value("live_microbatches", pipeline_schedule=schedule, **asked) == pytest.approx(live, rel=1e-12)
+        assert rs.value("live_microbatches", asked, pipeline_schedule=schedule) == pytest.approx(live, rel=1e-12)
 
 
 @given(w=st.floats(0.1, 0.9), r=st.floats(0.5, 3), stages=st.integers(2, 16).map(lambda k: 2 * k))
@@ -137,10 +140,10 @@ def test_bubbles_and_live_microbatches_as_published(stages, chunks):
 def test_bubbles_where_the_parts_of_a_pass_differ(w, r, stages):
     """DeepSeek's table 2, with F = 1, B = r and W = w r: (P - 1)(F + B - 2 W) and (P/2 - 1)(F&B + B - 3 W)."""
     asked = {"pipeline_stages": stages, "microbatches": 64, "backward_forward_ratio": r, "weight_gradient_share": w}
-    assert rs.value("pipeline_idle_time", pipeline_schedule="zb_h1", **asked) == pytest.approx(
+    assert rs.value("pipeline_idle_time", asked, pipeline_schedule="zb_h1") == pytest.approx(
         max((stages - 1) * (1 + r - 2 * w * r), 0), rel=1e-12, abs=1e-12
     )
-    assert rs.value("pipeline_idle_time", pipeline_schedule="dualpipe", **asked) == pytest.approx(
+    assert rs.value("pipeline_idle_time", asked, pipeline_schedule="dualpipe") == pytest.approx(
         (stages / 2 - 1) * max(1 + 2 * r - 3 * w * r, 0), rel=1e-12, abs=1e-12
     )
 
@@ -168,14 +171,14 @@ def test_activations_of_a_layer_as_published(t, s, b, a, width):
     ):
         found = rs.value(
             "layer_activation_bytes",
+            asked,
             activation_policy=policy,
             sequence_parallel=divided,
             kept_score_bytes=kept,
-            **asked,
         )
         assert found == pytest.approx(expected, rel=1e-12)
     if t == 1:
-        whole = rs.value("layer_activation_bytes", activation_policy="all", kept_score_bytes=5, **asked)
+        whole = rs.value("layer_activation_bytes", asked, activation_policy="all", kept_score_bytes=5)
         assert whole == pytest.approx(sbh * (34 + scores), rel=1e-12)
 
 
@@ -183,10 +186,10 @@ def test_the_first_stage_keeps_all_layers():
     """P micro-batches of n/P layers; interleaved, times 1 + (P - 1)/(P v)."""
     asked = {"chips": 64, "pipeline_stages": 8, "tensor_parallel": 8, "microbatches": 64, "model": "GPT-3 175B"}
     asked |= {"global_batch": 64, "sequence_length": 2048, "activation_policy": "all"}
-    layer = rs.value("layer_activation_bytes", **asked)
-    plain = rs.value("training_activation_bytes", pipeline_schedule="1f1b", **asked)
+    layer = rs.value("layer_activation_bytes", asked)
+    plain = rs.value("training_activation_bytes", asked, pipeline_schedule="1f1b")
     assert plain == pytest.approx(96 * layer, rel=1e-12)
-    chunked = rs.value("training_activation_bytes", pipeline_schedule="interleaved", model_chunks=3, **asked)
+    chunked = rs.value("training_activation_bytes", asked, pipeline_schedule="interleaved", model_chunks=3)
     assert chunked == pytest.approx(plain * (1 + 7 / (8 * 3)), rel=1e-12)
 
 
@@ -195,8 +198,8 @@ def test_the_same_bytes_as_all_of_a_step():
     asked = {**DENSE, "chips": 1, "microbatches": 1}
     for policy in ("all", "selective", "block", "reversible"):
         asked["activation_policy"] = policy
-        assert rs.value("training_activation_bytes", **asked) == pytest.approx(
-            rs.value("activation_bytes", **asked), rel=1e-12
+        assert rs.value("training_activation_bytes", asked) == pytest.approx(
+            rs.value("activation_bytes", asked), rel=1e-12
         )
 
 
@@ -207,7 +210,7 @@ def test_repeated_attention(policy):
     asked = {"activation_policy": policy, "arithmetic": "full", "attention_mask": "full"}
     asked |= {"sequence_length": s, "attention_heads": 96, "head_size": 128, "layers": 96, "hidden_size": h}
     asked |= {"active_parameters": 12 * 96 * h * h, "vocabulary_size": 1}
-    found = rs.value("recomputation_overhead", repeated_attention=3 if policy == "all" else 0, **asked)
+    found = rs.value("recomputation_overhead", Settled(asked), repeated_attention=3 if policy == "all" else 0)
     exact = (1 + s / (3 * h)) / (1 + s / (6 * h)) if policy == "all" else 8 / 6
     assert found == pytest.approx(exact, rel=1e-12)
     if policy == "all":
@@ -229,7 +232,7 @@ def hops(schedule, stages, chunks):
 @settings(max_examples=30, deadline=None)
 def test_hops_counted_one_by_one(schedule, stages, chunks):
     asked = {"pipeline_schedule": schedule, "pipeline_stages": stages, "model_chunks": chunks}
-    found = stages * rs.value("stage_hops", **asked)
+    found = stages * rs.value("stage_hops", asked)
     assert found == pytest.approx(hops(schedule, stages, chunks), rel=1e-14, abs=1e-14)  # 1 / P is rounded
 
 
@@ -254,11 +257,11 @@ LAYOUTS = st.fixed_dictionaries(LAYOUT)
 @settings(max_examples=60, deadline=None)
 def test_no_layout_beats_the_ideal_machine(layout, model):
     asked = {**model, **layout}
-    step = rs.value("training_step_time", weight_format="bf16", **asked, **REAL)
-    ideal = rs.value("training_compute_time", weight_format="bf16", **asked, hardware="H100")
+    step = rs.value("training_step_time", {**asked, **REAL}, weight_format="bf16")
+    ideal = rs.value("training_compute_time", asked, weight_format="bf16", hardware="H100")
     assert step > ideal
     used, executed = (
-        rs.value(name, weight_format="bf16", **asked, **REAL)
+        rs.value(name, {**asked, **REAL}, weight_format="bf16")
         for name in ("training_utilization", "hardware_flops_utilization")
     )
     assert 0 < used <= executed * (1 + 1e-12) < 1
@@ -269,9 +272,9 @@ def test_no_layout_beats_the_ideal_machine(layout, model):
 def test_sharing_out_more_takes_less_memory(layout, model):
     order = ["none", "optimizer", "gradients", "weights"]
     asked = {**model, **layout}
-    found = [rs.value("training_state_bytes", **{**asked, "sharded_state": word}) for word in order]
+    found = [rs.value("training_state_bytes", {**asked, "sharded_state": word}) for word in order]
     assert found == sorted(found, reverse=True)
-    kept = [rs.value("training_activation_bytes", **{**asked, "sequence_parallel": word}) for word in ("off", "on")]
+    kept = [rs.value("training_activation_bytes", {**asked, "sequence_parallel": word}) for word in ("off", "on")]
     assert kept[1] <= kept[0]
 
 
@@ -285,7 +288,7 @@ def test_states_of_all_chips_are_those_of_the_model(layout):
     total = rs.models["DeepSeek-V3"].values["total_parameters"]
     stages = layout["pipeline_stages"]
     fullest = math.ceil(61 / stages) / (61 / stages)  # the chips of all stages have its share
-    found = layout["chips"] * rs.value("training_state_bytes", **asked)
+    found = layout["chips"] * rs.value("training_state_bytes", asked)
     assert found == pytest.approx(fullest * total * (6 * twice + 12), rel=1e-12)
 
 
@@ -293,7 +296,7 @@ def test_more_bandwidth_never_hurts():
     layout = {"chips": 512, "tensor_parallel": 8, "pipeline_stages": 4, "microbatches": 16, "expert_parallel": 64}
     for name in ("scale_up_bandwidth", "scale_out_bandwidth", "hbm_bandwidth"):
         axis = np.geomspace(1e9, 1e13, 9)
-        step = rs.evaluate("training_step_time", weight_format="bf16", **MIXED, **layout, **REAL, **{name: axis})
+        step = rs.evaluate("training_step_time", {**MIXED, **layout, **REAL, name: axis}, weight_format="bf16")
         assert (np.diff(step) <= 0).all()
         assert step[0] > step[-1]
 
@@ -303,12 +306,13 @@ def test_a_tiled_grid_is_the_points():
     asked = {**MIXED, **REAL, "chips": 1024, "weight_format": "fp8", "pipeline_stages": 8, "tensor_parallel": 2}
     schedules, batches = ["1f1b", "interleaved", "dualpipe"], [8.0, 16.0, 64.0]
     run = {"pretraining_tokens": 1e13, "chip_price": "2 USD/h"}
-    found = rs.evaluate("pretraining_cost", microbatches=batches, **run, **asked)
+    found = rs.evaluate("pretraining_cost", {**run, **asked}, microbatches=batches)
     for k, n in enumerate(batches):
-        one = rs.value("pretraining_cost", microbatches=n, **run, **asked)
+        one = rs.value("pretraining_cost", {**run, **asked}, microbatches=n)
         assert float(found[k]) == one
     costs = [
-        rs.value("training_step_time", microbatches=16, pipeline_schedule=s, model_chunks=2, **asked) for s in schedules
+        rs.value("training_step_time", Settled(asked, model_chunks=2), microbatches=16, pipeline_schedule=s)
+        for s in schedules
     ]
     assert costs[0] > costs[2]
 
@@ -331,7 +335,7 @@ def test_rows_are_predicted_by_the_constants_of_the_calibration():
     names += ["sharded_state", "pipeline_schedule", "activation_policy", "attention_mask"]
     asked = {name: row[name] if isinstance(row[name], str) else float(row[name]) for name in names}
     asked |= {"pipeline_stages": 4, "compute_format": "fp4", "model": row["model"], "hardware": row["hardware"]}
-    one = rs.value("trained_tokens_per_second_per_chip", **asked, **rs.calibration("training"))
+    one = rs.value("trained_tokens_per_second_per_chip", asked, **rs.calibration("training"))
     found = rs.validate(table.runs.rows, calibration=rs.calibration("training")).rows
     assert found.loc[row.name, "predicted_trained_tokens_per_second_per_chip"] == pytest.approx(one, rel=1e-12)
 
@@ -344,7 +348,9 @@ def test_arithmetic_of_a_token_in_all_rows():
     """
     runs = training_table().runs
     rows = runs.rows
-    ours = rs.frame(runs.inputs, ["training_flops_per_token", "peak_flops"], **{**runs.fixed, "arithmetic": "full"})
+    ours = rs.frame(
+        runs.inputs, ["training_flops_per_token", "peak_flops"], Settled({**runs.fixed, "arithmetic": "full"})
+    )
     told = rows["training_utilization"] * ours["peak_flops"] / rows["trained_tokens_per_second_per_chip"]
     ratio = ours["training_flops_per_token"] / told
     scans = rows["model"].str.contains("Nemotron")
@@ -384,4 +390,4 @@ def test_a_table_of_training_runs_needs_its_columns():
 )
 def test_what_cannot_be_is_named(changes, named):
     with pytest.raises(errors.RoofslateError, match=named):
-        rs.value("pretraining_time", **{**IDEAL, **DENSE, "chips": 64, "pretraining_tokens": 1e12, **changes})
+        rs.value("pretraining_time", {**IDEAL, **DENSE, "chips": 64, "pretraining_tokens": 1e12, **changes})

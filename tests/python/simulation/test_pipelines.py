@@ -63,12 +63,12 @@ def test_hops_ask_for_more_batches(microbatches: int, hop: float) -> None:
     inputs: dict[str, Any] = {"pipeline_stages": 4, "microbatches": microbatches, "stage_time": 1, "hop_latency": hop}
     table = schedules.pipeline_inference(tokens=5, **inputs)
     first = table[(table["stage"] == 0) & (table["microbatch"] == 0)]["start"].diff().dropna()
-    assert first.to_numpy() == pytest.approx(rs.value("pipeline_round_time", **inputs))
+    assert first.to_numpy() == pytest.approx(rs.value("pipeline_round_time", inputs))
     one = table[(table["microbatch"] == 0) & (table["token"] == 0)]
-    assert one["end"].max() + hop == pytest.approx(rs.value("pipeline_latency", **inputs))
+    assert one["end"].max() + hop == pytest.approx(rs.value("pipeline_latency", inputs))
     share = microbatches / first.iloc[0]
-    assert share == pytest.approx(rs.value("pipeline_utilization_with_hops", **inputs))
-    assert (share == pytest.approx(1)) == (microbatches >= rs.value("full_pipeline_microbatches", **inputs))
+    assert share == pytest.approx(rs.value("pipeline_utilization_with_hops", inputs))
+    assert (share == pytest.approx(1)) == (microbatches >= rs.value("full_pipeline_microbatches", inputs))
 
 
 # ---------------------------------------------------------------------------------------------------------- training
@@ -106,7 +106,7 @@ def test_bubble(schedule: Any, microbatches: int, bubble: float) -> None:
     inputs: dict[str, Any] = {"pipeline_stages": 4, "microbatches": microbatches, "pipeline_schedule": schedule}
     use = schedules.stage_use(schedules.pipeline_training(**inputs))
     assert use["idle_share"].max() == pytest.approx(bubble, abs=1e-12)
-    assert rs.value("training_bubble", **inputs) == pytest.approx(bubble, abs=1e-12)
+    assert rs.value("training_bubble", inputs) == pytest.approx(bubble, abs=1e-12)
 
 
 @pytest.mark.heavy
@@ -123,14 +123,14 @@ def test_closed_forms_agree_with_the_timetable(schedule: Any) -> None:
         table = schedules.pipeline_training(**inputs)
         check(table)
         use = schedules.stage_use(table)
-        assert use["idle_share"].max() == pytest.approx(rs.value("training_bubble", **inputs), abs=1e-12)
-        assert use["end"][0] == pytest.approx(rs.value("pipeline_step_time", **inputs))
+        assert use["idle_share"].max() == pytest.approx(rs.value("training_bubble", inputs), abs=1e-12)
+        assert use["end"][0] == pytest.approx(rs.value("pipeline_step_time", inputs))
         moves = sorted(
             [(time, 1) for _, time in slots(table, 0, "forward")]
             + [(row.end, -1) for row in table[(table["stage"] == 0) & (table["kind"] == "backward")].itertuples()]
         )
         live = max(itertools.accumulate(step for _, step in moves))
-        assert live == rs.value("live_microbatches", **inputs)
+        assert live == rs.value("live_microbatches", inputs)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8])
@@ -168,7 +168,7 @@ def test_balance_closed_form(layers: int, period: int, cost: float, stages: int)
     times = [cost if number % period == period - 1 else 1.0 for number in range(layers)]
     table = schedules.stage_times(times, pipeline_stages=stages)
     inputs = {"layers": layers, "pipeline_stages": stages, "global_layer_period": period, "global_layer_cost": cost}
-    assert table["utilization"].mean() == pytest.approx(rs.value("stage_balance", **inputs))
+    assert table["utilization"].mean() == pytest.approx(rs.value("stage_balance", inputs))
 
 
 # ------------------------------------------------------------------------------------------------------ wrong questions
@@ -204,31 +204,31 @@ def test_wrong_inputs(function: str, inputs: dict[str, Any], match: str) -> None
 def test_racks_limits() -> None:
     one = {"exchange_racks": 1, "experts_per_token": 8, "link_bandwidth_ratio": 18}
     for routing in ("direct", "hierarchical"):
-        assert rs.value("exchange_slowdown", exchange_routing=routing, **one) == 1
+        assert rs.value("exchange_slowdown", one, exchange_routing=routing) == 1
     many = {"exchange_racks": 1e6, "experts_per_token": 8, "link_bandwidth_ratio": 8}
     for routing in ("direct", "hierarchical"):
-        assert rs.value("exchange_slowdown", exchange_routing=routing, **many) == pytest.approx(8, rel=1e-4)
+        assert rs.value("exchange_slowdown", many, exchange_routing=routing) == pytest.approx(8, rel=1e-4)
 
 
 def test_one_copy_a_rack_never_leaves_more_often() -> None:
     for racks, k in itertools.product([1, 2, 3, 8, 18], [1, 2, 8, 64]):
         inputs = {"exchange_racks": racks, "experts_per_token": k, "experts": 256}
-        fewer, more = rs.value("hierarchical_leaving_copies", **inputs), rs.value("leaving_copies", **inputs)
+        fewer, more = rs.value("hierarchical_leaving_copies", inputs), rs.value("leaving_copies", inputs)
         assert fewer <= more * (1 + 1e-12)
 
 
 def test_what_keeps_a_rack_small() -> None:
     room = {"cables_per_chip": 18, "cable_limit": 2592}
-    assert rs.value("scale_up_limit", **room) == "cables"
-    assert rs.value("scale_up_limit", power_limited_domain=100, **room) == "power"
-    assert rs.value("largest_scale_up_domain", power_limited_domain=100, **room) == 100
+    assert rs.value("scale_up_limit", room) == "cables"
+    assert rs.value("scale_up_limit", room, power_limited_domain=100) == "power"
+    assert rs.value("largest_scale_up_domain", room, power_limited_domain=100) == 100
 
 
 def test_parts_of_the_memory_add_up() -> None:
     inputs: dict[str, Any] = {"model": "lecture", "hardware": "BW64", "batch_size": 2400, "context_length": "200k"}
     for stages in (1, 2, 4):
         parts = [
-            rs.value(name, chips=64 * stages, pipeline_stages=stages, **inputs)
+            rs.value(name, {**inputs, "pipeline_stages": stages}, chips=64 * stages)
             for name in ("weight_bytes_per_chip", "kv_bytes_per_chip", "hbm_used")
         ]
         assert parts[0] + parts[1] == pytest.approx(parts[2])

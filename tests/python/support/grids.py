@@ -7,7 +7,7 @@ import roofslate as rs
 import xarray as xr
 from hypothesis import strategies as st
 from roofslate import _core
-from roofslate.grid.read import read_grid
+from roofslate.grid.read import Settled, read_grid
 
 # ----------------------------------------------------------------------------------------------- values at all points
 
@@ -19,7 +19,7 @@ class Whole:
         self.grid = read_grid(inputs)
         self.sizes = self.grid.sizes
         self.shape = tuple(self.sizes.values())
-        found = {name: rs.evaluate(name, **inputs) for name in dict.fromkeys(names)}
+        found = {name: rs.evaluate(name, Settled(inputs)) for name in dict.fromkeys(names)}
         self.dims = {name: set(array.dims) for name, array in found.items()}
         self.values = {name: self.full(array) for name, array in found.items()}
 

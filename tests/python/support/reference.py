@@ -6,6 +6,7 @@ import functools
 from typing import Any, NamedTuple
 
 from roofslate._base.toml import read_data
+from roofslate.grid.read import Settled
 
 from support import REFERENCE
 
@@ -20,7 +21,7 @@ class Row(NamedTuple):
 def rows() -> tuple[Row, ...]:
     """All rows, themes and quantities in the order of the files."""
     return tuple(
-        Row(path.stem, quantity, case)
+        Row(path.stem, quantity, {**case, "inputs": Settled(case["inputs"])})
         for path in sorted(REFERENCE.glob("*.toml"))
         if path.stem != "ranges"
         for quantity, cases in read_data(path).items()

@@ -2,6 +2,7 @@
 
 import pytest
 import roofslate as rs
+from roofslate.grid.read import Settled
 
 CLOSE = 1e-12  # what is promised; formulas of ten operations round to 1e-15
 CELL = {
@@ -18,7 +19,8 @@ CELL = {
 
 
 def solve(unknown, condition, /, **more):
-    return rs.solve(unknown, condition, progress=False, **more)
+    wishes = {name: more.pop(name) for name in ("at", "out", "threads", "units") if name in more}
+    return rs.solve(unknown, condition, Settled(more), progress=False, **wishes)
 
 
 def near(x):

@@ -9,6 +9,7 @@ import pytest
 import roofslate as rs
 from mutate import Mutant, Question, in_place, main, mutants, read_equivalent, read_limits, read_questions, survives
 from roofslate import _core
+from roofslate.grid.read import Settled
 from roofslate.registry.registry import BUILT_IN, current
 
 if TYPE_CHECKING:
@@ -83,9 +84,9 @@ def test_no_two_mutants_are_told_alike(made: list[Mutant]) -> None:
 @pytest.fixture
 def pass_inputs() -> Iterator[dict[str, float]]:
     inputs = {"batch_size": 64, "active_parameters": 1e9, "chips": 8, "peak_flops": 1e15}
-    before = rs.value("compute_time", **inputs)
+    before = rs.value("compute_time", inputs)
     yield inputs
-    assert rs.value("compute_time", **inputs) == before
+    assert rs.value("compute_time", inputs) == before
     assert current() is BUILT_IN
 
 
@@ -93,8 +94,8 @@ def test_what_rests_on_a_mutant_sees_it(pass_inputs: dict[str, float]) -> None:
     steps = (("quantity", "active_parameters"), ("constant", 3.0), ("mul", 0, 1))
     with in_place(Mutant("flops_per_token", "constant", "", steps=steps)):
         assert rs.value("flops_per_token", active_parameters=1e9) == 3e9
-        assert rs.value("compute_time", **pass_inputs) == pytest.approx(64 * 3e9 / 8e15, rel=1e-12)
-        assert rs.evaluate("compute_time", **{**pass_inputs, "batch_size": [64, 128]}).values[1] == pytest.approx(
+        assert rs.value("compute_time", pass_inputs) == pytest.approx(64 * 3e9 / 8e15, rel=1e-12)
+        assert rs.evaluate("compute_time", {**pass_inputs, "batch_size": [64, 128]}).values[1] == pytest.approx(
             128 * 3e9 / 8e15, rel=1e-12
         )
 
@@ -114,7 +115,7 @@ def test_facts_take_their_place() -> None:
     with in_place(alone), pytest.raises(rs.errors.MissingInput, match="missing input 'microbatches'"):
         rs.value("microbatches")
     with in_place(Mutant("experts_per_token", "bound", "", facts={"bound": None})):
-        assert rs.value("experts_per_token", experts_per_token=5, experts=4) == 5
+        assert rs.value("experts_per_token", Settled(experts_per_token=5, experts=4)) == 5
 
 
 def test_the_core_refuses_what_is_no_mutant() -> None:

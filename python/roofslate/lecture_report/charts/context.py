@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
 from roofslate.evaluation.evaluate import evaluate
+from roofslate.grid.read import Settled
 from roofslate.lecture_report.charts.serving import board
-from roofslate.plotting.chart import chart, dataset, first_reach, number, tabulated
+from roofslate.plotting.chart import chart, dataset, first_reach, note, number, tabulated
 from roofslate.presets.catalog import api_prices, models
 from roofslate.presets.preset import Preset
 
@@ -85,7 +86,8 @@ def _cost_vs_context(*, price_margin: float = 0.25, **inputs: Any) -> pd.DataFra
     # the cost of a pass that takes no longer than one of its terms
     for term in ("compute", "memory"):
         term_alone = {**inputs, "pass_time": times[f"{term}_time"], "context_length": given}
-        times[f"{term}_cost"] = evaluate("cost_per_token", **term_alone)
+        note(["cost_per_token"])
+        times[f"{term}_cost"] = evaluate("cost_per_token", Settled(term_alone))
     free = {"context_length": 0, **inputs}
     marks = {
         "crossover_context": crossover,

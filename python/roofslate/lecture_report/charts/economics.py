@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from roofslate.display import style
 from roofslate.errors import AxisError
 from roofslate.evaluation.evaluate import evaluate
+from roofslate.grid.read import Settled
 from roofslate.lecture_report.charts.serving import board, curves, most_batches, overtaking_batch, terms
-from roofslate.plotting.chart import chart, dataset, datasets, number, tabulated
+from roofslate.plotting.chart import chart, dataset, datasets, note, number, tabulated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +37,8 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
     # the cost of a pass that takes no longer than one of its terms
     for term in _TERMS:
         term_alone = {**inputs, "pass_time": times[f"{term}_time"], "batch_size": given}
-        times[f"{term}_cost"] = evaluate("cost_per_token", **term_alone)
+        note(["cost_per_token"])
+        times[f"{term}_cost"] = evaluate("cost_per_token", Settled(term_alone))
     costs = times[["cost_per_token", *(f"{term}_cost" for term in _TERMS)]]
     default = crossing if math.isfinite(crossing) else most
     at_default = {**inputs, "batch_size": default}

@@ -10,6 +10,7 @@ from roofslate.display import style
 from roofslate.display.tornado import draw_bars
 from roofslate.errors import AxisError, ValueRangeError
 from roofslate.evaluation import scaling
+from roofslate.grid.read import Settled
 from roofslate.lecture_report.charts.training import ROUNDED, trained
 from roofslate.plotting.chart import chart, datasets, number, tabulated
 from roofslate.presets.preset import Preset
@@ -200,9 +201,8 @@ def _overtraining_tornado(**inputs: Any) -> pd.DataFrame:
     middle = number(output, **base)
     if ranges:
         stays = {name: number(name, **base) for name in ranges}
-        table = tornado(
-            output, base=stays, **{name: x for name, x in base.items() if name not in ranges}, **ranges
-        ).table
+        fixed = {name: x for name, x in base.items() if name not in ranges}
+        table = tornado(output, Settled({**fixed, **ranges}), base=stays).table
         table = table[(table["swing"] > 1) | table.index.isin(given)]
     if not ranges or table.empty:
         raise ValueRangeError("no input is left to vary: give a range as (low, high)")

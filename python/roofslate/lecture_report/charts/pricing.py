@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
 from roofslate.errors import AxisError, InputTypeError
-from roofslate.plotting.chart import chart, number, record
+from roofslate.plotting.chart import chart, note, number, record
 from roofslate.presets.catalog import api_prices, models
 from roofslate.presets.preset import Preset
 from roofslate.price_lists.infer import infer
@@ -57,6 +57,7 @@ def _named(given: Any, known: Any, what: str, example: str) -> list[Preset]:
 def _read_list(prices: Preset, inputs: dict[str, Any]) -> dict[str, Any]:
     """Run one price list backwards; what it is silent about stays NaN."""
     inference = infer(prices, **inputs)
+    note(inputs)
     record({a.name: a.nominal for a in inference.each_assumption if a.low == a.nominal == a.high})
     relations = {(r.quantity, r.of): r for r in inference.each_relation}
     row: dict[str, Any] = {"verdict": inference["kv_bytes_per_token"].verdict}

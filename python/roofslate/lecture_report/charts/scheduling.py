@@ -8,7 +8,8 @@ from roofslate._base.messages import unknown
 from roofslate.display import style
 from roofslate.errors import IneffectiveInput
 from roofslate.evaluation.value import value
-from roofslate.plotting.chart import chart
+from roofslate.grid.read import Settled
+from roofslate.plotting.chart import chart, note
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries
 from roofslate.simulation import schedules
@@ -43,7 +44,8 @@ def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 309, **inp
     if simulated.get("policy", "interval") == "interval" and "period" not in simulated:
         if "train_period" not in inputs and "hardware" not in inputs:
             inputs.setdefault("model", "lecture")
-        simulated["period"] = value("train_period", **inputs)
+        note(["train_period"])
+        simulated["period"] = value("train_period", Settled(inputs))
     # one train more than is drawn, for a request that misses the last but one
     table = schedules.train_timetable(seats=seats, trains=trains + 1, seed=seed, **simulated)
     runs = schedules.train(seats=seats, trains=trains + 1, seed=seed, **simulated)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from roofslate.display import style
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, ValueRangeError
 from roofslate.evaluation.frame import frame
+from roofslate.grid.read import Settled
 from roofslate.lecture_report.charts.context import scenario
-from roofslate.plotting.chart import chart, number
+from roofslate.plotting.chart import chart, note, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,8 +75,9 @@ def _chat_session(
     # a chunk goes through one pass, an answer through a pass a token
     table["passes"] = table["tokens"].mask(prefill, 1.0)
     session = scenario(inputs)
+    note(["prefix_bytes"])
     for name, prefix in (("prefix_bytes", table["start"]), ("last_prefix_bytes", table["start"] + table["passes"] - 1)):
-        table[name] = frame(pd.DataFrame({"prefix_length": prefix}), "prefix_bytes", **session)["prefix_bytes"]
+        table[name] = frame(pd.DataFrame({"prefix_length": prefix}), "prefix_bytes", Settled(session))["prefix_bytes"]
     table.index.name = "segment"
     last = table.iloc[-1]
     marks = {

@@ -24,6 +24,7 @@ from PIL import Image
 from roofslate import charts
 from roofslate.display.style import _apart
 from roofslate.errors import AxisError, IneffectiveInput, InputTypeError, RoofslateError, UnknownName, ValueRangeError
+from roofslate.grid.read import Settled
 from roofslate.plotting.chart import first_reach
 from support.pictures import line, patches, point, points, words
 
@@ -195,7 +196,7 @@ def test_bad_names_are_the_packages_errors() -> None:
 def test_where_one_quantity_first_reaches_another(ends: tuple[float, float], found: float) -> None:
     """Without a cache to fetch, memory takes the same time for all batches and compute grows with them."""
     inputs: dict[str, Any] = {"model": "lecture", "hardware": "DGX H100", "context_length": 0}
-    memory, one = (rs.value(name, batch_size=1, **inputs) for name in ("memory_time", "compute_time"))
+    memory, one = (rs.value(name, inputs, batch_size=1) for name in ("memory_time", "compute_time"))
     ends = (ends[0] * memory / one, ends[1] * memory / one)
     reached = first_reach("compute_time", "memory_time", "batch_size", *ends, **inputs)
     assert reached * one / memory == pytest.approx(found, rel=1e-12)  # the last look has steps of 1e-15
@@ -273,7 +274,9 @@ def test_latency_vs_batch_is_its_data() -> None:
         x, y = points(ax, name)
         assert x.tolist() == [1, 100, 10_000]
         assert y.tolist() == table[name].tolist()
-        wanted = rs.evaluate(name, **DEEPSEEK, context_length="1k", batch_size=[1, 100, 10_000])
+        wanted = rs.evaluate([name, "batch_size"], Settled(DEEPSEEK, context_length="1k", batch_size=[1, 100, 10_000]))[
+            name
+        ]
         assert y.tolist() == (wanted.to_numpy() + np.zeros(3)).tolist()
 
 
@@ -302,9 +305,9 @@ def test_the_crossing_follows_the_overlap_and_the_experts() -> None:
     assert serial["crossing_batch"] == pytest.approx(serial["balance_batch"], rel=1e-9)
     inputs: dict[str, Any] = {**DEEPSEEK, "context_length": "1k"}
     board = charts.latency_vs_batch.data(**inputs, expert_reads="all").attrs["marks"]["crossing_batch"]
-    assert board == pytest.approx(rs.value("balance_batch_at_context", **inputs), rel=1e-9)
+    assert board == pytest.approx(rs.value("balance_batch_at_context", inputs), rel=1e-9)
     expected = charts.latency_vs_batch.data(**inputs).attrs["marks"]["crossing_batch"]
-    unread = 1 - rs.value("fetched_weight_bytes", **inputs, batch_size=1e6) / rs.value("model_bytes", **inputs)
+    unread = 1 - rs.value("fetched_weight_bytes", inputs, batch_size=1e6) / rs.value("model_bytes", inputs)
     assert expected == pytest.approx(board * (1 - unread), rel=1e-9)
     assert 0 < unread < 2e-3  # the input table
 
@@ -469,9 +472,9 @@ def test_roofline_has_slope_ridge_and_roof() -> None:
         ask: dict[str, Any] = {"hardware": chip, "compute_format": "bf16"}
         x, y = points(ax, chip)
         ridge, roof = point(ax, f"ridge {chip}")
-        assert ridge == pytest.approx(rs.value("ridge_point", **ask))
-        assert roof == pytest.approx(rs.value("peak_flops", **ask))
-        assert y == pytest.approx(np.minimum(roof, x * rs.value("hbm_bandwidth", **ask)), rel=1e-12)
+        assert ridge == pytest.approx(rs.value("ridge_point", ask))
+        assert roof == pytest.approx(rs.value("peak_flops", ask))
+        assert y == pytest.approx(np.minimum(roof, x * rs.value("hbm_bandwidth", ask)), rel=1e-12)
         assert f"{chip}: {ridge:,.0f}" in words(ax)
     assert "FLOP/B" in ax.get_xlabel()
 

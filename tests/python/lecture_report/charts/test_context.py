@@ -80,7 +80,7 @@ def test_cost_vs_context_is_the_engines_and_told_by_its_marks() -> None:
     assert marks["kv_bytes_per_token"] == pytest.approx(1666.67 / 2, rel=1e-5)  # at twice the balance batch
     assert marks["batch_size"] == pytest.approx(4800)
     base: dict[str, Any] = {"active_parameters": 100e9, "total_parameters": 800e9, "weight_balance": 300}
-    q = rs.value("kv_bytes_from_kink", long_context_threshold="200k", batch_size=4800, weight_bytes=1, **base)
+    q = rs.value("kv_bytes_from_kink", base, long_context_threshold="200k", batch_size=4800, weight_bytes=1)
     assert marks["kv_bytes_per_token"] == pytest.approx(q)
     end = rs.value(
         "break_even_context",
@@ -95,11 +95,11 @@ def test_cost_vs_context_is_the_engines_and_told_by_its_marks() -> None:
 
 def test_cost_vs_context_of_a_published_model() -> None:
     ax = charts.cost_vs_context(**DEEPSEEK, chip_price="$3/h")
-    asked: dict[str, Any] = {**DEEPSEEK, "chip_price": "$3/h", "batch_size": 2 * rs.value("balance_batch", **DEEPSEEK)}
-    kink = rs.value("kink_context", **asked)
+    asked: dict[str, Any] = {**DEEPSEEK, "chip_price": "$3/h", "batch_size": 2 * rs.value("balance_batch", DEEPSEEK)}
+    kink = rs.value("kink_context", asked)
     assert point(ax, "crossover")[0] == pytest.approx(kink, rel=1e-9)
     context, cost = points(ax, "cost_per_token")
-    wanted = rs.evaluate("cost_per_token", context_length=context, **asked)
+    wanted = rs.evaluate("cost_per_token", asked, context_length=context)
     assert cost == pytest.approx(wanted.to_numpy(), rel=1e-12)
     assert points(ax, "price")[0][1] == pytest.approx(kink)
 
@@ -259,7 +259,7 @@ def test_cost_vs_pass_length_of_a_published_model() -> None:
     asked: dict[str, Any] = {**DEEPSEEK, "batch_size": 2048, "context_length": "5k"}
     ax = charts.cost_vs_pass_length(**asked, pass_length=[1, 2, 4, 8])
     cost = points(ax, "compute_floor_ratio")[1]
-    passes = rs.evaluate(["pass_time", "compute_time"], pass_length=[1, 2, 4, 8], **asked)
+    passes = rs.evaluate(["pass_time", "compute_time"], asked, pass_length=[1, 2, 4, 8])
     assert cost == pytest.approx((passes["pass_time"] / passes["compute_time"]).to_numpy(), rel=1e-12)
     context = charts.cost_vs_pass_length.data(model="lecture", context_length="100k")
     assert context.attrs["marks"]["decode_cost"] == pytest.approx(5)  # the cache costs a part of it
@@ -275,7 +275,7 @@ def test_cost_vs_pass_length_where_nothing_crosses() -> None:
     assert "crossing" not in labels(near)
     long = charts.cost_vs_pass_length.data(**DEEPSEEK, context_length="64k").attrs["marks"]
     assert "batch_size" not in long  # no batch explains the prices: the cache alone costs more
-    assert long["decode_cost"] == pytest.approx(64e3 / rs.value("balance_context", **DEEPSEEK))
+    assert long["decode_cost"] == pytest.approx(64e3 / rs.value("balance_context", DEEPSEEK))
 
 
 # ------------------------------------------------------------------------------------------------------ C35, price map

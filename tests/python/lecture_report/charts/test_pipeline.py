@@ -113,8 +113,8 @@ def test_the_pace_follows_from_a_model() -> None:
     inputs: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "batch_size": 256}
     inputs |= {"context_length": "8k", "pipeline_stages": 2, "hop_latency": "20 us"}
     marks = charts.pipeline_inference.data(**inputs).attrs["marks"]
-    assert marks["stage_time"] == pytest.approx(rs.value("stage_time", **inputs))
-    assert marks["full_pipeline_microbatches"] == rs.value("full_pipeline_microbatches", **inputs) == 3
+    assert marks["stage_time"] == pytest.approx(rs.value("stage_time", inputs))
+    assert marks["full_pipeline_microbatches"] == rs.value("full_pipeline_microbatches", inputs) == 3
 
 
 # ------------------------------------------------------------------------------------------- C13, one rack against many
@@ -221,7 +221,7 @@ def test_training_bubble_follows_its_parameters(stages: int, batches: int, ratio
         assert boxes(panel, "forward", "backward") == sorted(
             (box.stage, round(box.start, 9), round(box.end, 9)) for box in table.itertuples()
         )
-        share = 100 * rs.value("training_bubble", **inputs, pipeline_schedule=schedule)
+        share = 100 * rs.value("training_bubble", inputs, pipeline_schedule=schedule)
         assert f"{share:.3g} %" in words(panel)[0]
 
 
@@ -268,7 +268,7 @@ def test_memory_vs_stages_of_a_model_that_does_not_fit() -> None:
     assert "break-even" not in lines  # more cache than weights from the first stage on
     for count, (_, height) in zip((1, 2), bars(ax, "kv_bytes_per_chip"), strict=True):
         wanted: dict[str, Any] = {**inputs, "batch_size": 2400, "pipeline_stages": count, "chips": 72 * count}
-        assert height == pytest.approx(rs.value("kv_bytes_per_chip", **wanted))
+        assert height == pytest.approx(rs.value("kv_bytes_per_chip", wanted))
         assert height > 186e9
     table = charts.memory_vs_stages.data(total_parameters=5e12, context_length="100k")
     assert table.attrs["marks"]["break_even_stages"] == pytest.approx(12.5, rel=1e-3)

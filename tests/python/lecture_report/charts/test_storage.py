@@ -133,11 +133,11 @@ def test_retrieve_or_hold_is_the_table_of_three_ways() -> None:
 def test_retrieve_or_hold_follows_its_inputs() -> None:
     table = charts.retrieve_or_hold.data(**DEEPSEEK, tiers=["HBM", "LPDDR"], hold_time="5 min")
     assert table.index.tolist() == ["recompute", "HBM", "LPDDR"]
-    assert table.loc["recompute", "retrieve_cost"] == rs.value("recompute_cost", **DEEPSEEK)
-    assert table.loc["HBM", "hold_cost"] == rs.value("hbm_hold_cost", **DEEPSEEK, hold_time=300)
+    assert table.loc["recompute", "retrieve_cost"] == rs.value("recompute_cost", DEEPSEEK)
+    assert table.loc["HBM", "hold_cost"] == rs.value("hbm_hold_cost", DEEPSEEK, hold_time=300)
     lpddr = rs.storage["LPDDR"].values
-    assert table.loc["LPDDR", "hold_cost"] == rs.value("tier_hold_cost", **DEEPSEEK, **lpddr, hold_time=300)
-    assert table.loc["LPDDR", "retrieve_cost"] == rs.value("tier_retrieve_cost", **DEEPSEEK, **lpddr)
+    assert table.loc["LPDDR", "hold_cost"] == rs.value("tier_hold_cost", {**DEEPSEEK, **lpddr}, hold_time=300)
+    assert table.loc["LPDDR", "retrieve_cost"] == rs.value("tier_retrieve_cost", {**DEEPSEEK, **lpddr})
     ax = charts.retrieve_or_hold(**DEEPSEEK, tiers={"mine": rs.storage["QLC"]}, hold_time="5 min")
     assert bars(ax.child_axes[1]) == {"hold_cost mine"}
     assert ax.child_axes[1].get_title(loc="left") == "hold for 5 min"
@@ -193,7 +193,7 @@ def test_drain_times_of_other_devices() -> None:
     assert point(ax, "devices chip")[0] == pytest.approx(rs.value("hbm_drain_time", hardware="H100"), rel=1e-12)
     assert points(ax, "devices drives")[0].size == 2
     one = charts.drain_times.data(tiers=["LPDDR"])
-    assert one["tier_drain_time"].tolist() == [rs.value("tier_drain_time", **rs.storage["LPDDR"].values)]
+    assert one["tier_drain_time"].tolist() == [rs.value("tier_drain_time", rs.storage["LPDDR"].values)]
     assert "claimed_LPDDR" not in one.attrs["marks"]
 
 
@@ -204,7 +204,7 @@ def test_drain_times_of_other_devices() -> None:
 def test_at_the_drain_time_both_areas_are_equal(tier: str, share: float) -> None:
     ax = charts.device_occupancy(tier=tier, held_share=share)
     hold, retrieve = bar(ax, "hold"), bar(ax, "retrieve")
-    drain = rs.value("tier_drain_time", **rs.storage[tier].values)
+    drain = rs.value("tier_drain_time", rs.storage[tier].values)
     assert hold.get_width() == pytest.approx(drain)
     assert hold.get_height() == share
     assert retrieve.get_height() == 1
@@ -266,12 +266,12 @@ def test_recomputing_is_level_and_both_times_of_the_price_list_are_on_flash() ->
 def test_tier_cost_is_the_engines() -> None:
     inputs = {**DEEPSEEK, "hold_time": [0.01, 10, 5000]}
     table = charts.tier_cost.data(**inputs, tiers=["HBM", "QLC"], free_hbm_reads=False)
-    assert table.loc["recompute", "cost"].tolist() == [rs.value("recompute_cost", **DEEPSEEK)] * 3
-    wanted = rs.evaluate("tier_cost", **inputs, **rs.storage["QLC"].values)
+    assert table.loc["recompute", "cost"].tolist() == [rs.value("recompute_cost", DEEPSEEK)] * 3
+    wanted = rs.evaluate("tier_cost", {**inputs, **rs.storage["QLC"].values})
     assert table.loc["QLC", "cost"].tolist() == wanted.to_numpy().tolist()
     # HBM is the chip's own; what is held in it costs what hbm_hold_cost says
     free = charts.tier_cost.data(**inputs, tiers=["HBM", "QLC"])
-    held = rs.evaluate("hbm_hold_cost", **inputs).to_numpy()
+    held = rs.evaluate("hbm_hold_cost", inputs).to_numpy()
     assert free.loc["HBM", "cost"].to_numpy() == pytest.approx(held, rel=1e-12)
     assert (table.loc["HBM", "cost"] > free.loc["HBM", "cost"]).all()
 
@@ -306,7 +306,7 @@ def test_the_name_of_a_short_stretch_stands_upright() -> None:
 def test_recomputing_takes_over_and_tiers_that_never_pay_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     ax = charts.tier_cost(**DEEPSEEK, tiers=["HBM", "QLC", "NVMe"])
     at, cost = point(ax, "switch to recompute")
-    assert cost == rs.value("recompute_cost", **DEEPSEEK)
+    assert cost == rs.value("recompute_cost", DEEPSEEK)
     # the order is that of the waits, not of the call
     switches = charts.tier_cost.data(**DEEPSEEK, tiers=["HBM", "QLC", "NVMe"]).attrs["switches"]
     assert list(switches) == ["HBM", "NVMe", "QLC", "recompute"]

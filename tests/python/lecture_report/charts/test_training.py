@@ -121,7 +121,7 @@ def test_buckets_follow_a_model_and_its_tokens() -> None:
     given: dict[str, Any] = {"model": "DeepSeek-V3", "pretraining_tokens": 14.8e12, "inference_tokens": "20T"}
     ax = charts.compute_buckets(**given, decode_inefficiency=5)
     case = {**given, "decode_inefficiency": 5, "rl_flops_per_parameter": 3}
-    wanted = [rs.value(name, **case) for name in ("pretraining_flops", "rl_flops", "inference_flops")]
+    wanted = [rs.value(name, case) for name in ("pretraining_flops", "rl_flops", "inference_flops")]
     assert [bar.get_height() for bar in patches(ax, "flops")] == pytest.approx(wanted, rel=1e-12)
     assert patches(ax, "flops")[2].get_height() > patches(ax, "flops")[0].get_height()
     # what is done does not depend on how badly
@@ -274,7 +274,7 @@ def test_tornado_follows_ranges_and_fixed_inputs() -> None:
     assert table.index[0] == "model_lifetime"
     case = {"model": "DeepSeek-V3", "model_token_rate": "2 Mtok/s", "decode_inefficiency": 3}
     for end, days in {"ratio_at_low": "1 d", "ratio_at_high": "100 d"}.items():
-        wanted = rs.value("overtraining_ratio", **case, model_lifetime=days)
+        wanted = rs.value("overtraining_ratio", case, model_lifetime=days)
         assert table.loc["model_lifetime", end] == pytest.approx(wanted, rel=1e-12)
     # a range away from the base has one bar, on its side
     ax = charts.overtraining_tornado(model_lifetime=("1 yr", "2 yr"))

@@ -1,0 +1,16 @@
+"""Charts: inputs that they do not take."""
+
+import pytest
+from roofslate.errors import AxisError, UnusedInput
+from roofslate.lecture_report import charts
+from roofslate.presets.catalog import api_prices
+
+
+def test_inputs_that_a_chart_does_not_take_are_reported():
+    with pytest.warns(UnusedInput, match="^'seats' does not enter the chart latency_vs_batch$") as caught:
+        table = charts.latency_vs_batch.data(seats=3)
+    assert caught[0].filename == __file__
+    assert table.equals(charts.latency_vs_batch.data())
+    with pytest.raises(AxisError, match="a chart draws one scenario, but seats is an axis"):
+        charts.latency_vs_batch.data(seats=[3, 4])
+    charts.cost_vs_context.data(**api_prices["lecture"].values)
