@@ -93,7 +93,7 @@ def _chat_session(
     table.attrs["units"] = {
         **dict.fromkeys(("kind", "name", "passes", "turns"), one),
         **dict.fromkeys(("start", "tokens", "session_tokens", "chunk_prefix", "answer_tokens"), length),
-        **dict.fromkeys(("prefix_bytes", "last_prefix_bytes", "chunk_prefix_bytes"), "byte"),
+        **dict.fromkeys(("prefix_bytes", "last_prefix_bytes", "chunk_prefix_bytes"), "byte/sequence"),
         "kv_bytes_per_token": "byte/token",
     }
     return table
