@@ -81,7 +81,7 @@ namespace roofslate::quantities
             in<expert_parallel, T> G_e)
         {
             const T each = v / G_P;
-            return select(count(G_e) == T(1.0), T(0.0) * each, choose(l, each, each * (1.0 - 1.0 / count(G_e))));
+            return select(count(G_e) == T(1.0), T(0.0), choose(l, each, each * (1.0 - 1.0 / count(G_e))));
         }
     };
     struct exchange_bytes_per_chip
