@@ -158,7 +158,7 @@ namespace roofslate::quantities
         in<expert_copies, T> copies,
         in<redundant_experts, T> R,
         in<experts, T> X)
-    { return (N_t - N_d) * (w * copies) * spend_beside(T(1.0), R, 1.0 / X); }
+    { return (N_t - N_d) * (w * copies) * select(X == T(0.0), T(1.0), spend_beside(T(1.0), R, 1.0 / X)); }
     struct deployed_bytes
     {
         static constexpr Spec spec = Spec("W_G", "byte", "weights in the memory of all chips, copies counted", "R3.6");
