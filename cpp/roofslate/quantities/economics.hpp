@@ -76,22 +76,16 @@ namespace roofslate::quantities
             in<experts, T> X,
             in<experts_per_token, T> k,
             in<deployed_bytes, T> all,
-            in<common_parameters, T> N_c,
-            in<dense_weight_bytes, T> w_d,
-            in<dense_copies, T> copies,
-            in<total_parameters, T> N_t,
-            in<dense_parameters, T> N_d,
+            in<common_bytes, T> W_c,
+            in<expert_bytes, T> W_X,
+            in<expert_copies, T> copies,
             in<weight_bytes, T> w,
-            in<expert_copies, T> of_experts,
-            in<redundant_experts, T> R,
             in<layout, T> layout,
             in<placement_balance, T> balance)
         {
-            const T coverage = coverage_of<T>(X, k, l / of_experts);
+            const T coverage = coverage_of<T>(X, k, l / copies);
             return count(A / l)
-                * (bytes_at_coverage<
-                       T>(which, X, all, N_c, w_d, copies, N_t, N_d, w, of_experts, R, layout, balance, coverage)
-                   / (w * N_a));
+                * (bytes_at_coverage<T>(which, X, all, W_c, W_X, layout, balance, coverage) / (w * N_a));
         }
     };
     struct batch_of_one_penalty

@@ -131,6 +131,19 @@ namespace roofslate::quantities
             in<weights_per_table_element, T> one)
         { return V * d * one; }
     };
+    struct prompt_attended_tokens
+    {
+        static constexpr Spec spec = Spec(
+            "L_a",
+            "token/sequence",
+            "tokens that a fresh token of a prompt attends to in layers that see the whole context, on average",
+            "R6.6");
+        template <class T> static constexpr T formula(
+            in<fresh_input_tokens, T> I,
+            in<prefix_length, T> L_p,
+            in<selected_tokens, T> K)
+        { return min(beside(I / 2.0, L_p), K); }
+    };
     struct prompt_common_time
     {
         static constexpr Spec spec = Spec(
@@ -141,7 +154,7 @@ namespace roofslate::quantities
             "R6.6");
         template <class T> static constexpr T formula(
             in<fresh_input_tokens, T> I,
-            in<prefix_length, T> L_p,
+            in<prompt_attended_tokens, T> L_a,
             in<prefill_compute_efficiency, T> eta,
             in<flops_per_parameter_token, T> two,
             in<common_parameters, T> N_c,
@@ -153,15 +166,13 @@ namespace roofslate::quantities
             in<attention_heads, T> n_h,
             in<head_size, T> d_h,
             in<latent_rotary_size, T> d_r,
-            in<selected_tokens, T> K,
             in<peak_flops_bf16, T> F_16)
         {
-            const T attended = min(spend_beside(I / 2.0, L_p, T(1.0)), K);
             return I / eta
                 * choose(
                        counted,
                        two * (N_c / F_d),
-                       two * ((N_c - N_h) / F_d) + two_a * (n_g * n_h * (2.0 * d_h - d_r)) * (attended / F_16));
+                       two * ((N_c - N_h) / F_d) + two_a * (n_g * n_h * (2.0 * d_h - d_r)) * (L_a / F_16));
         }
     };
     struct prompt_expert_time
@@ -601,6 +612,7 @@ namespace roofslate::quantities
         prefill_compute_efficiency,
         weights_per_table_element,
         head_parameters,
+        prompt_attended_tokens,
         prompt_common_time,
         prompt_expert_time,
         prompt_batch,

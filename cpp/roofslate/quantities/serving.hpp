@@ -196,21 +196,12 @@ namespace roofslate::quantities
             in<expert_reads, T> which,
             in<experts, T> X,
             in<deployed_bytes, T> all,
-            in<common_parameters, T> N_c,
-            in<dense_weight_bytes, T> w_d,
-            in<dense_copies, T> copies,
-            in<total_parameters, T> N_t,
-            in<dense_parameters, T> N_d,
-            in<weight_bytes, T> w,
-            in<expert_copies, T> of_experts,
-            in<redundant_experts, T> R,
+            in<common_bytes, T> W_c,
+            in<expert_bytes, T> W_X,
             in<layout, T> l,
             in<placement_balance, T> balance,
             in<expert_coverage, T> coverage)
-        {
-            return bytes_at_coverage<
-                T>(which, X, all, N_c, w_d, copies, N_t, N_d, w, of_experts, R, l, balance, coverage);
-        }
+        { return bytes_at_coverage<T>(which, X, all, W_c, W_X, l, balance, coverage); }
     };
     struct weight_fetch_time
     {

@@ -150,34 +150,32 @@ namespace roofslate::quantities
         in<dense_format, T> f,
         in<redundant_experts, T> R)
     { return is<layout>(l, "pool") && is<dense_format>(f, "same") && R == T(0.0); }
-    // Bytes of all routed experts, copies counted.
-    template <class T> constexpr T expert_bytes(
-        in<total_parameters, T> N_t,
-        in<dense_parameters, T> N_d,
-        in<weight_bytes, T> w,
-        in<expert_copies, T> copies,
-        in<redundant_experts, T> R,
-        in<experts, T> X)
-    { return (N_t - N_d) * (w * copies) * select(X == T(0.0), T(1.0), spend_beside(T(1.0), R, 1.0 / X)); }
+    struct expert_bytes
+    {
+        static constexpr Spec spec =
+            Spec("W_X", "byte", "routed experts in the memory of all chips, copies counted", "R3.6");
+        template <class T> static constexpr T formula(
+            in<total_parameters, T> N_t,
+            in<dense_parameters, T> N_d,
+            in<weight_bytes, T> w,
+            in<expert_copies, T> copies,
+            in<redundant_experts, T> R,
+            in<experts, T> X)
+        { return (N_t - N_d) * (w * copies) * select(X == T(0.0), T(1.0), spend_beside(T(1.0), R, 1.0 / X)); }
+    };
     struct deployed_bytes
     {
         static constexpr Spec spec = Spec("W_G", "byte", "weights in the memory of all chips, copies counted", "R3.6");
         template <class T> static constexpr T formula(
             in<layout, T> l,
             in<dense_format, T> f,
+            in<redundant_experts, T> R,
             in<model_bytes, T> W,
-            in<total_parameters, T> N_t,
             in<dense_parameters, T> N_d,
-            in<weight_bytes, T> w,
             in<dense_weight_bytes, T> w_d,
             in<dense_copies, T> copies,
-            in<expert_copies, T> of_experts,
-            in<redundant_experts, T> R,
-            in<experts, T> X)
-        {
-            const T apart = N_d * (w_d * copies) + expert_bytes<T>(N_t, N_d, w, of_experts, R, X);
-            return select(stores_one_copy<T>(l, f, R), W, apart);
-        }
+            in<expert_bytes, T> W_X)
+        { return select(stores_one_copy<T>(l, f, R), W, N_d * (w_d * copies) + W_X); }
     };
 
     // --- what a pass fetches ---
@@ -196,26 +194,29 @@ namespace roofslate::quantities
     // Share of the routed experts that so many tokens are expected to touch.
     template <class T> constexpr T coverage_of(in<experts, T> X, in<experts_per_token, T> k, const T& tokens)
     { return 1.0 - pow(1.0 - k / X, count(tokens)); }
+    struct common_bytes
+    {
+        static constexpr Spec spec =
+            Spec("W_c", "byte", "weights that every token is multiplied with, in all chips, copies counted", "R1.4");
+        template <class T> static constexpr T formula(
+            in<common_parameters, T> N_c,
+            in<dense_weight_bytes, T> w_d,
+            in<dense_copies, T> copies)
+        { return N_c * (w_d * copies); }
+    };
     // Bytes fetched at a coverage: all of them, too, where the number of experts is not said.
     template <class T> constexpr T bytes_at_coverage(
         in<expert_reads, T> which,
         in<experts, T> X,
         in<deployed_bytes, T> all,
-        in<common_parameters, T> N_c,
-        in<dense_weight_bytes, T> w_d,
-        in<dense_copies, T> copies,
-        in<total_parameters, T> N_t,
-        in<dense_parameters, T> N_d,
-        in<weight_bytes, T> w,
-        in<expert_copies, T> of_experts,
-        in<redundant_experts, T> R,
+        in<common_bytes, T> W_c,
+        in<expert_bytes, T> W_X,
         in<layout, T> l,
         in<placement_balance, T> balance,
         const T& coverage)
     {
-        const T common = N_c * (w_d * copies);
-        const T routed = expert_bytes<T>(N_t, N_d, w, of_experts, R, X) * coverage / choose(l, T(1.0), balance);
-        const T touched = select(X == T(1.0), common, common + routed);
+        const T routed = W_X * coverage / choose(l, T(1.0), balance);
+        const T touched = select(X == T(1.0), W_c, W_c + routed);
         return select(is<expert_reads>(which, "all") || X == T(0.0), all, touched);
     }
 
@@ -234,6 +235,8 @@ namespace roofslate::quantities
         expert_tensor_parallel,
         dense_copies,
         expert_copies,
+        expert_bytes,
         deployed_bytes,
-        expert_reads>;
+        expert_reads,
+        common_bytes>;
 }

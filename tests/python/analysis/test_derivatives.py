@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -464,7 +465,7 @@ def test_what_stands_beside_the_numbers(decode):
 
 POINT = {"batch_size": 2, "context_length": 3, "kv_bytes_per_token": 5}
 KV = "kv_bytes"
-BAD = {
+BAD: dict[str, Any] = {
     "output that is a choice": ("binding_term", {}, errors.InputTypeError, "a choice has no derivative"),
     "output of choices": ("weight_bits", {"weight_format": "fp8"}, errors.InputTypeError, "takes no number"),
     "unknown output": ("kv_byte", {}, errors.UnknownName, "did you mean 'kv_bytes'"),
