@@ -2,6 +2,7 @@
 
 import html
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,21 @@ def add_examples(theme: str, page: str) -> str:
     for k, part in enumerate(parts):
         name = part.partition("\n")[0].removeprefix("## ")
         if name in cases and entries()[name].computed:
-            parts[k] = f"{part.rstrip()}\n\n{example(name, cases[name][0])}\n\n"
+            parts[k] = f"{part.rstrip()}\n\n{example(name, first_without_ballast(name, cases[name]))}\n\n"
     return "".join(parts)
+
+
+def first_without_ballast(name: str, cases: list[dict[str, Any]]) -> dict[str, Any]:
+    """The first case in which every input has an effect."""
+    for case in cases:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", rs.errors.UnusedInput)
+                rs.value(name, **case["inputs"])
+        except (rs.errors.IneffectiveInput, rs.errors.UnusedInput):
+            continue
+        return case
+    raise LookupError(f"{name}: add a row to tests/reference in which every input has an effect")
 
 
 def example(name: str, case: dict[str, Any]) -> str:

@@ -409,6 +409,9 @@ def _agrees_for(mutant: Mutant, needs: Sequence[str], neutral: dict[str, float])
     rng = random.Random(0)
     for _ in range(_DRAWS):
         inputs = {need: _drawn(BUILT_IN.entries[need], rng) for need in needs} | neutral
+        for name, bound in BUILT_IN.bounded_pairs:
+            if name in inputs and bound in inputs:
+                inputs[bound] = max(inputs[name], inputs[bound])
         try:
             expected = rs.value(mutant.quantity, Settled(inputs))
             with in_place(mutant):

@@ -207,7 +207,7 @@ def test_no_formula_contains_that_of_another_quantity() -> None:
     ("formula", "other"),
     [
         ("hbm_capacity * chips", "cell_capacity"),
-        ("max(cell_capacity - deployed_bytes, 0)", "kv_room"),
+        ("deployed_bytes * 2 / (cell_bandwidth + cell_bandwidth)", "latency_floor"),
         ("kv_bytes + kv_fetch_time + weight_fetch_time", "memory_time"),
         ("chip_price / (peak_flops * compute_efficiency) * flops_per_token * 7", "recompute_cost"),
         ("2 * arrival_rate * fixed_pass_time / (1 - pass_time_per_sequence * arrival_rate)", "idle_dispatch_period"),
@@ -373,7 +373,7 @@ def test_no_number_is_computed_beside_the_registry() -> None:
     ("program", "repeats"),
     [
         ("cost = number('cell_price') / marks['cell_throughput']", "cost_per_token"),
-        ("a, b = (marks[k] for k in ('prefix_bytes', 'cell_bandwidth'))\nprint(f'{a / b:.3g}')", "prefix_fetch_time"),
+        ("a, b = (marks[k] for k in ('deployed_bytes', 'cell_bandwidth'))\nprint(f'{a / b:.3g}')", "latency_floor"),
         ("t = rs.value('train_period', **board)\nworst = float(t) * 2", "train_worst_time"),
         ("x = table['compute_time'].to_numpy()\ny = x / table.loc[:, 'pass_time'].max()", "compute_utilization"),
         (

@@ -6,6 +6,23 @@
 
 namespace roofslate
 {
+    namespace
+    {
+        // Takes off again what was put on a stack, even where an input is missing.
+        class Restored
+        {
+        public:
+            explicit Restored(std::vector<int>& stack) : stack_(stack), size_(stack.size()) {}
+            Restored(const Restored&) = delete;
+            Restored& operator=(const Restored&) = delete;
+            ~Restored() { stack_.resize(size_); }
+
+        private:
+            std::vector<int>& stack_;
+            std::size_t size_;
+        };
+    }
+
     Closure::Closure(const Registry& registry, Graph& graph, const std::vector<Supplied>& supplied)
         : registry_(registry),
           graph_(graph),
@@ -30,14 +47,15 @@ namespace roofslate
         const Entry& e = registry_[quantity];
         if (std::find(path_.begin(), path_.end(), quantity) != path_.end())
             missing_one_of_circle(quantity);
+        const Restored path(path_);
         path_.push_back(quantity);
         int result;
         if (e.computed())
         {
+            const Restored positions(positions_);
             const std::size_t first = positions_.size();
             positions_.resize(first + e.tape.operations.size(), -1);
             result = instantiate(e, first, e.root);
-            positions_.resize(first);
         }
         else if (e.fallback >= 0)
             result = node(e.fallback);
@@ -45,7 +63,6 @@ namespace roofslate
             result = graph_.constant(default_of(e));
         else
             missing(quantity);
-        path_.pop_back();
         visited_.push_back(quantity);
         return node_of_[std::size_t(quantity)] = result;
     }

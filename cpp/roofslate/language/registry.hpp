@@ -17,6 +17,7 @@
     THEME(cache)                \
     THEME(speculation)          \
     THEME(sequences)            \
+    THEME(exchange)             \
     THEME(overheads)            \
     THEME(serving)              \
     THEME(economics)            \

@@ -63,6 +63,74 @@ namespace roofslate::quantities
                 .by_default(3);
     };
 
+    // --- stages that are not alike: whole layers, some of which attend to the whole context and take longer ---
+
+    struct layers_per_stage
+    {
+        static constexpr Spec spec = Spec("n_P", "1", "layers of a stage", "R3.1");
+        template <class T> static constexpr T formula(in<layers, T> n, in<pipeline_stages, T> P) { return n / P; }
+    };
+    struct global_layer_period
+    {
+        static constexpr Spec spec =
+            Spec("p_g", "1", "layers of which one attends to the whole context, the others to a window", "R3.9")
+                .range(1)
+                .by_default(1);
+    };
+    struct global_layer_cost
+    {
+        static constexpr Spec spec =
+            Spec("c_g", "1", "time of a layer that attends to the whole context over that of one with a window", "R3.9")
+                .range(1)
+                .by_default(1);
+    };
+    struct mean_stage_cost
+    {
+        static constexpr Spec spec = Spec("\\bar c", "1", "mean time of a stage, in layers with a window", "R3.9");
+        template <class T> static constexpr T formula(
+            in<layers_per_stage, T> n,
+            in<global_layer_cost, T> c,
+            in<global_layer_period, T> p)
+        { return n * (1.0 + (c - 1.0) / p); }
+    };
+    struct slowest_stage_cost
+    {
+        static constexpr Spec spec = Spec(
+            "c_\\mathrm{max}",
+            "1",
+            "time of the stage with the most layers, which are whole, and the most of them with the whole context, in "
+            "layers "
+            "with a window",
+            "R3.9");
+        template <class T> static constexpr T formula(
+            in<layers_per_stage, T> n,
+            in<global_layer_period, T> p,
+            in<global_layer_cost, T> c)
+        {
+            const T fullest = ceil(n);
+            return fullest + ceil(fullest / p) * (c - 1.0);
+        }
+    };
+    struct stage_balance
+    {
+        static constexpr Spec spec =
+            Spec("b_P", "1", "mean time of a stage over that of the slowest, which all others wait for", "R3.9");
+        template <class T> static constexpr T formula(in<mean_stage_cost, T> mean, in<slowest_stage_cost, T> slowest)
+        { return mean / slowest; }
+    };
+    struct layer_balance
+    {
+        static constexpr Spec spec = Spec(
+            "b_l",
+            "1",
+            "share of a replica's memory and time that whole layers leave to it: all of a pool, else the balance of "
+            "its "
+            "stages",
+            "R3.9");
+        template <class T> static constexpr T formula(in<layout, T> l, in<stage_balance, T> balance)
+        { return choose(l, T(1.0), balance); }
+    };
+
     // --- weights ---
 
     struct total_parameters
@@ -205,6 +273,13 @@ namespace roofslate::quantities
         expert_intermediate_size,
         dense_layers,
         matrices_per_expert,
+        layers_per_stage,
+        global_layer_period,
+        global_layer_cost,
+        mean_stage_cost,
+        slowest_stage_cost,
+        stage_balance,
+        layer_balance,
         total_parameters,
         active_parameters,
         flops_per_parameter_token,

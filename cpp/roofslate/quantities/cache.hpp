@@ -234,15 +234,17 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "\\kappa_c",
             "1",
-            "copies of a cache among the chips that attend for its sequence: there are no more pieces than key-value "
-            "heads, and a latent is one; in a pool one",
+            "copies of a cache among the chips that attend for its sequence: there are as many pieces as key-value "
+            "heads, "
+            "one of a latent, for each part of its context; in a pool one copy",
             "R3.8");
         template <class T> static constexpr T formula(
             in<layout, T> l,
             in<tensor_parallel, T> G_t,
+            in<context_parallel, T> G_c,
             in<kv_latent_size, T> d_c,
             in<kv_heads, T> n_kv)
-        { return choose(l, T(1.0), max(count(G_t) / select(d_c > T(0.0), T(1.0), n_kv), 1.0)); }
+        { return choose(l, T(1.0), max(count(G_t) / (select(d_c > T(0.0), T(1.0), n_kv) * G_c), 1.0)); }
     };
 
     // --- the other way: the context that is read in so many bytes ---

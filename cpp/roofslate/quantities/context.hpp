@@ -21,12 +21,13 @@ namespace roofslate::quantities
             in<experts, T> X,
             in<layout, T> l,
             in<dense_format, T> f,
+            in<redundant_experts, T> R,
             in<balance_batch, T> B_0,
             in<batch_size, T> B,
             in<weight_fetch_time, T> t_w,
             in<compute_time, T> t_c)
         {
-            const auto reads_all = (is<expert_reads>(which, "all") || X == T(0.0)) && stores_all_alike<T>(l, f);
+            const auto reads_all = (is<expert_reads>(which, "all") || X == T(0.0)) && stores_one_copy<T>(l, f, R);
             return select(reads_all, B_0 / B, t_w / t_c);
         }
     };
@@ -84,35 +85,6 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<pass_length, T> l, in<memory_compute_ratio, T> m)
         { return l * m; }
     };
-    struct prefix_length
-    {
-        static constexpr Spec spec =
-            Spec("L_p", "token/sequence", "tokens of a sequence that are in the cache when its prefill starts", "R6.6")
-                .range(0);
-    };
-    struct prefilled_sequences
-    {
-        static constexpr Spec spec =
-            Spec("B_p", "sequence", "sequences that a pass prefills a part of", "R6.6").range(0);
-    };
-    struct prefix_bytes
-    {
-        static constexpr Spec spec = Spec(
-            "B_p L_p q",
-            "byte",
-            "cache that a prefill reads: that of the prefixes, since new scores stay on the chip",
-            "R6.6");
-        template <class T> static constexpr T formula(
-            in<prefilled_sequences, T> B,
-            in<kv_bytes_per_token, T> q,
-            in<prefix_length, T> L)
-        { return B * q * L; }
-    };
-    struct prefix_fetch_time
-    {
-        static constexpr Spec spec = Spec("t_p", "s", "time to fetch the cache of the prefixes", "R6.6");
-        template <class T> static constexpr T formula(in<prefix_bytes, T> K, in<cell_bandwidth, T> M) { return K / M; }
-    };
     struct prefill_attention_factor
     {
         static constexpr Spec spec = Spec(
@@ -154,52 +126,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<memory_compute_ratio, T> m, in<prefill_share, T> phi)
         { return max(m * (1.0 - phi), 1.0); }
     };
-    struct mixed_compute_time
-    {
-        static constexpr Spec spec = Spec("t_c/(1 - \\phi)", "s", "time of the arithmetic of a mixed pass", "Q13");
-        template <class T> static constexpr T formula(in<compute_time, T> t_c, in<prefill_share, T> phi)
-        { return t_c / (1.0 - phi); }
-    };
-    struct mixed_pass_time
-    {
-        static constexpr Spec spec = Spec("t_\\phi", "s", "least time of a pass that decodes and prefills", "Q13");
-        template <class T> static constexpr T formula(
-            in<overlap, T> o,
-            in<mixed_compute_time, T> t_c,
-            in<weight_fetch_time, T> t_w,
-            in<kv_fetch_time, T> t_kv,
-            in<memory_time, T> t_m,
-            in<prefix_fetch_time, T> t_p)
-        {
-            return roofline_time::formula<T>(
-                o,
-                as<compute_time>(t_c),
-                t_w,
-                as<kv_fetch_time>(t_kv + t_p),
-                as<memory_time>(t_m + t_p));
-        }
-    };
-    struct mixed_compute_utilization
-    {
-        static constexpr Spec spec =
-            Spec("u_\\phi", "1", "share of a mixed pass in which the arithmetic is busy", "Q13");
-        template <class T> static constexpr T formula(in<mixed_compute_time, T> t_c, in<mixed_pass_time, T> t)
-        { return t_c / t; }
-    };
 
     // --- or apart from it, on chips of their own ---
-
-    struct prefill_decode_replicas
-    {
-        static constexpr Spec spec =
-            Spec("G_p/G_d", "1", "replicas that prefill over replicas that decode, so that neither waits", "Q13");
-        template <class T> static constexpr T formula(
-            in<prefill_time, T> T_p,
-            in<pass_tokens, T> tokens,
-            in<response_length, T> L_r,
-            in<pass_time, T> t)
-        { return T_p * (tokens / (L_r * t)); }
-    };
 
     using context = list<
         weight_fetch_ratio,
@@ -207,17 +135,9 @@ namespace roofslate::quantities
         compute_floor_ratio,
         kink_context,
         balance_pass_length,
-        prefix_length,
-        prefilled_sequences,
-        prefix_bytes,
-        prefix_fetch_time,
         prefill_attention_factor,
         prefill_share,
         balancing_prefill_share,
         free_prefill_tokens,
-        mixed_floor_ratio,
-        mixed_compute_time,
-        mixed_pass_time,
-        mixed_compute_utilization,
-        prefill_decode_replicas>;
+        mixed_floor_ratio>;
 }

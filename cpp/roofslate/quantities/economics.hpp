@@ -8,8 +8,11 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("r", "1", "length of a round, in which every batch in flight gets its pass, in passes", "R3.2");
-        template <class T> static constexpr T formula(in<microbatches, T> n, in<pipeline_stages, T> P)
-        { return max(n / P, 1.0); }
+        template <class T> static constexpr T formula(
+            in<microbatches, T> n,
+            in<pipeline_stages, T> P,
+            in<layer_balance, T> balance)
+        { return max(n / (P * balance), 1.0); }
     };
     struct round_tokens
     {
@@ -73,16 +76,16 @@ namespace roofslate::quantities
             in<experts, T> X,
             in<experts_per_token, T> k,
             in<deployed_bytes, T> all,
-            in<common_parameters, T> N_c,
-            in<dense_weight_bytes, T> w_d,
-            in<dense_copies, T> copies,
-            in<total_parameters, T> N_t,
-            in<dense_parameters, T> N_d,
-            in<weight_bytes, T> w)
+            in<common_bytes, T> W_c,
+            in<expert_bytes, T> W_X,
+            in<expert_copies, T> copies,
+            in<weight_bytes, T> w,
+            in<layout, T> layout,
+            in<placement_balance, T> balance)
         {
-            const T coverage = coverage_of<T>(X, k, l);
+            const T coverage = coverage_of<T>(X, k, l / copies);
             return count(A / l)
-                * (bytes_at_coverage<T>(which, X, all, N_c, w_d, copies, N_t, N_d, w, coverage) / (w * N_a));
+                * (bytes_at_coverage<T>(which, X, all, W_c, W_X, layout, balance, coverage) / (w * N_a));
         }
     };
     struct batch_of_one_penalty

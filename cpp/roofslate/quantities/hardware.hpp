@@ -132,6 +132,8 @@ namespace roofslate::quantities
     };
     struct tensor_parallel;
     struct attention_data_parallel;
+    struct context_parallel;
+    struct expert_tensor_parallel;
     struct layout
     {
         static constexpr Spec spec =
@@ -144,7 +146,7 @@ namespace roofslate::quantities
                 "R3.6")
                 .one_of("pool", "parallel")
                 .by_default(0)
-                .implied_by_any<tensor_parallel, attention_data_parallel>(1);
+                .implied_by_any<tensor_parallel, attention_data_parallel, context_parallel, expert_tensor_parallel>(1);
     };
     struct attention_data_parallel
     {
@@ -157,6 +159,41 @@ namespace roofslate::quantities
                 "R3.8")
                 .range(1)
                 .by_default(1);
+    };
+
+    struct context_parallel
+    {
+        static constexpr Spec spec =
+            Spec(
+                "G_c",
+                "1",
+                "parts that a sequence's context is cut into, each on other chips: of a tensor parallel group to "
+                "decode, "
+                "of groups to train",
+                "definition")
+                .range(1)
+                .by_default(1);
+    };
+
+    // --- how far chips are from one another ---
+
+    struct torus_dimensions
+    {
+        static constexpr Spec spec =
+            Spec("d_T", "1", "dimensions of the torus that chips are joined in; 0: they are switched", "R2.6")
+                .range(0, 3)
+                .by_default(0);
+    };
+    struct mean_hops
+    {
+        static constexpr Spec spec = Spec(
+            "\\bar h",
+            "1",
+            "links that a byte of an exchange takes, in the mean: one through a switch, a quarter of each side of a "
+            "torus",
+            "R2.6");
+        template <class T> static constexpr T formula(in<torus_dimensions, T> d, in<chips, T> G)
+        { return select(d == T(0.0), T(1.0), 0.25 * d * pow(count(G), 1.0 / d)); }
     };
 
     // --- efficiencies: 1 is the lecture's ideal machine ---
@@ -285,6 +322,9 @@ namespace roofslate::quantities
         microbatches,
         layout,
         attention_data_parallel,
+        context_parallel,
+        torus_dimensions,
+        mean_hops,
         compute_efficiency,
         bandwidth_efficiency,
         chips_per_stage,

@@ -1,7 +1,7 @@
 // What a real machine adds to a pass: kernels that take a while to start, links, activations, scheduling. Ideal
 // constants take each term away.
 #pragma once
-#include "roofslate/quantities/sequences.hpp"
+#include "roofslate/quantities/exchange.hpp"
 
 namespace roofslate::quantities
 {
@@ -102,14 +102,6 @@ namespace roofslate::quantities
             in<pipeline_stages, T> P)
         { return spend(l, n * (log(count(G_t)) + log(count(G_P))) / log(T(2.0)) + (P - 1.0)); }
     };
-    struct link_efficiency
-    {
-        static constexpr Spec spec =
-            Spec("\\eta_u", "1", "share of the link bandwidth that collectives reach", "Q12")
-                .positive(1)
-                .by_default(1)
-                .ideal(1);
-    };
     struct collective_bytes_per_element
     {
         static constexpr Spec spec =
@@ -121,8 +113,8 @@ namespace roofslate::quantities
                 .positive()
                 .by_default(2);
     };
-    // Time per byte to add up among n chips: inside the domain each passes on all but its part, twice; then the domains
-    // add up part by part.
+    // Time per byte to add up among n chips: inside the domain each passes on all but its part, twice; meanwhile
+    // the domains add up part by part.
     template <class T> constexpr T all_reduce_time(
         const T& n,
         const T& domain,
@@ -130,19 +122,7 @@ namespace roofslate::quantities
         in<scale_out_bandwidth, T> u_o)
     {
         const T inside = count(min(n, domain)), domains = ceil(n / domain);
-        return 2.0 * ((1.0 - 1.0 / inside) / u + (1.0 - 1.0 / domains) / (inside * u_o));
-    }
-    // Time per byte to send what n chips share out evenly to k experts and back: a copy to each of them, but only one
-    // to each other domain.
-    template <class T> constexpr T exchange_time_per_byte(
-        in<experts_per_token, T> k,
-        in<chips_per_stage, T> n,
-        in<scale_up_domain, T> domain,
-        in<scale_up_bandwidth, T> u,
-        in<scale_out_bandwidth, T> u_o)
-    {
-        const T domains = ceil(n / domain), leaving = (domains - 1.0) * (1.0 - pow(1.0 - 1.0 / domains, k));
-        return 2.0 / count(n) * max(k * (1.0 - 1.0 / count(n)) / u, leaving / u_o);
+        return 2.0 * max((1.0 - 1.0 / inside) / u, (1.0 - 1.0 / domains) / (inside * u_o));
     }
     struct attention_link_time
     {
@@ -183,15 +163,33 @@ namespace roofslate::quantities
             in<chips_per_stage, T> G_P,
             in<attention_data_parallel, T> G_d,
             in<experts, T> X,
-            in<experts_per_token, T> k,
+            in<exchange_time_per_token, T> t_x,
             in<scale_up_domain, T> G_u,
             in<scale_up_bandwidth, T> u,
             in<scale_out_bandwidth, T> u_o)
         {
-            const T all = all_reduce_time<T>(G_P, G_u, u, u_o),
-                    some = min(exchange_time_per_byte<T>(k, G_P, G_u, u, u_o), all);
-            return n * d * (w / eta) * select(G_d > T(1.0), select(X > T(1.0), some, all), all);
+            const T all = n * d * (w / eta) * all_reduce_time<T>(G_P, G_u, u, u_o);
+            return select(G_d > T(1.0) && X > T(1.0), min(t_x, all), all);
         }
+    };
+    struct hop_link_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_{uh}",
+            "s/token",
+            "time on the links to send a token from stage to stage, its share of the chips' links",
+            "R3.1");
+        template <class T> static constexpr T formula(
+            in<hidden_size, T> d,
+            in<collective_bytes_per_element, T> w,
+            in<link_efficiency, T> eta,
+            in<pipeline_stages, T> P,
+            in<chips_per_stage, T> G_P,
+            in<chips, T> G,
+            in<scale_up_domain, T> G_u,
+            in<scale_up_bandwidth, T> u,
+            in<scale_out_bandwidth, T> u_o)
+        { return spend(P - 1.0, d * (w / eta) / (count(G_P) * select(G <= G_u, u, u_o))); }
     };
     struct link_time_per_token
     {
@@ -200,8 +198,11 @@ namespace roofslate::quantities
             "s/token",
             "time that a token's collectives in all layers take on the links",
             "R3.8");
-        template <class T> static constexpr T formula(in<attention_link_time, T> t_a, in<feed_forward_link_time, T> t_e)
-        { return t_a + t_e; }
+        template <class T> static constexpr T formula(
+            in<attention_link_time, T> t_a,
+            in<feed_forward_link_time, T> t_e,
+            in<hop_link_time, T> t_h)
+        { return beside(t_a + t_e, t_h); }
     };
     struct communication
     {
@@ -293,10 +294,10 @@ namespace roofslate::quantities
         kernel_overhead,
         collective_step_latency,
         collective_latency,
-        link_efficiency,
         collective_bytes_per_element,
         attention_link_time,
         feed_forward_link_time,
+        hop_link_time,
         link_time_per_token,
         communication,
         activation_bytes_per_element,

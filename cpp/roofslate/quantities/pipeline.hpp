@@ -7,11 +7,6 @@ namespace roofslate::quantities
 {
     // --- traffic: experts inside a stage against the hop to the next one ---
 
-    struct layers_per_stage
-    {
-        static constexpr Spec spec = Spec("n_P", "1", "layers of a stage", "R3.1");
-        template <class T> static constexpr T formula(in<layers, T> n, in<pipeline_stages, T> P) { return n / P; }
-    };
     struct exchange_hop_ratio
     {
         static constexpr Spec spec =
@@ -348,59 +343,7 @@ namespace roofslate::quantities
         { return select(K < H_u, ceil(W / (H_u - K)), T(infinite)); }
     };
 
-    // --- stages that are not alike: one layer of some attends to the whole context and takes longer ---
-
-    struct global_layer_period
-    {
-        static constexpr Spec spec =
-            Spec("p_g", "1", "layers of which one attends to the whole context, the others to a window", "R3.9")
-                .range(1)
-                .by_default(1);
-    };
-    struct global_layer_cost
-    {
-        static constexpr Spec spec =
-            Spec("c_g", "1", "time of a layer that attends to the whole context over that of one with a window", "R3.9")
-                .range(1)
-                .by_default(1);
-    };
-    struct mean_stage_cost
-    {
-        static constexpr Spec spec = Spec("\\bar c", "1", "mean time of a stage, in layers with a window", "R3.9");
-        template <class T> static constexpr T formula(
-            in<layers_per_stage, T> n,
-            in<global_layer_cost, T> c,
-            in<global_layer_period, T> p)
-        { return n * (1.0 + (c - 1.0) / p); }
-    };
-    struct slowest_stage_cost
-    {
-        static constexpr Spec spec = Spec(
-            "c_\\mathrm{max}",
-            "1",
-            "time of the stage with the most layers, which are whole, and the most of them with the whole context, in "
-            "layers "
-            "with a window",
-            "R3.9");
-        template <class T> static constexpr T formula(
-            in<layers_per_stage, T> n,
-            in<global_layer_period, T> p,
-            in<global_layer_cost, T> c)
-        {
-            const T fullest = ceil(n);
-            return fullest + ceil(fullest / p) * (c - 1.0);
-        }
-    };
-    struct stage_balance
-    {
-        static constexpr Spec spec =
-            Spec("b_P", "1", "mean time of a stage over that of the slowest, which all others wait for", "R3.9");
-        template <class T> static constexpr T formula(in<mean_stage_cost, T> mean, in<slowest_stage_cost, T> slowest)
-        { return mean / slowest; }
-    };
-
     using pipeline = list<
-        layers_per_stage,
         exchange_hop_ratio,
         pipeline_traffic_threshold,
         pipeline_traffic_ratio,
@@ -432,10 +375,5 @@ namespace roofslate::quantities
         kv_bytes_per_chip,
         break_even_stages,
         minimum_stages_for_weights,
-        minimum_pipeline_stages,
-        global_layer_period,
-        global_layer_cost,
-        mean_stage_cost,
-        slowest_stage_cost,
-        stage_balance>;
+        minimum_pipeline_stages>;
 }

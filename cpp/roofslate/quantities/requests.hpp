@@ -2,6 +2,7 @@
 #pragma once
 #include "roofslate/quantities/attention.hpp"
 #include "roofslate/quantities/economics.hpp"
+#include "roofslate/quantities/scheduling.hpp"
 
 namespace roofslate::quantities
 {
@@ -19,7 +20,89 @@ namespace roofslate::quantities
                 .by_default(0);
     };
 
-    // --- prompts ---
+    // --- prompts: what a cache already holds of one is not read again ---
+
+    struct prefix_hit_rate
+    {
+        static constexpr Spec spec =
+            Spec("h", "1", "share of a prompt's tokens whose cache is there already: prefix cache hits", "R6.6")
+                .range(0, 1)
+                .by_default(0);
+    };
+    struct prefix_length
+    {
+        static constexpr Spec spec =
+            Spec("L_p", "token/sequence", "tokens of a sequence that are in the cache when its prefill starts", "R6.6")
+                .range(0);
+        template <class T> static constexpr T formula(in<prefix_hit_rate, T> h, in<input_tokens, T> I)
+        { return spend(h, I); }
+    };
+    struct fresh_input_tokens
+    {
+        static constexpr Spec spec =
+            Spec("I_f", "token/sequence", "tokens of a prompt that are read: those behind the prefix", "R6.6");
+        template <class T> static constexpr T formula(in<input_tokens, T> I, in<prefix_length, T> L_p)
+        { return I - L_p; }
+    };
+    struct prefill_chunk
+    {
+        static constexpr Spec spec =
+            Spec("I_c", "token/sequence", "tokens of a prompt that one pass reads; inf: all", "Q13")
+                .positive(infinite)
+                .by_default(infinite);
+    };
+    struct prompt_passes
+    {
+        static constexpr Spec spec = Spec("n_p", "1", "passes that read a prompt", "Q13");
+        template <class T> static constexpr T formula(in<fresh_input_tokens, T> I, in<prefill_chunk, T> most)
+        { return select(most == T(infinite), T(1.0), max(ceil(I / most), 1.0)); }
+    };
+    struct prompt_cache_tokens
+    {
+        static constexpr Spec spec = Spec(
+            "L_c",
+            "token/sequence",
+            "tokens of a prompt that are in the cache when a pass reads more of it, the mean of its passes: the prefix "
+            "and the chunks before",
+            "Q13");
+        template <class T> static constexpr T formula(
+            in<prefix_length, T> L_p,
+            in<fresh_input_tokens, T> I,
+            in<prompt_passes, T> n)
+        { return beside(L_p, select(n == T(1.0), T(0.0), (I - I / n) / 2.0)); }
+    };
+    struct prefix_bytes
+    {
+        static constexpr Spec spec = Spec(
+            "r(L_c)",
+            "byte/sequence",
+            "what a pass with a prompt reads of the cache of its earlier tokens",
+            "R6.6");
+        template <class T> static constexpr T formula(
+            in<prompt_cache_tokens, T> L_c,
+            in<kv_bytes_per_token, T> q,
+            in<kv_read_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<attention_window, T> w,
+            in<selected_tokens, T> K,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0)
+        {
+            const T tokens = mean_of_layers<T>(share, min(L_c, K), min(L_c, w));
+            return select(L_c == T(0.0), T(0.0), cache_bytes<T>(q * k * tokens, q_i, L_c, S_0, k));
+        }
+    };
+    struct prefix_fetch_time
+    {
+        static constexpr Spec spec =
+            Spec("t_p", "s/sequence", "time to fetch the cache of a prompt's earlier tokens, every copy", "R6.6");
+        template <class T> static constexpr T formula(
+            in<prefix_bytes, T> r,
+            in<prompt_passes, T> n,
+            in<kv_cache_copies, T> copies,
+            in<cell_bandwidth, T> M)
+        { return spend(r, n * copies / M); }
+    };
 
     struct prefill_compute_efficiency
     {
@@ -48,16 +131,30 @@ namespace roofslate::quantities
             in<weights_per_table_element, T> one)
         { return V * d * one; }
     };
+    struct prompt_attended_tokens
+    {
+        static constexpr Spec spec = Spec(
+            "L_a",
+            "token/sequence",
+            "tokens that a fresh token of a prompt attends to in layers that see the whole context, on average",
+            "R6.6");
+        template <class T> static constexpr T formula(
+            in<fresh_input_tokens, T> I,
+            in<prefix_length, T> L_p,
+            in<selected_tokens, T> K)
+        { return min(beside(I / 2.0, L_p), K); }
+    };
     struct prompt_common_time
     {
         static constexpr Spec spec = Spec(
             "t_{pc}",
             "s*chip/sequence",
-            "time of one chip for the arithmetic of a prompt outside of the routed experts; the head works on its last "
-            "token alone",
+            "time of one chip for the arithmetic of a prompt outside of the routed experts; with full arithmetic the "
+            "head works on its last token alone",
             "R6.6");
         template <class T> static constexpr T formula(
-            in<input_tokens, T> I,
+            in<fresh_input_tokens, T> I,
+            in<prompt_attended_tokens, T> L_a,
             in<prefill_compute_efficiency, T> eta,
             in<flops_per_parameter_token, T> two,
             in<common_parameters, T> N_c,
@@ -69,15 +166,13 @@ namespace roofslate::quantities
             in<attention_heads, T> n_h,
             in<head_size, T> d_h,
             in<latent_rotary_size, T> d_r,
-            in<selected_tokens, T> K,
             in<peak_flops_bf16, T> F_16)
         {
-            const T products = two * ((N_c - N_h) / F_d);
             return I / eta
                 * choose(
                        counted,
-                       products,
-                       products + two_a * (n_g * n_h * (2.0 * d_h - d_r)) * (min(I / 2.0, K) / F_16));
+                       two * (N_c / F_d),
+                       two * ((N_c - N_h) / F_d) + two_a * (n_g * n_h * (2.0 * d_h - d_r)) * (L_a / F_16));
         }
     };
     struct prompt_expert_time
@@ -88,7 +183,7 @@ namespace roofslate::quantities
             "time of one chip for the arithmetic of a prompt in the routed experts",
             "R6.6");
         template <class T> static constexpr T formula(
-            in<input_tokens, T> I,
+            in<fresh_input_tokens, T> I,
             in<prefill_compute_efficiency, T> eta,
             in<flops_per_parameter_token, T> two,
             in<visited_parameters, T> N_k,
@@ -119,7 +214,7 @@ namespace roofslate::quantities
             "R3.8");
         template <class T> static constexpr T formula(
             in<communication, T> o,
-            in<input_tokens, T> I,
+            in<fresh_input_tokens, T> I,
             in<link_time_per_token, T> t_u,
             in<prompt_compute_time, T> t_c,
             in<activation_time_per_token, T> t_a)
@@ -131,8 +226,9 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<prompt_compute_time, T> t_c,
             in<prompt_transfer_time, T> t_u,
+            in<prefix_fetch_time, T> t_p,
             in<pipeline_stages, T> P)
-        { return (t_c + t_u) / P; }
+        { return (t_c + beside(t_u, t_p)) / P; }
     };
     struct prompts_per_pass
     {
@@ -181,11 +277,12 @@ namespace roofslate::quantities
             in<prompt_kernel_factor, T> f,
             in<prompt_compute_time, T> t_p,
             in<prompt_transfer_time, T> t_u,
+            in<prefix_fetch_time, T> t_x,
             in<pipeline_stages, T> P)
         {
             const T kernels = (f - 1.0) * t_K;
             const T with_prompts = roofline_time::formula<T>(o, as<compute_time>(t_c + n * t_p), t_w, t_kv, t_m);
-            return ((with_prompts - t + kernels) / n + t_u) / P;
+            return ((with_prompts - t + kernels) / n + beside(t_u, t_x)) / P;
         }
     };
 
@@ -236,19 +333,6 @@ namespace roofslate::quantities
                 .by_default(0)
                 .ideal(0);
     };
-    struct prefill_chunk
-    {
-        static constexpr Spec spec =
-            Spec("I_c", "token/sequence", "tokens of a prompt that one pass reads; inf: all", "Q13")
-                .positive(infinite)
-                .by_default(infinite);
-    };
-    struct prompt_passes
-    {
-        static constexpr Spec spec = Spec("n_p", "1", "passes that read a prompt", "Q13");
-        template <class T> static constexpr T formula(in<input_tokens, T> I, in<prefill_chunk, T> most)
-        { return max(ceil(I / most), 1.0); }
-    };
     struct prompt_time
     {
         static constexpr Spec spec = Spec(
@@ -266,11 +350,12 @@ namespace roofslate::quantities
             in<chips_per_stage, T> G_P,
             in<prompt_transfer_time, T> t_u,
             in<prompt_passes, T> n,
+            in<prefix_fetch_time, T> t_x,
             in<latency_floor, T> t_w,
             in<kernel_overhead, T> t_K,
             in<prompt_kernel_factor, T> f,
             in<collective_latency, T> t_l)
-        { return B_p * (t_c / G_t + t_k / G_P + t_u) + n * (t_w + (t_K * f + t_l)); }
+        { return B_p * (t_c / G_t + t_k / G_P + beside(t_u, t_x)) + n * (t_w + (t_K * f + t_l)); }
     };
     struct arrival_burst
     {
@@ -302,20 +387,6 @@ namespace roofslate::quantities
             in<arrival_exponent, T> g)
         { return b * pow(max(count(B), 1.0), g); }
     };
-    struct queue_time
-    {
-        static constexpr Spec spec = Spec(
-            "T_q",
-            "s",
-            "wait for room in memory: the others' answers, as often as clients outnumber the room",
-            "R6.13");
-        template <class T> static constexpr T formula(
-            in<clients, T> n,
-            in<running_sequences, T> B,
-            in<output_tokens, T> O,
-            in<time_per_output_token, T> T_o)
-        { return (n / B - 1.0) * (O * T_o); }
-    };
     struct admission_steps
     {
         static constexpr Spec spec =
@@ -340,13 +411,41 @@ namespace roofslate::quantities
                 .by_default(1)
                 .ideal(1);
     };
-    struct time_to_first_token
+    struct kv_transfer_time
     {
         static constexpr Spec spec = Spec(
-            "T_f",
+            "T_x",
             "s",
-            "time from a request to its first token: overhead, passes until it is taken in, prompts ahead and one's "
-            "own, the wait for room",
+            "time to send the cache of a prompt from the chips that prefill to those that decode; 0 where they are the "
+            "same, and where links are free",
+            "Q13");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_batch, T> B_p,
+            in<communication, T> links,
+            in<kv_bytes_per_token, T> q,
+            in<kv_stored_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<input_tokens, T> I,
+            in<attention_window, T> w,
+            in<index_bytes_per_token, T> q_i,
+            in<fixed_cache_bytes, T> S_0,
+            in<attention_data_parallel, T> G_d,
+            in<chips, T> G,
+            in<scale_out_bandwidth, T> u_o)
+        {
+            const T bytes = cache_bytes<T>(q * k * mean_of_layers<T>(share, I, min(I, w)), q_i, I, S_0, k);
+            const T time = B_p * bytes / (G / G_d * u_o);
+            return select(is<serving_mode>(mode, "aggregated") || is<communication>(links, "free"), T(0.0), time);
+        }
+    };
+    struct first_token_service_time
+    {
+        static constexpr Spec spec = Spec(
+            "T_1",
+            "s",
+            "time to the first token once there is room: overhead, passes until a request is taken in, prompts ahead "
+            "and its own, the transfer of its cache",
             "R6.6");
         template <class T>
         static constexpr T formula(
@@ -356,25 +455,53 @@ namespace roofslate::quantities
             in<admission_steps, T> n_w,
             in<time_per_output_token, T> T_o,
             in<emitted_length, T> e,
-            in<queue_time, T> T_q,
+            in<kv_transfer_time, T> T_x,
             in<first_token_time_factor, T> f)
-        { return (t_r + t_p * (1.0 + n) + T_o * (e * n_w) + T_q) * f; }
+        { return (t_r + t_p * (1.0 + n) + T_o * (e * n_w) + T_x) * f; }
+    };
+    struct service_time
+    {
+        static constexpr Spec spec =
+            Spec("T_s", "s", "time from the start of a request to the end of its answer, without the queue", "R6.6");
+        template <class T> static constexpr T formula(
+            in<first_token_service_time, T> T_1,
+            in<output_tokens, T> O,
+            in<emitted_length, T> e,
+            in<time_per_output_token, T> T_o)
+        { return T_1 + (O - e) * T_o; }
+    };
+    struct queue_time
+    {
+        static constexpr Spec spec = Spec(
+            "T_q",
+            "s",
+            "wait for room in memory: the service of others, as often as clients outnumber the room",
+            "R6.13");
+        template <class T> static constexpr T formula(
+            in<clients, T> n,
+            in<running_sequences, T> B,
+            in<service_time, T> T_s)
+        { return (n / B - 1.0) * T_s; }
+    };
+    struct time_to_first_token
+    {
+        static constexpr Spec spec =
+            Spec("T_f", "s", "time from a request to its first token: the queue, and its service to there", "R6.6");
+        template <class T> static constexpr T formula(in<first_token_service_time, T> T_1, in<queue_time, T> T_q)
+        { return T_1 + T_q; }
     };
     struct request_time
     {
         static constexpr Spec spec = Spec("T_r", "s", "time from a request to the end of its answer", "R6.6");
-        template <class T> static constexpr T formula(
-            in<time_to_first_token, T> T_f,
-            in<output_tokens, T> O,
-            in<emitted_length, T> e,
-            in<time_per_output_token, T> T_o)
-        { return T_f + (O - e) * T_o; }
+        template <class T> static constexpr T formula(in<queue_time, T> T_q, in<service_time, T> T_s)
+        { return T_q + T_s; }
     };
     struct request_rate
     {
         static constexpr Spec spec =
-            Spec("n_c/T_r", "sequence/s", "requests that the deployment answers in a second", "R1.14");
-        template <class T> static constexpr T formula(in<clients, T> n, in<request_time, T> T_r) { return n / T_r; }
+            Spec("B_r/T_s", "sequence/s", "requests that a replica answers in a second", "R1.14");
+        template <class T> static constexpr T formula(in<running_sequences, T> B, in<service_time, T> T_s)
+        { return B / T_s; }
     };
     struct tokens_per_second_per_user
     {
@@ -382,41 +509,46 @@ namespace roofslate::quantities
             Spec("1/T_o", "token/s/sequence", "tokens that a client gets in a second", "R1.14");
         template <class T> static constexpr T formula(in<time_per_output_token, T> T_o) { return 1.0 / T_o; }
     };
-    struct tokens_per_second_per_chip
+    struct prefill_load
     {
         static constexpr Spec spec =
-            Spec("B_r/(G T_o)", "token/s/chip", "tokens of answers that a chip makes in a second", "R1.14");
+            Spec("\\rho_p", "1", "replicas that prefill for one that decodes; 0 where it prefills itself", "Q13");
         template <class T> static constexpr T formula(
-            in<running_sequences, T> B,
+            in<serving_mode, T> mode,
+            in<request_rate, T> rate,
+            in<prefill_time, T> T_p)
+        { return choose(mode, T(0.0), rate * T_p); }
+    };
+    struct tokens_per_second_per_chip
+    {
+        static constexpr Spec spec = Spec(
+            "R_G",
+            "token/s/chip",
+            "tokens of answers that a chip makes in a second, chips that prefill counted",
+            "R1.14");
+        template <class T> static constexpr T formula(
+            in<request_rate, T> rate,
+            in<output_tokens, T> O,
             in<chips, T> G,
-            in<time_per_output_token, T> T_o)
-        { return B / G / T_o; }
+            in<prefill_load, T> rho)
+        { return rate * (O / G) / (1.0 + rho); }
+    };
+    struct replicas_for_load
+    {
+        static constexpr Spec spec = Spec("n_R", "1", "replicas that answer the requests that arrive", "Q13");
+        template <class T> static constexpr T formula(in<arrival_rate, T> arrivals, in<request_rate, T> rate)
+        { return ceil(arrivals / rate); }
     };
 
     // --- what it costs ---
 
-    struct prefill_load
-    {
-        static constexpr Spec spec = Spec(
-            "\\rho_p",
-            "1",
-            "time that the prompts of a second take: the share of the chips' time, or apart the replicas that prefill "
-            "for one that decodes",
-            "Q13");
-        template <class T> static constexpr T formula(
-            in<running_sequences, T> B,
-            in<prefill_time, T> T_p,
-            in<output_tokens, T> O,
-            in<time_per_output_token, T> T_o)
-        { return B * (T_p / O) / T_o; }
-    };
     struct cost_per_input_token
     {
         static constexpr Spec spec = Spec(
             "c_I",
             "USD/token",
-            "price of the chips for the time of a prompt, over its tokens: on chips that decode what it adds to their "
-            "passes, apart all of it",
+            "price of the chips for the time of a prompt, over its fresh tokens: on chips that decode what it adds to "
+            "their passes, apart all of it",
             "R6.8");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
@@ -424,25 +556,63 @@ namespace roofslate::quantities
             in<prefill_time, T> apart,
             in<token_time_factor, T> f,
             in<cell_price, T> p,
-            in<input_tokens, T> I)
+            in<fresh_input_tokens, T> I)
         { return choose(mode, beside, apart) * (f * p / I); }
+    };
+    struct load_factor
+    {
+        static constexpr Spec spec =
+            Spec("\\lambda_f", "1", "share of the time in which the chips that are paid for have this load", "Q13")
+                .positive(1)
+                .by_default(1);
+    };
+    struct cost_per_request
+    {
+        static constexpr Spec spec =
+            Spec("c_R", "USD/sequence", "price of the chips over the requests that they answer", "R1.5");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<cell_price, T> p,
+            in<request_rate, T> rate,
+            in<prefill_time, T> T_p,
+            in<load_factor, T> share)
+        { return choose(mode, p / rate, p * (1.0 / rate + T_p)) / share; }
     };
     struct cost_per_output_token
     {
         static constexpr Spec spec = Spec(
             "c_O",
             "USD/token",
-            "price of the chips for a pass, over the tokens that it makes: prompts left out",
+            "the bill: price of all chips over the tokens of the answers, prompts included",
             "R1.5");
-        template <class T> static constexpr T formula(in<cost_per_token, T> c, in<token_time_factor, T> f)
-        { return c * f; }
+        template <class T> static constexpr T formula(in<cost_per_request, T> c, in<output_tokens, T> O)
+        { return c / O; }
+    };
+    struct blended_cost_per_token
+    {
+        static constexpr Spec spec =
+            Spec("c_B", "USD/token", "price of all chips over the tokens of prompts and answers", "R1.5");
+        template <class T> static constexpr T formula(
+            in<cost_per_request, T> c,
+            in<input_tokens, T> I,
+            in<output_tokens, T> O)
+        { return c / (I + O); }
     };
 
     using requests = list<
         serving_mode,
+        prefix_hit_rate,
+        prefix_length,
+        fresh_input_tokens,
+        prefill_chunk,
+        prompt_passes,
+        prompt_cache_tokens,
+        prefix_bytes,
+        prefix_fetch_time,
         prefill_compute_efficiency,
         weights_per_table_element,
         head_parameters,
+        prompt_attended_tokens,
         prompt_common_time,
         prompt_expert_time,
         prompt_batch,
@@ -456,21 +626,26 @@ namespace roofslate::quantities
         token_time_factor,
         time_per_output_token,
         request_overhead,
-        prefill_chunk,
-        prompt_passes,
         prompt_time,
         arrival_burst,
         arrival_exponent,
         prompts_ahead,
-        queue_time,
         admission_steps,
         first_token_time_factor,
+        kv_transfer_time,
+        first_token_service_time,
+        service_time,
+        queue_time,
         time_to_first_token,
         request_time,
         request_rate,
         tokens_per_second_per_user,
-        tokens_per_second_per_chip,
         prefill_load,
+        tokens_per_second_per_chip,
+        replicas_for_load,
         cost_per_input_token,
-        cost_per_output_token>;
+        load_factor,
+        cost_per_request,
+        cost_per_output_token,
+        blended_cost_per_token>;
 }

@@ -16,8 +16,11 @@ namespace roofslate::quantities
     struct kv_room
     {
         static constexpr Spec spec = Spec("H - w N_t", "byte", "memory that the weights leave to caches", "R3.6");
-        template <class T> static constexpr T formula(in<cell_capacity, T> H, in<deployed_bytes, T> W)
-        { return max(H - W, 0.0); }
+        template <class T> static constexpr T formula(
+            in<cell_capacity, T> H,
+            in<layer_balance, T> balance,
+            in<deployed_bytes, T> W)
+        { return max(H * balance - W, 0.0); }
     };
     struct memory_limited_sequences
     {
@@ -118,8 +121,9 @@ namespace roofslate::quantities
             in<deployed_bytes, T> W,
             in<kv_bytes, T> K,
             in<microbatches, T> n,
-            in<chips, T> G)
-        { return (W + n * K) / G; }
+            in<chips, T> G,
+            in<layer_balance, T> balance)
+        { return (W + n * K) / (G * balance); }
     };
 
     // --- the least that a deployment must hold ---

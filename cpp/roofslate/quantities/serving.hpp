@@ -155,11 +155,12 @@ namespace roofslate::quantities
             in<peak_flops, T> F,
             in<chips_per_stage, T> G_P,
             in<compute_efficiency, T> eta,
+            in<expert_imbalance, T> mu,
             in<arithmetic, T> which,
             in<attention_chip_time_per_token, T> attention)
         {
-            const T apart = two * (N_c / F_d + N_k / F);
-            const T products = select(is<dense_format>(format, "same"), f / C, apart / (G_P * eta));
+            const T apart = two * (N_c / F_d + N_k * mu / F);
+            const T products = select(is<dense_format>(format, "same") && mu == T(1.0), f / C, apart / (G_P * eta));
             return tokens * choose(which, products, products + attention / (G_P * eta));
         }
     };
@@ -179,12 +180,13 @@ namespace roofslate::quantities
             in<memory_limited_sequences, T> most,
             in<pass_length, T> l,
             in<microbatches, T> n,
+            in<expert_copies, T> copies,
             in<pass_tokens, T> tokens)
         {
             return choose(
                 which,
-                min(coverage_of<T>(X, k, n_c * (l / n)), coverage_of<T>(X, k, most * (l / n))),
-                coverage_of<T>(X, k, tokens));
+                min(coverage_of<T>(X, k, n_c * (l / (n * copies))), coverage_of<T>(X, k, most * (l / (n * copies)))),
+                coverage_of<T>(X, k, tokens / copies));
         }
     };
     struct fetched_weight_bytes
@@ -194,14 +196,12 @@ namespace roofslate::quantities
             in<expert_reads, T> which,
             in<experts, T> X,
             in<deployed_bytes, T> all,
-            in<common_parameters, T> N_c,
-            in<dense_weight_bytes, T> w_d,
-            in<dense_copies, T> copies,
-            in<total_parameters, T> N_t,
-            in<dense_parameters, T> N_d,
-            in<weight_bytes, T> w,
+            in<common_bytes, T> W_c,
+            in<expert_bytes, T> W_X,
+            in<layout, T> l,
+            in<placement_balance, T> balance,
             in<expert_coverage, T> coverage)
-        { return bytes_at_coverage<T>(which, X, all, N_c, w_d, copies, N_t, N_d, w, coverage); }
+        { return bytes_at_coverage<T>(which, X, all, W_c, W_X, l, balance, coverage); }
     };
     struct weight_fetch_time
     {

@@ -16,19 +16,6 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<tensor_parallel, T> G_t)
         { return G_P / G_t; }
     };
-    struct routed_copies
-    {
-        static constexpr Spec spec = Spec("G_P/G_e", "1", "chips that have the same routed experts", "R3.8");
-        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<expert_parallel, T> G_e)
-        { return G_P / G_e; }
-    };
-    struct context_parallel
-    {
-        static constexpr Spec spec =
-            Spec("G_c", "1", "parts that a trained sequence is cut into, each with chips of its own", "definition")
-                .range(1)
-                .by_default(1);
-    };
     struct data_parallel
     {
         static constexpr Spec spec =
@@ -731,8 +718,6 @@ namespace roofslate::quantities
 
     using training_run = list<
         common_copies,
-        routed_copies,
-        context_parallel,
         data_parallel,
         microbatch_size,
         sequence_parallel,

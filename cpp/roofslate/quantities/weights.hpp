@@ -68,6 +68,64 @@ namespace roofslate::quantities
         { return N_a - N_k; }
     };
 
+    // --- where the experts are ---
+
+    struct redundant_experts
+    {
+        static constexpr Spec spec =
+            Spec("R_X", "1", "second copies of experts of a layer, against an uneven load", "R2.2")
+                .range(0)
+                .by_default(0);
+    };
+    struct experts_per_chip
+    {
+        static constexpr Spec spec =
+            Spec("X/G_e", "1/chip", "routed experts of a layer on a chip, on average, redundant ones counted", "R2.2");
+        template <class T> static constexpr T formula(
+            in<experts, T> X,
+            in<redundant_experts, T> R,
+            in<expert_parallel, T> G_e)
+        { return beside(X, R) / G_e; }
+    };
+    struct leftover_experts
+    {
+        static constexpr Spec spec = Spec(
+            "X \\;\\mathrm{mod}\\; G_e",
+            "1",
+            "experts that remain when each chip has as many as any other; 0: the chips divide the experts",
+            "R2.2");
+        template <class T> static constexpr T formula(
+            in<experts, T> X,
+            in<expert_parallel, T> G_e,
+            in<experts_per_chip, T> X_G)
+        { return X - floor(X_G) * G_e; }
+    };
+    struct most_experts_per_chip
+    {
+        static constexpr Spec spec =
+            Spec("X_\\mathrm{max}", "1/chip", "routed experts of a layer on the chip that has the most", "R2.2");
+        template <class T> static constexpr T formula(in<experts_per_chip, T> X_G) { return ceil(X_G); }
+    };
+    struct placement_balance
+    {
+        static constexpr Spec spec =
+            Spec("b_X", "1", "experts on an average chip over those on the fullest, which all others wait for", "R2.2");
+        template <class T> static constexpr T formula(in<experts_per_chip, T> X_G, in<most_experts_per_chip, T> X_max)
+        { return X_G / X_max; }
+    };
+    struct routed_copies
+    {
+        static constexpr Spec spec = Spec("G_P/G_e", "1", "chips that have the same routed experts", "R3.8");
+        template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<expert_parallel, T> G_e)
+        { return G_P / G_e; }
+    };
+    struct expert_tensor_parallel
+    {
+        static constexpr Spec spec = Spec("G_x", "1", "chips that share each matrix of an expert", "R3.8").range(1);
+        template <class T> static constexpr T formula(in<routed_copies, T> G_2, in<tensor_parallel, T> G_t)
+        { return min(G_2, count(G_t)); }
+    };
+
     // --- copies: in a pool each weight is stored once; else each group of chips that attends has its own ---
 
     struct dense_copies
@@ -77,22 +135,47 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<layout, T> l, in<attention_data_parallel, T> G_d)
         { return choose(l, T(1.0), G_d); }
     };
+    struct expert_copies
+    {
+        static constexpr Spec spec = Spec("\\kappa_x", "1", "copies of all routed experts", "R3.6");
+        template <class T> static constexpr T formula(
+            in<layout, T> l,
+            in<routed_copies, T> G_2,
+            in<expert_tensor_parallel, T> G_x)
+        { return choose(l, T(1.0), G_2 / G_x); }
+    };
     // Whether the model is stored as it is: one copy, one format.
-    template <class T> constexpr auto stores_all_alike(in<layout, T> l, in<dense_format, T> f)
-    { return is<layout>(l, "pool") && is<dense_format>(f, "same"); }
+    template <class T> constexpr auto stores_one_copy(
+        in<layout, T> l,
+        in<dense_format, T> f,
+        in<redundant_experts, T> R)
+    { return is<layout>(l, "pool") && is<dense_format>(f, "same") && R == T(0.0); }
+    struct expert_bytes
+    {
+        static constexpr Spec spec =
+            Spec("W_X", "byte", "routed experts in the memory of all chips, copies counted", "R3.6");
+        template <class T> static constexpr T formula(
+            in<total_parameters, T> N_t,
+            in<dense_parameters, T> N_d,
+            in<weight_bytes, T> w,
+            in<expert_copies, T> copies,
+            in<redundant_experts, T> R,
+            in<experts, T> X)
+        { return (N_t - N_d) * (w * copies) * select(X == T(0.0), T(1.0), spend_beside(T(1.0), R, 1.0 / X)); }
+    };
     struct deployed_bytes
     {
         static constexpr Spec spec = Spec("W_G", "byte", "weights in the memory of all chips, copies counted", "R3.6");
         template <class T> static constexpr T formula(
             in<layout, T> l,
             in<dense_format, T> f,
+            in<redundant_experts, T> R,
             in<model_bytes, T> W,
-            in<total_parameters, T> N_t,
             in<dense_parameters, T> N_d,
-            in<weight_bytes, T> w,
             in<dense_weight_bytes, T> w_d,
-            in<dense_copies, T> copies)
-        { return select(stores_all_alike<T>(l, f), W, N_d * (w_d * copies) + (N_t - N_d) * w); }
+            in<dense_copies, T> copies,
+            in<expert_bytes, T> W_X)
+        { return select(stores_one_copy<T>(l, f, R), W, N_d * (w_d * copies) + W_X); }
     };
 
     // --- what a pass fetches ---
@@ -111,21 +194,29 @@ namespace roofslate::quantities
     // Share of the routed experts that so many tokens are expected to touch.
     template <class T> constexpr T coverage_of(in<experts, T> X, in<experts_per_token, T> k, const T& tokens)
     { return 1.0 - pow(1.0 - k / X, count(tokens)); }
+    struct common_bytes
+    {
+        static constexpr Spec spec =
+            Spec("W_c", "byte", "weights that every token is multiplied with, in all chips, copies counted", "R1.4");
+        template <class T> static constexpr T formula(
+            in<common_parameters, T> N_c,
+            in<dense_weight_bytes, T> w_d,
+            in<dense_copies, T> copies)
+        { return N_c * (w_d * copies); }
+    };
     // Bytes fetched at a coverage: all of them, too, where the number of experts is not said.
     template <class T> constexpr T bytes_at_coverage(
         in<expert_reads, T> which,
         in<experts, T> X,
         in<deployed_bytes, T> all,
-        in<common_parameters, T> N_c,
-        in<dense_weight_bytes, T> w_d,
-        in<dense_copies, T> copies,
-        in<total_parameters, T> N_t,
-        in<dense_parameters, T> N_d,
-        in<weight_bytes, T> w,
+        in<common_bytes, T> W_c,
+        in<expert_bytes, T> W_X,
+        in<layout, T> l,
+        in<placement_balance, T> balance,
         const T& coverage)
     {
-        const T common = N_c * (w_d * copies);
-        const T touched = select(X == T(1.0), common, common + (N_t - N_d) * w * coverage);
+        const T routed = W_X * coverage / choose(l, T(1.0), balance);
+        const T touched = select(X == T(1.0), W_c, W_c + routed);
         return select(is<expert_reads>(which, "all") || X == T(0.0), all, touched);
     }
 
@@ -135,7 +226,17 @@ namespace roofslate::quantities
         dense_peak_flops,
         visited_parameters,
         common_parameters,
+        redundant_experts,
+        experts_per_chip,
+        leftover_experts,
+        most_experts_per_chip,
+        placement_balance,
+        routed_copies,
+        expert_tensor_parallel,
         dense_copies,
+        expert_copies,
+        expert_bytes,
         deployed_bytes,
-        expert_reads>;
+        expert_reads,
+        common_bytes>;
 }

@@ -40,7 +40,8 @@ def _nearest(given: str, known: Iterable[str]) -> list[str]:
     near = sorted(((s, n) for s, n in scored if s >= 0.6 and s >= best - 0.08), key=lambda pair: (-pair[0], pair[1]))
     found = [name for _, name in near[:3]]
     if len(wanted) >= 2 and best < 0.85:
-        found += [name for name in names if wanted in name and name not in found]
+        parts = [name for name in names if wanted in name and name not in found]
+        found += sorted(parts, key=lambda name: not name.startswith(wanted))
     return [names[name] for name in found[:5]]
 
 

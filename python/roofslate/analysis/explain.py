@@ -261,7 +261,7 @@ def _cell(text: str) -> str:
 
 
 def _latex_number(q: Quantity, x: float) -> str:
-    if q.choices:
+    if q.choices and not math.isnan(x):  # of a branch that is not taken
         return f"\\text{{{q.choices[int(x)].replace('_', ' ')}}}"
     if math.isinf(x):
         return "\\infty" if x > 0 else "-\\infty"

@@ -188,10 +188,12 @@ def _of_experts(layouts: _Partial) -> Iterator[_Rule]:
     at, stage = layouts.at, layouts.stage
     yield layouts.of_stage()
     yield from layouts.of_size("experts")
+    left = np.maximum(stage // layouts.part // (at["data_parallel"] * at["context_parallel"]), 1)
+    shared = np.minimum(left, at["tensor_parallel"])  # groups with batches of their own have copies
+    yield _divides("the chips of an expert:", shared, "those that all its copies have:", left)
     width = "expert_intermediate_size"
-    if width in layouts.sizes:  # chips that are left share an expert, but for those that have batches of their own
-        each = np.maximum(stage // layouts.part // (at["data_parallel"] * at["context_parallel"]), 1)
-        yield _divides("the chips of an expert:", each, width, np.asarray(layouts.sizes[width]))
+    if width in layouts.sizes:
+        yield _divides("the chips of an expert:", shared, width, np.asarray(layouts.sizes[width]))
 
 
 # In the order in which they are chosen: each divides what those before it leave.

@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -223,7 +224,7 @@ def test_one_sided_derivatives_are_those_of_small_steps():
     at = {"microbatches": 4.0, "pipeline_stages": 4.0, "pass_time": 1.0, "cell_price": 1.0, "batch_size": 1.0}
     for side, step in (("above", 1e-7), ("below", -1e-7)):
         found = rs.gradient("cost_per_token", at, side=side)
-        assert found.attrs["kinks"] == "round_passes: microbatches / pipeline_stages = 1"
+        assert found.attrs["kinks"] == "round_passes: microbatches / (pipeline_stages * layer_balance) = 1"
         for name in at:
             moved = rs.value("cost_per_token", {**at, name: at[name] + step})
             assert found[name] == pytest.approx((moved - rs.value("cost_per_token", at)) / step, abs=1e-6), (
@@ -464,7 +465,7 @@ def test_what_stands_beside_the_numbers(decode):
 
 POINT = {"batch_size": 2, "context_length": 3, "kv_bytes_per_token": 5}
 KV = "kv_bytes"
-BAD = {
+BAD: dict[str, Any] = {
     "output that is a choice": ("binding_term", {}, errors.InputTypeError, "a choice has no derivative"),
     "output of choices": ("weight_bits", {"weight_format": "fp8"}, errors.InputTypeError, "takes no number"),
     "unknown output": ("kv_byte", {}, errors.UnknownName, "did you mean 'kv_bytes'"),

@@ -115,6 +115,9 @@ def copies():
     return {"single": rs.definitions(*single), "chained": rs.definitions(*chained.values())}
 
 
+IMPLYING = {"copy_of_tensor_parallel", "attention_data_parallel", "context_parallel", "copy_of_expert_tensor_parallel"}
+
+
 @pytest.mark.parametrize("kind", ["single", "chained"])
 def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
     asked = [(row.quantity, row.case["inputs"]) for row in rows()]
@@ -125,7 +128,7 @@ def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
                 continue  # a definition takes finite numbers
             if kind == "chained":  # a supplied quantity is that of the copy
                 inputs = {f"copy_of_{n}" if BUILT.get(n) and BUILT[n].computed else n: x for n, x in inputs.items()}
-                if not inputs.keys().isdisjoint({"copy_of_tensor_parallel", "attention_data_parallel"}):
+                if not inputs.keys().isdisjoint(IMPLYING):
                     inputs.setdefault("layout", "parallel")  # which the quantity itself implies, its copy does not
             try:
                 found = rs.value(f"copy_of_{name}", Settled(inputs))

@@ -1,6 +1,7 @@
 """A scenario as a positional mapping: every call takes it, and a keyword wins over its member."""
 
 import types
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ SPREAD = {"hbm_capacity": 192e9, "hbm_bandwidth": stats.uniform(6e12, 4e12)}
 RANGE = {"hbm_capacity": "192 GB", "hbm_bandwidth": ("6 TB/s", "8 TB/s")}
 GRID = {"hbm_capacity": ["80 GB", "192 GB"], "hbm_bandwidth": "8 TB/s"}
 TIME = "hbm_drain_time"
-CALLS = {  # by position, the same by keywords
+CALLS: dict[str, Any] = {  # by position, the same by keywords
     "value": (lambda *a, **k: rs.value(TIME, *a, **k), MACHINE),
     "evaluate": (lambda *a, **k: rs.evaluate([TIME], *a, **k), GRID),
     "frame": (lambda *a, **k: rs.frame(pd.DataFrame(index=[0, 1]), TIME, *a, **k), MACHINE),

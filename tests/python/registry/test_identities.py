@@ -302,7 +302,8 @@ def _supply(q, x):
     )
 
 
-LAYOUT = {"layout", "tensor_parallel", "attention_data_parallel"}  # which make a pool of chips a layout with copies
+# Which make a pool of chips a layout with copies.
+LAYOUT = {"layout", "tensor_parallel", "attention_data_parallel", "context_parallel", "expert_tensor_parallel"}
 
 
 @given(

@@ -65,50 +65,26 @@ def test_a_step_of_the_ideal_machine_is_the_pass_of_the_lecture(model: str, hard
         "weight_format": "fp8",
     }
     clients = np.array([1.0, 7, 64, 500])
-    found = rs.evaluate(
-        [
-            "pass_time",
-            "time_per_output_token",
-            "tokens_per_second_per_chip",
-            "cost_per_output_token",
-            "running_sequences",
-        ],
-        {**cell, **IDEAL},
-        clients=clients,
-        input_tokens=3000,
-        output_tokens=2000,
-        chip_price="2 USD/h",
-    )
-    board = rs.evaluate(
-        ["pass_time", "cell_throughput", "cost_per_token"],
-        cell,
-        batch_size=clients,
-        context_length=4000,
-        chip_price="2 USD/h",
-    )
+    names = ["pass_time", "cell_throughput", "cost_per_token"]
+    load: dict[str, Any] = {"input_tokens": 3000, "output_tokens": 2000, "chip_price": "2 USD/h"}
+    found = rs.evaluate([*names, "running_sequences"], {**load, **cell, **IDEAL}, clients=clients)
+    between = rs.value("time_per_output_token", {**load, **cell, **IDEAL}, clients=64)
+    board = rs.evaluate(names, cell, batch_size=clients, context_length=4000, chip_price="2 USD/h")
     assert found["running_sequences"].values.tolist() == clients.tolist()  # memory holds them
-    for ours, theirs in (
-        (found["pass_time"], board["pass_time"]),
-        (found["time_per_output_token"], board["pass_time"]),
-        (found["tokens_per_second_per_chip"], board["cell_throughput"] / 72),
-        (found["cost_per_output_token"], board["cost_per_token"]),
-    ):
+    assert between == found["pass_time"][2]
+    for name in names:
         # The same sums in another order: a few roundings apart.
-        np.testing.assert_allclose(ours.values, theirs.values, rtol=1e-12, atol=0)
+        np.testing.assert_allclose(found[name].values, board[name].values, rtol=1e-12, atol=0)
 
 
 def test_stages_of_a_pipeline_are_those_of_the_lecture() -> None:
     cell: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "chips": 288, "pipeline_stages": 4}
-    found = rs.evaluate(
-        ["pass_time", "tokens_per_second_per_chip"],
-        {**cell, **IDEAL},
-        clients=4 * 256,
-        input_tokens=3000,
-        output_tokens=2000,
-    )
-    board = rs.evaluate(["pass_time", "cell_throughput"], cell, batch_size=256, context_length=4000)
-    assert float(found["pass_time"]) == pytest.approx(float(board["pass_time"]), rel=1e-12)
-    assert float(found["tokens_per_second_per_chip"]) == pytest.approx(float(board["cell_throughput"]) / 288, rel=1e-12)
+    names = ["pass_time", "cell_throughput"]
+    load = {"clients": 4 * 256, "input_tokens": 3000, "output_tokens": 2000}
+    found = rs.evaluate(names, {**load, **cell, **IDEAL})
+    board = rs.evaluate(names, cell, batch_size=256, context_length=4000)
+    for name in names:
+        assert float(found[name]) == pytest.approx(float(board[name]), rel=1e-12)
 
 
 def test_drafts_divide_the_time_of_a_step_by_the_tokens_they_bring() -> None:
@@ -119,21 +95,25 @@ def test_drafts_divide_the_time_of_a_step_by_the_tokens_they_bring() -> None:
     assert one / several == pytest.approx(float(emitted), rel=1e-12)
 
 
-def test_prompts_and_answers_share_the_price_of_the_chips() -> None:
+def test_requests_pay_for_the_chips() -> None:
     scenario = {**SCENARIO, **CONSTANTS, "clients": 64, "chip_price": "3 USD/h"}
-    names = ["cost_per_input_token", "cost_per_output_token", "tokens_per_second_per_chip", "cell_price"]
+    names = ["cost_per_request", "cost_per_output_token", "blended_cost_per_token", "request_rate", "cell_price"]
     x = {name: float(rs.value(name, scenario)) for name in names}
-    requests = x["tokens_per_second_per_chip"] * 8 / 1000
-    paid = requests * (4000 * x["cost_per_input_token"] + 1000 * x["cost_per_output_token"])
-    assert paid == pytest.approx(x["cell_price"], rel=1e-12)
+    assert x["request_rate"] * x["cost_per_request"] == pytest.approx(x["cell_price"], rel=1e-12)
+    assert x["cost_per_request"] == pytest.approx(1000 * x["cost_per_output_token"], rel=1e-12)
+    assert x["cost_per_request"] == pytest.approx(5000 * x["blended_cost_per_token"], rel=1e-12)
+    half = float(rs.value("cost_per_request", scenario, load_factor=0.5))
+    assert half == pytest.approx(2 * x["cost_per_request"], rel=1e-12)
 
 
 def test_memory_that_holds_fewer_sequences_makes_the_others_wait() -> None:
     scenario = {**SCENARIO, **CONSTANTS, "hardware": "H200", "input_tokens": 60_000}
     room = float(rs.value("memory_limited_sequences", scenario))
-    some, more = (rs.evaluate([*OUTPUTS[:3], "queue_time"], scenario, clients=room * k) for k in (1, 3))
+    names = [*OUTPUTS[:3], "queue_time", "service_time", "request_time"]
+    some, more = (rs.evaluate(names, scenario, clients=room * k) for k in (1, 3))
     assert float(some["queue_time"]) == 0
-    assert float(more["queue_time"]) == pytest.approx(2 * 1000 * float(more["time_per_output_token"]), rel=1e-12)
+    assert float(more["queue_time"]) == pytest.approx(2 * float(more["service_time"]), rel=1e-12)
+    assert float(more["request_time"]) == pytest.approx(3 * float(some["request_time"]), rel=1e-12)
     assert float(more["time_per_output_token"]) == float(some["time_per_output_token"])
     nothing = rs.evaluate(OUTPUTS[:3], {**scenario, "chips": 2}, clients=4)
     assert float(nothing["time_to_first_token"]) == math.inf
@@ -158,6 +138,34 @@ SCENARIOS = st.fixed_dictionaries(
 
 def time_of(scenario: dict[str, Any], output: str = "time_per_output_token", **changed: Any) -> float:
     return float(rs.value(output, Settled({**CONSTANTS, **scenario, **changed})))
+
+
+@settings(max_examples=150, deadline=None)
+@given(SCENARIOS, st.floats(0, 0.9), st.floats(0, 4))
+def test_requests_are_conserved(scenario: dict[str, Any], hits: float, drafts: float) -> None:
+    """Little's law, and the bill of aggregated serving by its parts."""
+    given_too = {
+        "prefix_hit_rate": hits,
+        "draft_length": drafts,
+        "acceptance_rate": 0.7,
+        "draft_cost": 0.05,
+        "chip_price": "2 USD/h",
+    }
+    together = {**scenario, **given_too, "serving_mode": "aggregated"}
+    names = [
+        "request_rate", "request_time", "running_sequences", "time_to_first_token", "queue_time", "emitted_length",
+        "time_per_output_token", "cost_per_request", "cost_per_token", "cost_per_input_token", "cell_price",
+        "fresh_input_tokens",
+    ]  # fmt: skip
+    x = dict(zip(names, (time_of(together, name) for name in names), strict=True))
+    if x["running_sequences"] == 0 or scenario["output_tokens"] < x["emitted_length"]:
+        return
+    assert x["request_rate"] * x["request_time"] == pytest.approx(scenario["clients"], rel=1e-12)
+    waiting = x["time_to_first_token"] - x["queue_time"] - x["emitted_length"] * x["time_per_output_token"]
+    parts = scenario["output_tokens"] * x["cost_per_token"] + x["fresh_input_tokens"] * x["cost_per_input_token"]
+    parts += x["cell_price"] / x["running_sequences"] * waiting
+    # What waits for its first token may be far less than what it is the difference of.
+    assert x["cost_per_request"] == pytest.approx(parts, rel=1e-9)
 
 
 @settings(max_examples=150, deadline=None)
@@ -218,7 +226,7 @@ def test_prompts_beside_decoding_cost_no_more_than_apart(scenario: dict[str, Any
 def test_overlapped_passes_take_as_long_as_the_longer_of_work_and_links(scenario: dict[str, Any]) -> None:
     apart = {**scenario, "serving_mode": "disaggregated"}
     fixed = time_of(apart, "kernel_overhead") + time_of(apart, "collective_latency")
-    work = time_of(apart, scale_up_bandwidth=math.inf, scale_out_bandwidth=math.inf) - fixed
+    work = time_of(apart, communication="free") - fixed
     links = time_of(apart, "link_wait_time")
     both = time_of(apart, communication="overlapped") - fixed
     assert both == pytest.approx(max(work, links), rel=1e-9)  # differences of sums
@@ -232,8 +240,9 @@ def test_overlapped_passes_take_as_long_as_the_longer_of_work_and_links(scenario
 def test_first_tokens_wait_for_steps(scenario: dict[str, Any], steps: float, factor: float) -> None:
     waits = {name: time_of(scenario, "time_to_first_token", admission_steps=x) for name, x in (("no", 0), ("n", steps))}
     if math.isfinite(waits["no"]):
-        # The rest may be far larger than the wait.
-        assert waits["n"] == pytest.approx(waits["no"] + steps * time_of(scenario), rel=1e-9)
+        # Who queues waits for the steps of others, too. The rest may be far larger than the wait.
+        rounds = scenario["clients"] / time_of(scenario, "running_sequences")
+        assert waits["n"] == pytest.approx(waits["no"] + rounds * steps * time_of(scenario), rel=1e-9)
     slow, replayed = (time_of(scenario, "prompt_time", prompt_kernel_factor=f) for f in (factor, 1))
     assert slow - replayed == pytest.approx((factor - 1) * time_of(scenario, "kernel_overhead"), rel=1e-6, abs=1e-12)
 

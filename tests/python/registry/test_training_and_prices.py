@@ -206,23 +206,21 @@ def test_prefill_fills_what_decoding_leaves_idle() -> None:
     np.testing.assert_allclose(cost, [5, 3, 1, 1], rtol=1e-12)
 
 
-def test_a_mixed_pass_without_prompts_is_a_pass() -> None:
+def test_prompts_fill_the_arithmetic_that_memory_leaves_idle() -> None:
     base = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "batch_size": 500, "context_length": "8k"}
-    for overlap in ("board", "serial_kv", "none"):
-        alone = rs.value("pass_time", base, overlap=overlap)
-        mixed = {"overlap": overlap, "prefill_share": 0, "prefilled_sequences": 0, "prefix_length": 0, **base}
-        assert rs.value("mixed_pass_time", mixed) == alone
-        free = rs.value("balancing_prefill_share", base)
-        filled = {**mixed, "prefill_share": free}
-        if overlap == "board":
-            assert rs.value("mixed_pass_time", filled) == pytest.approx(alone, rel=1e-12)
-            assert rs.value("mixed_compute_utilization", filled) == pytest.approx(1, rel=1e-12)
+    free = rs.value("balancing_prefill_share", base)
+    compute, memory = (rs.value(name, base) for name in ("compute_time", "memory_time"))
+    assert compute / (1 - free) == pytest.approx(memory, rel=1e-12)
 
 
 def test_replicas_for_prefill() -> None:
     """The scaling book: 0.91 s a prompt, 19 ms a step of 32 sequences, 512 tokens an answer: three to one."""
     ratio = rs.value(
-        "prefill_decode_replicas", prefill_time="0.91 s", batch_size=32, response_length=512, pass_time="19 ms"
+        "prefill_load",
+        serving_mode="disaggregated",
+        prefill_time="0.91 s",
+        running_sequences=32,
+        service_time=512 * 19e-3,
     )
     assert round(ratio) == 3
 

@@ -74,7 +74,7 @@ def _chat_session(
     prefill = table["kind"] == "prefill"
     # a chunk goes through one pass, an answer through a pass a token
     table["passes"] = table["tokens"].mask(prefill, 1.0)
-    session = {"prefilled_sequences": 1, **scenario(inputs)}
+    session = scenario(inputs)
     note(["prefix_bytes"])
     for name, prefix in (("prefix_bytes", table["start"]), ("last_prefix_bytes", table["start"] + table["passes"] - 1)):
         table[name] = frame(pd.DataFrame({"prefix_length": prefix}), "prefix_bytes", Settled(session))["prefix_bytes"]
@@ -93,7 +93,7 @@ def _chat_session(
     table.attrs["units"] = {
         **dict.fromkeys(("kind", "name", "passes", "turns"), one),
         **dict.fromkeys(("start", "tokens", "session_tokens", "chunk_prefix", "answer_tokens"), length),
-        **dict.fromkeys(("prefix_bytes", "last_prefix_bytes", "chunk_prefix_bytes"), "byte"),
+        **dict.fromkeys(("prefix_bytes", "last_prefix_bytes", "chunk_prefix_bytes"), "byte/sequence"),
         "kv_bytes_per_token": "byte/token",
     }
     return table
@@ -112,7 +112,6 @@ def _chat_session(
     inputs=(
         "turns",
         "response_length",
-        "prefilled_sequences",
         "kv_bytes_per_token",
     ),
     chapter=6,

@@ -187,7 +187,7 @@ def test_chat_session_of_the_lecture() -> None:
         "tool result, 2,000",
     ]
     for start, read in zip(table["start"], table["prefix_bytes"], strict=True):
-        assert read == rs.value("prefix_bytes", model="lecture", prefilled_sequences=1, prefix_length=start)
+        assert read == rs.value("prefix_bytes", model="lecture", prefix_length=start)
     told = [text.get_text() for text in ax.texts if text.get_gid() == "cache"]
     assert told[:3] == ["0 B", "5 to 7 MB", "7 MB"]
     assert len(patches(ax, "decode")) == 3 * 4  # 1,200 passes are drawn in part, which dots say

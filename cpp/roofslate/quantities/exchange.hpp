@@ -1,0 +1,259 @@
+// Chapter 2: the exchange of tokens between the chips of a layer, inside a rack and between racks.
+#pragma once
+#include "roofslate/quantities/sequences.hpp"
+
+namespace roofslate::quantities
+{
+    struct chips_contacted
+    {
+        static constexpr Spec spec = Spec(
+            "G_k",
+            "chip",
+            "chips that a token is expected to reach in a layer when each of its experts is on any chip",
+            "R2.3");
+        template <class T> static constexpr T formula(in<expert_parallel, T> G_e, in<experts_per_token, T> k)
+        { return G_e * (1.0 - pow(1.0 - 1.0 / count(G_e), k)); }
+    };
+
+    // --- the exchange of tokens between the chips of a layer, all to all ---
+
+    struct dispatch_bytes_per_element
+    {
+        static constexpr Spec spec =
+            Spec("w_d", "byte/token", "bytes of a token's element on the way to an expert: bf16", "R2.3")
+                .positive()
+                .by_default(2);
+    };
+    struct combine_bytes_per_element
+    {
+        static constexpr Spec spec =
+            Spec("w_r", "byte/token", "bytes of a token's element on the way back from an expert: bf16", "R2.3")
+                .positive()
+                .by_default(2);
+    };
+    struct dispatch_bytes_per_layer
+    {
+        static constexpr Spec spec =
+            Spec("k d w_d", "byte/token", "bytes of a token on the way to the experts of a layer", "R2.3");
+        template <class T> static constexpr T formula(
+            in<experts_per_token, T> k,
+            in<hidden_size, T> d,
+            in<dispatch_bytes_per_element, T> w)
+        { return k * d * w; }
+    };
+    struct combine_bytes_per_layer
+    {
+        static constexpr Spec spec =
+            Spec("k d w_r", "byte/token", "bytes of a token on the way back from the experts of a layer", "R2.3");
+        template <class T> static constexpr T formula(
+            in<experts_per_token, T> k,
+            in<hidden_size, T> d,
+            in<combine_bytes_per_element, T> w)
+        { return k * d * w; }
+    };
+    struct exchange_bytes_per_layer
+    {
+        static constexpr Spec spec =
+            Spec("v_1", "byte/token", "bytes that a token moves to the experts of a layer and back", "R2.3");
+        template <class T> static constexpr T formula(
+            in<dispatch_bytes_per_layer, T> there,
+            in<combine_bytes_per_layer, T> back)
+        { return there + back; }
+    };
+    struct exchange_bytes_per_token
+    {
+        static constexpr Spec spec =
+            Spec("v", "byte/token", "bytes that a token moves to the experts of all layers and back", "R2.3");
+        template <class T> static constexpr T formula(in<moe_layers, T> n_e, in<exchange_bytes_per_layer, T> v_1)
+        { return n_e * v_1; }
+    };
+    struct chip_exchange_bytes_per_token
+    {
+        static constexpr Spec spec = Spec(
+            "v/G_P",
+            "byte/token/chip",
+            "bytes that a chip sends in the exchanges of a token: in a pool all copies, else those for other chips",
+            "R2.3");
+        template <class T> static constexpr T formula(
+            in<exchange_bytes_per_token, T> v,
+            in<chips_per_stage, T> G_P,
+            in<layout, T> l,
+            in<expert_parallel, T> G_e)
+        {
+            const T each = v / G_P;
+            return select(count(G_e) == T(1.0), T(0.0), choose(l, each, each * (1.0 - 1.0 / count(G_e))));
+        }
+    };
+    struct exchange_bytes_per_chip
+    {
+        static constexpr Spec spec =
+            Spec("V", "byte/chip", "bytes that a chip sends in the exchanges of a pass", "R2.3");
+        template <class T> static constexpr T formula(in<pass_tokens, T> tokens, in<chip_exchange_bytes_per_token, T> v)
+        { return tokens * v; }
+    };
+
+    // --- between racks: beta is how much faster the links inside are, R how many racks share the experts ---
+
+    struct link_bandwidth_ratio
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\beta",
+                "1",
+                "how much faster links inside a rack are than those between racks: the lecture's 8",
+                "R2.5")
+                .positive(infinite);
+        template <class T> static constexpr T formula(in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
+        { return u / u_o; }
+    };
+    struct exchange_racks
+    {
+        static constexpr Spec spec =
+            Spec("R", "1", "racks (scale-up domains) that the experts of a layer are spread over, evenly", "R2.4")
+                .range(1);
+        template <class T> static constexpr T formula(in<expert_parallel, T> G_e, in<scale_up_domain, T> G_u)
+        { return ceil(G_e / G_u); }
+    };
+    struct exchange_routing
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\rho_x",
+                "1",
+                "how a token reaches other racks: direct, a copy to each of its experts; hierarchical, a copy to each "
+                "rack, spread there, as where tensor_parallel or attention_data_parallel is given",
+                "Q3")
+                .one_of("direct", "hierarchical")
+                .by_default(0)
+                .implied_by_any<tensor_parallel, attention_data_parallel>(1);
+    };
+    struct leaving_copies
+    {
+        static constexpr Spec spec =
+            Spec("k_o", "1", "copies of a token that leave the rack in a layer, one to each expert elsewhere", "R2.4");
+        template <class T> static constexpr T formula(in<experts_per_token, T> k, in<exchange_racks, T> R)
+        { return k * ((R - 1.0) / R); }
+    };
+    struct direct_exchange_slowdown
+    {
+        static constexpr Spec spec = Spec(
+            "\\sigma_1",
+            "1",
+            "time of an exchange over several racks, a copy to each expert, over its time inside one",
+            "R2.4");
+        template <class T> static constexpr T formula(in<exchange_racks, T> R, in<link_bandwidth_ratio, T> beta)
+        { return max(beta * ((R - 1.0) / R), 1.0 / R); }
+    };
+    struct racks_per_token
+    {
+        static constexpr Spec spec =
+            Spec("R_k", "1", "other racks that the router lets a token reach, at most", "Q3")
+                .range(1)
+                .otherwise<exchange_racks>();
+    };
+    struct hierarchical_leaving_copies
+    {
+        static constexpr Spec spec = Spec(
+            "R_o",
+            "1",
+            "copies of a token that leave the rack in a layer, one to each other rack that has an expert of it",
+            "Q3");
+        template <class T> static constexpr T formula(
+            in<exchange_racks, T> R,
+            in<experts_per_token, T> k,
+            in<racks_per_token, T> R_k)
+        { return min((R - 1.0) * (1.0 - pow(1.0 - 1.0 / R, k)), R_k); }
+    };
+    struct hierarchical_outside_time
+    {
+        static constexpr Spec spec =
+            Spec("\\beta R_o", "1", "time that those copies take outside, in times of one copy inside", "Q3");
+        template <class T> static constexpr T formula(
+            in<link_bandwidth_ratio, T> beta,
+            in<hierarchical_leaving_copies, T> R_o)
+        { return beta * R_o; }
+    };
+    struct hierarchical_exchange_slowdown
+    {
+        static constexpr Spec spec = Spec(
+            "\\sigma_2",
+            "1",
+            "time of an exchange over several racks, a copy to each rack that is spread there, over its time inside "
+            "one",
+            "Q3");
+        template <class T> static constexpr T formula(
+            in<hierarchical_outside_time, T> outside,
+            in<experts_per_token, T> k)
+        { return max(outside / k, 1.0); }
+    };
+    struct exchange_slowdown
+    {
+        static constexpr Spec spec =
+            Spec("\\sigma", "1", "time of an exchange over several racks over its time inside one", "R2.4");
+        template <class T> static constexpr T formula(
+            in<exchange_routing, T> which,
+            in<direct_exchange_slowdown, T> s_1,
+            in<hierarchical_exchange_slowdown, T> s_2)
+        { return choose(which, s_1, s_2); }
+    };
+    struct expert_imbalance
+    {
+        static constexpr Spec spec =
+            Spec("\\mu_X", "1", "tokens of the fullest chip's experts over the mean", "R2.2").range(1).by_default(1);
+    };
+    struct link_efficiency
+    {
+        static constexpr Spec spec =
+            Spec("\\eta_u", "1", "share of the link bandwidth that collectives reach", "Q12")
+                .positive(1)
+                .by_default(1)
+                .ideal(1);
+    };
+    struct exchange_time_per_token
+    {
+        static constexpr Spec spec = Spec(
+            "t_x/\\mathrm{token}",
+            "s/token",
+            "time of the exchanges of a token, the chips of a layer sending at the same time",
+            "R2.3");
+        template <class T> static constexpr T formula(
+            in<chip_exchange_bytes_per_token, T> v,
+            in<exchange_slowdown, T> s,
+            in<mean_hops, T> hops,
+            in<expert_imbalance, T> mu,
+            in<link_efficiency, T> eta,
+            in<scale_up_bandwidth, T> u)
+        { return v * (s * (hops * mu) / (u * eta)); }
+    };
+    struct exchange_time
+    {
+        static constexpr Spec spec = Spec("t_x", "s", "time of the exchanges of a pass", "R2.3");
+        template <class T> static constexpr T formula(in<pass_tokens, T> tokens, in<exchange_time_per_token, T> t)
+        { return tokens * t; }
+    };
+
+    using exchange = list<
+        chips_contacted,
+        dispatch_bytes_per_element,
+        combine_bytes_per_element,
+        dispatch_bytes_per_layer,
+        combine_bytes_per_layer,
+        exchange_bytes_per_layer,
+        exchange_bytes_per_token,
+        chip_exchange_bytes_per_token,
+        exchange_bytes_per_chip,
+        link_bandwidth_ratio,
+        exchange_racks,
+        exchange_routing,
+        leaving_copies,
+        direct_exchange_slowdown,
+        racks_per_token,
+        hierarchical_leaving_copies,
+        hierarchical_outside_time,
+        hierarchical_exchange_slowdown,
+        exchange_slowdown,
+        expert_imbalance,
+        link_efficiency,
+        exchange_time_per_token,
+        exchange_time>;
+}
