@@ -36,18 +36,38 @@ namespace roofslate
             }
             return slot;
         }
+        // Each found by whoever asks first, and kept for as long as the process.
+        class Slots
+        {
+        public:
+            explicit Slots(int size) : slots_(std::size_t(size)) {}
+            Slots(const Slots&) = delete;
+            Slots& operator=(const Slots&) = delete;
+            ~Slots()
+            {
+                for (auto& slot : slots_)
+                    delete slot.load();
+            }
+            const Slot& operator[](int quantity)
+            {
+                auto& slot = slots_[std::size_t(quantity)];
+                const Slot* known = slot.load(std::memory_order_acquire);
+                if (!known)
+                {
+                    std::unique_ptr<Slot> mine = worked_out(quantity);
+                    if (slot.compare_exchange_strong(known, mine.get(), std::memory_order_acq_rel))
+                        known = mine.release();
+                }
+                return *known;
+            }
+
+        private:
+            std::vector<std::atomic<const Slot*>> slots_;
+        };
     }
     const ByDefault* by_default(int quantity)
     {
-        static std::vector<std::atomic<const Slot*>> slots(std::size_t(registry().size()));
-        auto& slot = slots[std::size_t(quantity)];
-        const Slot* known = slot.load(std::memory_order_acquire);
-        if (!known)
-        {
-            std::unique_ptr<Slot> mine = worked_out(quantity);
-            if (slot.compare_exchange_strong(known, mine.get(), std::memory_order_acq_rel))
-                known = mine.release(); // for as long as the process
-        }
-        return known->found.get();
+        static Slots slots(registry().size());
+        return slots[quantity].found.get();
     }
 }

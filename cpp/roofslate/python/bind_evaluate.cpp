@@ -88,7 +88,7 @@ namespace roofslate::binding
             for (const auto& [key, given] : inputs)
             {
                 double& x = values[supplied.size()];
-                x = py::cast<double>(given);
+                x = PyFloat_CheckExact(given.ptr()) ? PyFloat_AS_DOUBLE(given.ptr()) : py::cast<double>(given);
                 Py_ssize_t length;
                 const char* const input = PyUnicode_AsUTF8AndSize(key.ptr(), &length);
                 if (!input)

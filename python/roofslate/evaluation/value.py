@@ -9,7 +9,7 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.errors import AxisError, RoofslateError
-from roofslate.grid.checks import effects
+from roofslate.grid.checks import LOADS, effects
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
@@ -61,7 +61,7 @@ def value(
     if scenario is not None:
         inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
-    if known and units is None:
+    if known and units is None and not (CLIENTS in inputs and BATCH in inputs):  # which may disagree
         plain = _core.value(output, inputs)
         if plain is not NotImplemented:
             if PRICE in inputs and inputs[PRICE] > HIGHEST_PRICE:
@@ -118,6 +118,7 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     found |= explicit
     if (
         overlap_of_presets
+        or (CLIENTS in found and BATCH in found)
         or _exceeds_bound(found, registry.bounded_pairs)
         or not _has_effect(output, tuple(explicit), tuple(presets), tuple(choices), definitions, origin)
     ):
@@ -142,6 +143,7 @@ def _exceeds_bound(found: Mapping[str, float], pairs: Iterable[tuple[str, str]])
     return False
 
 
+CLIENTS, BATCH = LOADS
 _ANY = "any"  # an axis of inputs of which only the name matters
 
 

@@ -51,6 +51,30 @@ def check_bounds(grid: Grid, sought: str | None = None) -> None:
             raise ValueRangeError(f"{name} must not exceed {bound.quantity.name}, got {first:g} and {limit:g}")
 
 
+LOADS = ("clients", "batch_size")  # one follows from the other
+
+
+def check_load(grid: Grid, sought: str | None = None) -> None:
+    """Refuse clients and a batch that disagree."""
+    if not all(name in grid.inputs and name not in grid.chunked and name != sought for name in LOADS):
+        return
+    of_batches = {"batch_size", "microbatches", *ancestors("microbatches")}
+    part = Grid({name: i for name, i in grid.inputs.items() if name in of_batches}, grid.sizes)
+    ((in_flight, axes),) = part.core.evaluate(["sequences_in_flight"], [], 1, None, "float64")
+    names = list(grid.sizes)
+    clients = grid.inputs["clients"]
+    found = Input(clients.quantity, in_flight, tuple(names[k] for k in axes))
+    dims = tuple(dict.fromkeys((*clients.dims, *found.dims)))
+    given, held = (spread(x.values, x.dims, dims) for x in (clients, found))
+    differ = ~np.isclose(given, held, rtol=1e-9, atol=0)
+    if differ.any():
+        first, second = (float(np.broadcast_to(x, differ.shape)[differ][0]) for x in (given, held))
+        raise ValueRangeError(
+            f"clients and batch_size disagree: {first:g} clients, and {second:g} sequences in the batches in flight "
+            "(microbatches x batch_size); give one of the two"
+        )
+
+
 class Effects(NamedTuple):
     """Messages about inputs that no output takes."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,10 @@ from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.plausible import PRICE
 from roofslate.grid.read import add_preset, read_grid
 from roofslate.grid.row_checks import check_preset_columns, check_prices, refuse_column, unrelated_inputs
+from roofslate.grid.row_constants import constant_roots, implying
 from roofslate.grid.run import ROW, run
 from roofslate.presets.lookup import PRESETS, find_preset
-from roofslate.registry.registry import Quantity, Registry, ancestors, bounded_pairs, current, lookup
+from roofslate.registry.registry import Quantity, ancestors, bounded_pairs, current, lookup
 from roofslate.registry.values import Values, input_quantity, is_bool, parsed
 
 if TYPE_CHECKING:
@@ -176,6 +176,17 @@ class _Plan:
     columns: dict[str, Column]  # the rest
 
 
+class _Reduced(NamedTuple):
+    """What a combination of presets comes down to."""
+
+    numbers: dict[str, float]
+    needed: frozenset[str]  # of these, by its own values
+
+
+# Positions of combinations, the numbers that they share, those that differ, and names of all that matter.
+_Group = tuple[list[int], dict[str, float], dict[str, list[float]], list[str]]
+
+
 class Scenarios:
     """A question that is put to tables of the same columns.
 
@@ -205,7 +216,7 @@ class Scenarios:
         self._presets = common.presets
         self._same = {name: i for name, i in common.inputs.items() if name not in self._numbers}
         self._explicit = self._numbers | {name for name, i in self._same.items() if i.origin is None}
-        self._reduced: dict[tuple[Preset, ...], dict[str, float]] = {}
+        self._reduced: dict[tuple[Preset, ...], _Reduced] = {}
         self._bases: dict[tuple[Preset, ...], list[Mapping[str, str]]] = {}
         self._origins: set[str | None] = set()  # kinds of presets that supply something that the outputs take
         self.unused: tuple[str, ...] = ()  # members of a scenario that no output takes
@@ -273,30 +284,49 @@ class Scenarios:
         known = current().entries
         alike: dict[Any, list[int]] = {}
         for k, found in enumerate(reduced):
-            chosen = frozenset((name, x) for name, x in found.items() if known[name].choices)
-            alike.setdefault((frozenset(found), chosen), []).append(k)
-        plans = []
-        for members in alike.values():
+            chosen = frozenset((name, found.numbers[name]) for name in found.needed if known[name].choices)
+            alike.setdefault((found.needed, chosen), []).append(k)
+        plans, groups = [], []
+        for members, constants, varying, needed in self._groups(list(alike.values()), reduced):
             first = dict(zip(names, combinations[members[0]], strict=True))
             presets = self._presets | {keyword: [preset] for keyword, preset in first.items()}
             plan = _Plan(Grid(dict(self._same), presets=presets), dict(numbers))
-            for name, x in reduced[members[0]].items():
-                each = [reduced[m][name] for m in members]
-                if all(other == x for other in each):
-                    plan.grid.inputs[name] = Input(known[name], x)
-                else:
+            for name in needed:
+                if name in constants:
+                    plan.grid.inputs[name] = Input(known[name], constants[name])
+                elif name in varying:
                     values = np.full(len(combinations) + 1, np.nan)
-                    values[members] = each
+                    values[members] = varying[name]
                     plan.columns[name] = Column(codes, values)
             plans.append(plan)
+            groups.append(members)
         if len(plans) == 1 and codes.min() >= 0:
             return plans, None
         plan_of = np.full(len(combinations) + 1, len(plans), dtype=np.min_scalar_type(len(plans)))
-        for p, members in enumerate(alike.values()):
+        for p, members in enumerate(groups):
             plan_of[members] = p
         return plans, plan_of[codes]
 
-    def _reduce(self, presets: tuple[Preset, ...]) -> dict[str, float]:
+    def _groups(self, alike: list[list[int]], reduced: Sequence[_Reduced]) -> Iterator[_Group]:
+        """Combinations that one plan can compute: what differs among them may decide which branches are taken."""
+        while alike:
+            members = alike.pop(0)
+            shared = set[str].intersection(*(set(reduced[m].numbers) for m in members))
+            each = {name: [reduced[m].numbers[name] for m in members] for name in sorted(shared)}
+            constants = {name: xs[0] for name, xs in each.items() if xs.count(xs[0]) == len(xs)}
+            varying = {name: xs for name, xs in each.items() if name not in constants}
+            needed = reduced[members[0]].needed
+            if varying:
+                given = {name: i.number for name, i in self._same.items()} | constants
+                try:
+                    taken = used(self._wanted, given, self._numbers | varying.keys())
+                except MissingInput:  # of a branch that none of them takes
+                    alike[:0] = [[m] for m in members]
+                    continue
+                needed = needed.union(taken)
+            yield members, constants, varying, sorted(needed)
+
+    def _reduce(self, presets: tuple[Preset, ...]) -> _Reduced:
         """The numbers by which presets matter: every quantity in which nothing of a row takes part, checked."""
         known = self._reduced.get(presets)
         if known is not None:
@@ -312,14 +342,14 @@ class Scenarios:
             named = ", ".join(f"{preset.kind}={preset.name!r}" for preset in presets)
             raise MissingInput(f"{error}; that is in the rows with {named}") from None
         bounding = self._bounding(supplied)
-        roots = _constant_roots(grid.registry, (*self._wanted, *bounding), self._numbers, self._same.keys(), supplied)
+        roots = constant_roots(grid.registry, (*self._wanted, *bounding), self._numbers, self._same.keys(), supplied)
         # A default may turn with a quantity that the rows give, whatever its values.
-        implying = dict.fromkeys(_implying(grid.registry) & self._numbers, 1.0)
-        computed = zip(roots, _core.numbers(list(roots), constants | implying), strict=True)
+        stand_ins = dict.fromkeys(implying(grid.registry) & self._numbers, 1.0)
+        computed = zip(roots, _core.numbers(list(roots), constants | stand_ins), strict=True)
         numbers = {name: x for name, x in computed if x is not None}  # None: of a branch that they do not take
         scalars = {name: x for name, x in constants.items() if name in self._same} | numbers
         needed = set(used(self._wanted, scalars, self._numbers)) | bounding
-        self._reduced[presets] = {name: x for name, x in numbers.items() if name in needed}
+        self._reduced[presets] = _Reduced(numbers, frozenset(needed & numbers.keys()))
         return self._reduced[presets]
 
     def _check(self, presets: tuple[Preset, ...], grid: Grid) -> None:
@@ -353,53 +383,6 @@ class Scenarios:
         """What presets supply that bounds an input of the caller, or is bounded by one."""
         pairs = (pair for pair in bounded_pairs() if not self._explicit.isdisjoint(pair))
         return {name for pair in pairs for name in pair if name in supplied and supplied | self._numbers >= set(pair)}
-
-
-@functools.lru_cache(maxsize=64)
-def _implying(registry: Registry) -> frozenset[str]:
-    """Quantities with which a default becomes another."""
-    return frozenset(name for q in registry.entries.values() for name in q.implied_by)
-
-
-@functools.lru_cache(maxsize=256)
-def _roots_of(
-    registry: Registry, start: tuple[str, ...], varying: frozenset[str], same: frozenset[str], supplied: frozenset[str]
-) -> tuple[str, ...]:
-    roots: dict[str, None] = {}
-    seen = set(varying)
-    waiting = list(start)
-
-    def sources(name: str) -> tuple[str, ...]:
-        q = registry.entries[name]
-        return q.needs if q.computed else (q.fallback,) if q.fallback else ()
-
-    @functools.cache
-    def varies(name: str) -> bool:
-        return name in varying or (name not in supplied and any(map(varies, sources(name))))
-
-    @functools.cache
-    def rests_on_supplied(name: str) -> bool:
-        if name in supplied or not supplied.isdisjoint(registry.entries[name].implied_by):
-            return True
-        return any(map(rests_on_supplied, sources(name)))
-
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        if varies(name):
-            waiting += sources(name)
-        elif name not in same and rests_on_supplied(name):
-            roots[name] = None
-    return tuple(roots)
-
-
-def _constant_roots(
-    registry: Registry, start: tuple[str, ...], varying: frozenset[str], same: Iterable[str], supplied: frozenset[str]
-) -> tuple[str, ...]:
-    """Row-constant quantities that row-varying ones on the way to the outputs take."""
-    return _roots_of(registry, start, varying, frozenset(same), supplied)
 
 
 def _combinations(columns: Sequence[Names], rows: int) -> tuple[Positions, list[tuple[Preset, ...]]]:
