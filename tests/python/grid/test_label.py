@@ -52,7 +52,7 @@ def without(owner, name):
     made = label._Direct.__init__
 
     def init(self):
-        kept = getattr(owner, name)
+        kept = vars(owner)[name]  # unbound: what is put back serves subclasses, too
         delattr(owner, name)
         try:
             made(self)
