@@ -20,7 +20,7 @@ namespace
                 axis("kv_bytes_per_token", 0, 2e4, 1.5e4);
             axis("peak_flops", 1, 1e15, 5e14), axis("hbm_bandwidth", 1, 3e12, 7e11), axis("chip_price", 1, 5e-4, 1e-4);
             axis("batch_size", 2, 1, 16), axis("context_length", 3, 100, 200);
-            number("chips", 72), number("weight_bytes", 1);
+            number("chips", 72), number("bytes_per_weight", 1);
         }
         void axis(const char* name, std::size_t k, double first, double step)
         {

@@ -16,7 +16,7 @@ namespace
     {
         explicit Grid(const std::vector<std::size_t>& lengths) : shape(lengths), graph(lengths)
         {
-            number("weight_bytes", 1), number("total_parameters", 671e9), number("active_parameters", 37e9),
+            number("bytes_per_weight", 1), number("total_parameters", 671e9), number("active_parameters", 37e9),
                 number("kv_bytes_per_token", 70272);
             number("chip_price", 1e-3), number("hbm_capacity", 192e9);
         }

@@ -232,13 +232,15 @@ def measure_table(how: Size, threads: int) -> Section:
     from roofslate.evaluation.frame import frame
 
     table = scenario_table(how.rows)
-    weight_bytes, chip_price = 1.0, 3.0 / 3600
+    bytes_per_weight, chip_price = 1.0, 3.0 / 3600
     outputs = ["pass_time", "cost_per_token", "compute_utilization"]
 
     def formulas(x: Any) -> dict[str, Any]:
         bandwidth = x["chips"] * x["hbm_bandwidth"]
         t_c = 2 * x["batch_size"] * x["active_parameters"] / (x["chips"] * x["peak_flops"])
-        fetched = x["total_parameters"] * weight_bytes + x["batch_size"] * x["context_length"] * x["kv_bytes_per_token"]
+        fetched = (
+            x["total_parameters"] * bytes_per_weight + x["batch_size"] * x["context_length"] * x["kv_bytes_per_token"]
+        )
         t = np.maximum(t_c, fetched / bandwidth)
         return dict(zip(outputs, (t, t * x["chips"] * chip_price / x["batch_size"], t_c / t), strict=True))
 
@@ -249,7 +251,7 @@ def measure_table(how: Size, threads: int) -> Section:
         return pd.DataFrame(formulas({name: table[name].to_numpy() for name in table}), index=table.index, copy=False)
 
     def with_roofslate() -> pd.DataFrame:
-        return frame(table, outputs, threads=threads, weight_bytes=weight_bytes, chip_price=chip_price)
+        return frame(table, outputs, threads=threads, bytes_per_weight=bytes_per_weight, chip_price=chip_price)
 
     expected = {name: with_roofslate()[name].to_numpy() for name in outputs}
     mine = Contender("rs.frame", with_roofslate)
@@ -279,7 +281,7 @@ def measure_points(how: Size) -> Section:
     plain: dict[str, Any] = {
         "total_parameters": 671e9,
         "active_parameters": 37e9,
-        "weight_bytes": 1.0,
+        "bytes_per_weight": 1.0,
         "kv_bytes_per_token": 70272.0,
         "peak_flops": 5e15,
         "hbm_bandwidth": 8e12,

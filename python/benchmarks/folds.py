@@ -31,7 +31,7 @@ CELL: dict[str, float] = {
     "total_parameters": 671e9,
     "active_parameters": 37e9,
     "kv_bytes_per_token": 70272.0,
-    "weight_bytes": 1.0,
+    "bytes_per_weight": 1.0,
     "chip_price": 3.0 / 3600,
 }
 WHERE = ["pass_time <= 50 ms", "hbm_used <= 192 GB"]
@@ -213,7 +213,7 @@ def measure_deployments(how: Size, threads: int) -> Section:
     inputs: dict[str, Any] = {
         "model": "DeepSeek-V3",
         "hardware": ["HGX H200", "GB200 NVL72"],
-        "clients": np.geomspace(1, 65536, count),
+        "concurrency": np.geomspace(1, 65536, count),
         "input_tokens": np.geomspace(1e3, 1e5, count),
         "output_tokens": 500,
         "expert_reads": "expected",
@@ -254,7 +254,7 @@ def measure_distributions(how: Size) -> Section:
     cube = {
         "batch_size": np.linspace(1, 8192, how.cube),
         "context_length": np.linspace(128, 1e6, how.cube),
-        "weight_bytes": np.linspace(0.5, 2, how.cube),
+        "bytes_per_weight": np.linspace(0.5, 2, how.cube),
     }
     grids: dict[str, tuple[dict[str, Any], int]] = {
         f"four axes of {how.wide}": ({**CELL, **cell, **_wide_axes(how.wide)}, how.wide**4),

@@ -29,7 +29,7 @@ _OUTPUTS = (
     "compute_utilization",
     "memory_time",
     "kv_fetch_time",
-    "cell_throughput",
+    "replica_throughput",
     "model_flops_utilization",
     "memory_compute_ratio",
 )
@@ -154,7 +154,7 @@ def _evaluate(threads: int) -> Callable[[dict[str, Any]], Any]:
 
 def _numpy(axes: dict[str, Any]) -> float:
     B, L, n, m, F = np.ix_(*axes.values())
-    bytes_ = CELL["total_parameters"] * CELL["weight_bytes"] + B * L * CELL["kv_bytes_per_token"]
+    bytes_ = CELL["total_parameters"] * CELL["bytes_per_weight"] + B * L * CELL["kv_bytes_per_token"]
     t = np.maximum(2 * CELL["active_parameters"] * B / n / F, bytes_ / (n * m))
     costs = np.where((t <= LIMIT) & (bytes_ / n <= _ROOM), t * (n * CELL["chip_price"] / B), np.inf)
     return float(costs.min())

@@ -32,7 +32,7 @@ class Surface:
 
     shape: tuple[int, int, int, int]
     chips: float = 72.0
-    weight_bytes: float = 1.0
+    bytes_per_weight: float = 1.0
 
     @property
     def axes(self) -> dict[str, tuple[int, Values]]:
@@ -56,12 +56,12 @@ class Surface:
 
         dims = ("model_number", "chip_number", "batch_size", "context_length")
         arrays = {name: xr.DataArray(values, dims=dims[axis]) for name, (axis, values) in self.axes.items()}
-        return {**arrays, "chips": self.chips, "weight_bytes": self.weight_bytes}
+        return {**arrays, "chips": self.chips, "bytes_per_weight": self.bytes_per_weight}
 
     @property
     def core_inputs(self) -> list[tuple[str, Values, list[int]]]:
         """For the compiled engine."""
-        constants = {"chips": self.chips, "weight_bytes": self.weight_bytes}
+        constants = {"chips": self.chips, "bytes_per_weight": self.bytes_per_weight}
         arrays = [(name, values, [axis]) for name, (axis, values) in self.axes.items()]
         return arrays + [(name, np.array(x), []) for name, x in constants.items()]
 
@@ -80,7 +80,7 @@ class Surface:
         bandwidth, flops = self.chips * x["hbm_bandwidth"], self.chips * x["peak_flops"]
         return {
             "t_c": x["batch_size"] * (2 * x["active_parameters"] / flops),
-            "t_w": x["total_parameters"] * self.weight_bytes / bandwidth,
+            "t_w": x["total_parameters"] * self.bytes_per_weight / bandwidth,
             "k": x["batch_size"] * x["kv_bytes_per_token"] / bandwidth,
             "p": self.chips * x["chip_price"] / x["batch_size"],
             "L": x["context_length"],
@@ -141,7 +141,7 @@ def _numba(surface: Surface, outputs: Sequence[str], out: Results, threads: int)
     numba.set_num_threads(min(threads, numba.get_num_threads()))
     compiled = numba.njit(parallel=True, fastmath=False, error_model="numpy")
     rows = numba.prange
-    chips, weight_bytes = surface.chips, surface.weight_bytes
+    chips, bytes_per_weight = surface.chips, surface.bytes_per_weight
 
     def four(
         N_t: Any,
@@ -161,7 +161,7 @@ def _numba(surface: Surface, outputs: Sequence[str], out: Results, threads: int)
             i, j, b = r // (len(m) * len(B)), r // len(B) % len(m), r % len(B)
             bandwidth = chips * m[j]
             t_c = B[b] * (2 * N_a[i] / (chips * F[j]))
-            t_w = N_t[i] * weight_bytes / bandwidth
+            t_w = N_t[i] * bytes_per_weight / bandwidth
             k = B[b] * q[i] / bandwidth
             price = chips * p[j] / B[b]
             for c in range(len(L)):
@@ -177,7 +177,7 @@ def _numba(surface: Surface, outputs: Sequence[str], out: Results, threads: int)
             i, j, b = r // (len(m) * len(B)), r // len(B) % len(m), r % len(B)
             bandwidth = chips * m[j]
             t_c = B[b] * (2 * N_a[i] / (chips * F[j]))
-            t_w = N_t[i] * weight_bytes / bandwidth
+            t_w = N_t[i] * bytes_per_weight / bandwidth
             k = B[b] * q[i] / bandwidth
             price = chips * p[j] / B[b]
             for c in range(len(L)):

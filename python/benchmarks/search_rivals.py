@@ -32,7 +32,7 @@ class Search:
 
     shape: tuple[int, int, int, int]
     chips: float = 72.0
-    weight_bytes: float = 1.0
+    bytes_per_weight: float = 1.0
 
     @property
     def axes(self) -> dict[str, tuple[int, Values]]:
@@ -57,7 +57,7 @@ class Search:
 
         dims = ("model_number", "chip_number", "batch_size", "context_length")
         arrays = {name: xr.DataArray(values, dims=dims[axis]) for name, (axis, values) in self.axes.items()}
-        return {**arrays, "chips": self.chips, "weight_bytes": self.weight_bytes}
+        return {**arrays, "chips": self.chips, "bytes_per_weight": self.bytes_per_weight}
 
     @property
     def plain(self) -> list[Values]:
@@ -77,10 +77,10 @@ class Search:
         bandwidth = self.chips * m
         return [
             B * (2 * N_a / (self.chips * F)),
-            N_t * self.weight_bytes / bandwidth,
+            N_t * self.bytes_per_weight / bandwidth,
             B * (q / bandwidth),
             self.chips * p / B,
-            N_t * self.weight_bytes / self.chips,
+            N_t * self.bytes_per_weight / self.chips,
             B * (q / self.chips),
             room,
             L,
@@ -91,7 +91,7 @@ def _numba(search: Search, threads: int, *, hoisted: bool) -> Callable[[], Found
     numba: Any = importlib.import_module("numba")
     numba.set_num_threads(min(threads, numba.get_num_threads()))
     parallel = numba.prange
-    chips, weight_bytes, limit = search.chips, search.weight_bytes, LIMIT
+    chips, bytes_per_weight, limit = search.chips, search.bytes_per_weight, LIMIT
     inf, full = np.inf, np.full
 
     # The innermost loop runs along an axis that is kept: without a reduction in it the compiler makes vectors of it.
@@ -102,7 +102,7 @@ def _numba(search: Search, threads: int, *, hoisted: bool) -> Callable[[], Found
             i, j = r // len(m), r % len(m)
             costs, places = least[i, j], place[i, j]
             bandwidth = chips * m[j]
-            weights, weight_room = N_t[i] * weight_bytes / bandwidth, N_t[i] * weight_bytes / chips
+            weights, weight_room = N_t[i] * bytes_per_weight / bandwidth, N_t[i] * bytes_per_weight / chips
             for b in range(len(B)):
                 t_c = B[b] * (2 * N_a[i] / (chips * F[j]))
                 fetch, kept = B[b] * (q[i] / bandwidth), B[b] * (q[i] / chips)
@@ -125,8 +125,8 @@ def _numba(search: Search, threads: int, *, hoisted: bool) -> Callable[[], Found
             for b in range(len(B)):
                 for c in range(len(L)):
                     t_c = 2 * N_a[i] * B[b] / (chips * F[j])
-                    t = max(t_c, (N_t[i] * weight_bytes + B[b] * L[c] * q[i]) / bandwidth)
-                    used = (N_t[i] * weight_bytes + B[b] * L[c] * q[i]) / chips
+                    t = max(t_c, (N_t[i] * bytes_per_weight + B[b] * L[c] * q[i]) / bandwidth)
+                    used = (N_t[i] * bytes_per_weight + B[b] * L[c] * q[i]) / chips
                     cost = t * (chips * p[j] / B[b])
                     if t <= limit and used <= room[j] and cost < costs[c]:
                         costs[c] = cost
@@ -231,7 +231,7 @@ def grid_loop(threads: int) -> Callable[..., float]:
         total_parameters: float,
         active_parameters: float,
         kv_bytes_per_token: float,
-        weight_bytes: float,
+        bytes_per_weight: float,
         chip_price: float,
         room: float,
         axes: dict[str, Values],
@@ -239,7 +239,7 @@ def grid_loop(threads: int) -> Callable[..., float]:
         batches, contexts, chips, bandwidths, flops = axes.values()
         return float(
             loop(
-                total_parameters, active_parameters, kv_bytes_per_token, weight_bytes, chip_price, room,
+                total_parameters, active_parameters, kv_bytes_per_token, bytes_per_weight, chip_price, room,
                 batches, contexts, chips, bandwidths, 1 / flops,
             )
         )  # fmt: skip

@@ -35,7 +35,7 @@ def _axes(count: int) -> dict[str, Values]:
 def _pass_time(batch: Values, context: Values, chips: Values, bandwidth: Values) -> Values:
     """The formulas of the quantity, as a user of SciPy writes them."""
     memory = chips * bandwidth
-    weights = CELL["total_parameters"] * (CELL["weight_bytes"] / memory)
+    weights = CELL["total_parameters"] * (CELL["bytes_per_weight"] / memory)
     cache = batch * CELL["kv_bytes_per_token"] * context / memory
     compute = batch * (2 * CELL["active_parameters"] / (chips * _FLOPS))
     longest: Values = np.maximum(weights + cache, compute)

@@ -71,7 +71,7 @@ def measure_long_table(how: Size, threads: int) -> Section:
 
     table = scenario_table(how.long_table)
     outputs = ["pass_time", "cost_per_token", "compute_utilization"]
-    given: dict[str, Any] = {"weight_bytes": 1.0, "chip_price": 3.0 / 3600}
+    given: dict[str, Any] = {"bytes_per_weight": 1.0, "chip_price": 3.0 / 3600}
     mine = Contender("rs.frame", lambda: frame(table, outputs, threads=threads, progress=False, **given))
     contenders = [mine]
     if threads > 1:

@@ -183,9 +183,9 @@ def logical_not(a: Any, /) -> Any:
     return np.logical_not(a)
 
 
-def erlang_c(seats: Any, load: Any, /) -> Any:
-    """The probability that an arrival waits where `seats` serve and `load` is their mean use, a number."""
-    return _routine("erlang_c", seats, load)
+def erlang_c(batch_slots: Any, load: Any, /) -> Any:
+    """The probability that an arrival waits where `batch_slots` serve and `load` is their mean use, a number."""
+    return _routine("erlang_c", batch_slots, load)
 
 
 def overtraining_optimum(exponent: Any, ratio: Any, /) -> Any:

@@ -17,7 +17,7 @@ ADDED = """
     struct answer_cost
     {
         static constexpr Spec spec = Spec("c_a", "USD/sequence", "price of an answer", "none");
-        template <class T> static constexpr T formula(in<cost_per_token, T> c, in<response_length, T> L)
+        template <class T> static constexpr T formula(in<cost_per_token, T> c, in<output_tokens, T> L)
         { return c * L; }
     };
 
@@ -33,11 +33,11 @@ import roofslate as rs
 
 print(rs.quantities("price of an answer").index.tolist())
 print(rs.quantity("answer_cost").formula)
-print(rs.value("answer_cost", cost_per_token=2e-6, response_length=1000))
-print(rs.evaluate("answer_cost", cost_per_token=2e-6, response_length=[1000, 2000]).to_numpy().tolist())
+print(rs.value("answer_cost", cost_per_token=2e-6, output_tokens=1000))
+print(rs.evaluate("answer_cost", cost_per_token=2e-6, output_tokens=[1000, 2000]).to_numpy().tolist())
 print("answer_cost" in rs.quantity("cost_per_token").used_by)
 """
-ANSWERED = ["['answer_cost']", "answer_cost = cost_per_token * response_length", "0.002", "[0.002, 0.004]", "True"]
+ANSWERED = ["['answer_cost']", "answer_cost = cost_per_token * output_tokens", "0.002", "[0.002, 0.004]", "True"]
 PAGES = """
 sys.path.insert(0, sys.argv[2] + "/docs")
 import quantity_pages
@@ -105,7 +105,7 @@ def test_the_stub_and_the_reference_page_follow(built: Path) -> None:
     (line,) = said(built, PAGES)
     pages = ast.literal_eval(line)
     assert "## answer_cost" in pages["scheduling.md"]
-    assert "answer_cost = cost_per_token * response_length" in pages["scheduling.md"]
+    assert "answer_cost = cost_per_token * output_tokens" in pages["scheduling.md"]
     assert "[answer_cost](scheduling.md#answer_cost)" in pages["economics.md"]
 
 

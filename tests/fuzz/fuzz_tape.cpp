@@ -9,7 +9,8 @@ namespace
 {
     constexpr std::size_t points = 9;
     constexpr int most_steps = 24, most_written = 400;
-    const char* const names[] = {"batch_size", "context_length", "pass_tokens", "overlap", "seat_load", "pass_length"};
+    const char* const names[] =
+        {"batch_size", "context_length", "pass_tokens", "overlap", "slot_utilization", "pass_length"};
     const char* const routines[] = {"erlang_c"};
 }
 
@@ -32,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         {known.at("batch_size"), {arrays[0].data(), 1, {1}}},
         {known.at("context_length"), {arrays[1].data(), 1, {1}}},
         {known.at("overlap"), {&numbers[0], 0, {}}},
-        {known.at("seat_load"), {&numbers[1], 0, {}}}};
+        {known.at("slot_utilization"), {&numbers[1], 0, {}}}};
 
     Definition d{"made_up", "z", "1", "made by a fuzzer", "none", {}, {}, -1};
     std::vector<int> written; // steps with all that they repeat

@@ -15,10 +15,10 @@ OUTPUTS = [
     "cost_per_token",
     "compute_utilization",
     "fetched_weight_bytes",
-    "seat_mean_wait",
+    "mean_queue_wait",
     "routed_loss",
     "hbm_used",
-    "binding_term",
+    "bottleneck",
     "weight_fetch_time",
     "batch_size",
     "compute_efficiency",
@@ -31,7 +31,7 @@ CENTRES = {
     "total_parameters": 671e9,
     "active_parameters": 37e9,
     "dense_parameters": 17e9,
-    "weight_bytes": 0.5,
+    "bytes_per_weight": 0.5,
     "kv_bytes_per_token": 7e4,
     "peak_flops": 9e15,
     "hbm_bandwidth": 8e12,
@@ -40,10 +40,10 @@ CENTRES = {
     "chip_price": 5e-4,
     "experts": 256.0,
     "experts_per_token": 8.0,
-    "seats": 40.0,
-    "seat_load": 0.4,
-    "response_length": 700.0,
-    "train_period": 0.02,
+    "batch_slots": 40.0,
+    "slot_utilization": 0.4,
+    "output_tokens": 700.0,
+    "batch_interval": 0.02,
 }
 
 
@@ -132,10 +132,10 @@ def test_remainders_of_a_tile(n, decode, bits):
     batch = 1.0 + 3.7 * np.arange(n)
     whole = 1.0 + 3.7 * np.arange(2048)
     short = rs.evaluate(
-        [*OUTPUTS[:3], "binding_term"], {**CENTRES, **decode, "batch_size": batch, "expert_reads": "expected"}
+        [*OUTPUTS[:3], "bottleneck"], {**CENTRES, **decode, "batch_size": batch, "expert_reads": "expected"}
     )
     long = rs.evaluate(
-        [*OUTPUTS[:3], "binding_term"], {**CENTRES, **decode, "batch_size": whole, "expert_reads": "expected"}
+        [*OUTPUTS[:3], "bottleneck"], {**CENTRES, **decode, "batch_size": whole, "expert_reads": "expected"}
     )
     for name in short:
         assert short[name].shape == (n,)
@@ -148,7 +148,7 @@ def test_axis_orders(decode, bits):
         "batch_size": 1 + 999 * rng.random(7),
         "context_length": 1 + 1e5 * rng.random(300),
         "chips": 8 + 64 * rng.random(5),
-        "weight_bytes": 0.5 + rng.random(3),
+        "bytes_per_weight": 0.5 + rng.random(3),
     }
     plain = {name: x for name, x in decode.items() if name not in axes}
     first = rs.evaluate(["cost_per_token", "memory_time"], {**axes, **plain})

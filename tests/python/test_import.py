@@ -20,7 +20,7 @@ HEAVY = (
     "tqdm",
 )
 CELL = "model='DeepSeek-V3', hardware='GB200 NVL72', batch_size=[1, 64], context_length='8k'"
-WORDS = "pass_time binding_term model=DeepSeek-V3 'hardware=GB200 NVL72' batch_size=1,64 context_length=8k"
+WORDS = "pass_time bottleneck model=DeepSeek-V3 'hardware=GB200 NVL72' batch_size=1,64 context_length=8k"
 EVALUATE = f"import roofslate as rs; rs.evaluate('pass_time', {CELL})"
 
 

@@ -34,7 +34,7 @@ def peak_of(outputs, question):
 decode = dict(
     total_parameters=671e9,
     active_parameters=37e9,
-    weight_bytes=0.5,
+    bytes_per_weight=0.5,
     kv_bytes_per_token=1667.0,
     peak_flops=9e15,
     hbm_bandwidth=8e12,
@@ -102,13 +102,14 @@ def test_a_grid_beyond_all_numbers_is_refused(axes, length, run_python):
     """More points than a 64-bit number counts: a product that wraps round must not pass for a small one."""
     code = f"""
 import numpy as np, roofslate as rs
-names = '''batch_size context_length pass_length chips pipeline_stages active_parameters weight_bytes kv_bytes_per_token
-peak_flops hbm_bandwidth compute_efficiency bandwidth_efficiency chip_price microbatches monthly_tokens month'''.split()
+names = '''batch_size context_length pass_length chips pipeline_stages active_parameters bytes_per_weight
+kv_bytes_per_token peak_flops
+hbm_bandwidth compute_efficiency bandwidth_efficiency chip_price microbatches monthly_tokens month'''.split()
 low = dict(total_parameters=10.) | dict.fromkeys(names, 1.) | dict(chip_price=1e-4)
 most = dict(compute_efficiency=1, bandwidth_efficiency=1, chip_price=1e-3)
 axes = {{name: np.linspace(.5, 1, {length}) * most.get(name, 2) for name in names[:{axes}]}}
 try:
-    rs.evaluate(["cell_market_share", "cost_per_token"], {{**low, **axes}})
+    rs.evaluate(["replica_market_share", "cost_per_token"], {{**low, **axes}})
 except rs.errors.OutOfMemory as error:
     print("refused")
 """

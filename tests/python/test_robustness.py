@@ -306,7 +306,7 @@ def interrupt(number, frame):
 decode = dict(
     total_parameters=671e9,
     active_parameters=37e9,
-    weight_bytes=0.5,
+    bytes_per_weight=0.5,
     kv_bytes_per_token=1667.0,
     peak_flops=9e15,
     hbm_bandwidth=8e12,
@@ -320,12 +320,12 @@ signal.signal(signal.SIGALRM, interrupt)
 for case in range(3):
     if case == 0:  # a routine, point by point
         output, question = (
-            "seat_mean_wait",
+            "mean_queue_wait",
             dict(
-                seats=np.linspace(1, 300, 4000),
-                seat_load=np.linspace(0.1, 0.9, 4000),
-                response_length=100.0,
-                train_period=0.02,
+                batch_slots=np.linspace(1, 300, 4000),
+                slot_utilization=np.linspace(0.1, 0.9, 4000),
+                output_tokens=100.0,
+                batch_interval=0.02,
             ),
         )
     elif case == 1:  # powers
@@ -338,7 +338,7 @@ for case in range(3):
                 dense_parameters=1e9,
                 total_parameters=2e9,
                 active_parameters=1e9,
-                weight_bytes=1.0,
+                bytes_per_weight=1.0,
             ),
         )
     else:  # stores alone, into memory of the caller
@@ -371,13 +371,13 @@ def test_ctrl_c_stops_a_long_call(run_python):
 @pytest.mark.heavy
 def test_progress_is_told_and_may_stop():
     question = {
-        "seats": np.linspace(1, 300, 500),
-        "seat_load": np.linspace(0.1, 0.9, 500),
-        "response_length": 100,
-        "train_period": 0.02,
+        "batch_slots": np.linspace(1, 300, 500),
+        "slot_utilization": np.linspace(0.1, 0.9, 500),
+        "output_tokens": 100,
+        "batch_interval": 0.02,
     }
     told = []
-    rs.evaluate("seat_mean_wait", question, progress=lambda done, total: told.append((done, total)))
+    rs.evaluate("mean_queue_wait", question, progress=lambda done, total: told.append((done, total)))
     assert len(told) >= 2
     assert all(0 <= done <= total for done, total in told)
     assert sorted(told) == told
@@ -387,7 +387,7 @@ def test_progress_is_told_and_may_stop():
         raise ZeroDivisionError("stop here")
 
     with pytest.raises(ZeroDivisionError, match="stop here"):
-        rs.evaluate("seat_mean_wait", question, progress=stop)
+        rs.evaluate("mean_queue_wait", question, progress=stop)
     assert rs.value("pass_tokens", batch_size=3) == 3
 
 
@@ -442,10 +442,10 @@ from roofslate.grid.read import read_grid
 
 k = np.arange(1.0, 300)
 question = dict(experts=256.0, experts_per_token=8.0, total_parameters=671e9, dense_parameters=17e9)
-question |= dict(expert_reads="expected", response_length=700.0, weight_bytes=0.5, chips=72.0)
-question |= dict(train_period=0.02, hbm_bandwidth=8e12, active_parameters=1e9 * k)
-question |= dict(batch_size=1 + k * k / 17, seats=1 + k[:40] / 7, seat_load=1 - 1 / (k[:30] + 1))
-outputs = ["weight_fetch_time", "fetched_weight_bytes", "seat_mean_wait", "routed_loss"]
+question |= dict(expert_reads="expected", output_tokens=700.0, bytes_per_weight=0.5, chips=72.0)
+question |= dict(batch_interval=0.02, hbm_bandwidth=8e12, active_parameters=1e9 * k)
+question |= dict(batch_size=1 + k * k / 17, batch_slots=1 + k[:40] / 7, slot_utilization=1 - 1 / (k[:30] + 1))
+outputs = ["weight_fetch_time", "fetched_weight_bytes", "mean_queue_wait", "routed_loss"]
 found, _ = run(read_grid(question), outputs, threads=1)
 digest = hash(b"".join(np.ascontiguousarray(array).tobytes() for array, *_ in found))
 print(_core.instruction_set(), digest)

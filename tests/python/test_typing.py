@@ -35,7 +35,7 @@ word: str = "board"
 
 RESULTS = {
     'rs.value("pass_time", batch_size=256, **plain)': "float",
-    'rs.value("binding_term", **checked)': "str",
+    'rs.value("bottleneck", **checked)': "str",
     'rs.value("defined_by_a_program", and_so_is_this="3 s")': "float",
     'rs.evaluate("pass_time", batch_size=[1, 2])': "xarray.core.dataarray.DataArray",
     'rs.evaluate("pass_time", **checked, chips=8)': "xarray.core.dataarray.DataArray",
@@ -44,7 +44,7 @@ RESULTS = {
     'rs.frame(table, "pass_time", overlap=word)': "pandas.core.frame.DataFrame",
     'rs.sample("pass_time", 64, seed=1, batch_size=(1, 2))': "xarray.core.dataarray.DataArray",
     'rs.compare({"model": "gpt2"}, checked, "pass_time").ratio': "float",
-    'rs.best("pass_time", over="batch_size", also=["binding_term"])': "xarray.core.dataset.Dataset",
+    'rs.best("pass_time", over="batch_size", also=["bottleneck"])': "xarray.core.dataset.Dataset",
     'rs.solve("batch_size", "pass_time == 50 ms", at="largest", **plain)': "xarray.core.dataarray.DataArray",
     "rs.charts.latency_vs_batch(batch_size=rs.linspace(1, 2, 3))": "matplotlib.axes._axes.Axes",
     'rs.hardware["B200"]': "roofslate.presets.preset.Preset",

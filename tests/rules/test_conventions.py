@@ -28,7 +28,7 @@ THINGS = {
     "catalog": lambda: rs.hardware,
     "quantity": lambda: rs.quantity("pass_time"),
     "list of quantities": lambda: rs.quantities("kv"),
-    "grid": lambda: rs.evaluate(["pass_time", "binding_term"], batch_size=[1, 64], **CELL),
+    "grid": lambda: rs.evaluate(["pass_time", "bottleneck"], batch_size=[1, 64], **CELL),
     "explanation": lambda: rs.explain("pass_time", batch_size=64, **CELL),
     "comparison": lambda: rs.compare({"batch_size": 1}, {"batch_size": 64}, "pass_time", **CELL),
     "calibration": rs.calibration,

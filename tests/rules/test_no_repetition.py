@@ -173,8 +173,8 @@ def parts(tree: ast.expr) -> Iterator[tuple[str, Any]]:
 SAME: dict[tuple[str, ...], str] = {}
 CONTAINED = {
     ("kv_fetch_time", "kv_fetch_time_per_sequence"): "bytes of the batch, divided once",
-    ("cost_per_token", "cell_throughput"): "a product with what does not change along an axis, no division a point",
-    ("seat_mean_wait", "seat_rate"): "the wait is of one sequence, in seconds",
+    ("cost_per_token", "replica_throughput"): "a product with what does not change along an axis, no division a point",
+    ("mean_queue_wait", "slot_rate"): "the wait is of one sequence, in seconds",
     ("lone_weight_fetch", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
     ("kv_bytes_from_kink", "ridge_point"): "the lecture gives the balance of tokens, the chip behind it is not known",
     ("kv_bytes_from_kink", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
@@ -206,8 +206,8 @@ def test_no_formula_contains_that_of_another_quantity() -> None:
 @pytest.mark.parametrize(
     ("formula", "other"),
     [
-        ("hbm_capacity * chips", "cell_capacity"),
-        ("deployed_bytes * 2 / (cell_bandwidth + cell_bandwidth)", "latency_floor"),
+        ("hbm_capacity * chips", "replica_hbm_capacity"),
+        ("deployed_weight_bytes * 2 / (stage_bandwidth + stage_bandwidth)", "latency_floor"),
         ("kv_bytes + kv_fetch_time + weight_fetch_time", "memory_time"),
         ("chip_price / (peak_flops * compute_efficiency) * flops_per_token * 7", "recompute_cost"),
         ("2 * arrival_rate * fixed_pass_time / (1 - pass_time_per_sequence * arrival_rate)", "idle_dispatch_period"),
@@ -372,12 +372,15 @@ def test_no_number_is_computed_beside_the_registry() -> None:
 @pytest.mark.parametrize(
     ("program", "repeats"),
     [
-        ("cost = number('cell_price') / marks['cell_throughput']", "cost_per_token"),
-        ("a, b = (marks[k] for k in ('deployed_bytes', 'cell_bandwidth'))\nprint(f'{a / b:.3g}')", "latency_floor"),
-        ("t = rs.value('train_period', **board)\nworst = float(t) * 2", "train_worst_time"),
+        ("cost = number('replica_price') / marks['replica_throughput']", "cost_per_token"),
+        (
+            "a, b = (marks[k] for k in ('deployed_weight_bytes', 'stage_bandwidth'))\nprint(f'{a / b:.3g}')",
+            "latency_floor",
+        ),
+        ("t = rs.value('batch_interval', **board)\nworst = float(t) * 2", "interval_max_latency"),
         ("x = table['compute_time'].to_numpy()\ny = x / table.loc[:, 'pass_time'].max()", "compute_utilization"),
         (
-            "w = number('weight_bytes')\ndef f():\n    n = number('total_parameters')\n    return n * w / c(1)",
+            "w = number('bytes_per_weight')\ndef f():\n    n = number('total_parameters')\n    return n * w / c(1)",
             "model_bytes",
         ),
     ],

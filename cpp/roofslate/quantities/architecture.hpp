@@ -188,7 +188,7 @@ namespace roofslate::quantities
     // `first`: the position of bf16 among the words of the choice.
     template <class T> constexpr T bits_of(const T& format, int first = 0)
     { return choose_from(format, first, T(16.0), T(8.0), T(8.0), T(4.0), T(4.125), T(4.5), T(4.25)); }
-    struct weight_bits
+    struct bits_per_weight
     {
         static constexpr Spec spec = Spec("b_w", "1", "bits of a stored weight, scales included", "definition");
         template <class T> static constexpr T formula(in<weight_format, T> f) { return bits_of<T>(f); }
@@ -198,16 +198,16 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("1/8", "byte/parameter", "bytes of a bit of a weight", "definition").positive().by_default(0.125);
     };
-    struct weight_bytes
+    struct bytes_per_weight
     {
         static constexpr Spec spec = Spec("w", "byte/parameter", "bytes of a stored weight", "definition").positive();
-        template <class T> static constexpr T formula(in<weight_bits, T> b, in<bytes_per_weight_bit, T> eighth)
+        template <class T> static constexpr T formula(in<bits_per_weight, T> b, in<bytes_per_weight_bit, T> eighth)
         { return b * eighth; }
     };
     struct model_bytes
     {
         static constexpr Spec spec = Spec("w N_t", "byte", "bytes of all weights", "R1.3");
-        template <class T> static constexpr T formula(in<weight_bytes, T> w, in<total_parameters, T> N_t)
+        template <class T> static constexpr T formula(in<bytes_per_weight, T> w, in<total_parameters, T> N_t)
         { return w * N_t; }
     };
 
@@ -287,9 +287,9 @@ namespace roofslate::quantities
         moe_layers,
         routed_parameters,
         dense_parameters,
-        weight_bits,
+        bits_per_weight,
         bytes_per_weight_bit,
-        weight_bytes,
+        bytes_per_weight,
         model_bytes,
         kv_format,
         kv_bits,

@@ -54,7 +54,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<pass_tokens, T> tokens,
             in<attention_flops_per_token, T> f_a,
-            in<cell_flops, T> C)
+            in<stage_flops, T> C)
         { return tokens * (f_a / C); }
     };
     struct attention_intensity
@@ -116,12 +116,12 @@ namespace roofslate::quantities
         { return min(L * (s / m) + n * m, L); }
     };
 
-    struct capacity_batch
+    struct memory_limited_batch
     {
         static constexpr Spec spec =
             Spec("B_H", "sequence", "sequences of each batch in flight whose caches fit beside the weights", "R6.13");
         template <class T> static constexpr T formula(
-            in<kv_room, T> room,
+            in<kv_cache_capacity, T> room,
             in<microbatches, T> n,
             in<kv_stored_bytes, T> S)
         { return room / (n * S); }
@@ -140,5 +140,5 @@ namespace roofslate::quantities
         best_block_length,
         block_length,
         block_attended_tokens,
-        capacity_batch>;
+        memory_limited_batch>;
 }

@@ -102,7 +102,7 @@ namespace roofslate::quantities
                 .range(0)
                 .by_default(0);
     };
-    struct fixed_cache_bytes
+    struct recurrent_state_bytes
     {
         static constexpr Spec spec =
             Spec(
@@ -154,7 +154,7 @@ namespace roofslate::quantities
         const T& tokens,
         in<index_bytes_per_token, T> q_i,
         const T& context,
-        in<fixed_cache_bytes, T> S_0,
+        in<recurrent_state_bytes, T> S_0,
         const T& states)
     { return spend_beside(spend_beside(tokens, q_i, context), S_0, states); }
     struct attended_tokens
@@ -178,7 +178,7 @@ namespace roofslate::quantities
             in<attended_tokens, T> L_r,
             in<index_bytes_per_token, T> q_i,
             in<context_length, T> L,
-            in<fixed_cache_bytes, T> S_0)
+            in<recurrent_state_bytes, T> S_0)
         { return cache_bytes<T>(q * k * L_r, q_i, L, S_0, k); }
     };
     struct kv_stored_bytes
@@ -195,7 +195,7 @@ namespace roofslate::quantities
             in<context_length, T> L,
             in<windowed_tokens, T> windowed,
             in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0)
+            in<recurrent_state_bytes, T> S_0)
         { return cache_bytes<T>(q * k * mean_of_layers<T>(share, L, windowed), q_i, L, S_0, k); }
     };
     struct stored_kv_bytes_per_token
@@ -209,7 +209,7 @@ namespace roofslate::quantities
             in<context_length, T> L,
             in<attention_window, T> w,
             in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0)
+            in<recurrent_state_bytes, T> S_0)
         { return cache_bytes<T>(q * k * spend_beside(1.0 - share, share, min(w / L, 1.0)), q_i, 1.0, S_0, k / L); }
     };
     struct kv_read_gain
@@ -253,14 +253,14 @@ namespace roofslate::quantities
     template <class T> constexpr auto stores_all_alike(
         in<windowed_kv_share, T> share,
         in<index_bytes_per_token, T> q_i,
-        in<fixed_cache_bytes, T> S_0)
+        in<recurrent_state_bytes, T> S_0)
     { return share == T(0.0) && q_i == T(0.0) && S_0 == T(0.0); }
     // Whether what is read is q L: no selection either.
     template <class T> constexpr auto reads_all_alike(
         in<windowed_kv_share, T> share,
         in<selected_tokens, T> K,
         in<index_bytes_per_token, T> q_i,
-        in<fixed_cache_bytes, T> S_0)
+        in<recurrent_state_bytes, T> S_0)
     { return stores_all_alike<T>(share, q_i, S_0) && K == T(infinite); }
     // Where a line of this slope reaches a value.
     template <class T> constexpr T context_reaching(const T& value, const T& slope)
@@ -282,7 +282,7 @@ namespace roofslate::quantities
         in<windowed_kv_share, T> share,
         in<attention_window, T> w,
         in<index_bytes_per_token, T> q_i,
-        in<fixed_cache_bytes, T> S_0)
+        in<recurrent_state_bytes, T> S_0)
     { return context_behind_window<T>(max(bytes - k * S_0, 0.0), q * k * share, q * k * (1.0 - share) + q_i, w); }
     // What is read grows slower after the selection, too: the least of four lines, so that the context sought is the
     // largest of theirs.
@@ -294,7 +294,7 @@ namespace roofslate::quantities
         in<attention_window, T> w,
         in<selected_tokens, T> K,
         in<index_bytes_per_token, T> q_i,
-        in<fixed_cache_bytes, T> S_0)
+        in<recurrent_state_bytes, T> S_0)
     {
         const T windowed = q * k * share, selected = q * k * (1.0 - share);
         const T room = max(bytes - k * S_0, 0.0);
@@ -319,7 +319,7 @@ namespace roofslate::quantities
         attention_window,
         selected_tokens,
         index_bytes_per_token,
-        fixed_cache_bytes,
+        recurrent_state_bytes,
         kv_stored_factor,
         kv_read_factor,
         windowed_tokens,

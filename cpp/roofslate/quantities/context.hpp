@@ -69,7 +69,7 @@ namespace roofslate::quantities
             in<attention_window, T> window,
             in<selected_tokens, T> K,
             in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0)
+            in<recurrent_state_bytes, T> S_0)
         { return context_at_ratio<T>(max(1.0 - w, 0.0), L_0, Y, q, k, share, window, K, q_i, S_0); }
     };
 

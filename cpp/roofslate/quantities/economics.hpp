@@ -36,11 +36,11 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("c", "USD/token", "price of the cell over the tokens that it makes", "R1.5");
         template <class T> static constexpr T formula(
             in<round_time, T> t,
-            in<cell_price, T> p,
+            in<replica_price, T> p,
             in<round_tokens, T> tokens)
         { return t * (p / tokens); }
     };
-    struct cell_throughput
+    struct replica_throughput
     {
         static constexpr Spec spec = Spec("R", "token/s", "tokens that the cell makes in a second", "R1.14");
         template <class T> static constexpr T formula(in<round_tokens, T> tokens, in<round_time, T> t)
@@ -54,7 +54,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<microbatches, T> n,
             in<round_passes, T> r,
-            in<cell_flops, T> C,
+            in<stage_flops, T> C,
             in<flops_per_token, T> f)
         { return (n / r) * (C / f); }
     };
@@ -69,17 +69,17 @@ namespace roofslate::quantities
             "time to fetch the weights for a single sequence over the time of its arithmetic",
             "R1.6");
         template <class T> static constexpr T formula(
-            in<weight_balance, T> A,
+            in<balance_tokens, T> A,
             in<pass_length, T> l,
             in<active_parameters, T> N_a,
             in<expert_reads, T> which,
             in<experts, T> X,
             in<experts_per_token, T> k,
-            in<deployed_bytes, T> all,
-            in<common_bytes, T> W_c,
+            in<deployed_weight_bytes, T> all,
+            in<active_dense_bytes, T> W_c,
             in<expert_bytes, T> W_X,
             in<expert_copies, T> copies,
-            in<weight_bytes, T> w,
+            in<bytes_per_weight, T> w,
             in<layout, T> layout,
             in<placement_balance, T> balance)
         {
@@ -119,16 +119,16 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("R_m", "token/s", "tokens that a provider serves in a second", "R1.14");
         template <class T> static constexpr T formula(in<monthly_tokens, T> D, in<month, T> m) { return D / m; }
     };
-    struct cell_market_share
+    struct replica_market_share
     {
         static constexpr Spec spec = Spec("R/R_m", "1", "share of the market that one cell serves", "R1.14");
-        template <class T> static constexpr T formula(in<cell_throughput, T> R, in<market_token_rate, T> R_m)
+        template <class T> static constexpr T formula(in<replica_throughput, T> R, in<market_token_rate, T> R_m)
         { return R / R_m; }
     };
-    struct cells_for_market
+    struct replicas_for_market
     {
         static constexpr Spec spec = Spec("R_m/R", "1", "cells that serve the whole market", "R1.14");
-        template <class T> static constexpr T formula(in<market_token_rate, T> R_m, in<cell_throughput, T> R)
+        template <class T> static constexpr T formula(in<market_token_rate, T> R_m, in<replica_throughput, T> R)
         { return R_m / R; }
     };
 
@@ -146,7 +146,8 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("r/M", "s/sequence", "time to fetch what a pass reads of one sequence's cache", "R1.3");
-        template <class T> static constexpr T formula(in<kv_read_bytes, T> r, in<cell_bandwidth, T> M) { return r / M; }
+        template <class T> static constexpr T formula(in<kv_read_bytes, T> r, in<stage_bandwidth, T> M)
+        { return r / M; }
     };
     struct compute_time_per_sequence
     {
@@ -158,7 +159,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<pass_length, T> l,
             in<flops_per_token, T> f,
-            in<cell_flops, T> C)
+            in<stage_flops, T> C)
         { return l * (f / C); }
     };
     struct pass_time_per_sequence
@@ -251,15 +252,15 @@ namespace roofslate::quantities
         round_tokens,
         round_time,
         cost_per_token,
-        cell_throughput,
+        replica_throughput,
         compute_bound_throughput,
         lone_weight_fetch,
         batch_of_one_penalty,
         monthly_tokens,
         month,
         market_token_rate,
-        cell_market_share,
-        cells_for_market,
+        replica_market_share,
+        replicas_for_market,
         fixed_pass_time,
         kv_fetch_time_per_sequence,
         compute_time_per_sequence,

@@ -1,12 +1,12 @@
 // Questions 9 and 10: the electricity of a token, and the share of memory in what the machines cost.
 #pragma once
-#include "roofslate/quantities/scheduling.hpp"
+#include "roofslate/quantities/requests.hpp"
 
 namespace roofslate::quantities
 {
     // --- electricity ---
 
-    struct cell_power
+    struct replica_power
     {
         static constexpr Spec spec = Spec("P_G", "J/s", "electric power of all chips of the replica", "Q9");
         template <class T> static constexpr T formula(in<chips, T> G, in<chip_power, T> w) { return G * w; }
@@ -21,19 +21,24 @@ namespace roofslate::quantities
     struct site_power
     {
         static constexpr Spec spec = Spec("P_s", "J/s", "power that the site draws for the replica", "Q9");
-        template <class T> static constexpr T formula(in<cell_power, T> P, in<power_usage_effectiveness, T> pue)
+        template <class T> static constexpr T formula(in<replica_power, T> P, in<power_usage_effectiveness, T> pue)
         { return P * pue; }
     };
     struct energy_per_token
     {
         static constexpr Spec spec = Spec("\\epsilon_t", "J/token", "electric energy of a token", "Q9");
-        template <class T> static constexpr T formula(in<site_power, T> P, in<cell_throughput, T> R) { return P / R; }
+        template <class T> static constexpr T formula(in<site_power, T> P, in<replica_throughput, T> R)
+        { return P / R; }
     };
-    struct energy_per_response
+    struct energy_per_request
     {
-        static constexpr Spec spec = Spec("\\epsilon_r", "J/sequence", "electric energy of an answer", "Q9");
-        template <class T> static constexpr T formula(in<energy_per_token, T> e, in<response_length, T> L_r)
-        { return e * L_r; }
+        static constexpr Spec spec =
+            Spec("\\epsilon_r", "J/sequence", "electric energy of a request, prompts included", "Q9");
+        template <class T> static constexpr T formula(
+            in<site_power, T> P,
+            in<prefill_load, T> r,
+            in<request_throughput, T> rate)
+        { return P * (1.0 + r) / rate; }
     };
     struct electricity_cost_per_token
     {
@@ -47,7 +52,7 @@ namespace roofslate::quantities
             Spec("p_e P_s", "USD/s", "price of the electric energy of a second of the replica", "Q9");
         template <class T> static constexpr T formula(in<site_power, T> P, in<electricity_price, T> p) { return P * p; }
     };
-    struct cell_capital
+    struct replica_capital_cost
     { static constexpr Spec spec = Spec("K_G", "USD", "purchase price of the replica's machines", "Q9").range(0); };
     struct depreciation_time
     {
@@ -58,14 +63,14 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("K_G/T_K", "USD/s", "purchase price over the time in which it is written off", "Q9");
-        template <class T> static constexpr T formula(in<cell_capital, T> K, in<depreciation_time, T> T_K)
+        template <class T> static constexpr T formula(in<replica_capital_cost, T> K, in<depreciation_time, T> T_K)
         { return K / T_K; }
     };
     struct electricity_share
     {
         static constexpr Spec spec =
             Spec("p_e P_s/p_G", "1", "price of the electric energy over the price of the replica", "Q9");
-        template <class T> static constexpr T formula(in<electricity_cost_rate, T> e, in<cell_price, T> p)
+        template <class T> static constexpr T formula(in<electricity_cost_rate, T> e, in<replica_price, T> p)
         { return e / p; }
     };
 
@@ -128,15 +133,15 @@ namespace roofslate::quantities
     };
 
     using energy = list<
-        cell_power,
+        replica_power,
         power_usage_effectiveness,
         electricity_price,
         site_power,
         energy_per_token,
-        energy_per_response,
+        energy_per_request,
         electricity_cost_per_token,
         electricity_cost_rate,
-        cell_capital,
+        replica_capital_cost,
         depreciation_time,
         capital_cost_rate,
         electricity_share,

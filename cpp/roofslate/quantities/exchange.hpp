@@ -51,7 +51,7 @@ namespace roofslate::quantities
             in<combine_bytes_per_element, T> w)
         { return k * d * w; }
     };
-    struct exchange_bytes_per_layer
+    struct all_to_all_bytes_per_layer
     {
         static constexpr Spec spec =
             Spec("v_1", "byte/token", "bytes that a token moves to the experts of a layer and back", "R2.3");
@@ -60,14 +60,14 @@ namespace roofslate::quantities
             in<combine_bytes_per_layer, T> back)
         { return there + back; }
     };
-    struct exchange_bytes_per_token
+    struct all_to_all_bytes_per_token
     {
         static constexpr Spec spec =
             Spec("v", "byte/token", "bytes that a token moves to the experts of all layers and back", "R2.3");
-        template <class T> static constexpr T formula(in<moe_layers, T> n_e, in<exchange_bytes_per_layer, T> v_1)
+        template <class T> static constexpr T formula(in<moe_layers, T> n_e, in<all_to_all_bytes_per_layer, T> v_1)
         { return n_e * v_1; }
     };
-    struct chip_exchange_bytes_per_token
+    struct chip_all_to_all_bytes_per_token
     {
         static constexpr Spec spec = Spec(
             "v/G_P",
@@ -75,7 +75,7 @@ namespace roofslate::quantities
             "bytes that a chip sends in the exchanges of a token: in a pool all copies, else those for other chips",
             "R2.3");
         template <class T> static constexpr T formula(
-            in<exchange_bytes_per_token, T> v,
+            in<all_to_all_bytes_per_token, T> v,
             in<chips_per_stage, T> G_P,
             in<layout, T> l,
             in<expert_parallel, T> G_e)
@@ -84,11 +84,13 @@ namespace roofslate::quantities
             return select(count(G_e) == T(1.0), T(0.0), choose(l, each, each * (1.0 - 1.0 / count(G_e))));
         }
     };
-    struct exchange_bytes_per_chip
+    struct all_to_all_bytes_per_chip
     {
         static constexpr Spec spec =
             Spec("V", "byte/chip", "bytes that a chip sends in the exchanges of a pass", "R2.3");
-        template <class T> static constexpr T formula(in<pass_tokens, T> tokens, in<chip_exchange_bytes_per_token, T> v)
+        template <class T> static constexpr T formula(
+            in<pass_tokens, T> tokens,
+            in<chip_all_to_all_bytes_per_token, T> v)
         { return tokens * v; }
     };
 
@@ -106,7 +108,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<scale_up_bandwidth, T> u, in<scale_out_bandwidth, T> u_o)
         { return u / u_o; }
     };
-    struct exchange_racks
+    struct expert_racks
     {
         static constexpr Spec spec =
             Spec("R", "1", "racks (scale-up domains) that the experts of a layer are spread over, evenly", "R2.4")
@@ -114,7 +116,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<expert_parallel, T> G_e, in<scale_up_domain, T> G_u)
         { return ceil(G_e / G_u); }
     };
-    struct exchange_routing
+    struct all_to_all_routing
     {
         static constexpr Spec spec =
             Spec(
@@ -131,17 +133,17 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("k_o", "1", "copies of a token that leave the rack in a layer, one to each expert elsewhere", "R2.4");
-        template <class T> static constexpr T formula(in<experts_per_token, T> k, in<exchange_racks, T> R)
+        template <class T> static constexpr T formula(in<experts_per_token, T> k, in<expert_racks, T> R)
         { return k * ((R - 1.0) / R); }
     };
-    struct direct_exchange_slowdown
+    struct direct_all_to_all_slowdown
     {
         static constexpr Spec spec = Spec(
             "\\sigma_1",
             "1",
             "time of an exchange over several racks, a copy to each expert, over its time inside one",
             "R2.4");
-        template <class T> static constexpr T formula(in<exchange_racks, T> R, in<link_bandwidth_ratio, T> beta)
+        template <class T> static constexpr T formula(in<expert_racks, T> R, in<link_bandwidth_ratio, T> beta)
         { return max(beta * ((R - 1.0) / R), 1.0 / R); }
     };
     struct racks_per_token
@@ -149,7 +151,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("R_k", "1", "other racks that the router lets a token reach, at most", "Q3")
                 .range(1)
-                .otherwise<exchange_racks>();
+                .otherwise<expert_racks>();
     };
     struct hierarchical_leaving_copies
     {
@@ -159,7 +161,7 @@ namespace roofslate::quantities
             "copies of a token that leave the rack in a layer, one to each other rack that has an expert of it",
             "Q3");
         template <class T> static constexpr T formula(
-            in<exchange_racks, T> R,
+            in<expert_racks, T> R,
             in<experts_per_token, T> k,
             in<racks_per_token, T> R_k)
         { return min((R - 1.0) * (1.0 - pow(1.0 - 1.0 / R, k)), R_k); }
@@ -173,7 +175,7 @@ namespace roofslate::quantities
             in<hierarchical_leaving_copies, T> R_o)
         { return beta * R_o; }
     };
-    struct hierarchical_exchange_slowdown
+    struct hierarchical_all_to_all_slowdown
     {
         static constexpr Spec spec = Spec(
             "\\sigma_2",
@@ -186,14 +188,14 @@ namespace roofslate::quantities
             in<experts_per_token, T> k)
         { return max(outside / k, 1.0); }
     };
-    struct exchange_slowdown
+    struct all_to_all_slowdown
     {
         static constexpr Spec spec =
             Spec("\\sigma", "1", "time of an exchange over several racks over its time inside one", "R2.4");
         template <class T> static constexpr T formula(
-            in<exchange_routing, T> which,
-            in<direct_exchange_slowdown, T> s_1,
-            in<hierarchical_exchange_slowdown, T> s_2)
+            in<all_to_all_routing, T> which,
+            in<direct_all_to_all_slowdown, T> s_1,
+            in<hierarchical_all_to_all_slowdown, T> s_2)
         { return choose(which, s_1, s_2); }
     };
     struct expert_imbalance
@@ -209,7 +211,7 @@ namespace roofslate::quantities
                 .by_default(1)
                 .ideal(1);
     };
-    struct exchange_time_per_token
+    struct all_to_all_time_per_token
     {
         static constexpr Spec spec = Spec(
             "t_x/\\mathrm{token}",
@@ -217,18 +219,18 @@ namespace roofslate::quantities
             "time of the exchanges of a token, the chips of a layer sending at the same time",
             "R2.3");
         template <class T> static constexpr T formula(
-            in<chip_exchange_bytes_per_token, T> v,
-            in<exchange_slowdown, T> s,
+            in<chip_all_to_all_bytes_per_token, T> v,
+            in<all_to_all_slowdown, T> s,
             in<mean_hops, T> hops,
             in<expert_imbalance, T> mu,
             in<link_efficiency, T> eta,
             in<scale_up_bandwidth, T> u)
         { return v * (s * (hops * mu) / (u * eta)); }
     };
-    struct exchange_time
+    struct all_to_all_time
     {
         static constexpr Spec spec = Spec("t_x", "s", "time of the exchanges of a pass", "R2.3");
-        template <class T> static constexpr T formula(in<pass_tokens, T> tokens, in<exchange_time_per_token, T> t)
+        template <class T> static constexpr T formula(in<pass_tokens, T> tokens, in<all_to_all_time_per_token, T> t)
         { return tokens * t; }
     };
 
@@ -238,22 +240,22 @@ namespace roofslate::quantities
         combine_bytes_per_element,
         dispatch_bytes_per_layer,
         combine_bytes_per_layer,
-        exchange_bytes_per_layer,
-        exchange_bytes_per_token,
-        chip_exchange_bytes_per_token,
-        exchange_bytes_per_chip,
+        all_to_all_bytes_per_layer,
+        all_to_all_bytes_per_token,
+        chip_all_to_all_bytes_per_token,
+        all_to_all_bytes_per_chip,
         link_bandwidth_ratio,
-        exchange_racks,
-        exchange_routing,
+        expert_racks,
+        all_to_all_routing,
         leaving_copies,
-        direct_exchange_slowdown,
+        direct_all_to_all_slowdown,
         racks_per_token,
         hierarchical_leaving_copies,
         hierarchical_outside_time,
-        hierarchical_exchange_slowdown,
-        exchange_slowdown,
+        hierarchical_all_to_all_slowdown,
+        all_to_all_slowdown,
         expert_imbalance,
         link_efficiency,
-        exchange_time_per_token,
-        exchange_time>;
+        all_to_all_time_per_token,
+        all_to_all_time>;
 }

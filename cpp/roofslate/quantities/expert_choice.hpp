@@ -12,15 +12,15 @@ namespace roofslate::quantities
             "1",
             "sparsity whose weights are fetched while the batch is multiplied: beyond it, users are too few",
             "Q8");
-        template <class T> static constexpr T formula(in<pass_tokens, T> tokens, in<weight_balance, T> A)
+        template <class T> static constexpr T formula(in<pass_tokens, T> tokens, in<balance_tokens, T> A)
         { return tokens / A; }
     };
     struct sparsity_for_memory
     {
         static constexpr Spec spec = Spec("s_H", "1", "sparsity whose weights fill the memory of the replica", "Q8");
         template <class T> static constexpr T formula(
-            in<cell_capacity, T> H,
-            in<weight_bytes, T> w,
+            in<replica_hbm_capacity, T> H,
+            in<bytes_per_weight, T> w,
             in<active_parameters, T> N_a)
         { return H / (w * N_a); }
     };

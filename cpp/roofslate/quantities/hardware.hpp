@@ -235,7 +235,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<chips_per_stage, T> G_P, in<attention_data_parallel, T> G_d)
         { return G_P / G_d; }
     };
-    struct cell_flops
+    struct stage_flops
     {
         static constexpr Spec spec =
             Spec("2C", "FLOP/s", "arithmetic of the chips that work on a pass at one time", "R1.2");
@@ -245,7 +245,7 @@ namespace roofslate::quantities
             in<compute_efficiency, T> eta)
         { return G_P * (F * eta); }
     };
-    struct cell_bandwidth
+    struct stage_bandwidth
     {
         static constexpr Spec spec =
             Spec("M", "byte/s", "memory bandwidth of the chips that work on a pass at one time", "R1.3");
@@ -255,12 +255,12 @@ namespace roofslate::quantities
             in<bandwidth_efficiency, T> eta)
         { return G_P * (m * eta); }
     };
-    struct cell_capacity
+    struct replica_hbm_capacity
     {
         static constexpr Spec spec = Spec("H", "byte", "memory of all chips of the replica", "R1.12");
         template <class T> static constexpr T formula(in<chips, T> G, in<hbm_capacity, T> h) { return G * h; }
     };
-    struct cell_price
+    struct replica_price
     {
         static constexpr Spec spec = Spec("p_G", "USD/s", "price of all chips of the replica for a second", "R1.5");
         template <class T> static constexpr T formula(in<chips, T> G, in<chip_price, T> p) { return G * p; }
@@ -330,10 +330,10 @@ namespace roofslate::quantities
         chips_per_stage,
         expert_parallel,
         tensor_parallel,
-        cell_flops,
-        cell_bandwidth,
-        cell_capacity,
-        cell_price,
+        stage_flops,
+        stage_bandwidth,
+        replica_hbm_capacity,
+        replica_price,
         hbm_drain_time,
         ridge_point,
         arithmetic_intensity,

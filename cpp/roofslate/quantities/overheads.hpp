@@ -163,7 +163,7 @@ namespace roofslate::quantities
             in<chips_per_stage, T> G_P,
             in<attention_data_parallel, T> G_d,
             in<experts, T> X,
-            in<exchange_time_per_token, T> t_x,
+            in<all_to_all_time_per_token, T> t_x,
             in<scale_up_domain, T> G_u,
             in<scale_up_bandwidth, T> u,
             in<scale_out_bandwidth, T> u_o)
@@ -266,7 +266,7 @@ namespace roofslate::quantities
             in<layers, T> n,
             in<moe_layers, T> n_e,
             in<experts_per_token, T> k,
-            in<cell_bandwidth, T> M)
+            in<stage_bandwidth, T> M)
         {
             const T transfers = spend_beside(spend(c, n), c_k, n_e * k);
             return select(transfers == T(0.0), T(0.0), d * w * transfers / M);

@@ -7,7 +7,7 @@ namespace roofslate::quantities
 {
     // --- traffic: experts inside a stage against the hop to the next one ---
 
-    struct exchange_hop_ratio
+    struct all_to_all_hop_ratio
     {
         static constexpr Spec spec =
             Spec(
@@ -29,7 +29,7 @@ namespace roofslate::quantities
             "1",
             "experts of a token times layers of a stage from which on the hop is not the slower one",
             "R3.1");
-        template <class T> static constexpr T formula(in<link_bandwidth_ratio, T> beta, in<exchange_hop_ratio, T> r)
+        template <class T> static constexpr T formula(in<link_bandwidth_ratio, T> beta, in<all_to_all_hop_ratio, T> r)
         { return beta / r; }
     };
     struct pipeline_traffic_ratio
@@ -344,7 +344,7 @@ namespace roofslate::quantities
     };
 
     using pipeline = list<
-        exchange_hop_ratio,
+        all_to_all_hop_ratio,
         pipeline_traffic_threshold,
         pipeline_traffic_ratio,
         stage_time,

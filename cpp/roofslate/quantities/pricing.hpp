@@ -182,7 +182,7 @@ namespace roofslate::quantities
             in<attention_window, T> window,
             in<selected_tokens, T> K,
             in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0)
+            in<recurrent_state_bytes, T> S_0)
         { return context_at_ratio<T>(max(pi * (1.0 + mu) - w, 0.0), L_0, Y, q, k, share, window, K, q_i, S_0); }
     };
     struct context_distribution
@@ -298,9 +298,9 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<flops_per_token, T> f,
             in<pass_length, T> l,
-            in<weight_bytes, T> w,
+            in<bytes_per_weight, T> w,
             in<flops_per_parameter_token, T> two,
-            in<weight_balance, T> A,
+            in<balance_tokens, T> A,
             in<long_context_threshold, T> L_t,
             in<weight_fetch_ratio, T> omega)
         { return f * l * (w / (two * A * L_t)) * max(1.0 - omega, 0.0); }
@@ -315,9 +315,9 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<flops_per_token, T> f,
             in<pass_length, T> l,
-            in<weight_bytes, T> w,
+            in<bytes_per_weight, T> w,
             in<flops_per_parameter_token, T> two,
-            in<weight_balance, T> A,
+            in<balance_tokens, T> A,
             in<balance_context, T> L_0)
         { return f * l * (w / (two * A * L_0)); }
     };
@@ -353,7 +353,7 @@ namespace roofslate::quantities
             in<attention_window, T> window,
             in<selected_tokens, T> K,
             in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0)
+            in<recurrent_state_bytes, T> S_0)
         { return context_at_ratio<T>(max(rho - w, 0.0), L_0, Y, q, k, share, window, K, q_i, S_0); }
     };
 
@@ -609,7 +609,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("p_G T_D", "USD", "rent of the chips for the time in which tokens are served", "definition");
-        template <class T> static constexpr T formula(in<cell_price, T> p_G, in<served_time, T> T_D)
+        template <class T> static constexpr T formula(in<replica_price, T> p_G, in<served_time, T> T_D)
         { return p_G * T_D; }
     };
     struct serving_margin

@@ -17,10 +17,10 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("N_\\mathrm{max}", "parameter", "weights that the memory holds beside the caches in flight", "R2.7");
         template <class T> static constexpr T formula(
-            in<cell_capacity, T> H,
+            in<replica_hbm_capacity, T> H,
             in<microbatches, T> n,
             in<kv_bytes, T> K,
-            in<weight_bytes, T> w)
+            in<bytes_per_weight, T> w)
         { return max(H - n * K, 0.0) / w; }
     };
 

@@ -86,7 +86,7 @@ namespace roofslate::quantities
             in<attention_window, T> w,
             in<selected_tokens, T> K,
             in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0)
+            in<recurrent_state_bytes, T> S_0)
         {
             const T tokens = mean_of_layers<T>(share, min(L_c, K), min(L_c, w));
             return select(L_c == T(0.0), T(0.0), cache_bytes<T>(q * k * tokens, q_i, L_c, S_0, k));
@@ -100,7 +100,7 @@ namespace roofslate::quantities
             in<prefix_bytes, T> r,
             in<prompt_passes, T> n,
             in<kv_cache_copies, T> copies,
-            in<cell_bandwidth, T> M)
+            in<stage_bandwidth, T> M)
         { return spend(r, n * copies / M); }
     };
 
@@ -122,7 +122,7 @@ namespace roofslate::quantities
                 .positive()
                 .by_default(1);
     };
-    struct head_parameters
+    struct output_head_parameters
     {
         static constexpr Spec spec = Spec("N_h", "parameter", "weights of the output head", "R1.4");
         template <class T> static constexpr T formula(
@@ -144,7 +144,7 @@ namespace roofslate::quantities
             in<selected_tokens, T> K)
         { return min(beside(I / 2.0, L_p), K); }
     };
-    struct prompt_common_time
+    struct prefill_dense_time
     {
         static constexpr Spec spec = Spec(
             "t_{pc}",
@@ -157,8 +157,8 @@ namespace roofslate::quantities
             in<prompt_attended_tokens, T> L_a,
             in<prefill_compute_efficiency, T> eta,
             in<flops_per_parameter_token, T> two,
-            in<common_parameters, T> N_c,
-            in<head_parameters, T> N_h,
+            in<active_dense_parameters, T> N_c,
+            in<output_head_parameters, T> N_h,
             in<dense_peak_flops, T> F_d,
             in<arithmetic, T> counted,
             in<flops_per_head_element, T> two_a,
@@ -186,7 +186,7 @@ namespace roofslate::quantities
             in<fresh_input_tokens, T> I,
             in<prefill_compute_efficiency, T> eta,
             in<flops_per_parameter_token, T> two,
-            in<visited_parameters, T> N_k,
+            in<active_routed_parameters, T> N_k,
             in<peak_flops, T> F)
         { return I / eta * (two * (N_k / F)); }
     };
@@ -200,7 +200,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("t_{pa}", "s/sequence", "time of the arithmetic of a prompt on all chips of a stage", "R6.6");
         template <class T> static constexpr T formula(
-            in<prompt_common_time, T> t_c,
+            in<prefill_dense_time, T> t_c,
             in<prompt_expert_time, T> t_k,
             in<chips_per_stage, T> G_P)
         { return (t_c + t_k) / G_P; }
@@ -303,7 +303,7 @@ namespace roofslate::quantities
             in<output_tokens, T> O)
         { return choose(mode, B * (T_p / O), T(0.0)); }
     };
-    struct token_time_factor
+    struct time_per_output_token_factor
     {
         static constexpr Spec spec =
             Spec(
@@ -322,7 +322,7 @@ namespace roofslate::quantities
             in<round_time, T> t,
             in<emitted_length, T> e,
             in<prefill_interference, T> T_i,
-            in<token_time_factor, T> f)
+            in<time_per_output_token_factor, T> f)
         { return (t / e + T_i) * f; }
     };
     struct request_overhead
@@ -333,7 +333,7 @@ namespace roofslate::quantities
                 .by_default(0)
                 .ideal(0);
     };
-    struct prompt_time
+    struct prefill_latency
     {
         static constexpr Spec spec = Spec(
             "t_p",
@@ -344,7 +344,7 @@ namespace roofslate::quantities
         template <class T>
         static constexpr T formula(
             in<prompt_batch, T> B_p,
-            in<prompt_common_time, T> t_c,
+            in<prefill_dense_time, T> t_c,
             in<tensor_parallel, T> G_t,
             in<prompt_expert_time, T> t_k,
             in<chips_per_stage, T> G_P,
@@ -377,7 +377,7 @@ namespace roofslate::quantities
                 .range(0, 1)
                 .by_default(0.5);
     };
-    struct prompts_ahead
+    struct queued_prompts
     {
         static constexpr Spec spec =
             Spec("\\beta_a B_r^{\\gamma_a}", "1", "prompts that are read before one's own, in the mean", "calibration");
@@ -399,7 +399,7 @@ namespace roofslate::quantities
                 .range(0)
                 .by_default(0.5);
     };
-    struct first_token_time_factor
+    struct time_to_first_token_factor
     {
         static constexpr Spec spec =
             Spec(
@@ -429,7 +429,7 @@ namespace roofslate::quantities
             in<input_tokens, T> I,
             in<attention_window, T> w,
             in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0,
+            in<recurrent_state_bytes, T> S_0,
             in<attention_data_parallel, T> G_d,
             in<chips, T> G,
             in<scale_out_bandwidth, T> u_o)
@@ -450,13 +450,13 @@ namespace roofslate::quantities
         template <class T>
         static constexpr T formula(
             in<request_overhead, T> t_r,
-            in<prompt_time, T> t_p,
-            in<prompts_ahead, T> n,
+            in<prefill_latency, T> t_p,
+            in<queued_prompts, T> n,
             in<admission_steps, T> n_w,
             in<time_per_output_token, T> T_o,
             in<emitted_length, T> e,
             in<kv_transfer_time, T> T_x,
-            in<first_token_time_factor, T> f)
+            in<time_to_first_token_factor, T> f)
         { return (t_r + t_p * (1.0 + n) + T_o * (e * n_w) + T_x) * f; }
     };
     struct service_time
@@ -478,7 +478,7 @@ namespace roofslate::quantities
             "wait for room in memory: the service of others, as often as clients outnumber the room",
             "R6.13");
         template <class T> static constexpr T formula(
-            in<clients, T> n,
+            in<concurrency, T> n,
             in<running_sequences, T> B,
             in<service_time, T> T_s)
         { return (n / B - 1.0) * T_s; }
@@ -490,13 +490,13 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<first_token_service_time, T> T_1, in<queue_time, T> T_q)
         { return T_1 + T_q; }
     };
-    struct request_time
+    struct request_latency
     {
         static constexpr Spec spec = Spec("T_r", "s", "time from a request to the end of its answer", "R6.6");
         template <class T> static constexpr T formula(in<queue_time, T> T_q, in<service_time, T> T_s)
         { return T_q + T_s; }
     };
-    struct request_rate
+    struct request_throughput
     {
         static constexpr Spec spec =
             Spec("B_r/T_s", "sequence/s", "requests that a replica answers in a second", "R1.14");
@@ -515,7 +515,7 @@ namespace roofslate::quantities
             Spec("\\rho_p", "1", "replicas that prefill for one that decodes; 0 where it prefills itself", "Q13");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
-            in<request_rate, T> rate,
+            in<request_throughput, T> rate,
             in<prefill_time, T> T_p)
         { return choose(mode, T(0.0), rate * T_p); }
     };
@@ -527,7 +527,7 @@ namespace roofslate::quantities
             "tokens of answers that a chip makes in a second, chips that prefill counted",
             "R1.14");
         template <class T> static constexpr T formula(
-            in<request_rate, T> rate,
+            in<request_throughput, T> rate,
             in<output_tokens, T> O,
             in<chips, T> G,
             in<prefill_load, T> rho)
@@ -536,7 +536,7 @@ namespace roofslate::quantities
     struct replicas_for_load
     {
         static constexpr Spec spec = Spec("n_R", "1", "replicas that answer the requests that arrive", "Q13");
-        template <class T> static constexpr T formula(in<arrival_rate, T> arrivals, in<request_rate, T> rate)
+        template <class T> static constexpr T formula(in<arrival_rate, T> arrivals, in<request_throughput, T> rate)
         { return ceil(arrivals / rate); }
     };
 
@@ -554,8 +554,8 @@ namespace roofslate::quantities
             in<serving_mode, T> mode,
             in<concurrent_prefill_time, T> beside,
             in<prefill_time, T> apart,
-            in<token_time_factor, T> f,
-            in<cell_price, T> p,
+            in<time_per_output_token_factor, T> f,
+            in<replica_price, T> p,
             in<fresh_input_tokens, T> I)
         { return choose(mode, beside, apart) * (f * p / I); }
     };
@@ -572,8 +572,8 @@ namespace roofslate::quantities
             Spec("c_R", "USD/sequence", "price of the chips over the requests that they answer", "R1.5");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
-            in<cell_price, T> p,
-            in<request_rate, T> rate,
+            in<replica_price, T> p,
+            in<request_throughput, T> rate,
             in<prefill_time, T> T_p,
             in<load_factor, T> share)
         { return choose(mode, p / rate, p * (1.0 / rate + T_p)) / share; }
@@ -611,9 +611,9 @@ namespace roofslate::quantities
         prefix_fetch_time,
         prefill_compute_efficiency,
         weights_per_table_element,
-        head_parameters,
+        output_head_parameters,
         prompt_attended_tokens,
-        prompt_common_time,
+        prefill_dense_time,
         prompt_expert_time,
         prompt_batch,
         prompt_compute_time,
@@ -623,22 +623,22 @@ namespace roofslate::quantities
         prompt_kernel_factor,
         concurrent_prefill_time,
         prefill_interference,
-        token_time_factor,
+        time_per_output_token_factor,
         time_per_output_token,
         request_overhead,
-        prompt_time,
+        prefill_latency,
         arrival_burst,
         arrival_exponent,
-        prompts_ahead,
+        queued_prompts,
         admission_steps,
-        first_token_time_factor,
+        time_to_first_token_factor,
         kv_transfer_time,
         first_token_service_time,
         service_time,
         queue_time,
         time_to_first_token,
-        request_time,
-        request_rate,
+        request_latency,
+        request_throughput,
         tokens_per_second_per_user,
         prefill_load,
         tokens_per_second_per_chip,

@@ -28,12 +28,13 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("L_T", "token/sequence", "tokens of a sequence that is trained on", "R5.1").positive();
     };
-    struct global_batch
+    struct global_batch_size
     { static constexpr Spec spec = Spec("B_T", "sequence", "sequences of one training step", "R3.5").positive(); };
-    struct trained_tokens
+    struct tokens_per_step
     {
         static constexpr Spec spec = Spec("n_T", "token", "tokens of one training step", "R7.3").positive();
-        template <class T> static constexpr T formula(in<global_batch, T> B, in<sequence_length, T> L) { return B * L; }
+        template <class T> static constexpr T formula(in<global_batch_size, T> B, in<sequence_length, T> L)
+        { return B * L; }
     };
     struct activation_policy
     {
@@ -96,7 +97,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("K_a", "byte", "memory that one step of training keeps for the backward pass", "R7.3");
         template <class T> static constexpr T formula(
-            in<trained_tokens, T> tokens,
+            in<tokens_per_step, T> tokens,
             in<layers, T> n,
             in<hidden_size, T> d,
             in<activation_bytes_per_element, T> w,
@@ -129,8 +130,8 @@ namespace roofslate::quantities
         backward_flops_per_parameter,
         training_flops_per_parameter,
         sequence_length,
-        global_batch,
-        trained_tokens,
+        global_batch_size,
+        tokens_per_step,
         activation_policy,
         activations_of_a_layer,
         matrix_activations_of_a_layer,

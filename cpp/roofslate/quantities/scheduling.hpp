@@ -6,9 +6,9 @@
 
 namespace roofslate::quantities
 {
-    // Share of the arrivals that find all `seats` taken (M/M/c, Erlang's C), for any number of seats from one up, whole
-    // or not. The reciprocal of Erlang's B is e^a a^-c times the upper incomplete gamma function of (c + 1, a), with a
-    // = load c: the whole gamma function less the lower part, an integral over a falling exponential, by a
+    // Share of the arrivals that find all `batch_slots` taken (M/M/c, Erlang's C), for any number of slots from one up,
+    // whole or not. The reciprocal of Erlang's B is e^a a^-c times the upper incomplete gamma function of (c + 1, a),
+    // with a = load c: the whole gamma function less the lower part, an integral over a falling exponential, by a
     // double-exponential rule of fixed length.
     struct erlang_c
     {
@@ -16,26 +16,27 @@ namespace roofslate::quantities
         static constexpr const char* latex = "C";
         static constexpr int arity = 2;
         struct by_load;
-        using partials = list<no_partial, by_load>; // that by the seats is no short formula of them
-        static constexpr Dimension dimension(const Dimension& seats, const Dimension& load)
-        { return roofslate::count(seats) * load; }
+        using partials = list<no_partial, by_load>; // that by the slots is no short formula of them
+        static constexpr Dimension dimension(const Dimension& batch_slots, const Dimension& load)
+        { return roofslate::count(batch_slots) * load; }
 
-        static double value(double seats, double load)
+        static double value(double batch_slots, double load)
         {
-            if (!(seats >= 1) || load != load)
+            if (!(batch_slots >= 1) || load != load)
                 return std::numeric_limits<double>::quiet_NaN();
             if (load >= 1)
                 return 1;
-            if (load <= 0 || seats > DBL_MAX)
+            if (load <= 0 || batch_slots > DBL_MAX)
                 return 0;
-            return 1 / (load + (1 - load) * per_b(seats, load));
+            return 1 / (load + (1 - load) * per_b(batch_slots, load));
         }
 
     private:
-        static double per_b(double seats, double load)
+        static double per_b(double batch_slots, double load)
         {
-            const double whole = sqrt(6.283185307179586 * seats) * exp(stirling_error(seats) + seats * excess(load));
-            return whole - lower_part(seats * load, seats * (1 - load));
+            const double whole =
+                sqrt(6.283185307179586 * batch_slots) * exp(stirling_error(batch_slots) + batch_slots * excess(load));
+            return whole - lower_part(batch_slots * load, batch_slots * (1 - load));
         }
         // ln Gamma(c + 1) less Stirling's formula.
         static double stirling_error(double c)
@@ -104,64 +105,67 @@ namespace roofslate::quantities
         static constexpr const char* latex = "\\partial C/\\partial\\varrho";
         static constexpr int arity = 2;
 
-        static double value(double seats, double load)
+        static double value(double batch_slots, double load)
         {
-            if (!(seats >= 1) || load != load)
+            if (!(batch_slots >= 1) || load != load)
                 return std::numeric_limits<double>::quiet_NaN();
-            if (load >= 1 || load < 0 || seats > DBL_MAX)
+            if (load >= 1 || load < 0 || batch_slots > DBL_MAX)
                 return 0;
             if (load == 0)
-                return seats > 1 ? 0 : 1;
-            const double b = per_b(seats, load), c = 1 / (load + (1 - load) * b);
-            return c * (seats * ((1 - load) / load) + c * (b - 1));
+                return batch_slots > 1 ? 0 : 1;
+            const double b = per_b(batch_slots, load), c = 1 / (load + (1 - load) * b);
+            return c * (batch_slots * ((1 - load) / load) + c * (b - 1));
         }
     };
 
     // --- trains: a pass departs each period, with whoever is there ---
 
-    struct train_period
+    struct batch_interval
     {
         static constexpr Spec spec =
             Spec("T", "s", "time between the starts of two passes", "R1.13").positive().otherwise<hbm_drain_time>();
     };
-    struct train_mean_wait
+    struct interval_mean_wait
     {
         static constexpr Spec spec =
             Spec("T_w", "s", "mean wait for the next pass while there are seats for all", "R1.13");
-        template <class T> static constexpr T formula(in<train_period, T> T_p) { return 0.5 * T_p; }
+        template <class T> static constexpr T formula(in<batch_interval, T> T_p) { return 0.5 * T_p; }
     };
-    struct train_mean_time
+    struct interval_mean_latency
     {
         static constexpr Spec spec = Spec(
             "\\bar T",
             "s",
             "mean time from asking to having a token, wait and pass, while there are seats for all",
             "R1.13");
-        template <class T> static constexpr T formula(in<train_period, T> T_p) { return 1.5 * T_p; }
+        template <class T> static constexpr T formula(in<batch_interval, T> T_p) { return 1.5 * T_p; }
     };
-    struct train_worst_time
+    struct interval_max_latency
     {
         static constexpr Spec spec = Spec(
             "T_\\mathrm{max}",
             "s",
             "longest time from asking to having a token while there are seats for all",
             "R1.13");
-        template <class T> static constexpr T formula(in<train_period, T> T_p) { return 2.0 * T_p; }
+        template <class T> static constexpr T formula(in<batch_interval, T> T_p) { return 2.0 * T_p; }
     };
     struct arrival_rate
     {
         static constexpr Spec spec = Spec("\\Lambda", "sequence/s", "sequences that arrive in a second", "Q6").range(0);
     };
-    struct seats
+    struct batch_slots
     { static constexpr Spec spec = Spec("c_s", "sequence", "sequences that a pass has room for", "R1.13").range(1); };
-    struct train_load
+    struct interval_load
     {
         static constexpr Spec spec = Spec(
             "\\Lambda T/c_s",
             "1",
             "sequences that arrive in a period over the seats; from 1 on the queue has no end",
             "R1.13");
-        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<train_period, T> T_p, in<seats, T> c)
+        template <class T> static constexpr T formula(
+            in<arrival_rate, T> a,
+            in<batch_interval, T> T_p,
+            in<batch_slots, T> c)
         { return a * (T_p / c); }
     };
 
@@ -194,49 +198,44 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<idle_dispatch_period, T> T_i) { return 1.5 * T_i; }
     };
 
-    // --- seats: a sequence keeps its seat until its answer is complete ---
+    // --- batch slots: a sequence keeps its slot until its answer is complete ---
 
-    struct response_length
+    struct slot_time
     {
-        static constexpr Spec spec =
-            Spec("L_r", "token/sequence", "tokens of an answer", "Q6").positive().otherwise<output_tokens>();
-    };
-    struct seat_time
-    {
-        static constexpr Spec spec = Spec("\\tau_s", "s", "time that a sequence keeps its seat", "Q6");
+        static constexpr Spec spec = Spec("\\tau_s", "s", "time that a sequence keeps its slot", "Q6");
         template <class T> static constexpr T formula(
-            in<response_length, T> L_r,
+            in<output_tokens, T> L_r,
             in<pass_length, T> l,
-            in<train_period, T> T_p)
+            in<batch_interval, T> T_p)
         { return L_r / l * T_p; }
     };
-    struct seat_rate
+    struct slot_rate
     {
         static constexpr Spec spec =
-            Spec("\\mu_s", "sequence/s", "sequences that the seats serve in a second when all are taken", "Q6");
-        template <class T> static constexpr T formula(in<seats, T> c, in<seat_time, T> t) { return c / t; }
+            Spec("\\mu_s", "sequence/s", "sequences that the slots serve in a second when all are taken", "Q6");
+        template <class T> static constexpr T formula(in<batch_slots, T> c, in<slot_time, T> t) { return c / t; }
     };
-    struct seat_load
+    struct slot_utilization
     {
         static constexpr Spec spec =
-            Spec("\\varrho", "1", "share of the seats that is taken, on average", "Q6").range(0, 1);
-        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<seat_rate, T> m) { return a / m; }
+            Spec("\\varrho", "1", "share of the slots that is taken, on average", "Q6").range(0, 1);
+        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<slot_rate, T> m) { return a / m; }
     };
     struct waiting_probability
     {
         static constexpr Spec spec =
-            Spec("P_w", "1", "share of the sequences that find no seat when they arrive (Erlang C)", "Q6");
-        template <class T> static constexpr T formula(in<seats, T> c, in<seat_load, T> r)
+            Spec("P_w", "1", "share of the sequences that find no slot free when they arrive (Erlang C)", "Q6");
+        template <class T> static constexpr T formula(in<batch_slots, T> c, in<slot_utilization, T> r)
         { return routine<erlang_c>(c, r); }
     };
-    struct seat_mean_wait
+    struct mean_queue_wait
     {
-        static constexpr Spec spec = Spec("T_s", "s", "mean wait for a seat; inf: never", "Q6");
+        static constexpr Spec spec = Spec("T_s", "s", "mean wait for a slot; inf: never", "Q6");
         template <class T> static constexpr T formula(
-            in<seats, T> c,
-            in<seat_load, T> r,
+            in<batch_slots, T> c,
+            in<slot_utilization, T> r,
             in<waiting_probability, T> P_w,
-            in<seat_time, T> t)
+            in<slot_time, T> t)
         { return select(r >= 1.0, T(infinite), P_w * (t / (count(c) * (1.0 - r)))); }
     };
 
@@ -245,10 +244,10 @@ namespace roofslate::quantities
     struct compute_bound_batch
     {
         static constexpr Spec spec = Spec("B_T", "sequence", "batch whose arithmetic takes a whole period", "R1.15");
-        template <class T> static constexpr T formula(in<train_period, T> T_p, in<compute_time_per_sequence, T> k_c)
+        template <class T> static constexpr T formula(in<batch_interval, T> T_p, in<compute_time_per_sequence, T> k_c)
         { return T_p / k_c; }
     };
-    struct train_batch
+    struct interval_batch
     {
         static constexpr Spec spec = Spec(
             "B_\\mathrm{train}",
@@ -257,7 +256,7 @@ namespace roofslate::quantities
             "R1.13");
         template <class T> static constexpr T formula(
             in<overlap, T> o,
-            in<train_period, T> T_p,
+            in<batch_interval, T> T_p,
             in<fixed_pass_time, T> W,
             in<kv_fetch_time_per_sequence, T> k_kv,
             in<compute_time_per_sequence, T> k_c,
@@ -277,7 +276,7 @@ namespace roofslate::quantities
             "byte/sequence",
             "cache of a sequence that fills the memory beside the weights",
             "R1.15");
-        template <class T> static constexpr T formula(in<kv_room, T> room, in<sequences_in_flight, T> B)
+        template <class T> static constexpr T formula(in<kv_cache_capacity, T> room, in<sequences_in_flight, T> B)
         { return room / B; }
     };
     struct full_memory_context
@@ -291,7 +290,7 @@ namespace roofslate::quantities
             in<windowed_kv_share, T> share,
             in<attention_window, T> w,
             in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0)
+            in<recurrent_state_bytes, T> S_0)
         {
             return select(
                 stores_all_alike<T>(share, q_i, S_0),
@@ -311,24 +310,23 @@ namespace roofslate::quantities
     };
 
     using scheduling = list<
-        train_period,
-        train_mean_wait,
-        train_mean_time,
-        train_worst_time,
+        batch_interval,
+        interval_mean_wait,
+        interval_mean_latency,
+        interval_max_latency,
         arrival_rate,
-        seats,
-        train_load,
+        batch_slots,
+        interval_load,
         idle_dispatch_period,
         idle_dispatch_batch,
         idle_dispatch_time,
-        response_length,
-        seat_time,
-        seat_rate,
-        seat_load,
+        slot_time,
+        slot_rate,
+        slot_utilization,
         waiting_probability,
-        seat_mean_wait,
+        mean_queue_wait,
         compute_bound_batch,
-        train_batch,
+        interval_batch,
         full_memory_kv_bytes,
         full_memory_context,
         full_memory_utilization>;

@@ -6,20 +6,20 @@ namespace roofslate::quantities
 {
     // --- memory: how many sequences find room ---
 
-    struct cache_memory_share
+    struct kv_cache_memory_share
     {
         static constexpr Spec spec =
             Spec("\\eta_h", "1", "share of the memory beside the weights that caches may fill", "Q12")
                 .positive(1)
                 .by_default(1);
     };
-    struct kv_room
+    struct kv_cache_capacity
     {
         static constexpr Spec spec = Spec("H - w N_t", "byte", "memory that the weights leave to caches", "R3.6");
         template <class T> static constexpr T formula(
-            in<cell_capacity, T> H,
+            in<replica_hbm_capacity, T> H,
             in<layer_balance, T> balance,
-            in<deployed_bytes, T> W)
+            in<deployed_weight_bytes, T> W)
         { return max(H * balance - W, 0.0); }
     };
     struct memory_limited_sequences
@@ -27,8 +27,8 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("B_G", "sequence", "sequences whose caches find room in all chips beside the weights", "R6.13");
         template <class T> static constexpr T formula(
-            in<cache_memory_share, T> eta,
-            in<kv_room, T> room,
+            in<kv_cache_memory_share, T> eta,
+            in<kv_cache_capacity, T> room,
             in<kv_cache_copies, T> copies,
             in<kv_stored_bytes, T> S)
         { return (eta / copies) * room / S; }
@@ -37,7 +37,7 @@ namespace roofslate::quantities
     // --- batch and clients: one of the two is given ---
 
     struct batch_size;
-    struct clients;
+    struct concurrency;
     struct pass_tokens;
     struct admission
     {
@@ -61,7 +61,7 @@ namespace roofslate::quantities
             "R6.13");
         template <class T> static constexpr T formula(
             in<admission, T> which,
-            in<clients, T> n_c,
+            in<concurrency, T> n_c,
             in<memory_limited_sequences, T> most)
         { return choose(which, min(n_c, most), n_c); }
     };
@@ -84,7 +84,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("n_\\mu B", "sequence", "sequences of all batches in flight", "R3.2");
         template <class T> static constexpr T formula(in<microbatches, T> n, in<batch_size, T> B) { return n * B; }
     };
-    struct clients
+    struct concurrency
     {
         static constexpr Spec spec =
             Spec(
@@ -118,7 +118,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("h_u", "byte/chip", "weights and the caches of all batches in flight, on one chip", "R3.6");
         template <class T> static constexpr T formula(
-            in<deployed_bytes, T> W,
+            in<deployed_weight_bytes, T> W,
             in<kv_bytes, T> K,
             in<microbatches, T> n,
             in<chips, T> G,
@@ -128,24 +128,24 @@ namespace roofslate::quantities
 
     // --- the least that a deployment must hold ---
 
-    struct least_group_batch
+    struct min_group_batch
     {
         static constexpr Spec spec =
             Spec("B_1", "sequence", "sequences of a batch that a group of chips has at least", "definition")
                 .positive()
                 .by_default(1);
     };
-    struct least_clients
+    struct min_concurrency
     {
         static constexpr Spec spec =
             Spec("n_1", "sequence", "clients with which no group of chips is idle in any batch in flight", "R3.2");
         template <class T> static constexpr T formula(
             in<attention_data_parallel, T> G_d,
             in<microbatches, T> n,
-            in<least_group_batch, T> B_1)
+            in<min_group_batch, T> B_1)
         { return G_d * n * B_1; }
     };
-    struct least_deployed_bytes
+    struct min_deployed_bytes
     {
         static constexpr Spec spec = Spec(
             "W_1",
@@ -153,28 +153,28 @@ namespace roofslate::quantities
             "memory of all chips that the weights and the caches of the least clients ask for",
             "R3.6");
         template <class T> static constexpr T formula(
-            in<deployed_bytes, T> W,
+            in<deployed_weight_bytes, T> W,
             in<kv_cache_copies, T> copies,
             in<kv_stored_bytes, T> S,
-            in<least_clients, T> n_1,
-            in<cache_memory_share, T> eta)
+            in<min_concurrency, T> n_1,
+            in<kv_cache_memory_share, T> eta)
         { return W + copies * S * n_1 / eta; }
     };
 
     using sequences = list<
-        cache_memory_share,
+        kv_cache_memory_share,
         memory_limited_sequences,
         admission,
         running_sequences,
         admitted_batch,
         batch_size,
         sequences_in_flight,
-        clients,
+        concurrency,
         pass_tokens,
         kv_bytes,
         hbm_used,
-        kv_room,
-        least_group_batch,
-        least_clients,
-        least_deployed_bytes>;
+        kv_cache_capacity,
+        min_group_batch,
+        min_concurrency,
+        min_deployed_bytes>;
 }

@@ -147,11 +147,11 @@ namespace roofslate::quantities
             in<pass_tokens, T> tokens,
             in<dense_format, T> format,
             in<flops_per_token, T> f,
-            in<cell_flops, T> C,
+            in<stage_flops, T> C,
             in<flops_per_parameter_token, T> two,
-            in<common_parameters, T> N_c,
+            in<active_dense_parameters, T> N_c,
             in<dense_peak_flops, T> F_d,
-            in<visited_parameters, T> N_k,
+            in<active_routed_parameters, T> N_k,
             in<peak_flops, T> F,
             in<chips_per_stage, T> G_P,
             in<compute_efficiency, T> eta,
@@ -176,7 +176,7 @@ namespace roofslate::quantities
             in<experts, T> X,
             in<experts_per_token, T> k,
             in<admission, T> which,
-            in<clients, T> n_c,
+            in<concurrency, T> n_c,
             in<memory_limited_sequences, T> most,
             in<pass_length, T> l,
             in<microbatches, T> n,
@@ -195,8 +195,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<expert_reads, T> which,
             in<experts, T> X,
-            in<deployed_bytes, T> all,
-            in<common_bytes, T> W_c,
+            in<deployed_weight_bytes, T> all,
+            in<active_dense_bytes, T> W_c,
             in<expert_bytes, T> W_X,
             in<layout, T> l,
             in<placement_balance, T> balance,
@@ -206,7 +206,7 @@ namespace roofslate::quantities
     struct weight_fetch_time
     {
         static constexpr Spec spec = Spec("t_w", "s", "time to fetch the weights", "R1.3");
-        template <class T> static constexpr T formula(in<fetched_weight_bytes, T> W, in<cell_bandwidth, T> M)
+        template <class T> static constexpr T formula(in<fetched_weight_bytes, T> W, in<stage_bandwidth, T> M)
         { return W / M; }
     };
     struct kv_fetch_time
@@ -217,7 +217,7 @@ namespace roofslate::quantities
             in<batch_size, T> B,
             in<kv_read_bytes, T> r,
             in<kv_cache_copies, T> copies,
-            in<cell_bandwidth, T> M)
+            in<stage_bandwidth, T> M)
         { return B * r * copies / M; }
     };
     struct memory_time
@@ -281,7 +281,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<roofline_time, T> t, in<pass_overhead, T> t_o)
         { return beside(t, t_o); }
     };
-    struct binding_term
+    struct bottleneck
     {
         static constexpr Spec spec =
             Spec("\\beta", "1", "what takes longest: compute, or of the memory's time the larger part", "R1.1")
@@ -297,7 +297,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("t_\\mathrm{min}", "s", "time to read all weights once: no pass that needs them is faster", "R1.4");
-        template <class T> static constexpr T formula(in<deployed_bytes, T> W, in<cell_bandwidth, T> M)
+        template <class T> static constexpr T formula(in<deployed_weight_bytes, T> W, in<stage_bandwidth, T> M)
         { return W / M; }
     };
     struct compute_utilization
@@ -320,13 +320,13 @@ namespace roofslate::quantities
 
     // --- balances ---
 
-    struct weight_balance
+    struct balance_tokens
     {
         static constexpr Spec spec =
             Spec("A", "token", "tokens that hide the fetch of one weight: the lecture's 300", "R1.7");
         template <class T> static constexpr T formula(
             in<ridge_point, T> r,
-            in<weight_bytes, T> w,
+            in<bytes_per_weight, T> w,
             in<flops_per_parameter_token, T> two)
         { return r * w / two; }
     };
@@ -334,7 +334,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("B_0", "sequence", "batch at which compute takes as long as the fetch of the weights", "R1.7");
-        template <class T> static constexpr T formula(in<weight_balance, T> A, in<sparsity, T> s, in<pass_length, T> l)
+        template <class T> static constexpr T formula(in<balance_tokens, T> A, in<sparsity, T> s, in<pass_length, T> l)
         { return A * s / l; }
     };
     struct hidden_kv_bytes
@@ -364,7 +364,7 @@ namespace roofslate::quantities
             in<attention_window, T> w,
             in<selected_tokens, T> K,
             in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0)
+            in<recurrent_state_bytes, T> S_0)
         {
             return select(
                 reads_all_alike<T>(share, K, q_i, S_0),
@@ -383,7 +383,7 @@ namespace roofslate::quantities
         in<attention_window, T> w,
         in<selected_tokens, T> K,
         in<index_bytes_per_token, T> q_i,
-        in<fixed_cache_bytes, T> S_0)
+        in<recurrent_state_bytes, T> S_0)
     {
         return select(
             reads_all_alike<T>(share, K, q_i, S_0),
@@ -401,7 +401,7 @@ namespace roofslate::quantities
             in<windowed_kv_share, T> share,
             in<selected_tokens, T> K,
             in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0,
+            in<recurrent_state_bytes, T> S_0,
             in<context_length, T> L,
             in<balance_context, T> L_0,
             in<kv_read_bytes, T> r,
@@ -434,7 +434,7 @@ namespace roofslate::quantities
             in<attention_window, T> window,
             in<selected_tokens, T> K,
             in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0)
+            in<recurrent_state_bytes, T> S_0)
         {
             return select(
                 reads_all_alike<T>(share, K, q_i, S_0),
@@ -453,7 +453,7 @@ namespace roofslate::quantities
             in<windowed_kv_share, T> share,
             in<selected_tokens, T> K,
             in<index_bytes_per_token, T> q_i,
-            in<fixed_cache_bytes, T> S_0,
+            in<recurrent_state_bytes, T> S_0,
             in<context_length, T> L,
             in<balance_context, T> L_0,
             in<kv_compute_ratio, T> r)
@@ -493,11 +493,11 @@ namespace roofslate::quantities
         link_wait_time,
         pass_overhead,
         pass_time,
-        binding_term,
+        bottleneck,
         latency_floor,
         compute_utilization,
         model_flops_utilization,
-        weight_balance,
+        balance_tokens,
         balance_batch,
         hidden_kv_bytes,
         balance_context,

@@ -38,7 +38,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<sampled_length, T> one, in<draft_length, T> g)
         { return one + g; }
     };
-    struct accepted_length
+    struct acceptance_length
     {
         static constexpr Spec spec = Spec("E_d", "1", "tokens that a pass emits for a sequence, in the mean", "Q2");
         template <class T> static constexpr T formula(in<acceptance_rate, T> a, in<draft_length, T> g)
@@ -58,7 +58,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("v_d", "1", "speed over that of single tokens while memory holds the pass up", "Q2");
-        template <class T> static constexpr T formula(in<accepted_length, T> E, in<drafting_factor, T> d)
+        template <class T> static constexpr T formula(in<acceptance_length, T> E, in<drafting_factor, T> d)
         { return E / d; }
     };
     struct speculation_compute_factor
@@ -69,7 +69,7 @@ namespace roofslate::quantities
             "arithmetic of an emitted token over that of a single one: what speculation costs when compute holds the "
             "pass up",
             "Q2");
-        template <class T> static constexpr T formula(in<draft_length, T> g, in<accepted_length, T> E)
+        template <class T> static constexpr T formula(in<draft_length, T> g, in<acceptance_length, T> E)
         { return (count(g) + 1.0) / E; }
     };
     struct emitted_length
@@ -94,7 +94,7 @@ namespace roofslate::quantities
         draft_length,
         sampled_length,
         pass_length,
-        accepted_length,
+        acceptance_length,
         drafting_factor,
         speculation_speedup,
         speculation_compute_factor,

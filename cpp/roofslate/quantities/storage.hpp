@@ -85,7 +85,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("d_i", "USD/s", "price of a device of the tier for a second", "R6.8").range(0);
         template <class T> static constexpr T formula(in<tier_purchase_price, T> K, in<depreciation_time, T> T_K)
-        { return capital_cost_rate::formula<T>(as<cell_capital>(K), T_K); }
+        { return capital_cost_rate::formula<T>(as<replica_capital_cost>(K), T_K); }
     };
     struct tier_drain_time
     {

@@ -273,7 +273,7 @@ namespace roofslate::quantities
             in<pretraining_flops, T> C,
             in<peak_flops, T> F,
             in<training_utilization, T> u,
-            in<goodput, T> eta)
+            in<training_goodput, T> eta)
         { return C / (F * (u * eta)); }
     };
     struct pretraining_cost
@@ -374,7 +374,7 @@ namespace roofslate::quantities
     struct pretraining_steps
     {
         static constexpr Spec spec = Spec("D_\\mathrm{PT}/n_T", "1", "steps of pretraining", "R5.1");
-        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<trained_tokens, T> tokens)
+        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<tokens_per_step, T> tokens)
         { return D / tokens; }
     };
     struct spent_chip_time
@@ -601,7 +601,7 @@ namespace roofslate::quantities
         }
     };
 
-    struct loss_floor
+    struct irreducible_loss
     {
         static constexpr Spec spec =
             Spec("E", "1", "loss of a model without end, trained on tokens without end, in nats a token", "R5.9")
@@ -646,7 +646,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("\\mathcal L", "1", "loss of a model of this size trained on these tokens, in nats a token", "R5.9");
         template <class T> static constexpr T formula(
-            in<loss_floor, T> E,
+            in<irreducible_loss, T> E,
             in<loss_from_size, T> L_N,
             in<loss_data_coefficient, T> B,
             in<pretraining_tokens, T> D,
@@ -654,7 +654,7 @@ namespace roofslate::quantities
             in<loss_data_exponent, T> beta)
         { return E + (L_N + B * pow(D / one, -beta)); }
     };
-    struct training_optimal_tokens
+    struct compute_optimal_tokens
     {
         static constexpr Spec spec = Spec(
             "D_c",
@@ -669,14 +669,14 @@ namespace roofslate::quantities
             in<loss_from_size, T> L_N)
         { return one * pow(beta * B / (alpha * L_N), 1.0 / beta); }
     };
-    struct training_optimal_token_ratio
+    struct compute_optimal_tokens_per_parameter
     {
         static constexpr Spec spec = Spec(
             "D_c/N_a",
             "token/parameter",
             "pretraining tokens for each weight where training alone counts, by the loss law; the lecture's 20",
             "R5.9");
-        template <class T> static constexpr T formula(in<training_optimal_tokens, T> D_c, in<active_parameters, T> N_a)
+        template <class T> static constexpr T formula(in<compute_optimal_tokens, T> D_c, in<active_parameters, T> N_a)
         { return D_c / N_a; }
     };
     struct frontier_size_exponent
@@ -721,7 +721,7 @@ namespace roofslate::quantities
             in<frontier_size_exponent, T> a)
         { return D_0 * pow(N / N_0, 1.0 / a - 1.0); }
     };
-    struct training_budget
+    struct compute_budget
     {
         static constexpr Spec spec =
             Spec("C", "FLOP", "arithmetic that may be spent on pretraining", "arXiv 2203.15556").positive();
@@ -734,7 +734,7 @@ namespace roofslate::quantities
             "size of the model that reaches the least loss for the arithmetic, by the loss law",
             "arXiv 2203.15556");
         template <class T> static constexpr T formula(
-            in<training_budget, T> C,
+            in<compute_budget, T> C,
             in<training_flops_per_parameter, T> six,
             in<loss_unit_size, T> one_N,
             in<loss_unit_tokens, T> one_D,
@@ -748,7 +748,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec = Spec("D_c(C)", "token", "pretraining tokens of that model", "arXiv 2203.15556");
         template <class T> static constexpr T formula(
-            in<training_budget, T> C,
+            in<compute_budget, T> C,
             in<training_flops_per_parameter, T> six,
             in<budget_optimal_parameters, T> N)
         { return C / (six * N); }
@@ -775,7 +775,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<loss_data_exponent, T> beta,
             in<balanced_pretraining_tokens, T> D_b,
-            in<training_optimal_tokens, T> D_c)
+            in<compute_optimal_tokens, T> D_c)
         { return routine<overtraining_optimum>(beta, D_b / D_c); }
     };
     struct optimal_pretraining_tokens
@@ -785,7 +785,7 @@ namespace roofslate::quantities
             "token",
             "pretraining tokens with which a model of this size costs least for its loss, served tokens included",
             "R5.9");
-        template <class T> static constexpr T formula(in<training_optimal_tokens, T> D_c, in<optimal_overtraining, T> x)
+        template <class T> static constexpr T formula(in<compute_optimal_tokens, T> D_c, in<optimal_overtraining, T> x)
         { return D_c * x; }
     };
     struct optimal_inference_training_ratio
@@ -805,7 +805,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("\\mathcal L^*", "1", "loss of a model of this size at this optimum, in nats a token", "R5.9");
         template <class T> static constexpr T formula(
-            in<loss_floor, T> E,
+            in<irreducible_loss, T> E,
             in<loss_from_size, T> L_N,
             in<loss_data_coefficient, T> B,
             in<optimal_pretraining_tokens, T> D,
@@ -824,7 +824,7 @@ namespace roofslate::quantities
             "1",
             "pretraining tokens over those where training alone counts, by the loss law",
             "R5.9");
-        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<training_optimal_tokens, T> D_c)
+        template <class T> static constexpr T formula(in<pretraining_tokens, T> D, in<compute_optimal_tokens, T> D_c)
         { return D / D_c; }
     };
     struct equal_loss_parameters
@@ -849,7 +849,7 @@ namespace roofslate::quantities
             "pretraining tokens of the model that reaches the loss of these pretraining tokens with the least training",
             "arXiv 2401.00448");
         template <class T> static constexpr T formula(
-            in<training_optimal_tokens, T> D_c,
+            in<compute_optimal_tokens, T> D_c,
             in<equal_loss_parameters, T> N_e,
             in<active_parameters, T> N,
             in<loss_size_exponent, T> alpha,
@@ -894,7 +894,7 @@ namespace roofslate::quantities
             "pretraining tokens of the model that reaches the loss of this optimum with the least training",
             "arXiv 2401.00448");
         template <class T> static constexpr T formula(
-            in<training_optimal_tokens, T> D_c,
+            in<compute_optimal_tokens, T> D_c,
             in<training_optimal_parameters, T> N_c,
             in<active_parameters, T> N,
             in<loss_size_exponent, T> alpha,
@@ -991,7 +991,7 @@ namespace roofslate::quantities
         optimal_tokens_per_parameter,
         chinchilla_tokens,
         overtraining_ratio,
-        loss_floor,
+        irreducible_loss,
         loss_size_coefficient,
         loss_data_coefficient,
         loss_size_exponent,
@@ -1000,13 +1000,13 @@ namespace roofslate::quantities
         loss_unit_tokens,
         loss_from_size,
         pretraining_loss,
-        training_optimal_tokens,
-        training_optimal_token_ratio,
+        compute_optimal_tokens,
+        compute_optimal_tokens_per_parameter,
         frontier_size_exponent,
         anchor_parameters,
         anchor_tokens,
         frontier_tokens,
-        training_budget,
+        compute_budget,
         budget_optimal_parameters,
         budget_optimal_tokens,
         equal_cost_overtraining,

@@ -9,7 +9,7 @@ namespace roofslate::quantities
 {
     // --- layout ---
 
-    struct common_copies
+    struct dense_weight_copies
     {
         static constexpr Spec spec =
             Spec("G_P/G_t", "1", "chips that have the same weights outside of the routed experts", "R3.8");
@@ -20,7 +20,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("G_r", "1", "copies of the model that train on sequences of their own", "R3.8");
-        template <class T> static constexpr T formula(in<common_copies, T> G_1, in<context_parallel, T> G_c)
+        template <class T> static constexpr T formula(in<dense_weight_copies, T> G_1, in<context_parallel, T> G_c)
         { return G_1 / G_c; }
     };
     struct microbatch_size
@@ -28,7 +28,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("B_\\mu", "sequence", "sequences of a micro-batch of one copy of the model", "R3.5");
         template <class T> static constexpr T formula(
-            in<trained_tokens, T> tokens,
+            in<tokens_per_step, T> tokens,
             in<sequence_length, T> L,
             in<microbatches, T> n,
             in<data_parallel, T> G_r)
@@ -60,7 +60,7 @@ namespace roofslate::quantities
 
     // --- arithmetic of a token ---
 
-    struct prediction_layers
+    struct multi_token_prediction_layers
     {
         static constexpr Spec spec =
             Spec(
@@ -72,7 +72,7 @@ namespace roofslate::quantities
                 .range(0)
                 .by_default(0);
     };
-    struct prediction_parameters
+    struct multi_token_prediction_parameters
     {
         static constexpr Spec spec = Spec(
             "N_p",
@@ -81,9 +81,9 @@ namespace roofslate::quantities
             "projection of two residual streams to one, and the head",
             "arXiv:2412.19437");
         template <class T> static constexpr T formula(
-            in<prediction_layers, T> n_p,
+            in<multi_token_prediction_layers, T> n_p,
             in<active_parameters, T> N_a,
-            in<head_parameters, T> N_h,
+            in<output_head_parameters, T> N_h,
             in<layers, T> n,
             in<hidden_size, T> d,
             in<weights_per_table_element, T> one)
@@ -122,7 +122,7 @@ namespace roofslate::quantities
             in<attention_mask, T> mask,
             in<sequence_length, T> L,
             in<global_attention_layers, T> n_g,
-            in<prediction_layers, T> n_p,
+            in<multi_token_prediction_layers, T> n_p,
             in<selected_tokens, T> K,
             in<windowed_attention_layers, T> n_w,
             in<attention_window, T> w)
@@ -138,7 +138,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<training_flops_per_parameter, T> six,
             in<active_parameters, T> N_a,
-            in<prediction_parameters, T> N_p)
+            in<multi_token_prediction_parameters, T> N_p)
         { return six * (N_a + N_p); }
     };
     struct training_flops_per_token
@@ -232,7 +232,7 @@ namespace roofslate::quantities
             Spec("t_{cT}", "s", "time of a step's arithmetic; that of attention is in bf16", "R5.1");
         template <class T>
         static constexpr T formula(
-            in<trained_tokens, T> tokens,
+            in<tokens_per_step, T> tokens,
             in<chips, T> G,
             in<executed_matrix_flops, T> f,
             in<peak_flops, T> F,
@@ -257,7 +257,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("t_{aT}", "s", "time in a step to move activations through memory between kernels", "calibration");
         template <class T> static constexpr T formula(
-            in<trained_tokens, T> tokens,
+            in<tokens_per_step, T> tokens,
             in<activation_time_per_token, T> t,
             in<training_passes, T> passes,
             in<pipeline_stages, T> P)
@@ -287,8 +287,8 @@ namespace roofslate::quantities
             "arXiv:1909.08053");
         template <class T>
         static constexpr T formula(
-            in<trained_tokens, T> tokens,
-            in<common_copies, T> G_1,
+            in<tokens_per_step, T> tokens,
+            in<dense_weight_copies, T> G_1,
             in<tensor_parallel, T> G_t,
             in<layers_per_stage, T> n,
             in<hidden_size, T> d,
@@ -299,7 +299,7 @@ namespace roofslate::quantities
             in<scale_out_bandwidth, T> u_o)
         { return tokens / G_1 * (n * d * w) * (2.0 * (2.0 + again) * all_reduce_time<T>(G_t, G_u, u, u_o)); }
     };
-    struct training_exchange_time
+    struct training_all_to_all_time
     {
         static constexpr Spec spec = Spec(
             "t_{xT}",
@@ -309,7 +309,7 @@ namespace roofslate::quantities
             "R2.3");
         template <class T>
         static constexpr T formula(
-            in<trained_tokens, T> tokens,
+            in<tokens_per_step, T> tokens,
             in<chips_per_stage, T> G_P,
             in<moe_layers, T> n_e,
             in<pipeline_stages, T> P,
@@ -355,7 +355,7 @@ namespace roofslate::quantities
             "R3.3");
         template <class T>
         static constexpr T formula(
-            in<trained_tokens, T> tokens,
+            in<tokens_per_step, T> tokens,
             in<chips_per_stage, T> G_P,
             in<stage_hops, T> hops,
             in<hidden_size, T> d,
@@ -378,7 +378,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("t_{uT}", "s", "time in a step that a stage waits for links", "R3.8");
         template <class T> static constexpr T formula(
             in<tensor_collective_time, T> t_t,
-            in<training_exchange_time, T> t_x,
+            in<training_all_to_all_time, T> t_x,
             in<stage_hop_time, T> t_h,
             in<link_overlap, T> o,
             in<link_efficiency, T> eta)
@@ -398,21 +398,21 @@ namespace roofslate::quantities
 
     // --- weights, gradients and optimizer states ---
 
-    struct trained_weight_bytes
+    struct training_bytes_per_weight
     {
         static constexpr Spec spec =
             Spec("w_T", "byte/parameter", "bytes of a weight that training multiplies with", "arXiv:2104.04473")
                 .positive()
                 .by_default(2);
     };
-    struct gradient_bytes
+    struct gradient_bytes_per_weight
     {
         static constexpr Spec spec =
             Spec("w_g", "byte/parameter", "bytes of the gradient of a weight", "arXiv:2104.04473")
                 .range(0)
                 .by_default(4);
     };
-    struct optimizer_bytes
+    struct optimizer_bytes_per_weight
     {
         static constexpr Spec spec =
             Spec(
@@ -423,7 +423,7 @@ namespace roofslate::quantities
                 .range(0)
                 .by_default(12);
     };
-    struct common_parameters_per_chip
+    struct active_dense_parameters_per_chip
     {
         static constexpr Spec spec = Spec(
             "N_d/(P G_t)",
@@ -467,9 +467,9 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("O", "byte/chip", "what the optimizer keeps on a chip", "arXiv:1910.02054");
         template <class T> static constexpr T formula(
             in<sharded_state, T> z,
-            in<optimizer_bytes, T> w,
-            in<common_parameters_per_chip, T> N_c,
-            in<common_copies, T> G_1,
+            in<optimizer_bytes_per_weight, T> w,
+            in<active_dense_parameters_per_chip, T> N_c,
+            in<dense_weight_copies, T> G_1,
             in<routed_parameters_per_chip, T> N_k,
             in<routed_copies, T> G_2)
         { return w * select(is<sharded_state>(z, "none"), N_c + N_k, N_c / G_1 + N_k / G_2); }
@@ -480,11 +480,11 @@ namespace roofslate::quantities
             Spec("S_T", "byte/chip", "weights, gradients and optimizer states on a chip", "arXiv:1910.02054");
         template <class T> static constexpr T formula(
             in<sharded_state, T> z,
-            in<trained_weight_bytes, T> w,
-            in<gradient_bytes, T> g,
+            in<training_bytes_per_weight, T> w,
+            in<gradient_bytes_per_weight, T> g,
             in<weight_copies, T> copies,
-            in<common_parameters_per_chip, T> N_c,
-            in<common_copies, T> G_1,
+            in<active_dense_parameters_per_chip, T> N_c,
+            in<dense_weight_copies, T> G_1,
             in<routed_parameters_per_chip, T> N_k,
             in<routed_copies, T> G_2,
             in<optimizer_state_bytes, T> O)
@@ -508,12 +508,12 @@ namespace roofslate::quantities
         template <class T>
         static constexpr T formula(
             in<sharded_state, T> z,
-            in<trained_weight_bytes, T> w,
-            in<gradient_bytes, T> g,
+            in<training_bytes_per_weight, T> w,
+            in<gradient_bytes_per_weight, T> g,
             in<microbatches, T> n,
-            in<common_parameters_per_chip, T> N_c,
+            in<active_dense_parameters_per_chip, T> N_c,
             in<routed_parameters_per_chip, T> N_k,
-            in<common_copies, T> G_1,
+            in<dense_weight_copies, T> G_1,
             in<routed_copies, T> G_2,
             in<tensor_parallel, T> G_t,
             in<expert_parallel, T> G_e,
@@ -571,7 +571,7 @@ namespace roofslate::quantities
     struct trained_tokens_per_second
     {
         static constexpr Spec spec = Spec("R_T", "token/s", "tokens that are trained on in a second", "R5.1");
-        template <class T> static constexpr T formula(in<trained_tokens, T> tokens, in<training_step_time, T> t)
+        template <class T> static constexpr T formula(in<tokens_per_step, T> tokens, in<training_step_time, T> t)
         { return tokens / t; }
     };
     struct trained_tokens_per_second_per_chip
@@ -589,7 +589,8 @@ namespace roofslate::quantities
                 "arithmetic of the model over what the chips could do in the time of a training step: MFU",
                 "R1.11")
                 .positive(1)
-                .advice("give training_utilization (0.3 to 0.5 is usual), or chips, global_batch and sequence_length");
+                .advice(
+                    "give training_utilization (0.3 to 0.5 is usual), or chips, global_batch_size and sequence_length");
         template <class T> static constexpr T formula(
             in<trained_tokens_per_second_per_chip, T> R,
             in<training_flops_per_token, T> f,
@@ -647,7 +648,7 @@ namespace roofslate::quantities
             "arXiv:2205.05198");
         template <class T>
         static constexpr T formula(
-            in<trained_tokens, T> tokens,
+            in<tokens_per_step, T> tokens,
             in<microbatches, T> n,
             in<chips_per_stage, T> G_P,
             in<tensor_parallel, T> G_t,
@@ -704,7 +705,7 @@ namespace roofslate::quantities
 
     // --- the run ---
 
-    struct goodput
+    struct training_goodput
     {
         static constexpr Spec spec =
             Spec(
@@ -717,13 +718,13 @@ namespace roofslate::quantities
     };
 
     using training_run = list<
-        common_copies,
+        dense_weight_copies,
         data_parallel,
         microbatch_size,
         sequence_parallel,
         sharded_state,
-        prediction_layers,
-        prediction_parameters,
+        multi_token_prediction_layers,
+        multi_token_prediction_parameters,
         attention_mask,
         attention_training_flops,
         matrix_training_flops,
@@ -739,16 +740,16 @@ namespace roofslate::quantities
         training_activation_time,
         training_kernel_time,
         tensor_collective_time,
-        training_exchange_time,
+        training_all_to_all_time,
         stage_hops,
         stage_hop_time,
         link_overlap,
         stage_communication_time,
         stage_busy_time,
-        trained_weight_bytes,
-        gradient_bytes,
-        optimizer_bytes,
-        common_parameters_per_chip,
+        training_bytes_per_weight,
+        gradient_bytes_per_weight,
+        optimizer_bytes_per_weight,
+        active_dense_parameters_per_chip,
         routed_parameters_per_chip,
         weight_copies,
         optimizer_state_bytes,
@@ -768,5 +769,5 @@ namespace roofslate::quantities
         training_activation_bytes,
         training_memory,
         training_memory_fits,
-        goodput>;
+        training_goodput>;
 }

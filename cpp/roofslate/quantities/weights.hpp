@@ -17,13 +17,13 @@ namespace roofslate::quantities
                 .one_of("same", "bf16", "fp8", "int8", "fp4", "int4", "nvfp4", "mxfp4")
                 .by_default(0);
     };
-    struct dense_weight_bytes
+    struct dense_bytes_per_weight
     {
         static constexpr Spec spec =
             Spec("w_d", "byte/parameter", "bytes of a weight outside of the routed experts", "definition");
         template <class T> static constexpr T formula(
             in<dense_format, T> f,
-            in<weight_bytes, T> w,
+            in<bytes_per_weight, T> w,
             in<bytes_per_weight_bit, T> eighth)
         { return select(is<dense_format>(f, "same"), w, bits_of<T>(f, 1) * eighth); }
     };
@@ -46,7 +46,7 @@ namespace roofslate::quantities
 
     // --- who is multiplied with what ---
 
-    struct visited_parameters
+    struct active_routed_parameters
     {
         static constexpr Spec spec =
             Spec("N_k", "parameter", "weights of the routed experts that a token is multiplied with", "R1.4");
@@ -57,14 +57,14 @@ namespace roofslate::quantities
             in<experts, T> X)
         { return select(X <= 1.0, T(0.0), (N_t - N_d) * (k / X)); }
     };
-    struct common_parameters
+    struct active_dense_parameters
     {
         static constexpr Spec spec = Spec(
             "N_c",
             "parameter",
             "weights that every token is multiplied with: all active ones but the routed",
             "R1.4");
-        template <class T> static constexpr T formula(in<active_parameters, T> N_a, in<visited_parameters, T> N_k)
+        template <class T> static constexpr T formula(in<active_parameters, T> N_a, in<active_routed_parameters, T> N_k)
         { return N_a - N_k; }
     };
 
@@ -100,7 +100,7 @@ namespace roofslate::quantities
             in<experts_per_chip, T> X_G)
         { return X - floor(X_G) * G_e; }
     };
-    struct most_experts_per_chip
+    struct max_experts_per_chip
     {
         static constexpr Spec spec =
             Spec("X_\\mathrm{max}", "1/chip", "routed experts of a layer on the chip that has the most", "R2.2");
@@ -110,7 +110,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("b_X", "1", "experts on an average chip over those on the fullest, which all others wait for", "R2.2");
-        template <class T> static constexpr T formula(in<experts_per_chip, T> X_G, in<most_experts_per_chip, T> X_max)
+        template <class T> static constexpr T formula(in<experts_per_chip, T> X_G, in<max_experts_per_chip, T> X_max)
         { return X_G / X_max; }
     };
     struct routed_copies
@@ -157,13 +157,13 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<total_parameters, T> N_t,
             in<dense_parameters, T> N_d,
-            in<weight_bytes, T> w,
+            in<bytes_per_weight, T> w,
             in<expert_copies, T> copies,
             in<redundant_experts, T> R,
             in<experts, T> X)
         { return (N_t - N_d) * (w * copies) * select(X == T(0.0), T(1.0), spend_beside(T(1.0), R, 1.0 / X)); }
     };
-    struct deployed_bytes
+    struct deployed_weight_bytes
     {
         static constexpr Spec spec = Spec("W_G", "byte", "weights in the memory of all chips, copies counted", "R3.6");
         template <class T> static constexpr T formula(
@@ -172,7 +172,7 @@ namespace roofslate::quantities
             in<redundant_experts, T> R,
             in<model_bytes, T> W,
             in<dense_parameters, T> N_d,
-            in<dense_weight_bytes, T> w_d,
+            in<dense_bytes_per_weight, T> w_d,
             in<dense_copies, T> copies,
             in<expert_bytes, T> W_X)
         { return select(stores_one_copy<T>(l, f, R), W, N_d * (w_d * copies) + W_X); }
@@ -194,13 +194,13 @@ namespace roofslate::quantities
     // Share of the routed experts that so many tokens are expected to touch.
     template <class T> constexpr T coverage_of(in<experts, T> X, in<experts_per_token, T> k, const T& tokens)
     { return 1.0 - pow(1.0 - k / X, count(tokens)); }
-    struct common_bytes
+    struct active_dense_bytes
     {
         static constexpr Spec spec =
             Spec("W_c", "byte", "weights that every token is multiplied with, in all chips, copies counted", "R1.4");
         template <class T> static constexpr T formula(
-            in<common_parameters, T> N_c,
-            in<dense_weight_bytes, T> w_d,
+            in<active_dense_parameters, T> N_c,
+            in<dense_bytes_per_weight, T> w_d,
             in<dense_copies, T> copies)
         { return N_c * (w_d * copies); }
     };
@@ -208,8 +208,8 @@ namespace roofslate::quantities
     template <class T> constexpr T bytes_at_coverage(
         in<expert_reads, T> which,
         in<experts, T> X,
-        in<deployed_bytes, T> all,
-        in<common_bytes, T> W_c,
+        in<deployed_weight_bytes, T> all,
+        in<active_dense_bytes, T> W_c,
         in<expert_bytes, T> W_X,
         in<layout, T> l,
         in<placement_balance, T> balance,
@@ -222,21 +222,21 @@ namespace roofslate::quantities
 
     using weights = list<
         dense_format,
-        dense_weight_bytes,
+        dense_bytes_per_weight,
         dense_peak_flops,
-        visited_parameters,
-        common_parameters,
+        active_routed_parameters,
+        active_dense_parameters,
         redundant_experts,
         experts_per_chip,
         leftover_experts,
-        most_experts_per_chip,
+        max_experts_per_chip,
         placement_balance,
         routed_copies,
         expert_tensor_parallel,
         dense_copies,
         expert_copies,
         expert_bytes,
-        deployed_bytes,
+        deployed_weight_bytes,
         expert_reads,
-        common_bytes>;
+        active_dense_bytes>;
 }

@@ -40,7 +40,7 @@ def crossovers(scenario: Mapping[str, Any] | None = None, /, **inputs: Any) -> p
         Inputs by name, as for `inputs`. A keyword wins over its member.
     **inputs
         As for `value`: a scenario without axes. What a crossing seeks may be given for the sake of the others.
-        ``train_period`` is the latency limit. With ``tier_...`` and ``slower_tier_...`` the last rows are about these
+        ``batch_interval`` is the latency limit. With ``tier_...`` and ``slower_tier_...`` the last rows are about these
         tiers of memory, otherwise about HBM and presets of `storage`.
 
     Returns

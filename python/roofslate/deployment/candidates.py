@@ -29,7 +29,7 @@ LAYOUT = "candidate"  # the axis of layouts
 Places = npt.NDArray[np.intp]
 
 
-CROWD = ("clients", "batch_size")  # who is served: where neither is given, clients are searched
+CROWD = ("concurrency", "batch_size")  # who is served: where neither is given, clients are searched
 
 
 _DOMAINS = 8  # scale-up domains that a replica takes at most, unless chips are given
@@ -80,10 +80,10 @@ class Candidates:
         self, inputs: Mapping[str, Any], given: Grid, wanted: Sequence[str], reached: Mapping[str, None]
     ) -> None:
         self.given = given
-        self.training = "trained_tokens" in reached
+        self.training = "tokens_per_step" in reached
         self.parts = self._parts(reached)
-        searched = "clients" in reached and given.inputs.keys().isdisjoint(CROWD)
-        crowd = {"clients": _octaves()} if searched else {}
+        searched = "concurrency" in reached and given.inputs.keys().isdisjoint(CROWD)
+        crowd = {"concurrency": _octaves()} if searched else {}
         alone = dict.fromkeys(self.parts, 1)  # until the layouts are known
         self.grid = read_grid(changed(inputs, {**crowd, **alone}, exempt=True), wanted)
         self.basis = {name: basis([name], self.grid) for name in wanted}

@@ -48,9 +48,9 @@ _GOAL = "goal of the search"
 # What a deployment must hold anyway, where the quantity before it is given or matters.
 _ALWAYS = (
     ("batch_size", "hbm_used <= hbm_capacity"),
-    ("clients", "least_deployed_bytes <= cell_capacity"),
-    ("clients", "clients >= least_clients"),
-    ("trained_tokens", "training_memory <= hbm_capacity"),
+    ("concurrency", "min_deployed_bytes <= replica_hbm_capacity"),
+    ("concurrency", "concurrency >= min_concurrency"),
+    ("tokens_per_step", "training_memory <= hbm_capacity"),
 )
 
 
@@ -95,8 +95,8 @@ def deploy(
         As for `evaluate`.
     **inputs
         As for `evaluate`. Lists of ``model=``, ``hardware=``, formats and other choices are compared; what differs
-        among them is a Series by their names. All other axes are searched. ``clients`` go from 1 to 65,536 unless they
-        or ``batch_size`` are given; each follows from the other. The deployment is an estimate,
+        among them is a Series by their names. All other axes are searched. `concurrency` goes from 1 to
+        65,536 unless it or ``batch_size`` is given; each follows from the other. The deployment is an estimate,
         ``calibration="serving"`` or in training ``"training"``, unless another one is given; ``"floor"`` is the lower
         bound.
 
@@ -132,7 +132,7 @@ def deploy(
     conditions = parse_conditions(where)
     told = list(dict.fromkeys([objective, *_quantities_of(conditions), *others]))
     if "calibration" not in inputs:
-        training = "trained_tokens" in _reached(told, given.inputs)
+        training = "tokens_per_step" in _reached(told, given.inputs)
         inputs["calibration"] = default_estimate(objective, training=training, registry=given.registry)
         given = read_grid(inputs)
     converted = conversions(told, units)
@@ -191,8 +191,8 @@ def _reached_in(registry: Registry, wanted: tuple[str, ...], cut: frozenset[str]
 def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
     """The conditions of every deployment that this question can tell."""
     found = []
-    unsaid = "clients" if "batch_size" in given.inputs else "batch_size"  # follows from the other
-    searched = {*DIMENSIONS, *({"clients"} if given.inputs.keys().isdisjoint(CROWD) else ())}
+    unsaid = "concurrency" if "batch_size" in given.inputs else "batch_size"  # follows from the other
+    searched = {*DIMENSIONS, *({"concurrency"} if given.inputs.keys().isdisjoint(CROWD) else ())}
     point = {name: float(np.ravel(i.values)[0]) for name, i in given.inputs.items()}
     point = {**dict.fromkeys(searched, 1.0), **point}
     for trigger, text in _ALWAYS:

@@ -55,10 +55,10 @@ def define(
     unit : str
         Made of base units: ``"USD/token"``, ``"s"``; ``"1"`` for a number. The formula must be in it.
     formula : callable or str
-        A function whose arguments are quantities, by their names: ``lambda cost_per_token, response_length: ...``. It
+        A function whose arguments are quantities, by their names: ``lambda cost_per_token, output_tokens: ...``. It
         may use operators, functions of `roofslate.math`, and NumPy's functions of the same names. Numbers are plain
         numbers, zero and infinity fit every unit, `roofslate.math.constant` gives numbers with a unit. Or a text, as
-        conditions are written: ``"cost_per_token * response_length"``.
+        conditions are written: ``"cost_per_token * output_tokens"``.
     brief : str
         What it is, in a line.
     symbol : str, optional
@@ -90,10 +90,10 @@ def define(
     >>> import roofslate as rs
     >>> with rs.definitions():
     ...     q = rs.define(
-    ...         "answer_cost", "USD/sequence", lambda cost_per_token, response_length: cost_per_token * response_length,
+    ...         "answer_cost", "USD/sequence", lambda cost_per_token, output_tokens: cost_per_token * output_tokens,
     ...         brief="price of an answer",
     ...     )
-    ...     rs.value("answer_cost", cost_per_token="2 USD/Mtoken", response_length=500)
+    ...     rs.value("answer_cost", cost_per_token="2 USD/Mtoken", output_tokens=500)
     0.001
     """
     _check_name(name)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["optimum"]
 
 _OF_THE_LAW = (
-    "training_optimal_tokens",
-    "training_optimal_token_ratio",
+    "compute_optimal_tokens",
+    "compute_optimal_tokens_per_parameter",
     "optimal_pretraining_tokens",
     "optimal_overtraining",
     "equal_cost_overtraining",

@@ -51,7 +51,7 @@ def check_bounds(grid: Grid, sought: str | None = None) -> None:
             raise ValueRangeError(f"{name} must not exceed {bound.quantity.name}, got {first:g} and {limit:g}")
 
 
-LOADS = ("clients", "batch_size")  # one follows from the other
+LOADS = ("concurrency", "batch_size")  # one follows from the other
 
 
 def check_load(grid: Grid, sought: str | None = None) -> None:
@@ -62,10 +62,10 @@ def check_load(grid: Grid, sought: str | None = None) -> None:
     part = Grid({name: i for name, i in grid.inputs.items() if name in of_batches}, grid.sizes)
     ((in_flight, axes),) = part.core.evaluate(["sequences_in_flight"], [], 1, None, "float64")
     names = list(grid.sizes)
-    clients = grid.inputs["clients"]
-    found = Input(clients.quantity, in_flight, tuple(names[k] for k in axes))
-    dims = tuple(dict.fromkeys((*clients.dims, *found.dims)))
-    given, held = (spread(x.values, x.dims, dims) for x in (clients, found))
+    concurrency = grid.inputs["concurrency"]
+    found = Input(concurrency.quantity, in_flight, tuple(names[k] for k in axes))
+    dims = tuple(dict.fromkeys((*concurrency.dims, *found.dims)))
+    given, held = (spread(x.values, x.dims, dims) for x in (concurrency, found))
     differ = ~np.isclose(given, held, rtol=1e-9, atol=0)
     if differ.any():
         first, second = (float(np.broadcast_to(x, differ.shape)[differ][0]) for x in (given, held))

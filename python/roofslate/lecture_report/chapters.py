@@ -242,11 +242,11 @@ class Writer:
         """Draw a quantity over two axes, with the regions of its bottlenecks."""
         axes: dict[str, Any] = {name: units.geomspace(*ends) for name, ends in block["axes"].items()}
         inputs = self.inputs(block)
-        result = evaluate([block["map"], "binding_term"], Settled({**inputs, **axes}))
+        result = evaluate([block["map"], "bottleneck"], Settled({**inputs, **axes}))
         ranges = ", ".join(
             f"{axis}=rs.geomspace({ends[0]!r}, {ends[1]!r}, {ends[2]})" for axis, ends in block["axes"].items()
         )
-        call = f"rs.plot({_call('rs.evaluate', [block['map'], 'binding_term'], inputs)[:-1]}, {ranges}))"
+        call = f"rs.plot({_call('rs.evaluate', [block['map'], 'bottleneck'], inputs)[:-1]}, {ranges}))"
         stem = "_".join([block["map"], *([block["case"]] if "case" in block else [])])
         name = self.album.name(stem, call + block["title"])
         alt = f"{block['title']}. {lookup(block['map']).brief}, with the regions of what takes longest."

@@ -110,7 +110,7 @@ def calibrate(
     --------
     >>> import pandas as pd, roofslate as rs
     >>> runs = pd.DataFrame({"batch_size": [1, 8, 64, 256], "seconds": [0.0121, 0.0127, 0.0181, 0.0372]})
-    >>> machine = dict(model="Llama-3.1-8B", hardware="H100", chips=1, weight_bytes=2, kv_bytes_per_token="128 kB")
+    >>> machine = dict(model="Llama-3.1-8B", hardware="H100", chips=1, bytes_per_weight=2, kv_bytes_per_token="128 kB")
     >>> terms = {"bandwidth_efficiency": (0.2, 1)}
     >>> fitted = rs.calibrate(runs, terms, output="pass_time", measured="seconds", context_length="1k", **machine)
     >>> round(fitted["bandwidth_efficiency"], 1)

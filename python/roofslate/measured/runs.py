@@ -22,7 +22,7 @@ from roofslate.measured.stored import TOLERANCE, compute
 from roofslate.presets.frameworks import framework_name
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.presets.preset import Preset
-from roofslate.registry.registry import entries
+from roofslate.registry.registry import entries, spellings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +33,7 @@ __all__ = ["TARGETS", "Runs", "Table", "published", "read", "read_csv", "shipped
 TARGETS = {
     "time_per_output_token_s": "time_per_output_token",
     "time_to_first_token_s": "time_to_first_token",
-    "request_time_s": "request_time",
+    "request_latency_s": "request_latency",
     "prefill_time_s": "prefill_time",
     "tokens_per_second_per_chip": "tokens_per_second_per_chip",
     "trained_tokens_per_second_per_chip": "trained_tokens_per_second_per_chip",
@@ -47,7 +47,7 @@ _NUMBERS = {
     "tensor_parallel": "tensor_parallel",
     "attention_data_parallel": "attention_data_parallel",
     "pipeline_parallel": "pipeline_stages",
-    "clients": "clients",
+    "concurrency": "concurrency",
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
 }
@@ -69,7 +69,7 @@ _FORMATS = {
 
 # Columns that none may miss, and those of a run that serves or trains.
 _WORDS = ("model", "hardware", "weight_format", "chips")
-_SERVED = ("clients", "input_tokens", "output_tokens")
+_SERVED = ("concurrency", "input_tokens", "output_tokens")
 _TRAINED = ("sequence_length",)
 _NOTES = ("id", "framework", "framework_version", "expert_parallel", "doubtful_label", "measured", "source", "table")
 _SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint, whose shape is that of the model
@@ -168,7 +168,7 @@ def read(
     Parameters
     ----------
     table : pandas.DataFrame
-        Columns `model`, `hardware`, `weight_format`, `chips`; of a run that serves `clients`, `input_tokens`,
+        Columns `model`, `hardware`, `weight_format`, `chips`; of a run that serves `concurrency`, `input_tokens`,
         `output_tokens`, of one that trains `sequence_length`; where they differ from 1 `tensor_parallel`,
         `attention_data_parallel`, `pipeline_parallel`; `mode`; `framework`; what was measured, `TARGETS`; notes; and
         any input of the registry.
@@ -187,6 +187,7 @@ def read(
 
     if not isinstance(table, pd.DataFrame):
         raise InputTypeError(f"table: expected a pandas.DataFrame, got {type(table).__name__}")
+    table = table.rename(columns=spellings())
     if not table.columns.is_unique:
         raise InputTypeError("the table has two columns of the same name")
     ignored = {ignore} if isinstance(ignore, str) else set(ignore)
@@ -211,7 +212,7 @@ def read(
         inputs["serving_mode"] = [_MODES[word] for word in _words(table, "mode", _MODES)]
     written = table if "weight_format" in table else table.assign(weight_format=(fixed or {})["weight_format"])
     formats = [_FORMATS[word] for word in _words(written, "weight_format", _FORMATS)]
-    for k, name in enumerate(("weight_format", "compute_format", "weight_bytes")):
+    for k, name in enumerate(("weight_format", "compute_format", "bytes_per_weight")):
         inputs[name] = [each[k] for each in formats]
     for column in table.columns:
         if column in entries() and column not in inputs and column not in TARGETS and column not in ignored:
@@ -301,7 +302,7 @@ def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str,
     """
     given = table["framework"] if "framework" in table.columns else [""] * len(table)
     engines = [framework_name(name) if isinstance(name, str) else "" for name in given]
-    caches = ("kv_bytes_per_token", "fixed_cache_bytes")
+    caches = ("kv_bytes_per_token", "recurrent_state_bytes")
     found: dict[str, list[Any]] = {name: [] for name in ("dense_format", *caches)}
     for model, chip, weights, written, engine in zip(
         inputs["model"], inputs["hardware"], inputs["weight_format"], table["weight_format"], engines, strict=True
@@ -319,7 +320,7 @@ def _cache_bytes(model: Preset, kv_format: str) -> tuple[float, ...]:
     """Cache of a token and states of a sequence in a format, also where the preset states them in another."""
     wanted, stated = (value("kv_bits", kv_format=f) for f in (kv_format, model.values.get("kv_format", "bf16")))
     ratio = float(wanted) / float(stated)
-    states = float(model.values.get("fixed_cache_bytes", 0))
+    states = float(model.values.get("recurrent_state_bytes", 0))
     return tuple(ratio * size for size in (float(value("kv_bytes_per_token", model=model)), states))
 
 

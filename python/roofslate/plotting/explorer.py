@@ -40,7 +40,7 @@ __all__ = ["ChartPicture", "Explorer", "Picture", "Surface"]
 
 _DOTS_PER_INCH = 144  # of a picture that a browser shows at 96: sharp on fine screens too
 _SHOWN_AT = 96
-_BINDING = "binding_term"
+_BINDING = "bottleneck"
 _SIZE = (6.4, 4.0)  # of a surface, in inches
 _LONGEST = 88  # characters of a line of code
 

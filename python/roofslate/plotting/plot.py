@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["plot"]
 
 _FEW = 8  # so many values of an axis become lines of their own
-_BINDING = "binding_term"
+_BINDING = "bottleneck"
 _SIZE = (6.4, 4.0)
 _MOST_LABELS = 12
 _REGIONS = ("#CFE0EE", "#F3DFC4", "#D5EAD9", "#EBD3E2", "#E8E8E8", "#F5F0C8", "#D8D8F0")
@@ -35,14 +35,14 @@ def plot(
     """Draw an evaluated result: a line for one axis; for two, lines or a heat map with contours; a fan of draws.
 
     Axes of presets and short axes become lines. Ticks are scaled (``200k``, ``20 ms``); axes whose values grow by a
-    factor are logarithmic. Of a Dataset that also holds `binding_term` the regions are outlined; alone it is drawn as
+    factor are logarithmic. Of a Dataset that also holds `bottleneck` the regions are outlined; alone it is drawn as
     regions. A result of `sample` becomes a fan along its other axis, a median with bands that hold half and nine tenths
     of the draws, or without one a histogram with marks at 5, 50 and 95 %.
 
     Parameters
     ----------
     result : xarray.DataArray or xarray.Dataset
-        From `evaluate` or `sample`; of a Dataset, one variable and, if wanted, `binding_term`.
+        From `evaluate` or `sample`; of a Dataset, one variable and, if wanted, `bottleneck`.
     x : str, optional
         The horizontal axis.
     y : str, optional

@@ -29,7 +29,7 @@ SIZES = (
     "experts",
     "expert_intermediate_size",
     "sequence_length",
-    "global_batch",
+    "global_batch_size",
 )
 
 _STAGE = "the chips of a stage:"
@@ -160,12 +160,12 @@ def _of_context(layouts: _Partial) -> Iterator[_Rule]:
 
 def _of_copies(layouts: _Partial) -> Iterator[_Rule]:
     yield layouts.of_stage()
-    yield from layouts.of_size("global_batch")
+    yield from layouts.of_size("global_batch_size")
 
 
 def _of_microbatches(layouts: _Partial) -> Iterator[_Rule]:
-    if "global_batch" in layouts.sizes:
-        each = np.asarray(layouts.sizes["global_batch"]) // layouts.at["data_parallel"]
+    if "global_batch_size" in layouts.sizes:
+        each = np.asarray(layouts.sizes["global_batch_size"]) // layouts.at["data_parallel"]
         yield _divides(layouts.name, layouts.part, "the sequences of a copy of the model:", each)
 
 
@@ -207,7 +207,9 @@ DIMENSIONS = {
             "context_parallel", "context over {}", _of_context, Search.NEVER, training=Search.GIVEN, in_stage=True
         ),
         Dimension("data_parallel", "data over {}", _of_copies, serving=Search.NEVER, in_stage=True),
-        Dimension("microbatches", "{} micro-batches", _of_microbatches, serving=Search.NEVER, needs="global_batch"),
+        Dimension(
+            "microbatches", "{} micro-batches", _of_microbatches, serving=Search.NEVER, needs="global_batch_size"
+        ),
         Dimension("tensor_parallel", "tensor over {}", _of_tensors, in_stage=True),
         Dimension("expert_parallel", "experts over {}", _of_experts),
     )
@@ -289,8 +291,8 @@ def legal_layouts(candidates: Mapping[str, Sequence[float] | None], sizes: Mappi
     taken = {name: _integers(name, values) for name, values in candidates.items() if values is not None}
     every = _divisors(taken["chips"])
     free: dict[str, Integers] = dict.fromkeys((name for name in candidates if name not in taken), every)
-    if "microbatches" in free and "global_batch" in known:
-        free["microbatches"] = _divisors(np.array([known["global_batch"]]))
+    if "microbatches" in free and "global_batch_size" in known:
+        free["microbatches"] = _divisors(np.array([known["global_batch_size"]]))
     experts = known.get("experts", 1)
     free["expert_parallel"] = every[experts % every == 0]
     at: dict[str, Integers] = {"chips": taken["chips"]}

@@ -36,7 +36,7 @@ _ASSUMED: dict[str, dict[str, tuple[Any, str]]] = {
     "model": {
         "active_parameters": (100e9, f"{_LECTURE}, chapter 6: the model behind the prices"),
         "total_parameters": (800e9, f"{_LECTURE}, chapter 1: 8 times the active parameters"),
-        "weight_bytes": (1.0, f"{_LECTURE}: the board adds weights to bytes"),
+        "bytes_per_weight": (1.0, f"{_LECTURE}: the board adds weights to bytes"),
         "weight_format": ("fp8", "goes with a byte a weight"),
     },
     "hardware": {
@@ -65,8 +65,8 @@ _DEVICE = frozenset({"tier_capacity", "tier_bandwidth", "tier_price"})
 _MACHINE = (
     "active_parameters",
     "total_parameters",
-    "weight_bytes",
-    "weight_balance",
+    "bytes_per_weight",
+    "balance_tokens",
     "peak_flops",
     "hbm_bandwidth",
     "hbm_capacity",
@@ -75,8 +75,8 @@ _MACHINE = (
 
 _OPTIONAL = ("total_parameters",)  # for numbers of sequences alone
 _TOLD = (*_MACHINE, "weight_format", "peak_flops_bf16", "peak_flops_fp8", "peak_flops_fp4", "peak_flops_int8")
-_TELLS = {"weight_bytes": "weight_format"}  # the second gives the first
-_STATED = ("balance_context", "weight_balance", "train_period")  # what a model preset states for its own machine
+_TELLS = {"bytes_per_weight": "weight_format"}  # the second gives the first
+_STATED = ("balance_context", "balance_tokens", "batch_interval")  # what a model preset states for its own machine
 _SOUGHT = ("kv_bytes_per_token", "balance_context", "batch_size", "context_length", "output_input_ratio")
 
 

@@ -8,7 +8,7 @@ The grammar, from the whole to its parts; nothing of it is handed to Python::
     product     factor { ("*" | "/") factor }
     factor      { "-" } ( number | quantity | "(" sum ")" | function "(" sum { "," sum } ")" )
 
-A number reaches as far as its unit does: ``0.5 USD/Mtoken * response_length`` is a price times a length. After ``*`` or
+A number reaches as far as its unit does: ``0.5 USD/Mtoken * output_tokens`` is a price times a length. After ``*`` or
 ``/`` a word that names a quantity is that quantity, so ``8 TB/s * chips`` multiplies by the quantity ``chips``.
 """
 

@@ -319,10 +319,19 @@ def lookup(name: str) -> Quantity:
     return entry
 
 
-@functools.cache
 def renamed() -> Mapping[str, str]:
     """The names of today by those that quantities had once."""
-    names: dict[str, str] = read_data(Path(__file__).with_name("renames.toml"))["quantities"]
+    return _names()["quantities"]
+
+
+def spellings() -> Mapping[str, str]:
+    """The quantities by other headings that measured tables give them."""
+    return _names()["columns"]
+
+
+@functools.cache
+def _names() -> Mapping[str, Mapping[str, str]]:
+    names: dict[str, dict[str, str]] = read_data(Path(__file__).with_name("renames.toml"))
     return names
 
 

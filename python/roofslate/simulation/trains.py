@@ -35,7 +35,7 @@ class _Departure(NamedTuple):
 
 def train(
     *,
-    seats: float,
+    batch_slots: float,
     seed: int,
     trains: int = 10_000,
     policy: Policy = "interval",
@@ -51,7 +51,7 @@ def train(
 
     Parameters
     ----------
-    seats : float
+    batch_slots : float
         Sequences that a pass has room for.
     seed : int
         Of the random numbers; the same seed gives the same table.
@@ -81,7 +81,7 @@ def train(
     Examples
     --------
     >>> import roofslate as rs
-    >>> table = rs.schedules.train(period="20 ms", seats=2000, load=0.9, trains=100, seed=1)
+    >>> table = rs.schedules.train(period="20 ms", batch_slots=2000, load=0.9, trains=100, seed=1)
     >>> bool(table["worst_time"].max() <= 0.04)
     True
     """
@@ -89,7 +89,7 @@ def train(
 
     rows = []
     given = _Station(
-        seats, policy, arrival_rate, load, period, fixed_pass_time, pass_time_per_sequence, threshold, timeout
+        batch_slots, policy, arrival_rate, load, period, fixed_pass_time, pass_time_per_sequence, threshold, timeout
     )
     for run in given.departures(natural(trains, "trains"), seed):
         size = run.boarded.size
@@ -104,12 +104,12 @@ def train(
     return table
 
 
-def train_timetable(*, seats: float, seed: int, trains: int = 5, **inputs: Any) -> pd.DataFrame:
+def train_timetable(*, batch_slots: float, seed: int, trains: int = 5, **inputs: Any) -> pd.DataFrame:
     """Timetable of the requests of simulated trains: one row a sequence that boarded.
 
     Parameters
     ----------
-    seats, seed, trains
+    batch_slots, seed, trains
         As in `train`.
     **inputs
         The other inputs of `train`.
@@ -125,7 +125,7 @@ def train_timetable(*, seats: float, seed: int, trains: int = 5, **inputs: Any) 
     for name in inputs:
         if name not in ("policy", *names):
             raise unknown("input of train_timetable", name, ("policy", *names))
-    given = _Station(seats, inputs.get("policy", "interval"), *(inputs.get(name) for name in names))
+    given = _Station(batch_slots, inputs.get("policy", "interval"), *(inputs.get(name) for name in names))
     runs = list(given.departures(natural(trains, "trains"), seed))
     sizes = [run.boarded.size for run in runs]
     arrival = np.concatenate([run.boarded for run in runs])
@@ -145,14 +145,14 @@ def train_timetable(*, seats: float, seed: int, trains: int = 5, **inputs: Any) 
     return table
 
 
-def left_behind(seats: int, load: float) -> float:
+def left_behind(batch_slots: int, load: float) -> float:
     """Mean number that a train of the interval policy leaves behind in the long run, in sequences.
 
     Spitzer's formula: the sum over n of E[(Poisson(n load seats) - n seats)+] / n.
 
     Parameters
     ----------
-    seats : int
+    batch_slots : int
         Sequences that a pass has room for.
     load : float
         Mean arrivals of a period over the seats, from 0 to below 1.
@@ -167,17 +167,17 @@ def left_behind(seats: int, load: float) -> float:
     >>> round(rs.schedules.left_behind(2000, 0.98), 2)
     7.3
     """
-    seats = natural(seats, "seats")
+    batch_slots = natural(batch_slots, "batch_slots")
     if not 0 <= load < 1:
         raise ValueRangeError(f"load must be from 0 to below 1, got {load!r}")
     if load == 0:
         return 0.0
-    decay = seats * (load - 1 - math.log(load))  # the n-th term falls as e^(-n decay)
+    decay = batch_slots * (load - 1 - math.log(load))  # the n-th term falls as e^(-n decay)
     if decay < 1e-3:
-        raise ValueRangeError(f"load is too close to 1 for {seats} seats: the sum would not end; got {load!r}")
+        raise ValueRangeError(f"load is too close to 1 for {batch_slots} slots: the sum would not end; got {load!r}")
     total = 0.0
     for n in range(1, math.ceil(40 / decay) + 2):
-        room = n * seats
+        room = n * batch_slots
         mean = room * load
         steps = np.arange(1, 60 + int(12 * math.sqrt(room)))
         at_room = math.exp(room * math.log(mean) - mean - math.lgamma(room + 1))
@@ -190,7 +190,7 @@ class _Station:
 
     def __init__(
         self,
-        seats: float,
+        batch_slots: float,
         policy: str,
         arrival_rate: Any,
         load: Any,
@@ -231,15 +231,17 @@ class _Station:
             if not 0 <= values[name] < math.inf or (values[name] == 0 and name not in _MAY_BE_ZERO):
                 raise ValueRangeError(f"{name} must be positive and finite, got {value!r}")
         self.policy = policy
-        self.seats = natural(seats, "seats")
+        self.batch_slots = natural(batch_slots, "batch_slots")
         self.period = values.get("period", 0.0)
-        self.rate = values["arrival_rate"] if "arrival_rate" in values else values["load"] * self.seats / self.period
+        self.rate = (
+            values["arrival_rate"] if "arrival_rate" in values else values["load"] * self.batch_slots / self.period
+        )
         self.fixed = values.get("fixed_pass_time", self.period)
         self.each = values.get("pass_time_per_sequence", 0.0)
         self.threshold = natural(values["threshold"], "threshold") if "threshold" in values else 1
         self.timeout = values.get("timeout", 0.0)
-        if self.threshold > self.seats:
-            raise ValueRangeError(f"threshold must be at most the {self.seats} seats, got {threshold!r}")
+        if self.threshold > self.batch_slots:
+            raise ValueRangeError(f"threshold must be at most the {self.batch_slots} slots, got {threshold!r}")
 
     def departures(self, trains: int, seed: int) -> Iterator[_Departure]:
         draw = np.random.default_rng(natural(seed, "seed", least=0))
@@ -254,7 +256,7 @@ class _Station:
                 last = more[-1]
                 line = np.concatenate([line, more])
             waiting = int(np.searchsorted(line, leave, side="right"))
-            boarded = min(waiting, self.seats)
+            boarded = min(waiting, self.batch_slots)
             end = leave + self.fixed + self.each * boarded
             yield _Departure(leave, end, waiting, line[:boarded])
             line = line[boarded:]

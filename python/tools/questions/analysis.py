@@ -65,7 +65,7 @@ def crossovers(chance: Chance) -> str:
     if chance.yes(0.3):
         codes["prices"] = repr(chance.choice(all_presets("prices")))
     for name in chance.some(
-        ("context_length", "batch_size", "train_period", "chip_price", "tier_capacity", "pipeline_stages"), 0, 3
+        ("context_length", "batch_size", "batch_interval", "chip_price", "tier_capacity", "pipeline_stages"), 0, 3
     ):
         codes[name] = as_code(chance, name, number(chance, name))
     return str(Call("rs.crossovers", **codes))
@@ -117,7 +117,7 @@ def explain(chance: Chance) -> str:
 
 def explain_band(chance: Chance) -> str:
     codes = {"bands": chance.choice(["0.8", "0.5", "0.99"]), "model": "'Qwen3-32B'", "hardware": "'H100'"}
-    codes |= {"clients": repr(chance.randint(1, 99)), "chips": "2", "input_tokens": "1000", "output_tokens": "300"}
+    codes |= {"concurrency": repr(chance.randint(1, 99)), "chips": "2", "input_tokens": "1000", "output_tokens": "300"}
     call = Call("rs.explain", repr(chance.choice(CALIBRATED)), **codes)
     return f"{str(call)[:-1]}, **rs.calibration())"
 

@@ -31,11 +31,11 @@ _SERVER = {
     "expert_reads": ("'expected'", "'all'", "['all', 'expected']"),
     "chips": ("8", "64", "[8, 16, 72]"),
     "pipeline_stages": ("1", "[1, 2, 4]"),
-    "clients": ("16", "[1, 8, 64, 256]"),
+    "concurrency": ("16", "[1, 8, 64, 256]"),
     "batch_size": ("range(1, 200)", "[1, 16, 256, 4096]", "rs.geomspace(1, 8192, 41)", "128"),
     "overlap": ("'board'", "['board', 'serial_kv', 'none']"),
 }
-_ALWAYS = ("context_length", "chip_price", "input_tokens", "output_tokens", "chips", "batch_size", "clients")
+_ALWAYS = ("context_length", "chip_price", "input_tokens", "output_tokens", "chips", "batch_size", "concurrency")
 _MACHINES = ("H100", "H200", "B200", "GB200 NVL72", "HGX H200", "MI300X", "HGX H100", "TPU v5p")
 _MODELS = ("DeepSeek-V3", "Llama-3.1-70B", "Qwen3-32B", "gpt-oss-120b", "Kimi-K2", "Llama-3.1-8B")
 

@@ -31,8 +31,8 @@ SERVING = (
     "cost_per_token",
     "hbm_used",
     "kv_bytes",
-    "binding_term",
-    "cell_throughput",
+    "bottleneck",
+    "replica_throughput",
     "time_per_output_token",
     "time_to_first_token",
     "cost_per_output_token",
@@ -116,15 +116,15 @@ def evaluate(chance: Chance) -> str:
 
 
 def evaluate_banded(chance: Chance) -> str:
-    call = Call("rs.evaluate", repr(chance.some([*CALIBRATED, *CALIBRATED, "request_time", "clients"], 1, 3)))
+    call = Call("rs.evaluate", repr(chance.some([*CALIBRATED, *CALIBRATED, "request_latency", "concurrency"], 1, 3)))
     call.keywords["bands"] = chance.choice(["0.8", "0.5", "0.95", "rs.calibration().bands(0.9)", "rs.calibration()"])
     for keyword, kinds in _PLACES.items():
         call.keywords[keyword] = repr(chance.choice(kinds) if chance.yes(0.5) else chance.some(kinds, 2, 3))
-    call.keywords |= {"clients": listed_or_one(chance, 1, 256), "input_tokens": listed_or_one(chance, 100, 8000)}
+    call.keywords |= {"concurrency": listed_or_one(chance, 1, 256), "input_tokens": listed_or_one(chance, 100, 8000)}
     call.keywords |= {"output_tokens": "500", "chips": chance.choice(["8", "[8, 16]"]), "**rs.calibration()": ""}
     if chance.yes(0.1):
         del call.keywords["**rs.calibration()"]
-    return varied(chance, call, ["clients", "input_tokens"]).replace("**rs.calibration()=", "**rs.calibration()")
+    return varied(chance, call, ["concurrency", "input_tokens"]).replace("**rs.calibration()=", "**rs.calibration()")
 
 
 def listed_or_one(chance: Chance, low: int, high: int) -> str:
@@ -232,8 +232,8 @@ def frame_banded(chance: Chance) -> str:
     columns: dict[str, list[Any]] = {
         keyword: [chance.choice(kinds) for _ in range(rows)] for keyword, kinds in _PLACES.items()
     }
-    columns |= {"clients": [chance.choice([1, 8, 64]) for _ in range(rows)], "chips": [8] * rows}
-    outputs = chance.some([*CALIBRATED, *CALIBRATED, "request_time"], 1, 3)
+    columns |= {"concurrency": [chance.choice([1, 8, 64]) for _ in range(rows)], "chips": [8] * rows}
+    outputs = chance.some([*CALIBRATED, *CALIBRATED, "request_latency"], 1, 3)
     level = "2" if chance.yes(0.05) else chance.choice(["0.8", "0.5", "0.99", "rs.calibration()"])
     fixed = "input_tokens=1000, output_tokens=300, **rs.calibration()"
     return f"rs.frame(pd.DataFrame({columns!r}), {outputs!r}, bands={level}, {fixed})"
@@ -259,7 +259,7 @@ def axes(chance: Chance) -> str:
     n = chance.choice(["1", "2", "5", "9", "33", "0", "2.0", "17"])
     unit = chance.choice(["", "", ", 'ms'", ", 'GB'", ", 'parsec'"])
     axis = f"rs.{chance.choice(['linspace', 'geomspace'])}({ends[0]}, {ends[1]}, {n}{unit})"
-    return chance.choice([axis, f"rs.evaluate('train_period', train_period={axis})"])
+    return chance.choice([axis, f"rs.evaluate('batch_interval', batch_interval={axis})"])
 
 
 def mixed_axes(chance: Chance) -> str:

@@ -32,14 +32,14 @@ _LIMITS = {
     "cost_per_output_token": ("<=", 2e-6),
     "tokens_per_second_per_user": (">=", 40.0),
     "chips": ("<=", 16.0),
-    "clients": (">", 7.0),
+    "concurrency": (">", 7.0),
 }
 _GOALS = (
     ("cost_per_output_token", False),
     ("time_per_output_token", False),
     ("time_to_first_token", False),
     ("tokens_per_second_per_chip", True),
-    ("request_rate", True),
+    ("request_throughput", True),
     ("chips", False),
 )
 _LAYOUT = ("pipeline_stages", "attention_data_parallel", "tensor_parallel", "expert_parallel", "context_parallel")
@@ -65,13 +65,13 @@ def deploy(chance: Chance) -> str:
     if chance.yes(0.8):
         codes["chips"] = repr(chance.some((1, 2, 4, 6, 8, 16, 32, 64, 72), 1, 3))
     if chance.yes(0.6):
-        codes["clients"] = repr(chance.some((1, 2, 8, 50, 300, 4000), 1, 4))
+        codes["concurrency"] = repr(chance.some((1, 2, 8, 50, 300, 4000), 1, 4))
     if chance.yes(0.3):
         codes["weight_format"] = chance.choice(["'fp8'", "['bf16', 'fp8']", "'fp4'"])
     if chance.yes(0.3):
         codes[chance.choice(_LAYOUT)] = chance.choice(["1", "2", "[1, 2, 4]", "7"])
     if chance.yes(0.3):
-        codes["also"] = repr(chance.some(("hbm_used", "pass_time", "binding_term", "queue_time", "kv_bytes"), 1, 2))
+        codes["also"] = repr(chance.some(("hbm_used", "pass_time", "bottleneck", "queue_time", "kv_bytes"), 1, 2))
     if goal.startswith("cost") and chance.yes(0.4):
         codes["units"] = "{'cost_per_output_token': 'USD/Mtoken'}"
     call = Call("rs.deploy", **codes)
@@ -90,7 +90,7 @@ def deploy_training(chance: Chance) -> str:
         "chips": repr(chance.some((8, 48, 64, 96), 1, 3)),
         "chip_price": "'$2/h'",
         "pretraining_tokens": "'15T'",
-        "global_batch": repr(chance.choice([96, 128])),
+        "global_batch_size": repr(chance.choice([96, 128])),
         "sequence_length": "8192",
         "weight_format": "'bf16'",
         "activation_policy": repr(chance.choice(["selective", "block", "all"])),
@@ -126,7 +126,7 @@ def infer(chance: Chance) -> str:
         prices = repr(given)
     call = Call("rs.infer", prices)
     for name in chance.some(
-        ("active_parameters", "chip_price", "shortest_context", "longest_context", "weight_bytes"), 0, 2
+        ("active_parameters", "chip_price", "shortest_context", "longest_context", "bytes_per_weight"), 0, 2
     ):
         call.keywords[name] = as_code(chance, name, number(chance, name))
     if chance.yes(0.2):
@@ -152,7 +152,7 @@ def measured_row(chance: Chance) -> dict[str, Any]:
         "mode": "aggregated",
         "weight_format": chance.choice(["fp8", "bf16"]),
         "chips": chance.choice([2, 4, 8]),
-        "clients": chance.choice([1, 16, 128]),
+        "concurrency": chance.choice([1, 16, 128]),
         "input_tokens": 1000,
         "output_tokens": 500,
         "time_per_output_token_s": round(chance.about(0.02), 5),
@@ -231,11 +231,11 @@ def chart(chance: Chance) -> str:
 
 def timetable(chance: Chance) -> str:
     kind = chance.randrange(6)
-    seats, seed = chance.choice([4, 20, 300]), chance.randint(0, 99)
+    batch_slots, seed = chance.choice([4, 20, 300]), chance.randint(0, 99)
     if kind < 2:
         policy = chance.choice(["interval", "idle", "threshold", "never"])
         codes = {
-            "seats": repr(seats),
+            "batch_slots": repr(batch_slots),
             "seed": repr(seed),
             "trains": chance.choice(["20", "100"]),
             "policy": repr(policy),
@@ -246,10 +246,10 @@ def timetable(chance: Chance) -> str:
             codes |= {"arrival_rate": repr(chance.about(500.0)), "fixed_pass_time": "'5 ms'"}
             codes |= {"pass_time_per_sequence": "1e-4"}
             if policy == "threshold":
-                codes |= {"threshold": repr(chance.randint(1, seats)), "timeout": "'30 ms'"}
+                codes |= {"threshold": repr(chance.randint(1, batch_slots)), "timeout": "'30 ms'"}
         return str(Call(f"rs.schedules.train{'_timetable' if kind else ''}", **codes))
     if kind == 2:
-        return f"rs.schedules.left_behind({seats}, {chance.uniform(0.1, 1.02):.3g})"
+        return f"rs.schedules.left_behind({batch_slots}, {chance.uniform(0.1, 1.02):.3g})"
     stages, batches = chance.randint(1, 6), chance.choice([None, 1, 3, 8])
     layout = {"pipeline_stages": repr(stages), "microbatches": repr(batches)}
     if kind == 5:
@@ -452,7 +452,14 @@ ONCE: Mapping[str, tuple[str, ...]] = {
         for arguments in (
             ["evaluate", "hbm_drain_time", "hardware=H100"],
             ["evaluate", "hbm_drain_time", "hardware=H100,B200", "--format", "csv"],
-            ["evaluate", "pass_tokens", "cost_per_token", "batch_size=1:64:5:log", "pass_time=20ms", "cell_price=$3/h"],
+            [
+                "evaluate",
+                "pass_tokens",
+                "cost_per_token",
+                "batch_size=1:64:5:log",
+                "pass_time=20ms",
+                "replica_price=$3/h",
+            ],
             ["evaluate", "pass_tim"],
             ["explain", "hbm_drain_time", "hardware=H100"],
             ["quantities", "drain"],

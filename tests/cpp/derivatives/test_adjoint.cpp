@@ -129,7 +129,7 @@ namespace
         {
             const Entry& e = registry()[q];
             const Spec& s = *e.spec;
-            if (e.computed() || (e.fallback >= 0 && e.name != "clients")) // which or batch_size must be given
+            if (e.computed() || (e.fallback >= 0 && e.name != "concurrency")) // which or batch_size must be given
                 continue;
             if (s.is_choice())
             {
@@ -261,9 +261,9 @@ namespace
     {
         Random random(3);
         const std::map<int, double> all = scenario(random);
-        const int seats = registry().at("seats"), load = registry().at("seat_load");
+        const int batch_slots = registry().at("batch_slots"), load = registry().at("slot_utilization");
         std::map<int, double> supplied = all;
-        supplied[load] = 0.7, supplied[seats] = 11;
+        supplied[load] = 0.7, supplied[batch_slots] = 11;
         Asked asked(registry().at("waiting_probability"), supplied);
         try
         {
@@ -275,10 +275,10 @@ namespace
             EXPECT_STREQ(refused.routine->name, "erlang_c");
             EXPECT_EQ(refused.argument, 0);
             ASSERT_EQ(refused.inputs.size(), 1u);
-            EXPECT_EQ(asked.by[refused.inputs[0]], seats);
+            EXPECT_EQ(asked.by[refused.inputs[0]], batch_slots);
         }
         asked.derivatives(Derivative::slope);
-        EXPECT_EQ(asked.left_out, std::set<int>{seats});
+        EXPECT_EQ(asked.left_out, std::set<int>{batch_slots});
     }
 
     // --- operations one by one, zeros among the arguments ---

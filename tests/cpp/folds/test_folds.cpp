@@ -58,7 +58,7 @@ namespace
                 axis("hbm_bandwidth", 1, geometric(3e12, 2e13, shape[1]));
             axis("batch_size", 2, geometric(1, 8192, shape[2])),
                 axis("context_length", 3, geometric(100, 1e6, shape[3]));
-            number("active_parameters", 3.7e10), number("chips", 72), number("weight_bytes", 1),
+            number("active_parameters", 3.7e10), number("chips", 72), number("bytes_per_weight", 1),
                 number("chip_price", 1e-3), number("hbm_capacity", 192e9);
         }
         Question question(AxisSet folded, double longest_pass = 0.05)
@@ -161,7 +161,7 @@ namespace
     TEST_P(Folds, BestOfAFallingAxisAndOfTheLargestIsThatOfAPlainLoop)
     {
         for (const bool falling : {false, true})
-            for (const char* const objective : {"cost_per_token", "pass_time", "cell_throughput", "batch_size"})
+            for (const char* const objective : {"cost_per_token", "pass_time", "replica_throughput", "batch_size"})
                 for (const bool largest : {false, true})
                 {
                     Decode grid({1, 2, 260, 140});

@@ -84,7 +84,7 @@ namespace
             EXPECT_EQ(text.find("missing input 'chips' ("), 0u) << text;
             EXPECT_NE(text.find("in chip"), std::string::npos) << text;
             EXPECT_NE(
-                text.find("needed by chips_per_stage <- cell_flops <- compute_time <- compute_utilization"),
+                text.find("needed by chips_per_stage <- stage_flops <- compute_time <- compute_utilization"),
                 std::string::npos)
                 << text;
         }
@@ -102,13 +102,13 @@ namespace
                  {"microbatches", &n},
                  {"pipeline_stages", &n},
                  {"context_length", &unused}}));
-        const int node = closure.node(registry().at("cell_throughput"));
+        const int node = closure.node(registry().at("replica_throughput"));
         EXPECT_EQ(g[node].value, 3 / 0.02);
         EXPECT_TRUE(closure.was_used(registry().at("pass_time")));
         EXPECT_FALSE(closure.was_used(registry().at("context_length")));
         for (const int q : closure.visited())
             EXPECT_NE(registry()[q].name, "compute_time");
-        EXPECT_EQ(closure.node(registry().at("cell_throughput")), node);
+        EXPECT_EQ(closure.node(registry().at("replica_throughput")), node);
     }
     TEST(Closure, OnlyTheChosenAlternativeIsNeeded)
     {
@@ -117,7 +117,7 @@ namespace
         Closure closure(
             registry(),
             g,
-            numbers({{"expert_reads", &all}, {"total_parameters", &weights}, {"weight_bytes", &bytes}}));
+            numbers({{"expert_reads", &all}, {"total_parameters", &weights}, {"bytes_per_weight", &bytes}}));
         EXPECT_EQ(g[closure.node(registry().at("fetched_weight_bytes"))].value, 3.5e9); // no experts were asked for
     }
     TEST(Closure, FallbacksAndDefaults)

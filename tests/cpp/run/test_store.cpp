@@ -318,7 +318,7 @@ namespace
              {"chips", {G, {"cell"}}},
              {"active_parameters", number(N_a)},
              {"total_parameters", number(N_t)},
-             {"weight_bytes", number(w)},
+             {"bytes_per_weight", number(w)},
              {"kv_bytes_per_token", number(q)},
              {"peak_flops", number(F)},
              {"hbm_bandwidth", number(m)},

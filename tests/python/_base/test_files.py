@@ -250,7 +250,7 @@ def test_a_scenario_names_the_line(tmp_path):
 
 
 RUNS = (
-    "model,hardware,weight_format,chips,clients,input_tokens,output_tokens,time_per_output_token_s,note\n"
+    "model,hardware,weight_format,chips,concurrency,input_tokens,output_tokens,time_per_output_token_s,note\n"
     'Qwen3-32B,H100,fp8,2,16,1024,1024,0.02,"two\nlines"\n'
     "Qwen3-32B,H100,fp8,2,32,1024,1024,0.03,x\n"
 )

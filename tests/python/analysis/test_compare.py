@@ -41,7 +41,7 @@ MODEL: dict[str, Any] = {"model": "DeepSeek-V3"}
 NUMBERS = {
     "total_parameters": (2e11, 2e12),
     "active_parameters": (1e10, 1e11),
-    "weight_bytes": (0.5, 2.0),
+    "bytes_per_weight": (0.5, 2.0),
     "kv_bytes_per_token": (1e3, 1e5),
     "batch_size": (1.0, 1e4),
     "context_length": (0.0, 1e6),
@@ -210,7 +210,7 @@ def test_what_a_preset_overrules_is_not_said_for_it() -> None:
 def test_what_can_only_change_together_shares_a_factor() -> None:
     """A measured pass in one scenario, a model of the pass in the other: no mixture lacks both."""
     whole = {"model": "DeepSeek-V3 (lecture)", "hardware": "BW72 (lecture)", "context_length": "10k"}
-    measured = {"flops_per_token": 74e9, "cell_flops": 648e15}
+    measured = {"flops_per_token": 74e9, "stage_flops": 648e15}
     a, b = {"pass_tokens": 100.0, **measured}, {"batch_size": 300, **whole}
     found = rs.compare(a, b, "compute_time")
     product_is_exact(found)
@@ -239,7 +239,7 @@ def test_groups_are_as_small_as_can_be() -> None:
     """Two pairs that are bound, each within itself, and two inputs that are free."""
     a = {"experts": 8, "experts_per_token": 2, "batch_size": 4, "total_parameters": 4e10, "dense_parameters": 1e10}
     b = {"experts": 256, "experts_per_token": 16, "batch_size": 9, "total_parameters": 7e11, "dense_parameters": 6e10}
-    more = {"active_parameters": 3.9e10, "weight_bytes": 1}
+    more = {"active_parameters": 3.9e10, "bytes_per_weight": 1}
     found = rs.compare(a, b, "fetched_weight_bytes", **more)
     assert ("experts", "experts_per_token") in {row.inputs for row in found.rows}
     assert ("batch_size",) in {row.inputs for row in found.rows}
@@ -393,7 +393,7 @@ def test_the_picture_has_every_factor_and_no_two_words_meet(case: Any) -> None:
 
 
 def test_prices_are_no_formulas_in_the_picture() -> None:
-    ax = rs.compare({"chip_price": "$2/h"}, {"chip_price": "$3/h"}, "cell_price", chips=72).plot()
+    ax = rs.compare({"chip_price": "$2/h"}, {"chip_price": "$3/h"}, "replica_price", chips=72).plot()
     label = ax.get_yticklabels()[1]
     assert "$2 / h → $3 / h" in label.get_text().replace(r"\$", "$")
     assert label._preprocess_math(label.get_text())[1] != True  # noqa: E712  # or dollars would vanish
@@ -466,7 +466,7 @@ def test_the_picture_goes_into_axes_of_ones_own_and_leaves_settings_alone() -> N
         ({}, {}, '__import__("os")', {}, rs.errors.UnknownName, r"unknown quantity"),
         ({}, {}, "(" * 1_000_000, {}, rs.errors.UnknownName, r"1000002 characters"),
         ({}, {}, None, {}, rs.RoofslateError, r"None"),
-        ({}, {}, "binding_term", {}, rs.errors.InputTypeError, r"binding_term is one of .*: only numbers have a ratio"),
+        ({}, {}, "bottleneck", {}, rs.errors.InputTypeError, r"bottleneck is one of .*: only numbers have a ratio"),
     ],
 )
 def test_mistakes_are_named(
@@ -496,8 +496,8 @@ def test_a_ratio_of_nothing_is_none(a: Any, b: Any, message: str) -> None:
 
 
 def test_infinite_and_negative_values_have_no_ratio() -> None:
-    with pytest.raises(rs.errors.ValueRangeError, match=r"scenario b: seat_mean_wait is inf"):
-        rs.compare({"seat_load": 0.5}, {"seat_load": 1}, "seat_mean_wait", seats=10, seat_time=10)
+    with pytest.raises(rs.errors.ValueRangeError, match=r"scenario b: mean_queue_wait is inf"):
+        rs.compare({"slot_utilization": 0.5}, {"slot_utilization": 1}, "mean_queue_wait", batch_slots=10, slot_time=10)
 
 
 def test_too_many_inputs_are_counted_and_named() -> None:

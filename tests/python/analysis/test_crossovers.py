@@ -158,10 +158,10 @@ def test_a_condition_without_its_unknown_is_told_and_stops_no_other(given):
 
 def test_what_a_closed_form_takes_as_given_is_told():
     found = table(model="lecture", hardware="BW72 (lecture)", context_length="100k", batch_size=2400)
-    assert found.loc["balance batch", "note"] == "the closed form takes weight_balance as given"
+    assert found.loc["balance batch", "note"] == "the closed form takes balance_tokens as given"
     assert found.loc["balance batch", "closed_form"] == 2400
     assert found.loc["balance batch", "solved"] == pytest.approx(4500, rel=1e-12)
-    assert "balance_context and weight_balance" in found.loc["balance batch at the context", "note"]
+    assert "balance_context and balance_tokens" in found.loc["balance batch at the context", "note"]
 
 
 def test_missing_inputs_are_named_row_by_row():
@@ -170,7 +170,7 @@ def test_missing_inputs_are_named_row_by_row():
     assert "needed by" not in found.loc["balance batch", "note"]
     assert found.loc["DDR or NVMe", "note"] == ""
     assert "'tier_purchase_price'" in found.loc["HBM or DDR", "note"]
-    found = table(total_parameters=8e11, active_parameters=1e11, weight_bytes=1, kv_bytes_per_token=1e4)
+    found = table(total_parameters=8e11, active_parameters=1e11, bytes_per_weight=1, kv_bytes_per_token=1e4)
     assert "'batch_size'" in found.loc["cache overtakes weights", "note"]
 
 
@@ -191,7 +191,7 @@ def test_own_tiers_take_the_place_of_presets():
 
 
 def test_a_latency_limit_can_be_given():
-    slow, fast = (table(**CELL, train_period=t).loc["latency limit", "solved"] for t in ("50 ms", "20 ms"))
+    slow, fast = (table(**CELL, batch_interval=t).loc["latency limit", "solved"] for t in ("50 ms", "20 ms"))
     assert slow > fast
     assert rs.value("pass_time", {**CELL, "batch_size": fast}) == pytest.approx(0.02, rel=1e-12)
 

@@ -44,7 +44,7 @@ def test_against_differences_at_the_values_by_hand():
         inputs = case["inputs"]
         if isinstance(case["expected"], str) or not math.isfinite(case["expected"]) or case["expected"] == 0:
             continue
-        varied = [n for n, x in inputs.items() if not isinstance(x, str) and x != 0 and n != "seats"]
+        varied = [n for n, x in inputs.items() if not isinstance(x, str) and x != 0 and n != "batch_slots"]
         if not varied:
             continue
         found = sum(rs.sensitivity(output, inputs, to=varied, side=side) for side in ("above", "below")) / 2
@@ -128,10 +128,10 @@ def test_monomials_have_whole_elasticities(B, L, q):
 def test_a_sum_shares_out_its_elasticity(w, bandwidth, B, L):
     found = rs.sensitivity(
         "memory_time",
-        total_parameters=1e9, weight_bytes=w, hbm_bandwidth=bandwidth, chips=8, batch_size=B, context_length=L,
+        total_parameters=1e9, bytes_per_weight=w, hbm_bandwidth=bandwidth, chips=8, batch_size=B, context_length=L,
         kv_bytes_per_token=1e6,
     )  # fmt: skip
-    assert found["total_parameters"] == found["weight_bytes"]
+    assert found["total_parameters"] == found["bytes_per_weight"]
     shares = [found[name] for name in ("batch_size", "context_length", "kv_bytes_per_token")]
     assert shares == pytest.approx([shares[0]] * 3, rel=1e-15)
     assert found["total_parameters"] + found["batch_size"] == pytest.approx(1, rel=1e-15)
@@ -139,22 +139,26 @@ def test_a_sum_shares_out_its_elasticity(w, bandwidth, B, L):
 
 
 @given(st.floats(1, 50), st.floats(0.05, 0.95))
-def test_erlang_c_has_an_exact_derivative_by_the_load(seats, load):
-    inputs = {"seats": seats, "seat_load": load}
-    found = rs.sensitivity("waiting_probability", inputs, to="seat_load")
+def test_erlang_c_has_an_exact_derivative_by_the_load(batch_slots, load):
+    inputs = {"batch_slots": batch_slots, "slot_utilization": load}
+    found = rs.sensitivity("waiting_probability", inputs, to="slot_utilization")
     # its own rounding, divided by the step, is some 1e-12 of a function that can be steep
-    assert found["seat_load"] == pytest.approx(difference("waiting_probability", inputs, "seat_load", 1e-3), rel=2e-9)
-    assert rs.gradient("waiting_probability", to="seat_load", seats=1, seat_load=load)["seat_load"] == pytest.approx(1)
+    assert found["slot_utilization"] == pytest.approx(
+        difference("waiting_probability", inputs, "slot_utilization", 1e-3), rel=2e-9
+    )
+    assert rs.gradient("waiting_probability", to="slot_utilization", batch_slots=1, slot_utilization=load)[
+        "slot_utilization"
+    ] == pytest.approx(1)
 
 
 @given(st.floats(0.05, 2), st.floats(0, 1e3))
 def test_the_optimum_of_a_loss_law_moves_as_its_equation_says(beta, ratio):
     """x with x^beta = 1 + k/x, differentiated as it stands."""
     found = rs.gradient(
-        "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=ratio, training_optimal_tokens=1
+        "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=ratio, compute_optimal_tokens=1
     )
     x = rs.value(
-        "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=ratio, training_optimal_tokens=1
+        "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=ratio, compute_optimal_tokens=1
     )
     slope = beta * x ** (beta - 1) + ratio / x**2
     assert found["balanced_pretraining_tokens"] == pytest.approx(1 / x / slope, rel=1e-9)
@@ -170,7 +174,7 @@ def test_a_zero_has_no_elasticity_but_a_slope(decode):
     assert found["context_length"] == found["kv_bytes_per_token"] == 0
     assert not found.isna().any()
     per_token = decode["kv_bytes_per_token"] / (decode["chips"] * decode["hbm_bandwidth"])
-    memory_binds = rs.value("binding_term", at_zero) != "compute"
+    memory_binds = rs.value("bottleneck", at_zero) != "compute"
     cost = decode["chips"] * decode["chip_price"]
     assert slopes["context_length"] == pytest.approx(memory_binds * per_token * cost, rel=1e-14)
 
@@ -221,7 +225,7 @@ def test_both_sides_of_a_kink(side, expected):
 
 def test_one_sided_derivatives_are_those_of_small_steps():
     """A kink of several inputs, one of which stands on both sides of it."""
-    at = {"microbatches": 4.0, "pipeline_stages": 4.0, "pass_time": 1.0, "cell_price": 1.0, "batch_size": 1.0}
+    at = {"microbatches": 4.0, "pipeline_stages": 4.0, "pass_time": 1.0, "replica_price": 1.0, "batch_size": 1.0}
     for side, step in (("above", 1e-7), ("below", -1e-7)):
         found = rs.gradient("cost_per_token", at, side=side)
         assert found.attrs["kinks"] == "round_passes: microbatches / (pipeline_stages * layer_balance) = 1"
@@ -254,7 +258,14 @@ def test_the_binding_side_is_told():
 
 # --------------------------------------------------------------------------------------------- grids, points, memory
 
-OUTPUTS = ["cost_per_token", "compute_utilization", "fetched_weight_bytes", "hbm_used", "routed_loss", "seat_mean_wait"]
+OUTPUTS = [
+    "cost_per_token",
+    "compute_utilization",
+    "fetched_weight_bytes",
+    "hbm_used",
+    "routed_loss",
+    "mean_queue_wait",
+]
 AXES = {
     "batch_size": [1.0, 400.0, 3000.0],
     "context_length": [0.0, 2e4, 3e5],
@@ -263,20 +274,21 @@ AXES = {
     "experts": [1.0, 256.0],
     "experts_per_token": [1.0],
     "hbm_capacity": [192e9, 288e9],
-    "seat_load": [0.0, 0.4, 1.0],
+    "slot_utilization": [0.0, 0.4, 1.0],
 }
 
 
 def scenario(decode):
     return {
-        **decode, "dense_parameters": 17e9, "experts_per_token": 1.0, "experts": 256.0, "seats": 40.0, "seat_load": 0.4,
-        "response_length": 700.0, "train_period": 0.02, "expert_reads": "expected",
+        **decode, "dense_parameters": 17e9, "experts_per_token": 1.0, "experts": 256.0,
+        "batch_slots": 40.0, "slot_utilization": 0.4,
+        "output_tokens": 700.0, "batch_interval": 0.02, "expert_reads": "expected",
     }  # fmt: skip
 
 
 def by(output):
     """Every number but the seats, by which there is no derivative."""
-    return {"to": ["seat_load", "response_length", "train_period"]} if output == "seat_mean_wait" else {}
+    return {"to": ["slot_utilization", "output_tokens", "batch_interval"]} if output == "mean_queue_wait" else {}
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
@@ -348,11 +360,11 @@ def test_an_axis_of_words_is_no_input(decode):
 @pytest.mark.usefixtures("instruction_set")
 def test_given_memory_is_filled(decode, shape, bits):
     question = {**decode, "batch_size": np.linspace(1, 4000, shape[0]), "context_length": np.linspace(1, 1e5, shape[1])}
-    to = ["chip_price", "batch_size", "context_length", "seats"]  # constant, along one axis or both, not taken
+    to = ["chip_price", "batch_size", "context_length", "batch_slots"]  # constant, along one axis or both, not taken
     fresh = rs.sensitivity("cost_per_token", question, to=to)
     assert fresh.shape == (4, *shape)
     assert (fresh.sel(input="chip_price") == 1).all()
-    assert (fresh.sel(input="seats") == 0).all()
+    assert (fresh.sel(input="batch_slots") == 0).all()
     wide = np.full((9, shape[0] + 2, shape[1] + 3), -77.0)
     out = wide[::2, 1:-1, 2:-1][:4][::-1]
     found = rs.sensitivity("cost_per_token", question, to=to, out=out)
@@ -435,8 +447,8 @@ def test_a_computed_quantity_is_varied_where_it_is_given(decode):
     found = rs.sensitivity("cost_per_token", decode, pass_time=0.01)
     assert found["pass_time"] == 1
     assert "hbm_bandwidth" not in found.index
-    chosen = rs.sensitivity("cost_per_token", decode, to=["pass_time", "hbm_bandwidth", "seats"], pass_time=0.01)
-    assert chosen.to_dict() == {"pass_time": 1.0, "hbm_bandwidth": 0.0, "seats": 0.0}
+    chosen = rs.sensitivity("cost_per_token", decode, to=["pass_time", "hbm_bandwidth", "batch_slots"], pass_time=0.01)
+    assert chosen.to_dict() == {"pass_time": 1.0, "hbm_bandwidth": 0.0, "batch_slots": 0.0}
     assert rs.sensitivity("batch_size", to="batch_size", batch_size=7).to_dict() == {"batch_size": 1.0}
 
 
@@ -466,8 +478,8 @@ def test_what_stands_beside_the_numbers(decode):
 POINT = {"batch_size": 2, "context_length": 3, "kv_bytes_per_token": 5}
 KV = "kv_bytes"
 BAD: dict[str, Any] = {
-    "output that is a choice": ("binding_term", {}, errors.InputTypeError, "a choice has no derivative"),
-    "output of choices": ("weight_bits", {"weight_format": "fp8"}, errors.InputTypeError, "takes no number"),
+    "output that is a choice": ("bottleneck", {}, errors.InputTypeError, "a choice has no derivative"),
+    "output of choices": ("bits_per_weight", {"weight_format": "fp8"}, errors.InputTypeError, "takes no number"),
     "unknown output": ("kv_byte", {}, errors.UnknownName, "did you mean 'kv_bytes'"),
     "several outputs": (["kv_bytes", "pass_time"], {}, errors.InputTypeError, "the name of one quantity"),
     "preset as output": ("model", {}, errors.UnknownName, "names a preset"),
@@ -490,7 +502,10 @@ BAD: dict[str, Any] = {
     "missing input": ("kv_fetch_time", {}, errors.MissingInput, "needed by"),
     "axis called input": (KV, {"batch_size": xr.DataArray([1.0], dims="input")}, errors.AxisError, "another name"),
     "axis called unit": (KV, {"batch_size": xr.DataArray([1.0], dims="unit")}, errors.AxisError, "another name"),
-    "no derivative": ("waiting_probability", {"seats": 5, "seat_load": 0.5}, errors.NoDerivative, "'seats'.*erlang_c"),
+    "no derivative": (
+        "waiting_probability", {"batch_slots": 5, "slot_utilization": 0.5},
+        errors.NoDerivative, "'batch_slots'.*erlang_c",
+    ),
     "threads": (KV, {"threads": 0}, errors.InputTypeError, "threads"),
 }  # fmt: skip
 
@@ -511,21 +526,34 @@ def test_a_distribution_is_no_number():
 
 
 def test_only_the_inputs_without_derivative_are_named():
-    inputs = {"seats": 40, "seat_load": 0.4, "response_length": 700, "train_period": 0.02, "pass_length": 1}
-    with pytest.raises(errors.NoDerivative, match=r"^no derivative by 'seats': "):
-        rs.sensitivity("seat_mean_wait", inputs)
-    assert rs.sensitivity("seat_mean_wait", inputs, to=["seat_load", "response_length"])["response_length"] == 1
+    inputs = {
+        "batch_slots": 40,
+        "slot_utilization": 0.4,
+        "output_tokens": 700,
+        "batch_interval": 0.02,
+        "pass_length": 1,
+    }
+    with pytest.raises(errors.NoDerivative, match=r"^no derivative by 'batch_slots': "):
+        rs.sensitivity("mean_queue_wait", inputs)
+    assert rs.sensitivity("mean_queue_wait", inputs, to=["slot_utilization", "output_tokens"])["output_tokens"] == 1
 
 
 def test_inputs_behind_an_argument_without_derivative_are_named():
-    def waiting(seats, chips, seat_load):
-        return rs.math.erlang_c(seats * chips + 1, seat_load)
+    def waiting(batch_slots, chips, slot_utilization):
+        return rs.math.erlang_c(batch_slots * chips + 1, slot_utilization)
 
     with rs.definitions():
         rs.define("pooled_waiting", "1", waiting, brief="share of arrivals that wait for a seat of any chip")
-        with pytest.raises(errors.NoDerivative, match=r"^no derivative by 'seats', 'chips': .*in its first argument"):
-            rs.sensitivity("pooled_waiting", seats=5, chips=2, seat_load=0.5)
-        assert rs.sensitivity("pooled_waiting", to="seat_load", seats=5, chips=2, seat_load=0.5)["seat_load"] > 0
+        with pytest.raises(
+            errors.NoDerivative, match=r"^no derivative by 'batch_slots', 'chips': .*in its first argument"
+        ):
+            rs.sensitivity("pooled_waiting", batch_slots=5, chips=2, slot_utilization=0.5)
+        assert (
+            rs.sensitivity("pooled_waiting", to="slot_utilization", batch_slots=5, chips=2, slot_utilization=0.5)[
+                "slot_utilization"
+            ]
+            > 0
+        )
 
 
 @pytest.mark.parametrize("word", ["to", "side"])
@@ -537,6 +565,8 @@ def test_words_of_these_calls_are_no_axes(word):
 def test_a_term_that_vanishes_asks_for_nothing_more():
     found = rs.sensitivity("pretraining_flops", active_parameters=37e9, pretraining_tokens=15e12)
     assert found["active_parameters"] == found["pretraining_tokens"] == 1
-    assert "prediction_layers" not in found
+    assert "multi_token_prediction_layers" not in found
     with pytest.raises(errors.MissingInput, match="vocabulary_size"):
-        rs.sensitivity("pretraining_flops", to="prediction_layers", active_parameters=37e9, pretraining_tokens=15e12)
+        rs.sensitivity(
+            "pretraining_flops", to="multi_token_prediction_layers", active_parameters=37e9, pretraining_tokens=15e12
+        )

@@ -258,7 +258,7 @@ def test_the_derivation_of_a_cost_as_text() -> None:
     assert basis == "Basis: floor"
     assert first.splitlines() == [
         "cost_per_token: price of the cell over the tokens that it makes  [R1.5]",
-        "  = round_time * (cell_price / round_tokens)",
+        "  = round_time * (replica_price / round_tokens)",
         "  = 677.1 µs * (($144 / h) / 2,400)",
         "  = $0.01128 / Mtok",
     ]
@@ -277,7 +277,7 @@ def test_the_derivation_of_a_cost_as_text() -> None:
 def test_sources_that_say_it_themselves_have_no_legend() -> None:
     text = str(rs.explain("batch_size", batch_size=64))
     assert "Sources" not in text
-    assert "Sources" not in str(rs.explain("weight_bits", weight_format="fp8", depth=0))
+    assert "Sources" not in str(rs.explain("bits_per_weight", weight_format="fp8", depth=0))
 
 
 def test_a_recalled_number_is_told_from_one_that_was_read() -> None:
@@ -325,7 +325,7 @@ def off(explanation: Explanation) -> dict[str, float]:
 
 
 def test_what_is_off_is_not_derived() -> None:
-    plain = rs.explain("cell_throughput", CELL)
+    plain = rs.explain("replica_throughput", CELL)
     assert off(plain).items() >= {"pass_overhead": 0, "pass_length": 1, "drafting_factor": 1}.items()
     steps = {step.quantity.name for step in plain.steps}
     assert not steps & {*off(plain), "kernel_overhead", "link_wait_time", "sampled_length"}
@@ -345,7 +345,7 @@ def test_what_is_not_0_or_1_is_derived_from_defaults_too() -> None:
 
 
 def test_an_answer_in_words_has_its_cases_in_words() -> None:
-    explanation = rs.explain("binding_term", BOARD)
+    explanation = rs.explain("bottleneck", BOARD)
     assert explanation.value == "weight_fetch"
     first = explanation.steps[0]
     assert first.formula.startswith("('compute' if memory_time <= compute_time else 'weight_fetch' if ")
@@ -353,7 +353,7 @@ def test_an_answer_in_words_has_its_cases_in_words() -> None:
 
 
 def test_a_supplied_quantity_ends_the_derivation() -> None:
-    explanation = rs.explain("cell_throughput", pass_time="20 ms", batch_size=2000)
+    explanation = rs.explain("replica_throughput", pass_time="20 ms", batch_size=2000)
     assert {given.quantity.name for given in explanation.inputs} >= {"pass_time", "batch_size"}
     assert "pass_time" not in {step.quantity.name for step in explanation.steps}
 
@@ -362,13 +362,13 @@ def test_what_a_preset_states_ends_the_derivation() -> None:
     explanation = rs.explain("balance_batch", model="lecture")
     assert [step.quantity.name for step in explanation.steps] == ["balance_batch", "sparsity"]
     assert off(explanation) == {"pass_length": 1}
-    (balance,) = [given for given in explanation.inputs if given.quantity.name == "weight_balance"]
+    (balance,) = [given for given in explanation.inputs if given.quantity.name == "balance_tokens"]
     assert balance.origin == "model lecture: R. Pope, lecture with D. Patel, chapters 1 and 6, 2026-04-29 (read)"
 
 
 def test_an_input_that_follows_from_another_quantity_says_so() -> None:
-    explanation = rs.explain("weight_bytes", weight_format="fp8")
-    assert explanation.steps[0].formula == "weight_bits * bytes_per_weight_bit"
+    explanation = rs.explain("bytes_per_weight", weight_format="fp8")
+    assert explanation.steps[0].formula == "bits_per_weight * bytes_per_weight_bit"
     assert explanation.inputs[-1].quantity.name in {"weight_format", "bytes_per_weight_bit"}
     assert explanation.value == 1
 
@@ -436,7 +436,7 @@ def levels(explanation: Explanation) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("depth", range(9))
-@pytest.mark.parametrize("name", ["cost_per_token", "binding_term", "hbm_used"])
+@pytest.mark.parametrize("name", ["cost_per_token", "bottleneck", "hbm_used"])
 def test_a_depth_ends_the_derivation(name: str, depth: int) -> None:
     whole = rs.explain(name, CELL)
     far = levels(whole)
@@ -481,12 +481,12 @@ def test_an_axis_is_refused() -> None:
 
 
 def test_a_missing_input_is_named_with_its_chain() -> None:
-    with pytest.raises(rs.errors.MissingInput, match=r"'chip_price' .* needed by cell_price <- cost_per_token"):
+    with pytest.raises(rs.errors.MissingInput, match=r"'chip_price' .* needed by replica_price <- cost_per_token"):
         rs.explain("cost_per_token", model="DeepSeek-V3", hardware="GB200 NVL72", batch_size=1, context_length=0)
     with pytest.raises(rs.errors.MissingInput, match=r"'chips' .* <- pass_time; 'H100' is one chip: give chips="):
         rs.explain("pass_time", model="DeepSeek-V3", hardware="H100", batch_size=1, context_length=0)
     with pytest.raises(rs.errors.MissingInput, match=r"'total_parameters' .* <- weight_fetch_time .* <- pass_time"):
-        rs.explain("pass_time", batch_size=1, weight_bytes=1)
+        rs.explain("pass_time", batch_size=1, bytes_per_weight=1)
 
 
 @pytest.mark.parametrize(
@@ -551,7 +551,7 @@ def test_parts_say_what_they_are() -> None:
 
 
 def test_what_a_choice_leaves_out_needs_no_value():
-    told = rs.explain("binding_term", memory_time=0.02, compute_time=0.02)
+    told = rs.explain("bottleneck", memory_time=0.02, compute_time=0.02)
     assert told.steps[0].result == "'compute'"
     assert told.steps[0].needs == ("compute_time", "memory_time")
     assert "20 ms <= 20 ms else 'weight_fetch' if kv_fetch_time <= weight_fetch_time" in str(told)

@@ -246,7 +246,7 @@ def test_quantiles_keep_many_rows():
 def test_folds_keep_the_other_axes():
     inputs = {
         "hbm_bandwidth": stats.lognorm(0.1, scale=8e12), "peak_flops": stats.uniform(4e15, 2e15), "chips": 72,
-        "total_parameters": 671e9, "active_parameters": 37e9, "kv_bytes_per_token": 70e3, "weight_bytes": 1,
+        "total_parameters": 671e9, "active_parameters": 37e9, "kv_bytes_per_token": 70e3, "bytes_per_weight": 1,
         "batch_size": [64, 512, 4096], "context_length": [1e3, 1e4],
     }  # fmt: skip
     n = 100_003

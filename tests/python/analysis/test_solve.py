@@ -40,7 +40,7 @@ def cells(draw):
     return {
         "total_parameters": total,
         "active_parameters": total * draw(st.floats(0.01, 1)),
-        "weight_bytes": draw(st.sampled_from([0.5, 1.0, 2.0])),
+        "bytes_per_weight": draw(st.sampled_from([0.5, 1.0, 2.0])),
         "kv_bytes_per_token": draw(logarithmic(100, 1e6)),
         "peak_flops": draw(logarithmic(1e13, 1e17)),
         "hbm_bandwidth": draw(logarithmic(1e11, 1e14)),
@@ -71,9 +71,9 @@ CLOSED = {
     "balance_context": ("context_length", "kv_fetch_time == compute_time"),
     "kink_context": ("context_length", "memory_time == compute_time"),
     "kv_overtaking_context": ("context_length", "kv_fetch_time == weight_fetch_time"),
-    "capacity_batch": ("batch_size", "hbm_used <= hbm_capacity"),
+    "memory_limited_batch": ("batch_size", "hbm_used <= hbm_capacity"),
     "full_memory_context": ("context_length", "hbm_used <= hbm_capacity"),
-    "train_batch": ("batch_size", "pass_time <= train_period"),
+    "interval_batch": ("batch_size", "pass_time <= batch_interval"),
     "balance_pass_length": ("pass_length", "compute_time == memory_time"),
     "break_even_stages": ("pipeline_stages", "kv_bytes_per_chip == weight_bytes_per_chip"),
     "recompute_hold_time": ("hold_time", "hbm_hold_cost == recompute_cost"),
@@ -215,11 +215,11 @@ LECTURE = {
     "pipeline_stages": 1.0,
     "microbatches": 2.0,
     "hop_latency": 1e-5,
-    "train_period": 0.02,
+    "batch_interval": 0.02,
 }
-SOUGHT = ("batch_size", "context_length", "chips", "pipeline_stages", "hold_time", "train_period", "hop_latency")
+SOUGHT = ("batch_size", "context_length", "chips", "pipeline_stages", "hold_time", "batch_interval", "hop_latency")
 SOUGHT += ("peak_flops", "hbm_bandwidth", "hbm_capacity", "chip_price", "total_parameters", "active_parameters")
-SOUGHT += ("weight_bytes", "kv_bytes_per_token", "compute_efficiency", "bandwidth_efficiency")
+SOUGHT += ("bytes_per_weight", "kv_bytes_per_token", "compute_efficiency", "bandwidth_efficiency")
 
 
 @pytest.mark.parametrize("unknown", SOUGHT)
@@ -253,7 +253,7 @@ BOUNDARIES = [
     ("context_length", "kv_fetch_time > weight_fetch_time", lambda v, _: v("kv_fetch_time") > v("weight_fetch_time")),
     ("context_length", "balance_batch_at_context <= {x!r}", lambda v, x: v("balance_batch_at_context") <= x),
     ("chips", "hbm_used < 0.9 * hbm_capacity", lambda v, _: v("hbm_used") < 0.9 * v("hbm_capacity")),
-    ("chips", "kv_room > kv_bytes", lambda v, _: v("kv_room") > v("kv_bytes")),
+    ("chips", "kv_cache_capacity > kv_bytes", lambda v, _: v("kv_cache_capacity") > v("kv_bytes")),
     ("hbm_bandwidth", "compute_utilization >= 0.5", lambda v, _: v("compute_utilization") >= 0.5),
     (
         "batch_size",
@@ -348,9 +348,12 @@ ONE = "(1 seq)"
         # a stretch on which both sides agree: its ends
         ("batch_size", "pass_time == compute_time", CELL, [near(BALANCE), math.inf], ""),
         ("batch_size", "pass_time == memory_time", CELL, [0.0, near(BALANCE)], ""),
-        ("batch_size", "cell_throughput == compute_bound_throughput", CELL, [near(BALANCE), math.inf], ""),
-        ("chips", "kv_room == 0", {n: x for n, x in CELL.items() if n != "chips"}, [1.0, near(671 / 141)], ""),
-        ("seat_load", "max(seat_load, 0.25) == min(seat_load, 0.75)", {}, [0.25, 0.75], ""),
+        ("batch_size", "replica_throughput == compute_bound_throughput", CELL, [near(BALANCE), math.inf], ""),
+        (
+        "chips", "kv_cache_capacity == 0",
+        {n: x for n, x in CELL.items() if n != "chips"}, [1.0, near(671 / 141)], "",
+    ),
+        ("slot_utilization", "max(slot_utilization, 0.25) == min(slot_utilization, 0.75)", {}, [0.25, 0.75], ""),
         ("compute_time", "max(compute_time, -3 s) == -3 s", {}, [-math.inf, -3.0], ""),
         # all of the range, or nothing of it
         ("batch_size", "pass_time == pass_time", CELL, [], "always"),
@@ -388,13 +391,13 @@ ONE = "(1 seq)"
         # ends of the range
         ("compute_efficiency", "ridge_point == 100", {"peak_flops": 1e15, "hbm_bandwidth": 1e13}, [1], ""),
         ("compute_efficiency", "ridge_point == 101", {"peak_flops": 1e15, "hbm_bandwidth": 1e13}, [], "never"),
-        ("chips", "cell_capacity == 1 GB", {"hbm_capacity": 1e9}, [1], ""),
+        ("chips", "replica_hbm_capacity == 1 GB", {"hbm_capacity": 1e9}, [1], ""),
         ("kv_heads", "kv_heads == 9", {"attention_heads": 8}, [], "never"),
         ("kv_heads", "kv_heads >= 3", {"attention_heads": 8}, [3], ""),
         ("total_parameters", "sparsity <= 4", {"active_parameters": 3e9}, [12e9], ""),
         ("total_parameters", "sparsity < 1", {"active_parameters": 3e9}, [], "never"),
         # no closed form
-        ("seat_load", "waiting_probability == 0.1", {"seats": 1.0}, [0.1], ""),
+        ("slot_utilization", "waiting_probability == 0.1", {"batch_slots": 1.0}, [0.1], ""),
     ],
 )  # fmt: skip
 def test_solutions(unknown, condition, inputs, roots, reason):
@@ -417,9 +420,11 @@ def test_the_boundary_itself_meets_the_condition():
 
 
 def test_a_routine_is_searched_on_a_grid():
-    seats = np.array([1.0, 4.0, 32.0, 500.5])
-    found = solve("seat_load", "waiting_probability == 0.1", seats=seats)
-    assert rs.evaluate("waiting_probability", seats=seats, seat_load=found.drop_vars("reason")).to_numpy() == near(0.1)
+    batch_slots = np.array([1.0, 4.0, 32.0, 500.5])
+    found = solve("slot_utilization", "waiting_probability == 0.1", batch_slots=batch_slots)
+    assert rs.evaluate(
+        "waiting_probability", batch_slots=batch_slots, slot_utilization=found.drop_vars("reason")
+    ).to_numpy() == near(0.1)
 
 
 def test_an_unknown_between_two_others():

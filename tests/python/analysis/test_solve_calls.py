@@ -26,7 +26,7 @@ GRID = {
     "experts": 256.0,
     "kv_bytes_per_token": 70272.0,
     "experts_per_token": [1.0, 8.0, 256.0],
-    "weight_bytes": 1.0,
+    "bytes_per_weight": 1.0,
     "peak_flops": 5e15,
     "hbm_bandwidth": [8e12],
     "hbm_capacity": 192e9,
@@ -43,11 +43,11 @@ ASKED = [
     ("batch_size", "cost_per_token <= 0.5 USD/Mtoken", {}),
     ("batch_size", "pass_time == compute_time", {}),
     ("context_length", "balance_batch_at_context == 50000", {"balance_context": [math.inf, 1e3, 1e5]}),
-    ("context_length", "cell_throughput >= 0.5 * compute_bound_throughput", {"batch_size": SOME}),
-    ("chips", "kv_room >= kv_bytes", {"batch_size": SOME}),
-    ("chips", "kv_room == kv_bytes", {"batch_size": SOME}),
+    ("context_length", "replica_throughput >= 0.5 * compute_bound_throughput", {"batch_size": SOME}),
+    ("chips", "kv_cache_capacity >= kv_bytes", {"batch_size": SOME}),
+    ("chips", "kv_cache_capacity == kv_bytes", {"batch_size": SOME}),
     ("scale_up_domain", "minimum_stages_for_weights <= 3", {}),
-    ("seats", "waiting_probability == 0.1", {"seat_load": [0.0, 0.3, 0.9, 1.0]}),
+    ("batch_slots", "waiting_probability == 0.1", {"slot_utilization": [0.0, 0.3, 0.9, 1.0]}),
     ("peak_flops", "pass_time == 0.05 s", {"batch_size": SOME}),
     ("pipeline_stages", "kv_bytes_per_chip == weight_bytes_per_chip", {"batch_size": SOME}),
     ("compute_time", "compute_time * compute_time == memory_time * memory_time", {"batch_size": SOME}),
@@ -60,7 +60,7 @@ def test_same_bits_wherever_it_is_asked(instruction_sets, bits, unknown, conditi
     related = frozenset().union(
         *(ancestors(word) | {word} for word in re.findall(r"[a-z_]+", condition) if word in entries())
     )
-    rest = {} if "seat_load" in more else {n: x for n, x in GRID.items() if n in related or n in PRESETS}
+    rest = {} if "slot_utilization" in more else {n: x for n, x in GRID.items() if n in related or n in PRESETS}
     inputs = {n: x for n, x in {**rest, **more}.items() if n != unknown}
     expected = solve(unknown, condition, at=at, threads=1, **inputs)
     before = _core.instruction_set()
@@ -182,11 +182,11 @@ import os, signal, threading, time
 import numpy as np
 import roofslate as rs
 question = dict(progress=False, threads=2)
-rs.solve("seat_load", "waiting_probability == 0.1", seats=3.0, **question)
+rs.solve("slot_utilization", "waiting_probability == 0.1", batch_slots=3.0, **question)
 started = time.monotonic()
 threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
-    rs.solve("seat_load", "waiting_probability == 0.1", seats=np.linspace(1, 500, 200_000), **question)
+    rs.solve("slot_utilization", "waiting_probability == 0.1", batch_slots=np.linspace(1, 500, 200_000), **question)
 except KeyboardInterrupt:
     print("stopped", time.monotonic() - started - 0.3 < 1)
 print(rs.solve("batch_size", "pass_tokens == 99", pass_length=3).item())
@@ -198,7 +198,7 @@ def test_memory_is_promised_before_it_is_taken():
     many = np.linspace(1, 2, 100_000)
     with pytest.raises(errors.OutOfMemory, match="Solve for a part of the longest axis at a time"):
         solve("batch_size", "hbm_used == 1e9", context_length=many, chips=many, kv_bytes_per_token=many,
-              weight_bytes=1, total_parameters=1)  # fmt: skip
+              bytes_per_weight=1, total_parameters=1)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------------------------ mistakes
@@ -248,7 +248,7 @@ def test_hostile_conditions_are_refused_at_once(condition, tmp_path, monkeypatch
         (ConditionError, "one comparison, got 2", "batch_size", "pass_time <= 1 s and hbm_used <= 9 GB", CELL),
         (ConditionError, "one comparison, got 2", "batch_size", "1 ms <= pass_time <= 1 s", CELL),
         (ConditionError, "no boundary", "batch_size", "pass_time != 1 s", CELL),
-        (ConditionError, "is a choice", "batch_size", "binding_term == 'compute'", CELL),
+        (ConditionError, "is a choice", "batch_size", "bottleneck == 'compute'", CELL),
         (ConditionError, "comparison is missing", "batch_size", "pass_time", CELL),
         (ConditionError, "'=='", "batch_size", "pass_time = 1 s", CELL),
         (errors.UnitError, "in s", "batch_size", "pass_time == 1 GB", CELL),

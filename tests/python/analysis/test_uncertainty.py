@@ -131,8 +131,8 @@ def test_bad_ranges_are_refused(inputs, error, words):
 
 
 def test_tornado_of_a_choice_and_of_what_lacks_an_input():
-    with pytest.raises(InputTypeError, match="binding_term"):
-        rs.tornado("binding_term", batch_size=(1, 2))
+    with pytest.raises(InputTypeError, match="bottleneck"):
+        rs.tornado("bottleneck", batch_size=(1, 2))
     for several in (["pass_time", "cost_per_token"], ("pass_time",)):
         with pytest.raises(InputTypeError, match=r"expected the name of one quantity, got [\[(]'pass_time'"):
             rs.tornado(several, batch_size=(1, 2))
@@ -283,13 +283,13 @@ def test_draws_alone_are_a_histogram_with_marks():
 
 
 def test_pictures_of_draws_that_can_not_be():
-    cell = {"total_parameters": 1e12, "active_parameters": 1e10, "weight_bytes": 1, "context_length": 1}
+    cell = {"total_parameters": 1e12, "active_parameters": 1e10, "bytes_per_weight": 1, "context_length": 1}
     grid = {"chips": [1, 2], "batch_size": [1, 2]}
     found = rs.sample("hbm_used", 8, {**cell, **grid}, seed=1, kv_bytes_per_token=stats.uniform(1, 1))
     with pytest.raises(AxisError, match="beside the draws"):
         rs.plot(found)
     cell = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "context_length": "8k"}
-    choice = rs.sample("binding_term", 8, cell, seed=1, batch_size=stats.uniform(1, 9))
+    choice = rs.sample("bottleneck", 8, cell, seed=1, batch_size=stats.uniform(1, 9))
     with pytest.raises(InputTypeError, match="a choice"):
         rs.plot(choice)
 

@@ -120,7 +120,7 @@ def test_csv_holds_what_evaluate_gives():
 
 def test_rows_are_those_of_the_dataset():
     """Axes in the order in which outputs need them; words, presets, and an axis that is asked for in its unit."""
-    outputs = ["weight_fetch_time", "overlap", "context_length", "pass_time", "binding_term"]
+    outputs = ["weight_fetch_time", "overlap", "context_length", "pass_time", "bottleneck"]
     axes = {"overlap": ["board", "none"], "context_length": [1e3, 1e6], "batch_size": [1, 64]}
     axes["model"] = ["DeepSeek-V3", "Kimi-K2"]
     words = [f"{name}={','.join(map(str, values))}" for name, values in axes.items()]
@@ -133,7 +133,7 @@ def test_rows_are_those_of_the_dataset():
     assert data["units"] == {str(name): x.attrs["units"] for name, x in result.variables.items() if "units" in x.attrs}
     assert data["inputs"] == {key: x for key, x in result.attrs.items() if key != "roofslate_version"}
     table = result.reset_coords().to_dataframe(dim_order=list(result.sizes)).reset_index()
-    for name in ("overlap", "binding_term"):
+    for name in ("overlap", "bottleneck"):
         table[name] = np.array(result[name].attrs["flag_meanings"].split())[table[name].astype(int)]
     assert data["rows"] == table[list(data["rows"][0])].to_dict("records")
 
@@ -154,10 +154,8 @@ def test_the_grid_of_the_interface():
 
 
 def test_table_is_scaled_with_units_in_the_header():
-    lines = output(
-        "evaluate", "pass_time", "binding_term", *CELL, "batch_size=1,20000", "context_length=8k"
-    ).splitlines()
-    assert lines[0].split() == ["batch_size", "pass_time", "[ms]", "binding_term"] or "pass_time [ms]" in lines[0]
+    lines = output("evaluate", "pass_time", "bottleneck", *CELL, "batch_size=1,20000", "context_length=8k").splitlines()
+    assert lines[0].split() == ["batch_size", "pass_time", "[ms]", "bottleneck"] or "pass_time [ms]" in lines[0]
     assert len(lines) == 3
     assert lines[1].split()[-1] == "weight_fetch"
     assert lines[1].rstrip() == lines[1]
@@ -197,7 +195,7 @@ def test_json_is_strict_and_names_units():
 
     words = [
         "balance_batch_at_context",
-        "binding_term",
+        "bottleneck",
         "model=DeepSeek-V3",
         "hardware=H200",
         "chips=8",
@@ -209,7 +207,7 @@ def test_json_is_strict_and_names_units():
     assert data["units"]["balance_batch_at_context"] == "sequence"
     assert data["rows"][1]["balance_batch_at_context"] == "inf"
     assert data["rows"][0]["context_length"] == 1000.0
-    assert data["rows"][0]["binding_term"] == "weight_fetch"
+    assert data["rows"][0]["bottleneck"] == "weight_fetch"
     assert data["inputs"]["chips"] == "8"
     assert data["roofslate_version"] == rs.__version__
 
@@ -335,7 +333,7 @@ MISTAKES = {
     "negative": ("evaluate pass_tokens batch_size=-1", "must be > 0"),
     "nan": ("evaluate pass_tokens batch_size=nan", "batch_size"),
     "infinite": ("evaluate pass_tokens batch_size=inf", "finite"),
-    "zero chips": ("evaluate cell_price chips=0 chip_price=1", "chips must be"),
+    "zero chips": ("evaluate replica_price chips=0 chip_price=1", "chips must be"),
     "ineffective": ("evaluate kv_bytes model=lecture batch_size=1 context_length=1 kv_heads=1", "no effect"),
     "above its bound": ("evaluate sparsity total_parameters=1G active_parameters=2G", "must not exceed"),
     "twice": ("evaluate pass_tokens batch_size=1 batch_size=2", "twice"),

@@ -81,7 +81,7 @@ LIMITS = {
     "cost_per_output_token": ("<=", st.floats(1e-8, 1e-4), "USD/token"),
     "tokens_per_second_per_user": (">=", st.floats(5, 500), "token/s/sequence"),
     "chips": ("<=", st.sampled_from([4.0, 16.0, 64.0]), "chip"),
-    "clients": (">", st.sampled_from([1.0, 7.0, 200.0]), "sequence"),
+    "concurrency": (">", st.sampled_from([1.0, 7.0, 200.0]), "sequence"),
     "kv_fetch_time": ("<", st.floats(1e-4, 0.1), "s"),
 }
 OBJECTIVES = (
@@ -89,9 +89,9 @@ OBJECTIVES = (
     ("time_per_output_token", False),
     ("time_to_first_token", False),
     ("tokens_per_second_per_chip", True),
-    ("request_rate", True),
+    ("request_throughput", True),
     ("chips", False),
-    ("clients", True),
+    ("concurrency", True),
 )
 HOLDS = {"<=": np.less_equal, "<": np.less, ">=": np.greater_equal, ">": np.greater}
 
@@ -106,7 +106,7 @@ def questions(draw):
         "model": draw(st.lists(st.sampled_from(MODELS), min_size=1, max_size=2, unique=True)),
         "hardware": draw(st.lists(st.sampled_from(CHIPS), min_size=1, max_size=2, unique=True)),
         "chips": draw(st.lists(st.sampled_from([1, 2, 4, 6, 8, 16, 32, 64, 72]), min_size=1, max_size=4, unique=True)),
-        "clients": draw(st.lists(st.sampled_from([1, 2, 8, 50, 300, 4000]), min_size=1, max_size=4, unique=True)),
+        "concurrency": draw(st.lists(st.sampled_from([1, 2, 8, 50, 300, 4000]), min_size=1, max_size=4, unique=True)),
         "more": {
             "input_tokens": draw(st.sampled_from([200, 4000, [1000, 30000]])),
             "output_tokens": draw(st.sampled_from([50, 1000])),
@@ -124,10 +124,10 @@ def brute(question):
     name, maximize = question["objective"]
     relations = [
         *question["limits"],
-        ("least_deployed_bytes", "<=", "cell_capacity"),
-        ("clients", ">=", "least_clients"),
+        ("min_deployed_bytes", "<=", "replica_hbm_capacity"),
+        ("concurrency", ">=", "min_concurrency"),
     ]
-    wanted = {name, "chips", *(n for n, _, _ in relations), "cell_capacity", "least_clients"}
+    wanted = {name, "chips", *(n for n, _, _ in relations), "replica_hbm_capacity", "min_concurrency"}
     formats = question["weight_format"]
     found = {}
     for model, hardware, weight_format in itertools.product(question["model"], question["hardware"], formats):
@@ -135,10 +135,10 @@ def brute(question):
         if not ways:
             continue
         parts = {part: xr.DataArray([float(way[k]) for way in ways], dims="way") for k, part in enumerate(PARTS)}
-        inputs = {**question["more"], **parts, "clients": question["clients"], "weight_format": weight_format}
+        inputs = {**question["more"], **parts, "concurrency": question["concurrency"], "weight_format": weight_format}
         inputs["calibration"] = question["calibration"] or "serving"
         data = rs.evaluate(sorted(wanted), inputs, model=model, hardware=hardware, progress=False)
-        whole = data["chips"] * data["clients"] * data.get("input_tokens", 1)
+        whole = data["chips"] * data["concurrency"] * data.get("input_tokens", 1)
         values = data[name].broadcast_like(whole)
         for n, relation, limit in relations:
             values = values.where(HOLDS[relation](data[n], data[limit] if isinstance(limit, str) else limit))
@@ -162,7 +162,7 @@ def test_as_looking_at_every_layout(question):
         "where": [f"{n} {relation} {limit!r}" for n, relation, limit in question["limits"]],
         **{key: names if len(names) > 1 else names[0] for key, names in several.items()},
         "chips": question["chips"],
-        "clients": question["clients"],
+        "concurrency": question["concurrency"],
         **({"calibration": question["calibration"]} if question["calibration"] else {}),
     }
     expected = brute(question)
@@ -189,7 +189,7 @@ RUN = {
     "hardware": "H100",
     "chip_price": "$2/h",
     "pretraining_tokens": "15T",
-    "global_batch": 96,
+    "global_batch_size": 96,
     "sequence_length": 8192,
     "weight_format": "bf16",
     "activation_policy": "selective",
@@ -204,7 +204,7 @@ def test_training_is_as_looking_at_every_layout():
     expected = {}
     for chips, stages, tensor, count in itertools.product([8, 48, 64, 96], range(1, 33), range(1, 33), range(1, 97)):
         copies = chips / stages / tensor
-        if copies % 1 or sizes["layers"] % stages or RUN["global_batch"] % (copies * count) or any(
+        if copies % 1 or sizes["layers"] % stages or RUN["global_batch_size"] % (copies * count) or any(
             sizes[name] % tensor for name in ("attention_heads", "intermediate_size")
         ) or (sizes["kv_heads"] % tensor and tensor % sizes["kv_heads"]):  # fmt: skip
             continue
@@ -264,7 +264,7 @@ def test_margins_and_ranks(plan):
     assert (table["margin"] == table[[c for c in table if "=" in c]].min(axis=1)).all()
     assert (table["margin"] >= 0).all()
     assert (plan.rejected["margin"] < 0).all()
-    assert (plan.rejected["condition"] == "least_deployed_bytes <= cell_capacity").all()
+    assert (plan.rejected["condition"] == "min_deployed_bytes <= replica_hbm_capacity").all()
     first = plan.rejected.iloc[0]  # weights that do not fit miss by what they lack
     assert first["margin"] == pytest.approx(-0.19, abs=0.01)
 
@@ -408,7 +408,7 @@ def test_the_batch_is_what_of_the_clients_is_in_flight():
         point = found.at(rank)
         running = rs.value("running_sequences", point)
         assert rs.value("batch_size", point) == running / point["pipeline_stages"]
-        assert running <= point["clients"]
+        assert running <= point["concurrency"]
         assert rs.value("context_length", point) == 2250
         assert rs.value("cost_per_token", point) == found.table.loc[rank, "cost_per_token"]
     assert (found.table["pipeline_stages"] > 1).any()
@@ -427,8 +427,8 @@ def test_layouts_that_do_not_divide():
             rs.deploy(**asked, **layout)
     with pytest.raises(ValueRangeError, match="tensor_parallel 3 does not divide attention_heads 64"):
         check_layout({"chips": 3}, rs.models["Llama-3.1-70B"].values)
-    with pytest.raises(ValueRangeError, match="data_parallel 7 does not divide global_batch 1024"):
-        check_layout({"chips": 7, "data_parallel": 7}, {"global_batch": 1024})
+    with pytest.raises(ValueRangeError, match="data_parallel 7 does not divide global_batch_size 1024"):
+        check_layout({"chips": 7, "data_parallel": 7}, {"global_batch_size": 1024})
     check_layout({"chips": 64, "attention_data_parallel": 8, "tensor_parallel": 8}, rs.models["DeepSeek-V3"].values)
 
 
@@ -517,7 +517,7 @@ def test_frontier_and_picture(plan):
     assert front["cost_per_output_token"].iloc[0] == plan.table["cost_per_output_token"].iloc[0]
     assert (front["time_per_output_token"] <= 0.03).all()
     assert front["time_per_output_token"].is_monotonic_decreasing
-    assert {"hardware", "chips", "clients"} <= set(front)
+    assert {"hardware", "chips", "concurrency"} <= set(front)
     ax = plan.plot()
     x, y = ax.get_lines()[0].get_data()
     assert (np.diff(x) > 0).all()
@@ -569,10 +569,10 @@ def test_inputs_along_two_axes_are_searched_alike(slopes, seed, rough):
 
 
 def test_the_search_as_inputs_of_other_calls(plan):
-    over = ["candidate", "clients"]
+    over = ["candidate", "concurrency"]
     found = rs.best("cost_per_output_token", plan.inputs, over=over, where=[*GOALS, *plan.always])
     assert found["cost_per_output_token"].item() == plan.table["cost_per_output_token"].iloc[0]
-    assert found["clients"].item() == plan.best["clients"]
+    assert found["concurrency"].item() == plan.best["concurrency"]
 
 
 def test_a_search_that_nothing_tells_apart():

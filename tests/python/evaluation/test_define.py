@@ -25,7 +25,7 @@ def answer_cost():
     return rs.define(
         "answer_cost",
         "USD/sequence",
-        lambda cost_per_token, response_length: cost_per_token * response_length,
+        lambda cost_per_token, output_tokens: cost_per_token * output_tokens,
         brief="price of an answer",
         symbol="c_a",
         source="our notes",
@@ -39,16 +39,16 @@ def test_what_define_gives(answer_cost):
     assert answer_cost == rs.quantity("answer_cost") == entries()["answer_cost"]
     assert (answer_cost.theme, answer_cost.unit, answer_cost.computed) == ("defined", "USD/sequence", True)
     assert (answer_cost.symbol, answer_cost.source, answer_cost.brief) == ("c_a", "our notes", "price of an answer")
-    assert answer_cost.formula == "answer_cost = cost_per_token * response_length"
-    assert answer_cost.latex == r"c_a = c \, L_r"
-    assert answer_cost.needs == ("cost_per_token", "response_length")
+    assert answer_cost.formula == "answer_cost = cost_per_token * output_tokens"
+    assert answer_cost.latex == r"c_a = c \, O"
+    assert answer_cost.needs == ("cost_per_token", "output_tokens")
     assert answer_cost.range_text == "any number"
     assert "answer_cost" in rs.quantity("cost_per_token").used_by
     assert rs.quantities("price of an answer").index.tolist() == ["answer_cost"]
     assert list(entries()) == [*BUILT_IN.entries, "answer_cost"]
     assert _core.steps("answer_cost") == [
         ("quantity", "cost_per_token"),
-        ("quantity", "response_length"),
+        ("quantity", "output_tokens"),
         ("mul", 0, 1),
     ]
 
@@ -56,36 +56,36 @@ def test_what_define_gives(answer_cost):
 @pytest.mark.usefixtures("answer_cost")
 def test_it_is_computed_everywhere(tmp_path):
     expected = 500 * rs.value("cost_per_token", CELL, batch_size=64)
-    question = {"response_length": 500, **CELL}
+    question = {"output_tokens": 500, **CELL}
     assert rs.value("answer_cost", question, batch_size=64) == expected
     assert rs.value("answer_cost", question, units="mUSD", batch_size=64) == pytest.approx(expected * 1e3, rel=1e-15)
-    assert rs.value("answer_cost", cost_per_token=2e-6, response_length=500) == 0.001
+    assert rs.value("answer_cost", cost_per_token=2e-6, output_tokens=500) == 0.001
 
     batches = [16, 64, 256]
     grid = rs.evaluate(["answer_cost", "pass_time"], question, batch_size=batches)
     assert grid.answer_cost.dims == ("batch_size",)
     assert grid.answer_cost.attrs == {"units": "USD/sequence", "long_name": "price of an answer", "basis": "floor"}
     assert float(grid.answer_cost.sel(batch_size=64)) == expected
-    table = pd.DataFrame({"batch_size": batches, "response_length": [500, 500, 20]})
+    table = pd.DataFrame({"batch_size": batches, "output_tokens": [500, 500, 20]})
     frame = rs.frame(table, "answer_cost", CELL)["answer_cost"]
     assert frame.tolist() == [*grid.answer_cost.values[:2], 20 * rs.value("cost_per_token", CELL, batch_size=256)]
 
     axes = {"batch_size": np.geomspace(1, 8192, 200), **question}
     cost, where = rs.evaluate("answer_cost", axes), "answer_cost <= 1 mUSD"
-    assert rs.count(where, axes) == rs.count("cost_per_token * response_length <= 1 mUSD", axes) > 0
+    assert rs.count(where, axes) == rs.count("cost_per_token * output_tokens <= 1 mUSD", axes) > 0
     best = rs.best("answer_cost", axes, over="batch_size", where="pass_time <= 20 ms", also="answer_cost")
     assert best.batch_size == rs.best("cost_per_token", axes, over="batch_size", where="pass_time <= 20 ms").batch_size
     assert len(rs.pareto(axes, minimize=["answer_cost", "pass_time"])) > 10
     assert rs.quantiles("answer_cost", 0.5, axes) == np.quantile(cost, 0.5)
     np.testing.assert_array_equal(rs.histogram("answer_cost", axes, bins=7)["count"], np.histogram(cost, bins=7)[0])
-    low, high = rs.bounds("answer_cost", cost_per_token=(1e-6, 3e-6), response_length=500)
+    low, high = rs.bounds("answer_cost", cost_per_token=(1e-6, 3e-6), output_tokens=500)
     assert (low, high) == (0.0005, 0.0015)
 
     source = tmp_path / "rows.csv"
     table.to_csv(source, index=False)
     assert rs.sweep(source, "answer_cost", tmp_path / "out.csv", CELL, progress=False) == 3
     assert pd.read_csv(tmp_path / "out.csv")["answer_cost"].tolist() == frame.tolist()
-    words = ["cost_per_token=2 USD/Mtoken", "response_length=500"]
+    words = ["cost_per_token=2 USD/Mtoken", "output_tokens=500"]
     done = CliRunner().invoke(cli.main, ["evaluate", "answer_cost", *words])
     assert "0.001" in done.output, done.output
     assert "price of an answer" in CliRunner().invoke(cli.main, ["quantities", "answer_cost"]).output
@@ -103,22 +103,20 @@ def test_a_preset_may_supply_it():
 def test_it_may_be_supplied_and_others_rest_on_it():
     rs.define("day_cost", "USD/s", "answer_cost * 3 seq / 1 s", brief="what a day takes")
     assert rs.value("day_cost", answer_cost="2 USD/seq") == 6
-    assert rs.value("day_cost", cost_per_token=1.0, response_length=2) == 6
+    assert rs.value("day_cost", cost_per_token=1.0, output_tokens=2) == 6
     assert rs.quantity("answer_cost").used_by == ("day_cost",)
-    with pytest.raises(
-        errors.MissingInput, match=r"response_length'.* or 'output_tokens'.*needed by answer_cost <- day_cost"
-    ):
+    with pytest.raises(errors.MissingInput, match=r"output_tokens'.*needed by answer_cost <- day_cost"):
         rs.value("day_cost", cost_per_token=1)
     with pytest.raises(errors.IneffectiveInput, match="'kv_heads' has no effect"):
-        rs.value("day_cost", kv_heads=1, batch_size=64, response_length=1, **{**CELL, "model": "lecture"})
+        rs.value("day_cost", kv_heads=1, batch_size=64, output_tokens=1, **{**CELL, "model": "lecture"})
     with pytest.raises(errors.UnknownName, match="did you mean 'answer_cost'"):
         rs.value("anwser_cost")
 
 
 @pytest.mark.usefixtures("answer_cost")
 def test_it_explains_itself():
-    text = str(rs.explain("answer_cost", cost_per_token="2 USD/Mtoken", response_length=500))
-    assert text.startswith("answer_cost: price of an answer  [our notes]\n  = cost_per_token * response_length\n")
+    text = str(rs.explain("answer_cost", cost_per_token="2 USD/Mtoken", output_tokens=500))
+    assert text.startswith("answer_cost: price of an answer  [our notes]\n  = cost_per_token * output_tokens\n")
     rs.define("slower_pass", "s", lambda pass_time: rs.math.maximum(pass_time, rs.math.constant("1 s")), brief="x")
     explained = rs.explain("slower_pass", pass_time="20 ms")
     assert "1 binds, pass_time is 50 times smaller" in str(explained)
@@ -318,7 +316,7 @@ def test_definitions_are_taken_into_a_scope(answer_cost):
     with rs.definitions():
         rs.define("answer_cost", "s", double, brief="x")
         with rs.definitions(day_cost):
-            assert rs.value("day_cost", cost_per_token=1, response_length=2) == 6
+            assert rs.value("day_cost", cost_per_token=1, output_tokens=2) == 6
             assert rs.quantity("answer_cost") == answer_cost
         assert rs.value("answer_cost", pass_time=1) == 2
     for wrong in ("day_cost", rs.quantity("pass_time"), None):
@@ -389,11 +387,11 @@ def test_a_pickle_carries_its_definitions(run_python):
 import pickle, roofslate as rs
 day_cost = pickle.loads({pickle.dumps(day_cost)!r})
 with rs.definitions(day_cost):
-    print(rs.value("day_cost", cost_per_token=1, response_length=2), rs.quantity("answer_cost").symbol)
+    print(rs.value("day_cost", cost_per_token=1, output_tokens=2), rs.quantity("answer_cost").symbol)
 print("day_cost" in rs.quantities().index)
 """
     assert run_python(code) == "6.0 c_a\nFalse"
-    result = rs.evaluate("day_cost", cost_per_token=1, response_length=[1.0, 2.0])
+    result = rs.evaluate("day_cost", cost_per_token=1, output_tokens=[1.0, 2.0])
     xr.testing.assert_identical(pickle.loads(pickle.dumps(result)), result)
     assert len(pickle.dumps(rs.quantity("pass_time"))) < 1000
 
@@ -404,7 +402,7 @@ def lazy(scale):
     cut = {**whole, "batch_size": whole["batch_size"].chunk(25)}
     with rs.definitions():
         rs.define("scaled", "s", lambda pass_time: scale * pass_time, brief="x")
-        rs.define("scaled_cost", "USD", lambda scaled, cell_price: scaled * cell_price, brief="x")
+        rs.define("scaled_cost", "USD", lambda scaled, replica_price: scaled * replica_price, brief="x")
         names = ["scaled_cost", "scaled", "pass_time"]
         later, now = rs.evaluate(names, cut), rs.evaluate(names, whole)
         question = {"where": "scaled <= 1 s", "also": "scaled_cost"}

@@ -251,7 +251,7 @@ def test_functions_by_hand():
         m.choose("nne", board=1, none=3)
     assert m.logical_and(True, True, False) == m.logical_not(True) == m.logical_or(False, False)
     assert m.constant("50 ms") == 0.05
-    assert m.erlang_c(3, 0.5) == rs.value("waiting_probability", seats=3, seat_load=0.5)
+    assert m.erlang_c(3, 0.5) == rs.value("waiting_probability", batch_slots=3, slot_utilization=0.5)
     assert m.erlang_c([3, 3], [0.5, 1.0])[1] == 1
     assert m.overtraining_optimum(0.5, 0) == 1
     for wrong in (5, None, b"5 ms"):
@@ -299,14 +299,14 @@ def test_the_chosen_alternative_alone_is_needed():
     rs.define(
         "running",
         "sequence",
-        lambda admission, clients, memory_limited_sequences: rs.math.choose(
-            admission, by_memory=rs.math.minimum(clients, memory_limited_sequences), all=clients
+        lambda admission, concurrency, memory_limited_sequences: rs.math.choose(
+            admission, by_memory=rs.math.minimum(concurrency, memory_limited_sequences), all=concurrency
         ),
         brief="x",
     )
-    assert rs.value("running", admission="all", clients=7) == 7
+    assert rs.value("running", admission="all", concurrency=7) == 7
     with pytest.raises(errors.MissingInput, match="chips"):
-        rs.value("running", clients=7)
+        rs.value("running", concurrency=7)
     rs.define(
         "whole_time",
         "s",

@@ -76,7 +76,7 @@ def test_an_input_that_is_an_axis_comes_back_as_a_coordinate(decode):
 def test_attributes_survive_netcdf():
     """Plain texts and arrays of numbers: what NetCDF takes, on variables, coordinates and the whole."""
     found = rs.evaluate(
-        ["pass_time", "binding_term"], batch_size=[1, 2], context_length="8k", overlap=["board", "none"], **PRESETS
+        ["pass_time", "bottleneck"], batch_size=[1, 2], context_length="8k", overlap=["board", "none"], **PRESETS
     )
     places = [found.attrs, *(found[name].attrs for name in found.variables)]
     for attrs in places:
@@ -101,12 +101,12 @@ def test_a_dataset_says_where_it_comes_from():
 
 
 def test_choices_come_out_as_flags(decode):
-    term = rs.evaluate("binding_term", {**decode, "batch_size": [1, 100_000], "context_length": [1, 500_000]})
+    term = rs.evaluate("bottleneck", {**decode, "batch_size": [1, 100_000], "context_length": [1, 500_000]})
     assert term.attrs["flag_meanings"] == "compute weight_fetch kv_fetch"
     assert term.attrs["flag_values"].tolist() == [0, 1, 2]
     assert term.dtype == np.int8
     assert term.to_numpy().tolist() == [[1, 1], [0, 2]]
-    assert rs.value("binding_term", decode) in term.attrs["flag_meanings"].split()
+    assert rs.value("bottleneck", decode) in term.attrs["flag_meanings"].split()
 
 
 def test_units_of_the_result(decode):
@@ -160,9 +160,9 @@ def test_float32_with_every_instruction_set(decode, first):
 
 def test_float32_is_a_storage_format(decode):
     question = {**decode, "batch_size": np.linspace(1, 1000, 77)}
-    small, exact = (rs.evaluate(["pass_time", "binding_term"], question, dtype=d) for d in ("float32", "float64"))
+    small, exact = (rs.evaluate(["pass_time", "bottleneck"], question, dtype=d) for d in ("float32", "float64"))
     assert small.pass_time.dtype == np.float32
-    assert small.binding_term.dtype == np.int8
+    assert small.bottleneck.dtype == np.int8
     assert np.array_equal(small.pass_time, exact.pass_time.astype(np.float32))
     assert small.pass_time.attrs == exact.pass_time.attrs
 
@@ -189,7 +189,7 @@ def test_a_missing_input_is_named_with_the_chain_that_needs_it(decode):
         rs.evaluate("compute_utilization", **decode)
     assert str(caught.value) == (
         "missing input 'chips' (chips of one replica (serving cell), all stages together, in chip); "
-        "needed by chips_per_stage <- cell_flops <- compute_time <- compute_utilization"
+        "needed by chips_per_stage <- stage_flops <- compute_time <- compute_utilization"
     )
 
 
@@ -315,7 +315,7 @@ def test_arrays_without_coordinates_zip_with_arrays_that_have_some():
 
 
 def test_axes_with_units():
-    even = rs.evaluate("cell_throughput", pass_time=rs.linspace("10 ms", "30 ms", 3), batch_size=6)
+    even = rs.evaluate("replica_throughput", pass_time=rs.linspace("10 ms", "30 ms", 3), batch_size=6)
     assert np.allclose(even.pass_time, [0.01, 0.02, 0.03], rtol=1e-15)
     assert np.allclose(even, [600, 300, 200], rtol=1e-14)
     ratios = rs.evaluate("pass_tokens", batch_size=rs.geomspace(1, 1024, 11))
@@ -387,9 +387,9 @@ def test_presets_make_an_axis():
 def test_an_explicit_input_beats_a_preset_and_a_preset_a_default():
     question = {"batch_size": 64, "context_length": "8k"}
     there = rs.value("model_bytes", model="DeepSeek-V3")
-    assert rs.value("model_bytes", model="DeepSeek-V3", total_parameters=1e12, weight_bytes=2) == 2e12
-    assert rs.value("model_bytes", weight_bytes=2, total_parameters=1e12, model="DeepSeek-V3") == 2e12
-    assert there == rs.models["DeepSeek-V3"]["total_parameters"] * rs.value("weight_bytes", model="DeepSeek-V3")
+    assert rs.value("model_bytes", model="DeepSeek-V3", total_parameters=1e12, bytes_per_weight=2) == 2e12
+    assert rs.value("model_bytes", bytes_per_weight=2, total_parameters=1e12, model="DeepSeek-V3") == 2e12
+    assert there == rs.models["DeepSeek-V3"]["total_parameters"] * rs.value("bytes_per_weight", model="DeepSeek-V3")
     fewer = rs.evaluate("pass_time", model="DeepSeek-V3", hardware="GB200 NVL72", chips=[36, 72], **question)
     assert float(fewer[1]) == rs.value("pass_time", model="DeepSeek-V3", hardware="GB200 NVL72", **question)
     assert fewer[0] > fewer[1]
@@ -410,7 +410,7 @@ def test_an_input_without_effect_is_refused():
 
 
 def test_known_inputs_that_are_not_needed_are_accepted(decode):
-    assert rs.value("pass_time", {**decode, "seats": 40}) == rs.value("pass_time", decode)
+    assert rs.value("pass_time", {**decode, "batch_slots": 40}) == rs.value("pass_time", decode)
     assert rs.value("pass_tokens", model="DeepSeek-V3", batch_size=3) == 3
 
 
@@ -424,7 +424,7 @@ AXES = {
     "pipeline_stages": [1, 2],
     "total_parameters": [671e9, 700e9],
     "active_parameters": [37e9, 40e9],
-    "weight_bytes": [0.5, 1],
+    "bytes_per_weight": [0.5, 1],
     "kv_bytes_per_token": [1667, 7e4],
     "peak_flops": [9e15, 1e16],
     "hbm_bandwidth": [8e12, 2e13],
@@ -451,7 +451,7 @@ def test_many_axes(count):
 
 def test_too_many_axes_are_refused():
     with pytest.raises(errors.AxisError, match=r"at most 16 axes, 17 were given"):
-        rs.evaluate("cell_market_share", **AXES)
+        rs.evaluate("replica_market_share", **AXES)
 
 
 @pytest.mark.parametrize("outputs", ["pass_time", ["pass_time", "batch_size", "latency_floor"], "kv_bytes"])

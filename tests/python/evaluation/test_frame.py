@@ -25,14 +25,14 @@ def what_is_the_same_for_all(decode):
 
 
 def test_rows_are_points(table, rest):
-    found = rs.frame(table, ["pass_time", "binding_term"], rest)
+    found = rs.frame(table, ["pass_time", "bottleneck"], rest)
     for label, row in table.iterrows():
         point = {**rest, **row.to_dict()}
         assert found.loc[label, "pass_time"] == rs.value("pass_time", point)
-        assert found.loc[label, "binding_term"] == rs.value("binding_term", point)
-    assert list(found.columns) == ["pass_time", "binding_term"]
-    assert isinstance(found["binding_term"].dtype, pd.CategoricalDtype)
-    assert list(found["binding_term"].cat.categories) == ["compute", "weight_fetch", "kv_fetch"]
+        assert found.loc[label, "bottleneck"] == rs.value("bottleneck", point)
+    assert list(found.columns) == ["pass_time", "bottleneck"]
+    assert isinstance(found["bottleneck"].dtype, pd.CategoricalDtype)
+    assert list(found["bottleneck"].cat.categories) == ["compute", "weight_fetch", "kv_fetch"]
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_the_table_is_left_as_it_is(table, rest):
 
 
 def test_no_rows_and_no_columns(rest):
-    empty = rs.frame(pd.DataFrame({"batch_size": [], "context_length": []}), ["pass_time", "binding_term"], rest)
-    assert list(empty.columns) == ["pass_time", "binding_term"]
+    empty = rs.frame(pd.DataFrame({"batch_size": [], "context_length": []}), ["pass_time", "bottleneck"], rest)
+    assert list(empty.columns) == ["pass_time", "bottleneck"]
     assert len(empty) == 0
     same = rs.frame(pd.DataFrame(index=[1, 2]), "pass_tokens", batch_size=3)
     assert same["pass_tokens"].tolist() == [3, 3]
@@ -199,7 +199,7 @@ def test_units(table, rest):
 
 def test_columns_cut_the_graph():
     table = pd.DataFrame({"pass_time": ["10 ms", "20 ms"], "batch_size": [1, 2]})
-    assert rs.frame(table, "cell_throughput")["cell_throughput"].tolist() == [100, 100]
+    assert rs.frame(table, "replica_throughput")["replica_throughput"].tolist() == [100, 100]
 
 
 def test_threads_change_nothing(decode):
@@ -208,7 +208,7 @@ def test_threads_change_nothing(decode):
         {"batch_size": 1 + 4000 * rng.random(300_001), "context_length": 1 + 1e5 * rng.random(300_001)}
     )
     rest = {name: x for name, x in decode.items() if name not in table}
-    one, three = (rs.frame(table, ["cost_per_token", "binding_term"], rest, threads=n) for n in (1, 3))
+    one, three = (rs.frame(table, ["cost_per_token", "bottleneck"], rest, threads=n) for n in (1, 3))
     pd.testing.assert_frame_equal(one, three, check_exact=True)
 
 
@@ -310,7 +310,7 @@ def test_mistakes_of_the_call(table):
 
 MODELS = ["DeepSeek-V3", "lecture", "gpt-oss-120b", "lecture training", "Mixtral-8x7B", "DeepSeek-V3 (lecture)"]
 SYSTEMS = ["GB200 NVL72", "H200", "BW72 (lecture)", "A100-80", "TPU v5p"]
-ASKED = ["pass_time", "weight_balance", "kv_bytes_per_token", "binding_term", "cost_per_token"]
+ASKED = ["pass_time", "balance_tokens", "kv_bytes_per_token", "bottleneck", "cost_per_token"]
 SAME = {"context_length": "8k", "chip_price": 5e-4, "chips": 64}
 
 
@@ -472,10 +472,10 @@ def test_presets_that_choose_otherwise():
     models = ["DeepSeek-V3", "Qwen3-8B", "gpt-oss-120b", "Qwen3-8B", None, "DeepSeek-V3"]
     table = pd.DataFrame({"model": models, "batch_size": np.arange(1, 7)})
     with pytest.warns(errors.RoofslateWarning, match="1 of 6 rows"):
-        found = rs.frame(table, ["weight_format", "pass_tokens", "weight_bytes"])
+        found = rs.frame(table, ["weight_format", "pass_tokens", "bytes_per_weight"])
     for k, model in enumerate(models):
         if model is not None:
             assert found["weight_format"][k] == rs.value("weight_format", model=model)
-            assert found["weight_bytes"][k] == rs.value("weight_bytes", model=model)
+            assert found["bytes_per_weight"][k] == rs.value("bytes_per_weight", model=model)
             assert found["pass_tokens"][k] == k + 1
     assert found.loc[4].isna().all()

@@ -20,7 +20,7 @@ pa = pytest.importorskip("pyarrow", reason="rs.sweep needs pyarrow")
 pa_csv = pytest.importorskip("pyarrow.csv", reason="rs.sweep needs pyarrow")
 pq = pytest.importorskip("pyarrow.parquet", reason="rs.sweep needs pyarrow")
 
-OUTPUTS = ["pass_time", "binding_term", "cost_per_token"]
+OUTPUTS = ["pass_time", "bottleneck", "cost_per_token"]
 
 
 @pytest.fixture(name="small_chunks", params=[None, 1, 7, 64], ids=lambda n: f"chunks-{n or 'whole'}")
@@ -49,7 +49,7 @@ def test_results_are_those_of_frame(tmp_path, bits, source, target):
     assert found["id"].tolist() == table["id"].tolist()
     for name in ("pass_time", "cost_per_token"):
         assert np.array_equal(bits(doubles(found[name])), bits(expected[name]))
-    assert found["binding_term"].tolist() == expected["binding_term"].tolist()
+    assert found["bottleneck"].tolist() == expected["bottleneck"].tolist()
     for name in ("model", "hardware", "overlap"):
         assert found[name].tolist() == table[name].tolist()
     for name in ("batch_size", "chip_price"):
@@ -68,7 +68,7 @@ def test_a_row_does_not_depend_on_the_others(tmp_path, model):
         {"model": [*MODELS, model], "hardware": ["H200", "B200 (lecture)", "H100", "GB200", "A100-80"]}
     )
     rest = {"batch_size": 64, "context_length": "8k", "chips": 64}
-    outputs = ["pass_time", "weight_balance", "kv_bytes_per_token"]
+    outputs = ["pass_time", "balance_tokens", "kv_bytes_per_token"]
     rs.sweep(written(table, tmp_path / "in.parquet"), outputs, tmp_path / "out.parquet", rest)
     for _, row in read(tmp_path / "out.parquet").iterrows():
         for name in outputs:

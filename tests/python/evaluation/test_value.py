@@ -28,8 +28,8 @@ def test_is_a_plain_float(decode):
 
 
 def test_a_choice_is_its_word(decode):
-    assert rs.value("binding_term", decode) == "weight_fetch"
-    assert rs.value("binding_term", {**decode, "batch_size": 1e5, "context_length": 1}) == "compute"
+    assert rs.value("bottleneck", decode) == "weight_fetch"
+    assert rs.value("bottleneck", {**decode, "batch_size": 1e5, "context_length": 1}) == "compute"
     assert rs.value("overlap") == "board"
     assert rs.value("overlap", overlap="none") == "none"
 
@@ -85,7 +85,7 @@ def test_an_axis_is_refused_by_name(decode):
 def test_never_is_infinity(decode):
     question = {**decode, "context_length": 1e7}
     assert rs.value("balance_batch_at_context", question) == np.inf
-    assert rs.value("seat_mean_wait", seats=3, seat_load=1, response_length=5, train_period=1) == np.inf
+    assert rs.value("mean_queue_wait", batch_slots=3, slot_utilization=1, output_tokens=5, batch_interval=1) == np.inf
     assert rs.value("full_memory_utilization", compute_time=0, hbm_drain_time=1) == 0
 
 

@@ -94,7 +94,7 @@ def test_best_of_large_grids(name, order, instruction_sets, bits):
     inputs = {**axes, **{key: value for key, value in inputs.items() if key not in axes}}
     over = list(axes) if over is None else over
     needed = [n for k in chosen for n in CONDITIONS[k][1]]
-    whole = Whole(["cost_per_token", "pass_time", "binding_term", *needed], inputs)
+    whole = Whole(["cost_per_token", "pass_time", "bottleneck", *needed], inputs)
     x, y = np.quantile(whole.values["pass_time"], [0.3, 0.8], method="nearest").tolist()
     met = np.ones(whole.shape, dtype=bool)
     for k in chosen:
@@ -103,9 +103,9 @@ def test_best_of_large_grids(name, order, instruction_sets, bits):
     for objective, maximize in (("cost_per_token", False), ("pass_time", True)):
         for way in ways(instruction_sets):
             found = rs.best(
-                objective, Settled(inputs), over=over, where=where, maximize=maximize, also="binding_term", **way
+                objective, Settled(inputs), over=over, where=where, maximize=maximize, also="bottleneck", **way
             )
-            check_best(found, whole, objective, ["binding_term"], over, met, needed, maximize, bits)
+            check_best(found, whole, objective, ["bottleneck"], over, met, needed, maximize, bits)
 
 
 def test_best_of_one_point(decode):
@@ -118,19 +118,31 @@ def test_best_of_one_point(decode):
 
 
 def test_best_of_what_is_no_closed_form(instruction_sets):
-    axes = {"seats": np.arange(1.0, 81), "seat_load": np.linspace(0.01, 0.99, 40), "train_period": [0.02, 0.01]}
-    question = {**axes, "response_length": 700, "pass_length": 1}
-    waits = rs.evaluate("seat_mean_wait", **question).transpose("seats", "seat_load", "train_period").to_numpy()
+    axes = {
+        "batch_slots": np.arange(1.0, 81),
+        "slot_utilization": np.linspace(0.01, 0.99, 40),
+        "batch_interval": [0.02, 0.01],
+    }
+    question = {**axes, "output_tokens": 700, "pass_length": 1}
+    waits = (
+        rs.evaluate("mean_queue_wait", **question)
+        .transpose("batch_slots", "slot_utilization", "batch_interval")
+        .to_numpy()
+    )
     at = waits.reshape(80, -1).argmin(axis=1)
     for way in ways(instruction_sets):
-        found = rs.best("seat_mean_wait", over=["seat_load", "train_period"], **way, **question)
-        assert np.array_equal(found.seat_mean_wait, waits.reshape(80, -1).min(axis=1))
-        assert np.array_equal(found.seat_load, axes["seat_load"][at // 2])
-        assert np.array_equal(found.train_period, np.array(axes["train_period"])[at % 2])
+        found = rs.best("mean_queue_wait", over=["slot_utilization", "batch_interval"], **way, **question)
+        assert np.array_equal(found.mean_queue_wait, waits.reshape(80, -1).min(axis=1))
+        assert np.array_equal(found.slot_utilization, axes["slot_utilization"][at // 2])
+        assert np.array_equal(found.batch_interval, np.array(axes["batch_interval"])[at % 2])
         found = rs.best(
-            "waiting_probability", over="seat_load", seats=axes["seats"], seat_load=axes["seat_load"][::-1], **way
+            "waiting_probability",
+            over="slot_utilization",
+            batch_slots=axes["batch_slots"],
+            slot_utilization=axes["slot_utilization"][::-1],
+            **way,
         )
-        assert (found.seat_load == 0.01).all()
+        assert (found.slot_utilization == 0.01).all()
 
 
 def test_best_skips_nan_and_keeps_infinity(instruction_sets):
@@ -223,10 +235,10 @@ def test_dims_of_best_do_not_depend_on_what_is_found(decode):
     question = {**decode, "chips": [8, 72], "batch_size": [1, 512, 4096], "context_length": [1e3, 1e5]}
     dims = set()
     for limit in ("1 s", "20 ms", "1 ns"):
-        also = ["kv_fetch_time", "context_length", "binding_term", "hbm_capacity"]
+        also = ["kv_fetch_time", "context_length", "bottleneck", "hbm_capacity"]
         found = rs.best("weight_fetch_time", question, over="batch_size", where=f"pass_time <= {limit}", also=also)
         assert found.context_length.values.tolist() == [1e3, 1e5]
-        assert found.binding_term.attrs["flag_meanings"]
+        assert found.bottleneck.attrs["flag_meanings"]
         dims.add(tuple((name, array.dims) for name, array in found.items()))
     assert len(dims) == 1
     assert found.weight_fetch_time.dims == found.hbm_capacity.dims == ("context_length", "chips")
@@ -320,14 +332,14 @@ def test_pareto_is_that_of_the_whole_grid(instruction_sets, bits, data, question
 
 
 def test_pareto_of_one_point_and_of_none(decode):
-    found = rs.pareto(decode, minimize="pass_time", maximize="cell_throughput")
+    found = rs.pareto(decode, minimize="pass_time", maximize="replica_throughput")
     assert found.shape == (1, 2)
     assert found.loc[0, "pass_time"] == rs.value("pass_time", decode)
     question = {**decode, "batch_size": [1, 2], "overlap": ["board", "none"]}
-    none = rs.pareto(question, minimize="pass_time", where="pass_time <= 1 ns", also="binding_term")
-    assert list(none.columns) == ["batch_size", "overlap", "pass_time", "binding_term"]
+    none = rs.pareto(question, minimize="pass_time", where="pass_time <= 1 ns", also="bottleneck")
+    assert list(none.columns) == ["batch_size", "overlap", "pass_time", "bottleneck"]
     assert len(none) == 0
-    assert isinstance(none["binding_term"].dtype, pd.CategoricalDtype)
+    assert isinstance(none["bottleneck"].dtype, pd.CategoricalDtype)
 
 
 def test_pareto_units_and_order(decode):
@@ -336,6 +348,6 @@ def test_pareto_units_and_order(decode):
     plain = rs.pareto(question, minimize="cost_per_token", maximize="chips")
     assert found["cost_per_token"].is_monotonic_increasing
     assert np.allclose(found["cost_per_token"], plain["cost_per_token"] * 1e6, rtol=1e-15)
-    largest = rs.pareto(question, maximize="cell_throughput")
+    largest = rs.pareto(question, maximize="replica_throughput")
     assert len(largest) == 1
-    assert largest["cell_throughput"][0] == rs.evaluate("cell_throughput", question).max()
+    assert largest["replica_throughput"][0] == rs.evaluate("replica_throughput", question).max()

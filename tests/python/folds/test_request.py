@@ -64,9 +64,9 @@ MISTAKES = {
     "condition by or": (lambda q: rs.count("pass_time < 1 s or chips > 8", q), ConditionError, "'or' is not allowed"),
     "equality of numbers": (lambda q: rs.count("pass_time == 1 s", q), ConditionError, "compares choices"),
     "condition that misses an input": (
-        lambda q: rs.count("seat_mean_wait < 1 s", q),
+        lambda q: rs.count("mean_queue_wait < 1 s", q),
         errors.MissingInput,
-        "<- seat_mean_wait",
+        "<- mean_queue_wait",
     ),
     "no condition to count": (lambda q: rs.count([], q), errors.InputTypeError, "count needs a condition"),
     "an empty condition": (lambda q: rs.count("", q), ConditionError, "empty"),
@@ -208,7 +208,7 @@ FOLDS = """
 import numpy as np, roofslate as rs
 
 decode = dict(
-    total_parameters=671e9, active_parameters=37e9, weight_bytes=0.5, kv_bytes_per_token=1667.0, peak_flops=9e15,
+    total_parameters=671e9, active_parameters=37e9, bytes_per_weight=0.5, kv_bytes_per_token=1667.0, peak_flops=9e15,
     hbm_bandwidth=8e12, chips=72.0, chip_price=1e-3,
 )
 

@@ -11,7 +11,7 @@ LISTED = ["B200", "H200"]
 
 
 def prices(hardware=LISTED, **inputs):
-    return rs.evaluate(["cell_price", "hbm_drain_time"], hardware=hardware, chips=8, **inputs)["cell_price"]
+    return rs.evaluate(["replica_price", "hbm_drain_time"], hardware=hardware, chips=8, **inputs)["replica_price"]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_labels_are_aligned_with_the_presets(labeled):
     by_name = prices(chip_price=labeled)
     assert by_name.dims == ("hardware",)
     assert by_name.to_series().to_dict() == {name: 8 * HOURLY[name] for name in LISTED}
-    before = rs.evaluate("cell_price", chip_price=labeled, hardware=LISTED, chips=8)
+    before = rs.evaluate("replica_price", chip_price=labeled, hardware=LISTED, chips=8)
     assert before.to_series().to_dict() == by_name.to_series().to_dict()
 
 
@@ -47,7 +47,7 @@ def test_other_axes_of_an_array_stay():
 
 def test_prices_of_a_deployment_belong_to_their_systems():
     question = {
-        "objective": "cost_per_output_token", "model": "Llama-3.1-8B", "clients": 64, "input_tokens": "2k",
+        "objective": "cost_per_output_token", "model": "Llama-3.1-8B", "concurrency": 64, "input_tokens": "2k",
         "output_tokens": 500, "hardware": ["HGX H200", "HGX H100"],
     }  # fmt: skip
     series = pd.Series({"HGX H100": 1 / 3600, "HGX H200": 4 / 3600})

@@ -13,7 +13,7 @@ SERVER = {
     "hardware": "HGX H100",
     "weight_format": "fp8",
     "tensor_parallel": 8,
-    "clients": 64,
+    "concurrency": 64,
     "input_tokens": "8k",
     "output_tokens": "1k",
 }
@@ -56,12 +56,12 @@ def test_a_fold_compares_calibrations() -> None:
 
 
 def test_a_column_names_calibrations() -> None:
-    table = pd.DataFrame({"calibration": ["serving", "floor", "serving"], "clients": [64, 64, 8]})
-    same = {name: x for name, x in SERVER.items() if name != "clients"}
+    table = pd.DataFrame({"calibration": ["serving", "floor", "serving"], "concurrency": [64, 64, 8]})
+    same = {name: x for name, x in SERVER.items() if name != "concurrency"}
     found = rs.frame(table, "time_per_output_token", same)["time_per_output_token"]
-    rows = zip(table["calibration"], table["clients"], strict=True)
+    rows = zip(table["calibration"], table["concurrency"], strict=True)
     assert found.tolist() == [
-        rs.value("time_per_output_token", {**SERVER, "clients": int(n)}, calibration=name) for name, n in rows
+        rs.value("time_per_output_token", {**SERVER, "concurrency": int(n)}, calibration=name) for name, n in rows
     ]
 
 
@@ -137,14 +137,19 @@ def test_the_basis_of_rows() -> None:
 
 
 def test_the_basis_of_a_fold_and_of_a_solution() -> None:
-    server = {name: x for name, x in SERVER.items() if name != "clients"}
+    server = {name: x for name, x in SERVER.items() if name != "concurrency"}
     found = rs.best(
-        "time_per_output_token", server, over="clients", also="request_time", calibration="serving", clients=[8, 64]
+        "time_per_output_token",
+        server,
+        over="concurrency",
+        also="request_latency",
+        calibration="serving",
+        concurrency=[8, 64],
     )
-    assert found.time_per_output_token.attrs["basis"] == found.request_time.attrs["basis"] == "estimate"
-    solved = rs.solve("clients", "time_per_output_token <= 50 ms", server, calibration="serving")
+    assert found.time_per_output_token.attrs["basis"] == found.request_latency.attrs["basis"] == "estimate"
+    solved = rs.solve("concurrency", "time_per_output_token <= 50 ms", server, calibration="serving")
     assert solved.attrs["basis"] == "estimate"
-    slope = rs.gradient("time_per_output_token", SERVER, to=["clients"])
+    slope = rs.gradient("time_per_output_token", SERVER, to=["concurrency"])
     assert slope.attrs["basis"] == "floor"
 
 
@@ -152,18 +157,18 @@ def test_the_basis_of_a_fold_and_of_a_solution() -> None:
 
 
 def test_each_calibration_has_its_own_plan() -> None:
-    scenario = {**SERVER, "clients": [1, 8, 64], "calibration": ["floor", "serving"]}
+    scenario = {**SERVER, "concurrency": [1, 8, 64], "calibration": ["floor", "serving"]}
     found = rs.evaluate([*LATENCY, "model_bytes"], scenario)
     assert found.model_bytes.dims == ()
-    assert found.time_per_output_token.dims == ("clients", "calibration")
+    assert found.time_per_output_token.dims == ("concurrency", "calibration")
     for k, name in enumerate(scenario["calibration"]):
         single = rs.evaluate(LATENCY, {**scenario, "calibration": name})
         for output in LATENCY:
             assert found[output].values[:, k].tobytes() == single[output].values.tobytes()
     assert found.time_per_output_token.attrs["basis"] == "floor | estimate"
     assert found.attrs["calibration"] == f"floor, serving ({rs.calibration().date})"
-    turned = rs.evaluate(LATENCY[0], {"calibration": ["serving", "floor"], **SERVER, "clients": [1, 8, 64]})
-    assert turned.dims == ("calibration", "clients")
+    turned = rs.evaluate(LATENCY[0], {"calibration": ["serving", "floor"], **SERVER, "concurrency": [1, 8, 64]})
+    assert turned.dims == ("calibration", "concurrency")
 
 
 def test_memory_of_the_caller_takes_both() -> None:
@@ -182,8 +187,8 @@ def test_bands_of_a_named_calibration() -> None:
         assert named[name].item() == unpacked[name].item() == both[name].sel(calibration="serving").item()
     assert np.isnan(both.time_per_output_token_lower.sel(calibration="floor"))
     assert both.time_per_output_token_lower.attrs["basis"] == "estimate"
-    table = pd.DataFrame({"clients": [64]})
-    same = {name: x for name, x in SERVER.items() if name != "clients"}
+    table = pd.DataFrame({"concurrency": [64]})
+    same = {name: x for name, x in SERVER.items() if name != "concurrency"}
     rows = rs.frame(table, LATENCY, same, bands=0.8, calibration="serving")
     assert rows["time_per_output_token_upper"][0] == pytest.approx(named.time_per_output_token_upper.item())
     mixed = rs.frame(pd.DataFrame({"calibration": ["floor", "serving"]}), LATENCY, SERVER, bands=0.8)

@@ -93,7 +93,7 @@ def identical(bits):
 
 # ------------------------------------------------------------------------------------------------------------ evaluate
 
-OUTPUTS = ["pass_time", "cost_per_token", "binding_term", "kv_bytes", "hbm_drain_time", "batch_size"]
+OUTPUTS = ["pass_time", "cost_per_token", "bottleneck", "kv_bytes", "hbm_drain_time", "batch_size"]
 
 
 @pytest.mark.parametrize(
@@ -107,11 +107,11 @@ def test_results_in_chunks_have_the_same_bits(cut, options, identical):
     assert found.kv_bytes.chunks == found.pass_time.chunks[:2]
     assert found.hbm_drain_time.chunks is None
     stored = np.dtype(options.get("dtype", "float64"))
-    assert {name: a.dtype for name, a in found.items() if name != "binding_term"} == dict.fromkeys(
-        [n for n in OUTPUTS if n not in ("binding_term", "batch_size")], stored
+    assert {name: a.dtype for name, a in found.items() if name != "bottleneck"} == dict.fromkeys(
+        [n for n in OUTPUTS if n not in ("bottleneck", "batch_size")], stored
     )
     assert found.pass_time.data._meta.dtype == stored
-    assert found.binding_term.data._meta.dtype == np.int8
+    assert found.bottleneck.data._meta.dtype == np.int8
     identical(rs.evaluate("pass_time", grid(cut)), rs.evaluate("pass_time", grid()))
 
 
@@ -208,7 +208,7 @@ def test_an_input_above_its_bound_is_refused_when_it_is_computed():
 @pytest.mark.parametrize("over", OVERS, ids=str)
 def test_folds_give_the_same_bits(cut, over, identical):
     lazy, whole = grid(cut), grid()
-    also = ["pass_time", "kv_bytes", "binding_term", "hbm_drain_time"]
+    also = ["pass_time", "kv_bytes", "bottleneck", "hbm_drain_time"]
     for options in (
         {},
         {"where": LIMITS},
@@ -240,7 +240,7 @@ def test_folds_of_everything_give_numbers(cut):
     "objectives",
     [
         {"minimize": "pass_time"},
-        {"minimize": ["cost_per_token", "pass_time"], "where": LIMITS, "also": ["binding_term", "kv_bytes"]},
+        {"minimize": ["cost_per_token", "pass_time"], "where": LIMITS, "also": ["bottleneck", "kv_bytes"]},
         {"minimize": ["pass_time"], "maximize": ["batch_size", "context_length"]},
         {"minimize": ["pass_time"], "where": "pass_time <= 1 us"},
         {"maximize": ["hbm_drain_time"]},
@@ -450,12 +450,12 @@ def test_processes_give_the_same_bits(cut, identical):
     lazy, whole = grid(cut), grid()
     identical(rs.evaluate(OUTPUTS, lazy), rs.evaluate(OUTPUTS, whole))
     over = ["context_length", "batch_size"]
-    question = {"over": over, "where": LIMITS, "also": ["pass_time", "binding_term"]}
+    question = {"over": over, "where": LIMITS, "also": ["pass_time", "bottleneck"]}
     identical(rs.best("cost_per_token", lazy, **question), rs.best("cost_per_token", whole, **question))
     identical(rs.count(LIMITS, lazy, over=over), rs.count(LIMITS, whole, over=over))
     identical(rs.histogram("pass_time", lazy, over=over), rs.histogram("pass_time", whole, over=over))
     identical(rs.quantiles("pass_time", [0.1, 0.5], lazy), rs.quantiles("pass_time", [0.1, 0.5], whole))
-    front = {"minimize": ["cost_per_token", "pass_time"], "where": LIMITS, "also": "binding_term"}
+    front = {"minimize": ["cost_per_token", "pass_time"], "where": LIMITS, "also": "bottleneck"}
     assert rs.pareto(lazy, **front).equals(rs.pareto(whole, **front))
     wrong = xr.DataArray(np.array([1.0, 2.0, -3.0]), dims="batch_size").chunk(1)
     with pytest.raises(errors.ValueRangeError, match="batch_size must be"):

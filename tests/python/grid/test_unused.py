@@ -146,7 +146,7 @@ def test_a_batch_that_is_given_is_why_memory_does_not_matter():
 
 def test_members_of_presets_and_calibrations_are_silent():
     rs.value("hbm_drain_time", hardware="GB200 NVL72")
-    cell = {"model": "Llama-3.1-70B", "weight_format": "fp8", "hardware": "HGX H100", "clients": 64}
+    cell = {"model": "Llama-3.1-70B", "weight_format": "fp8", "hardware": "HGX H100", "concurrency": 64}
     rs.value("time_per_output_token", input_tokens="8k", output_tokens="1k", **cell, **rs.calibration())
     rs.value("hbm_drain_time", rs.calibration(), **DRAIN)
 
@@ -184,10 +184,10 @@ def test_rows_and_ranges_and_draws_are_inputs_like_any_other():
         rs.tornado("hbm_drain_time", chips=(1, 4), hbm_capacity=(1e11, 2e11), hbm_bandwidth=8e12)
     with pytest.warns(UnusedInput, match="^'chips' does not enter hbm_drain_time$"):
         rs.solve("hbm_capacity", "hbm_drain_time == 1 ms", chips=8, hbm_bandwidth=8e12)
-    service = {"model": "Llama-3.1-8B", "hardware": "HGX H200", "clients": 8, "chip_price": "2 USD/h"}
+    service = {"model": "Llama-3.1-8B", "hardware": "HGX H200", "concurrency": 8, "chip_price": "2 USD/h"}
     service |= {"input_tokens": "2k", "output_tokens": 500}
-    with pytest.warns(UnusedInput, match="^'seats' does not enter cost_per_output_token"):
-        rs.deploy(objective="cost_per_output_token", seats=5, **service)
+    with pytest.warns(UnusedInput, match="^'batch_slots' does not enter cost_per_output_token"):
+        rs.deploy(objective="cost_per_output_token", batch_slots=5, **service)
 
 
 def test_the_command_line_writes_what_is_unused(tmp_path):

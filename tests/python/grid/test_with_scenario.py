@@ -62,7 +62,7 @@ def test_a_keyword_wins_over_a_member():
 def test_deployments_and_inference_take_a_scenario():
     base = {
         "model": "DeepSeek-V3", "hardware": "HGX H200", "expert_reads": "expected", "chips": 16,
-        "input_tokens": "2k", "output_tokens": "500", "chip_price": "$3/hour", "clients": 64,
+        "input_tokens": "2k", "output_tokens": "500", "chip_price": "$3/hour", "concurrency": 64,
     }  # fmt: skip
     plan = rs.deploy(base, objective="cost_per_output_token")
     assert plan.table.equals(rs.deploy(objective="cost_per_output_token", **base).table)

@@ -285,18 +285,18 @@ def serving_like():
     """Times per output token of stacks that are each off by a factor of their own."""
     chance = np.random.default_rng(4)
     stacks = np.repeat(np.arange(30), 4)
-    table = pd.DataFrame({"stack": [f"s{k}" for k in stacks], "clients": np.tile([1.0, 4.0, 16.0, 64.0], 30)})
+    table = pd.DataFrame({"stack": [f"s{k}" for k in stacks], "concurrency": np.tile([1.0, 4.0, 16.0, 64.0], 30)})
     off = 0.3 * chance.standard_normal(30)[stacks] + 0.05 * chance.standard_normal(120)
-    table["seconds"] = rs.frame(table[["clients"]], "time_per_output_token", STACK)["time_per_output_token"] * np.exp(
-        off
-    )
+    table["seconds"] = rs.frame(table[["concurrency"]], "time_per_output_token", STACK)[
+        "time_per_output_token"
+    ] * np.exp(off)
     cal = rs.calibrate(
         table,
         {"reference_kernel_time": ("0.1 us", "100 us"), "bandwidth_efficiency": (0.2, 1)},
         output="time_per_output_token",
         measured="seconds",
         hold_out="stack",
-        anchor="token_time_factor",
+        anchor="time_per_output_token_factor",
         **{k: x for k, x in STACK.items() if k not in ("reference_kernel_time", "bandwidth_efficiency")},
     )
     return cal, table
@@ -318,15 +318,17 @@ def test_an_anchor_shifts_by_its_shrunken_ratio(calibrated):
     for n in (1, 2, 4):
         rows = own.iloc[:n]
         anchored = cal.anchored(rows.drop(columns="stack"), **rest)
-        predicted = rs.frame(rows[["clients"]], "time_per_output_token", {**cal, **rest})["time_per_output_token"]
+        predicted = rs.frame(rows[["concurrency"]], "time_per_output_token", {**cal, **rest})["time_per_output_token"]
         mean = float(np.log(rows["seconds"] / predicted).mean())
         share = fit.between**2 / (fit.between**2 + fit.within**2 / n)
-        assert anchored["token_time_factor"] == pytest.approx(math.exp(share * mean))
+        assert anchored["time_per_output_token_factor"] == pytest.approx(math.exp(share * mean))
         low, high = anchored.band(0.8)
         wide = cal.band(0.8, stack="s3")
         assert math.log(high / low) < 0.5 * math.log(wide[1] / wide[0])
-    at = {**rest, **anchored, "clients": 64.0}
-    before = abs(math.log(rs.value("time_per_output_token", {**rest, **cal, "clients": 64.0}) / own["seconds"].iloc[3]))
+    at = {**rest, **anchored, "concurrency": 64.0}
+    before = abs(
+        math.log(rs.value("time_per_output_token", {**rest, **cal, "concurrency": 64.0}) / own["seconds"].iloc[3])
+    )
     assert abs(math.log(rs.value("time_per_output_token", at) / own["seconds"].iloc[3])) < before
 
 
@@ -334,7 +336,7 @@ def test_an_anchor_needs_what_it_stands_on(calibrated, fitted):
     cal, table = calibrated
     rest = {k: x for k, x in STACK.items() if k not in cal}
     with pytest.raises(errors.MissingInput, match="'seconds'"):
-        cal.anchored(table[["clients"]].iloc[:1], **rest)
+        cal.anchored(table[["concurrency"]].iloc[:1], **rest)
     with pytest.raises(errors.MissingInput, match="without an anchor"):
         fitted.anchored(runs(3).drop(columns="framework"))
     with pytest.raises(errors.InputTypeError, match=r"pandas\.DataFrame"):
@@ -343,7 +345,7 @@ def test_an_anchor_needs_what_it_stands_on(calibrated, fitted):
         pytest.raises(errors.ValueRangeError, match="rows: none has a positive seconds"),
         pytest.warns(rs.RoofslateWarning, match="2 of 2 rows are left out"),
     ):
-        cal.anchored(table[["clients", "seconds"]].iloc[:2].assign(seconds=[0.0, math.nan]), **rest)
+        cal.anchored(table[["concurrency", "seconds"]].iloc[:2].assign(seconds=[0.0, math.nan]), **rest)
 
 
 def test_a_table_of_measured_runs_is_read_as_validate_reads_it():
@@ -353,16 +355,18 @@ def test_a_table_of_measured_runs_is_read_as_validate_reads_it():
     own = rows[(rows["model"] == "Qwen3-32B") & (rows["hardware"] == "H100")].iloc[::9]
     known = {name: x for name, x in rs.calibration().items() if name != "reference_kernel_time"}
     terms = {"reference_kernel_time": ("1 us", "50 us")}
-    found = rs.calibrate(own, terms, measured="time_per_output_token_s", settings=known, anchor="token_time_factor")
+    found = rs.calibrate(
+        own, terms, measured="time_per_output_token_s", settings=known, anchor="time_per_output_token_factor"
+    )
     predicted = rs.validate(own, calibration=found).rows["predicted_time_per_output_token_s"]
     expected = error_measures(predicted.to_numpy(), own["time_per_output_token_s"].to_numpy())
     assert found.errors.loc[("time_per_output_token", "nothing"), "mape"] == pytest.approx(expected["mape"])
     anchored = rs.calibration().anchored(own.iloc[:2])
-    assert {"token_time_factor", "first_token_time_factor"} <= set(anchored)
+    assert {"time_per_output_token_factor", "time_to_first_token_factor"} <= set(anchored)
     shifted = rs.validate(own.iloc[:2], calibration=anchored)
     plain = rs.validate(own.iloc[:2])
     ratio = shifted.rows["predicted_time_per_output_token_s"] / plain.rows["predicted_time_per_output_token_s"]
-    np.testing.assert_allclose(ratio, anchored["token_time_factor"])
+    np.testing.assert_allclose(ratio, anchored["time_per_output_token_factor"])
 
 
 # --------------------------------------------------------------------------------------------------------------- files

@@ -29,7 +29,7 @@ def run(model="Qwen3-32B", **changes):
         "mode": "aggregated",
         "weight_format": "fp8",
         "chips": 2,
-        "clients": 16,
+        "concurrency": 16,
         "input_tokens": 1000,
         "output_tokens": 500,
         "time_per_output_token_s": 0.02,
@@ -47,13 +47,13 @@ def table(*rows):
 
 def test_rows_are_predicted_by_the_shipped_constants():
     """As a call of one's own with the constants of the row's framework."""
-    given = table(run(), run(clients=64, framework="sglang"))
+    given = table(run(), run(concurrency=64, framework="sglang"))
     rows = rs.validate(given).rows
     cal = rs.calibration()
     for label, row in rows.iterrows():
         at = cal.at(framework=row["framework"])
         point = {"model": "Qwen3-32B", "hardware": "H100", "weight_format": "fp8", "chips": 2, "input_tokens": 1000}
-        point |= {"clients": row["clients"], "output_tokens": 500, "weight_bytes": 1}
+        point |= {"concurrency": row["concurrency"], "output_tokens": 500, "bytes_per_weight": 1}
         point["kv_bytes_per_token"] = (
             2 * 64 * 8 * 128 * (2 if row["framework"] == "vllm" else 1)
         )  # vLLM on Hopper: bf16
@@ -73,7 +73,7 @@ def test_rows_are_predicted_by_the_shipped_constants():
 
 
 def test_the_index_stays():
-    given = table(run(), run(clients=1)).set_index(pd.Index(["a", "b"]))
+    given = table(run(), run(concurrency=1)).set_index(pd.Index(["a", "b"]))
     found = rs.validate(given)
     assert found.rows.index.tolist() == ["a", "b"]
     told = found.explain("b")
@@ -177,7 +177,7 @@ def test_frameworks_of_no_known_name_stay_as_they_are(name):
 def test_formats_as_engines_store_them():
     rows = [run("gpt-oss-120b", weight_format=f, hardware=h) for f in ("nvfp4", "int4") for h in ("H100", "B200")]
     found = measurements.read(table(*rows, run("Qwen3-32B", weight_format="nvfp4"))).inputs
-    assert found["weight_bytes"].tolist() == [0.5625, 0.5625, 0.53125, 0.53125, 0.5625]
+    assert found["bytes_per_weight"].tolist() == [0.5625, 0.5625, 0.53125, 0.53125, 0.5625]
     assert found["compute_format"].tolist() == ["fp4", "fp4", "bf16", "bf16", "fp4"]
     assert found["dense_format"].tolist() == ["bf16"] * 4 + ["same"]
     # fp8 caches beside nvfp4, but not where vLLM runs on Hopper, and not beside int4
@@ -185,8 +185,8 @@ def test_formats_as_engines_store_them():
 
 
 def test_any_input_may_be_a_column_or_the_same_for_all():
-    fast = rs.validate(table(), token_time_factor=0.5).rows
-    slow = rs.validate(table(run(token_time_factor=1.0))).rows
+    fast = rs.validate(table(), time_per_output_token_factor=0.5).rows
+    slow = rs.validate(table(run(time_per_output_token_factor=1.0))).rows
     ratio = fast["predicted_time_per_output_token_s"] / slow["predicted_time_per_output_token_s"]
     np.testing.assert_allclose(ratio, 0.5)
 
@@ -243,7 +243,7 @@ def test_rows_that_were_not_measured_are_predicted_and_not_scored():
 
 
 def test_plot():
-    found = rs.validate(table(run(), run(hardware="B200"), run(hardware="B200", clients=1)))
+    found = rs.validate(table(run(), run(hardware="B200"), run(hardware="B200", concurrency=1)))
     ax = found.plot()
     shown = {line.get_label(): line.get_xydata() for line in ax.get_lines() if not line.get_label().startswith("_")}
     assert set(shown) == {"H100", "B200"}
@@ -306,17 +306,17 @@ def test_one_anchor_a_stack_brings_the_others_nearer():
     assert errors_left.median() <= 0.09
     own = rows[stacks == stacks.iloc[0]]
     anchored = rs.calibration().anchored(own[serving.runs.rows.columns].iloc[:1])
-    assert anchored["token_time_factor"] == pytest.approx(math.exp(share * misses[own.index[0]]))
+    assert anchored["time_per_output_token_factor"] == pytest.approx(math.exp(share * misses[own.index[0]]))
 
 
 def test_a_broken_bound_is_seen(monkeypatch):
     tables = measurements.shipped()
-    promise = {"measured": "request_time_s", "left_out": "nothing", "measure": "rms_log", "at_most": 0.01}
+    promise = {"measured": "request_latency_s", "left_out": "nothing", "measure": "rms_log", "at_most": 0.01}
     worse = [dataclasses.replace(t, bounds=(promise,)) if t.name == "FasterTransformer" else t for t in tables]
     monkeypatch.setattr(measurements, "shipped", lambda: tuple(worse))
     found = rs.validate()
     assert not found.holds
-    assert "broken: FasterTransformer, request_time_s, rms_log with nothing left out <= 0.01" in str(found)
+    assert "broken: FasterTransformer, request_latency_s, rms_log with nothing left out <= 0.01" in str(found)
     done = CliRunner().invoke(main, ["validate"])
     assert done.exit_code == 1
     assert "broken" in done.output
@@ -345,8 +345,8 @@ def test_a_number_that_is_not_met_is_seen(monkeypatch):
     ("given", "error", "said"),
     [
         ([1], errors.InputTypeError, r"pandas\.DataFrame"),
-        (table().drop(columns="clients"), errors.MissingInput, "'clients'"),
-        (table(run(client=3)), errors.UnknownName, "'clients'"),
+        (table().drop(columns="concurrency"), errors.MissingInput, "'concurrency'"),
+        (table(run(concurency=3)), errors.UnknownName, "'concurrency'"),
         (table(run("Qwen3-33B")), errors.UnknownName, "'Qwen3-32B'"),
         (table(run(hardware="H1000")), errors.UnknownName, "'H100'"),
         (table(run(hardware=3)), errors.InputTypeError, "name of a preset"),
@@ -354,10 +354,10 @@ def test_a_number_that_is_not_met_is_seen(monkeypatch):
         (table(run(weight_format="fp9")), errors.UnknownName, "'fp8'"),
         (table(run(weight_format=8)), errors.InputTypeError, "weight_format"),
         (table(run(mode="agregated")), errors.UnknownName, "'aggregated'"),
-        (table(run(clients="many")), errors.InputTypeError, "clients: expected numbers"),
-        (table(run(clients=True)), errors.InputTypeError, "clients: expected numbers"),
+        (table(run(concurrency="many")), errors.InputTypeError, "concurrency: expected numbers"),
+        (table(run(concurrency=True)), errors.InputTypeError, "concurrency: expected numbers"),
         (table(run(time_per_output_token_s="fast")), errors.InputTypeError, "time_per_output_token_s"),
-        (pd.concat([table(), table()[["clients"]]], axis=1), errors.InputTypeError, "two columns"),
+        (pd.concat([table(), table()[["concurrency"]]], axis=1), errors.InputTypeError, "two columns"),
     ],
     ids=range(14),
 )
@@ -381,7 +381,7 @@ def test_more_mistakes():
 def test_numbers_out_of_range_spoil_their_row_alone(bad):
     good = rs.validate(table()).rows["predicted_time_per_output_token_s"][0]
     with pytest.warns(rs.RoofslateWarning, match="1 of 2 rows") if not 0 < bad < 1e301 else contextlib.nullcontext():
-        rows = rs.validate(table(run(clients=bad), run())).rows
+        rows = rs.validate(table(run(concurrency=bad), run())).rows
     assert rows["predicted_time_per_output_token_s"][1] == good
 
 
@@ -410,7 +410,7 @@ def test_the_command_without_a_table():
 
 def test_the_command_with_a_table(tmp_path):
     path, out = tmp_path / "runs.csv", tmp_path / "rows.csv"
-    table(run(), run(clients=1)).assign(note="x").to_csv(path, index=False)
+    table(run(), run(concurrency=1)).assign(note="x").to_csv(path, index=False)
     done = CliRunner().invoke(main, ["validate", str(path), "--ignore", "note", "--rows", str(out)])
     assert done.exit_code == 0, done.output
     assert "time_per_output_token_s" in done.output
@@ -436,3 +436,12 @@ def test_the_command_names_mistakes(tmp_path, content, said):
     assert done.exit_code == 2
     assert said in done.output
     assert len(done.output.splitlines()) == 1
+
+
+def test_headings_of_published_tables_are_read():
+    given = table(run(concurrency=64), run(concurrency=8))
+    other = given.rename(columns={"concurrency": "clients"})
+    predicted = "predicted_time_per_output_token_s"
+    assert rs.validate(other).rows[predicted].tolist() == rs.validate(given).rows[predicted].tolist()
+    with pytest.raises(errors.InputTypeError, match="two columns"):
+        rs.validate(given.assign(clients=3))

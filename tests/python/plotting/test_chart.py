@@ -7,10 +7,10 @@ from roofslate.presets.catalog import api_prices
 
 
 def test_inputs_that_a_chart_does_not_take_are_reported():
-    with pytest.warns(UnusedInput, match="^'seats' does not enter the chart latency_vs_batch$") as caught:
-        table = charts.latency_vs_batch.data(seats=3)
+    with pytest.warns(UnusedInput, match="^'batch_slots' does not enter the chart latency_vs_batch$") as caught:
+        table = charts.latency_vs_batch.data(batch_slots=3)
     assert caught[0].filename == __file__
     assert table.equals(charts.latency_vs_batch.data())
-    with pytest.raises(AxisError, match="a chart draws one scenario, but seats is an axis"):
-        charts.latency_vs_batch.data(seats=[3, 4])
+    with pytest.raises(AxisError, match="a chart draws one scenario, but batch_slots is an axis"):
+        charts.latency_vs_batch.data(batch_slots=[3, 4])
     charts.cost_vs_context.data(**api_prices["lecture"].values)

@@ -122,13 +122,13 @@ def test_code_gives_the_picture_of_a_chart_again(chart: str) -> None:
     ("outputs", "inputs"),
     [
         ("pass_time", {"batch_size": 64, "context_length": "8k"}),
-        ("binding_term", {"batch_size": 64, "context_length": "8k"}),
+        ("bottleneck", {"batch_size": 64, "context_length": "8k"}),
         (["pass_time", "kv_bytes"], {"batch_size": 64, "context_length": 1234.5678901234567}),
         ("pass_time", {"batch_size": rs.geomspace(1, 4096, 30), "context_length": ("1k", "128k")}),
         ("pass_time", {"batch_size": np.geomspace(1, 4096, 30), "context_length": "8k"}),
         ("pass_time", {"batch_size": [1, 2.5, 1e3], "context_length": ["1k", "8k"]}),
         ("pass_time", {"batch_size": range(1, 64, 3), "context_length": rs.linspace("1k", "8k", 12)}),
-        (["pass_time", "binding_term"], {"batch_size": rs.geomspace(1, 4096, 20), "context_length": "8k"}),
+        (["pass_time", "bottleneck"], {"batch_size": rs.geomspace(1, 4096, 20), "context_length": "8k"}),
         (
             ["pass_time", "compute_utilization", "hbm_drain_time"],
             {"batch_size": np.linspace(1, 9, 5), "context_length": 8000},
@@ -185,7 +185,7 @@ def test_the_code_is_shown_and_follows() -> None:
 
 
 def test_numbers_are_written_large_with_their_units() -> None:
-    explorer = rs.explore(["hbm_drain_time", "binding_term"], batch_size=64, context_length="8k", **CELL)
+    explorer = rs.explore(["hbm_drain_time", "bottleneck"], batch_size=64, context_length="8k", **CELL)
     assert explorer.figure is None
     for text in ("23.25 ms", "HBM drain time: time to read the whole memory once", "weight fetch"):
         assert text in explorer._canvas.value

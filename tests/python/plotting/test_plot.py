@@ -90,7 +90,7 @@ def test_two_long_axes_are_a_heat_map_with_contours() -> None:
 
 
 def test_binding_terms_are_outlined() -> None:
-    result = rs.evaluate(["pass_time", "binding_term"], batch_size=BATCH, context_length=CONTEXT, **SCENE)
+    result = rs.evaluate(["pass_time", "bottleneck"], batch_size=BATCH, context_length=CONTEXT, **SCENE)
     ax = rs.plot(result)
     assert len(meshes(ax)) == 1
     assert {"weight fetch", "KV fetch"} <= set(words(ax))
@@ -99,10 +99,10 @@ def test_binding_terms_are_outlined() -> None:
 
 
 def test_binding_terms_alone_are_regions() -> None:
-    ax = rs.plot(rs.evaluate("binding_term", batch_size=BATCH, context_length=CONTEXT, **SCENE))
+    ax = rs.plot(rs.evaluate("bottleneck", batch_size=BATCH, context_length=CONTEXT, **SCENE))
     assert {made.get_label() for made in meshes(ax)} == {"weight fetch", "KV fetch"}
     assert {"weight fetch", "KV fetch"} <= set(words(ax))
-    spans = rs.plot(rs.evaluate(["pass_time", "binding_term"], batch_size=BATCH, context_length="32k", **SCENE))
+    spans = rs.plot(rs.evaluate(["pass_time", "bottleneck"], batch_size=BATCH, context_length="32k", **SCENE))
     assert words(spans) == ["weight fetch", "KV fetch"]
     assert {span.get_label() for span in spans.patches} == {"weight fetch", "KV fetch"}
 
@@ -117,14 +117,14 @@ def test_names_alone_are_bars() -> None:
     assert "23.9 ms" in words(ax)
     terms = rs.plot(
         rs.evaluate(
-            "binding_term", hardware=["HGX H200", "GB200 NVL72"], model="DeepSeek-V3", batch_size=1, context_length=10
+            "bottleneck", hardware=["HGX H200", "GB200 NVL72"], model="DeepSeek-V3", batch_size=1, context_length=10
         )
     )
     assert words(terms) == ["weight fetch", "weight fetch"]
 
 
 def test_choices_along_an_axis_are_named_stretches() -> None:
-    result = rs.evaluate("binding_term", batch_size=BATCH, context_length="32k", **SCENE)
+    result = rs.evaluate("bottleneck", batch_size=BATCH, context_length="32k", **SCENE)
     for one in (result, result.to_dataset()):
         ax = rs.plot(one)
         assert words(ax) == ["weight fetch", "KV fetch"]
@@ -141,10 +141,10 @@ def test_choices_along_an_axis_are_named_stretches() -> None:
 def test_binding_terms_need_not_vary_as_the_quantity_does() -> None:
     chips = ["HGX H200", "GB200 NVL72"]
     inputs: dict[str, Any] = {"model": "DeepSeek-V3", "expert_reads": "all", "context_length": 10}
-    ax = rs.plot(rs.evaluate(["pass_time", "binding_term"], hardware=chips, batch_size=[1], **inputs))
+    ax = rs.plot(rs.evaluate(["pass_time", "bottleneck"], hardware=chips, batch_size=[1], **inputs))
     times = [f"{1e3 * rs.value('pass_time', hardware=chip, batch_size=1, **inputs):.3g} ms" for chip in chips]
     assert words(ax) == [f"{time}, weight fetch" for time in times]
-    level = rs.plot(rs.evaluate(["hbm_drain_time", "binding_term"], batch_size=BATCH, context_length="32k", **SCENE))
+    level = rs.plot(rs.evaluate(["hbm_drain_time", "bottleneck"], batch_size=BATCH, context_length="32k", **SCENE))
     assert words(level) == ["weight fetch", "KV fetch"]
     (line,) = level.get_lines()
     assert np.unique(line.get_ydata()) == [rs.value("hbm_drain_time", hardware=SCENE["hardware"])]
@@ -164,7 +164,7 @@ def test_what_is_infinite_or_undefined_is_told_in_words_alone() -> None:
 
 
 def test_names_across_are_marked_points() -> None:
-    result = rs.evaluate("weight_balance", hardware=["A100-80", "H100"], weight_format=["bf16", "fp8", "fp4"])
+    result = rs.evaluate("balance_tokens", hardware=["A100-80", "H100"], weight_format=["bf16", "fp8", "fp4"])
     ax = rs.plot(result, x="weight_format")
     assert [line.get_label() for line in ax.get_lines()] == ["A100-80", "H100"]
     assert all(line.get_marker() not in ("", "None") for line in ax.get_lines())
@@ -238,8 +238,8 @@ def test_arithmetic_is_counted_and_its_speed_is_not() -> None:
     ax = rs.plot(rs.evaluate("inference_flops", decode_inefficiency=3, **served))
     assert ax.get_ylabel() == "inference FLOPs"
     assert {text for text in ticks(ax.yaxis) if text} <= {f"1e{k} FLOP" for k in range(22, 28)}
-    ax = rs.plot(rs.evaluate("cell_flops", hardware="H100", weight_format="fp8", chips=range(1, 9)))
-    assert ax.get_ylabel() == "cell FLOPS"
+    ax = rs.plot(rs.evaluate("stage_flops", hardware="H100", weight_format="fp8", chips=range(1, 9)))
+    assert ax.get_ylabel() == "stage FLOPS"
 
 
 @pytest.mark.parametrize(

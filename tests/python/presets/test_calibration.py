@@ -42,7 +42,7 @@ SERVING = rs.calibration("serving")
             "constant.bandwidth_efficiency.values: expected a table",
         ),
         (
-            lambda t: t.replace('"token_time_factor"', '"token_time_factor"\nkinds = 3').replace(
+            lambda t: t.replace('"time_per_output_token_factor"', '"time_per_output_token_factor"\nkinds = 3').replace(
                 "token.kinds", "token.x"
             ),
             "output.time_per_output_token.kinds: expected a table",
@@ -133,7 +133,7 @@ MODELS = ["Llama-3.1-8B", "Mixtral-8x7B"]  # measured, and never measured
 def test_a_band_varies_along_the_axis_of_its_presets(given, axis, overruled):
     """Even where every number of theirs is given, so that nothing else varies along it."""
     numbers = {**rs.models[MODELS[1]].values, **rs.models[MODELS[0]].values} if overruled else {}
-    inputs = {"hardware": "H100", "chips": 8, "clients": 4, "input_tokens": 1000, "output_tokens": 500, **numbers}
+    inputs = {"hardware": "H100", "chips": 8, "concurrency": 4, "input_tokens": 1000, "output_tokens": 500, **numbers}
     found = rs.evaluate("time_per_output_token", {**inputs, **SERVING}, model=given, bands=SERVING)
     assert found["time_per_output_token"].dims == (() if overruled else (axis,))
     for end, which in ((0, "lower"), (1, "upper")):

@@ -498,12 +498,12 @@ def test_import_reads_no_file_and_no_heavy_library():
 def test_a_preset_in_a_list_gives_what_it_gives_alone():
     """What one preset states itself and another leaves to the formulas is kept for the one, computed for the other."""
     models = ["lecture", "DeepSeek-V3"]
-    together = rs.evaluate("weight_balance", model=models, hardware="GB200 NVL72")
-    alone = [rs.value("weight_balance", model=model, hardware="GB200 NVL72") for model in models]
+    together = rs.evaluate("balance_tokens", model=models, hardware="GB200 NVL72")
+    alone = [rs.value("balance_tokens", model=model, hardware="GB200 NVL72") for model in models]
     assert together.values.tolist() == alone
     assert alone[0] != alone[1]
-    with pytest.raises(errors.PresetError, match=r"'DeepSeek-V3' supplies no weight_balance.*evaluate 'lecture' apart"):
-        rs.evaluate("weight_balance", model=models, hardware=["GB200 NVL72", "HGX H100"])
+    with pytest.raises(errors.PresetError, match=r"'DeepSeek-V3' supplies no balance_tokens.*evaluate 'lecture' apart"):
+        rs.evaluate("balance_tokens", model=models, hardware=["GB200 NVL72", "HGX H100"])
 
 
 def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():

@@ -13,7 +13,9 @@ UNITS = {
     **dict.fromkeys(["hbm_bandwidth", "scale_up_bandwidth", "scale_out_bandwidth"], "byte/s/chip"),
     **dict.fromkeys(["scale_up_domain", "chips"], "chip"),
     **dict.fromkeys(["dies_per_chip", "cables_per_chip"], "1/chip"),
-    **dict.fromkeys(["total_parameters", "active_parameters", "common_parameters", "matrices_per_expert"], "parameter"),
+    **dict.fromkeys(
+        ["total_parameters", "active_parameters", "active_dense_parameters", "matrices_per_expert"], "parameter"
+    ),
     **dict.fromkeys(["layers", "dense_layers", "hidden_size", "intermediate_size", "vocabulary_size"], "1"),
     **dict.fromkeys(["attention_heads", "kv_heads", "head_size", "kv_latent_size"], "1"),
     **dict.fromkeys(["experts", "experts_per_token", "shared_experts", "expert_intermediate_size"], "1"),
@@ -22,7 +24,7 @@ UNITS = {
     **dict.fromkeys(["kv_compression", "kept_token_share", "kept_head_share", "stored_layer_share"], "1"),
     **dict.fromkeys(["attention_window", "selected_tokens"], "token/sequence"),
     "index_bytes_per_token": "byte/token",
-    "fixed_cache_bytes": "byte/sequence",
+    "recurrent_state_bytes": "byte/sequence",
     **dict.fromkeys(["dispatch_bytes_per_element", "combine_bytes_per_element"], "byte/token"),
     "expert_parallel": "chip",
     "link_bandwidth_ratio": "1",
@@ -43,11 +45,11 @@ UNITS = {
     "hbm_capacity": "byte/chip",
     "chip_power": "J/s/chip",
     "chip_price": "USD/s/chip",
-    "weight_bytes": "byte/parameter",
+    "bytes_per_weight": "byte/parameter",
     "kv_bytes_per_token": "byte/token",
-    "weight_balance": "token",
+    "balance_tokens": "token",
     "balance_context": "token/sequence",
-    "train_period": "s",
+    "batch_interval": "s",
 }
 FORMATS = {"bf16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5}
 
@@ -114,8 +116,8 @@ def test_no_hardware_preset_has_a_price():
 def test_machine_balance_and_drain_time(name, number_format, balance, drain):
     chip = catalogs.hardware[name]
     peak = chip["peak_flops" if number_format is None else f"peak_flops_{number_format}"]
-    weight_bytes = FORMATS[number_format or "fp4"]
-    assert peak / 2 * weight_bytes / chip["hbm_bandwidth"] == pytest.approx(balance, rel=5e-3)
+    bytes_per_weight = FORMATS[number_format or "fp4"]
+    assert peak / 2 * bytes_per_weight / chip["hbm_bandwidth"] == pytest.approx(balance, rel=5e-3)
     assert 1e3 * chip["hbm_capacity"] / chip["hbm_bandwidth"] == pytest.approx(drain, rel=5e-3)
 
 
@@ -233,7 +235,7 @@ def test_architecture_adds_up_to_the_parameters(name):
 def test_cache_follows_from_the_architecture(name, kv_bytes):
     model = catalogs.models[name]
     assert "kv_bytes_per_token" not in model.values
-    assert "weight_bytes" not in model.values
+    assert "bytes_per_weight" not in model.values
     elements = model["kv_latent_size"] or 2 * model["kv_heads"] * model["head_size"]
     assert model["layers"] * elements * FORMATS[model["kv_format"]] == kv_bytes
 
@@ -263,19 +265,19 @@ def test_the_lectures_round_model():
     assert dict(model.values) == {
         "active_parameters": 100e9,
         "total_parameters": 800e9,
-        "weight_bytes": 1.0,
+        "bytes_per_weight": 1.0,
         "weight_format": "fp8",
         "kv_bytes_per_token": 1667.0,
-        "weight_balance": 300.0,
+        "balance_tokens": 300.0,
         "balance_context": 200e3,
-        "train_period": 0.020,
+        "batch_interval": 0.020,
     }
-    assert model["total_parameters"] / model["active_parameters"] * model["weight_balance"] == 2400
+    assert model["total_parameters"] / model["active_parameters"] * model["balance_tokens"] == 2400
 
 
 def test_the_lectures_deepseek():
     model = catalogs.models["DeepSeek-V3 (lecture)"]
-    assert (model["total_parameters"], model["active_parameters"], model["weight_bytes"]) == (700e9, 37e9, 0.5)
+    assert (model["total_parameters"], model["active_parameters"], model["bytes_per_weight"]) == (700e9, 37e9, 0.5)
     routed = (model["layers"] - model["dense_layers"]) * model["experts"] * 3 * model["hidden_size"]
     assert routed * model["expert_intermediate_size"] == pytest.approx(653.9e9, rel=1e-3)
 

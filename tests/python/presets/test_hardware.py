@@ -140,7 +140,7 @@ def test_systems_are_chips_and_how_many(name: str) -> None:
     shared = {key: fact for key, fact in system.facts.items() if key in alone and key != "scale_up_domain"}
     assert shared == {key: fact for key, fact in alone.items() if key != "scale_up_domain"}
     assert "chips" not in alone
-    capacity = rs.value("cell_capacity", hardware=name)
+    capacity = rs.value("replica_hbm_capacity", hardware=name)
     assert capacity == chips * alone["hbm_capacity"].value
 
 
@@ -453,7 +453,7 @@ def test_generations_are_the_catalogs_figures() -> None:
         assert row["peak_flops"] == chip["peak_flops_bf16"]
         assert row["hbm_bandwidth"] == chip["hbm_bandwidth"]
         assert row["hbm_capacity"] == chip["hbm_capacity"]
-        assert row["weight_balance"] == rs.value("weight_balance", hardware=chip, weight_format="bf16")
+        assert row["balance_tokens"] == rs.value("balance_tokens", hardware=chip, weight_format="bf16")
         assert row["vendor"] == chip.vendor
         year, month = map(int, str(chip.announced).split("-"))
         assert math.floor(row["announced"]) == year
@@ -470,7 +470,7 @@ def test_generations_are_the_catalogs_figures() -> None:
 def test_generations_draw_all_chips_and_their_records() -> None:
     table = charts.hardware_generations.data()
     panels = charts.hardware_generations().child_axes
-    for panel, name in zip(panels, ("peak_flops", "hbm_bandwidth", "hbm_capacity", "weight_balance"), strict=True):
+    for panel, name in zip(panels, ("peak_flops", "hbm_bandwidth", "hbm_capacity", "balance_tokens"), strict=True):
         assert panel.get_yscale() == "log"
         for vendor, own in table.groupby("vendor"):
             drawn = line(panel, str(vendor))
@@ -483,7 +483,7 @@ def test_generations_draw_all_chips_and_their_records() -> None:
         assert np.all(np.diff(heights) > 0)
         assert heights[-1] == table[name].max()
         assert set(heights) == set(np.maximum.accumulate(table[name].to_numpy()))
-    claim = line(panels[3], "claimed weight_balance")
+    claim = line(panels[3], "claimed balance_tokens")
     assert set(claim.get_ydata()) == {300.0}
     assert [text.get_text() for text in panels[0].texts if text.get_text() in rs.hardware] == [
         *("A100-80", "H100", "GB200", "MI355X", "Rubin"),

@@ -286,7 +286,7 @@ def test_formats_of_the_caller_come_first():
     plain = rs.Model.from_config(config)
     assert model.kv_bytes_per_token == plain.kv_bytes_per_token / 2
     assert model.cache_bytes(1000) == plain.cache_bytes(1000, kv_format="fp8")
-    assert rs.value("weight_bytes", model=model) == 1
+    assert rs.value("bytes_per_weight", model=model) == 1
     # 4 bits and a scale of 8 bits for 16 of them; a model with experts keeps everything else in 16 bits
     sparse = rs.Model.from_config(config, weight_format="fp4")
     dense = rs.Model.from_config(PLAIN, weight_format="fp4")
@@ -308,14 +308,14 @@ def test_a_model_is_a_preset_everywhere(entry):
     outputs = ["pass_time", "kv_bytes_per_token", "sparsity", "attention_flops_per_token"]
     found = rs.evaluate(outputs, model=model, hardware="GB200 NVL72", batch_size=64, context_length="4k")
     touched = model.parameter_table(64)["touched"].sum()
-    bytes_of_one = {"weight_bytes": 1, "dense_format": "same"}
+    bytes_of_one = {"bytes_per_weight": 1, "dense_format": "same"}
     fetched = rs.value("fetched_weight_bytes", {"batch_size": 64, **bytes_of_one}, model=model)
     assert fetched == pytest.approx(touched, rel=1e-12)  # other order of sums
     if model.cache_bytes(1):
         whole = 128  # tokens: entries for several tokens are complete, and no window is left
         assert float(found["kv_bytes_per_token"]) == model.cache_bytes(whole) / whole
         if model.values.get("windowed_kv_share"):
-            without = {"index_bytes_per_token": 0, "fixed_cache_bytes": 0}
+            without = {"index_bytes_per_token": 0, "recurrent_state_bytes": 0}
             stored = rs.value("kv_stored_bytes", model=model, context_length=131_072, **without)
             assert stored == pytest.approx(model.cache_bytes(131_072), rel=1e-12)
     assert rs.evaluate("pass_time", model=[model, "DeepSeek-V3"], hardware="H100", chips=64, batch_size=1,

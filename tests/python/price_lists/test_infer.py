@@ -58,7 +58,7 @@ class Deployment:
             return float(np.exp(chance.uniform(math.log(low), math.log(high))))
 
         self.efficiency = chance.uniform(*EFFICIENCY)
-        self.active, self.weight_bytes = between(5e9, 500e9), chance.choice([0.5, 1.0, 2.0])
+        self.active, self.bytes_per_weight = between(5e9, 500e9), chance.choice([0.5, 1.0, 2.0])
         self.peak, self.bandwidth, self.capacity = between(1e15, 2e16), between(2e12, 2e13), between(8e10, 3e11)
         self.chip_price = between(1, 6) / 3600
         hidden = 2 * self.active / (self.peak * self.efficiency / self.bandwidth)  # bytes fetched during the arithmetic
@@ -108,7 +108,7 @@ class Deployment:
         """What the reader of the list is told: model and machine, and roughly how well arithmetic is used."""
         return {
             "active_parameters": self.active,
-            "weight_bytes": self.weight_bytes,
+            "bytes_per_weight": self.bytes_per_weight,
             "peak_flops": self.peak,
             "hbm_bandwidth": self.bandwidth,
             "hbm_capacity": self.capacity,
@@ -479,7 +479,7 @@ def test_the_cache_goes_with_the_size_of_the_model() -> None:
 
 def test_what_a_model_states_of_its_own_machine_is_left_out() -> None:
     """The lecture's model comes with the balance of its chips, and with a cache: one is H100's, the other is asked."""
-    parameters = {"active_parameters": 100e9, "total_parameters": 800e9, "weight_bytes": 1}
+    parameters = {"active_parameters": 100e9, "total_parameters": 800e9, "bytes_per_weight": 1}
     found, plain = (rs.infer(OPUS, hardware="H100", **model) for model in ({"model": "lecture"}, parameters))
     pd.testing.assert_frame_equal(found.verdicts, plain.verdicts)
     known = {"peak_flops": 300 * 8e12, "hbm_bandwidth": 8e12}

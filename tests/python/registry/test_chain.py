@@ -22,7 +22,7 @@ MODELS = [
     "Qwen3-32B",
 ]
 HARDWARE = ["A100", "H100", "H200", "B200", "GB200 NVL72", "MI300X"]
-TIMES = ["pass_time", "time_per_output_token", "time_to_first_token", "request_time", "prefill_time"]
+TIMES = ["pass_time", "time_per_output_token", "time_to_first_token", "request_latency", "prefill_time"]
 COSTS = ["cost_per_token", "cost_per_output_token", "cost_per_input_token", "energy_per_token"]
 
 
@@ -39,7 +39,7 @@ def deployments() -> pd.DataFrame:
             "chips": tensor * groups,
             "tensor_parallel": tensor,
             "attention_data_parallel": groups,
-            "clients": np.ceil(np.exp(rng.uniform(0, 8, DEPLOYMENTS))),
+            "concurrency": np.ceil(np.exp(rng.uniform(0, 8, DEPLOYMENTS))),
             "input_tokens": np.ceil(np.exp(rng.uniform(2, 11, DEPLOYMENTS))),
             "output_tokens": np.ceil(np.exp(rng.uniform(1, 9, DEPLOYMENTS))),
             "serving_mode": rng.choice(["aggregated", "disaggregated"], DEPLOYMENTS),
@@ -54,7 +54,7 @@ def test_the_floor_lies_below_the_estimate() -> None:
     rows = deployments()
     outputs = [*TIMES, *COSTS]
     estimate = rs.frame(rows, [*outputs, "memory_limited_sequences"], calibration="serving")
-    fits = (estimate["memory_limited_sequences"] >= rows["clients"]).to_numpy()  # a smaller batch is quicker
+    fits = (estimate["memory_limited_sequences"] >= rows["concurrency"]).to_numpy()  # a smaller batch is quicker
     assert fits.mean() > 0.3
     of_layout = rs.frame(rows, outputs)
     of_pool = rs.frame(rows.drop(columns=["tensor_parallel", "attention_data_parallel"]), outputs)
@@ -75,7 +75,7 @@ SCENARIO: dict[str, Any] = {
 def test_clients_that_fit_are_a_batch(model: str, calibration: str) -> None:
     asked = {**SCENARIO, "model": model, "calibration": calibration, "weight_format": "fp8"}
     for n in (1, 7, 32):
-        by_clients = rs.value("pass_time", asked, clients=n)
+        by_clients = rs.value("pass_time", asked, concurrency=n)
         assert by_clients == rs.value("pass_time", asked, batch_size=n)
 
 
@@ -97,9 +97,9 @@ OFF: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("technique", OFF)
 @pytest.mark.parametrize("calibration", ["floor", "serving"])
 def test_what_is_off_changes_no_bit(technique: str, calibration: str) -> None:
-    asked = {**SCENARIO, "model": "DeepSeek-V3", "weight_format": "fp8", "calibration": calibration, "clients": 64}
+    asked = {**SCENARIO, "model": "DeepSeek-V3", "weight_format": "fp8", "calibration": calibration, "concurrency": 64}
     layout = {"tensor_parallel": 1, "attention_data_parallel": 16}
-    for name in ("pass_time", "time_per_output_token", "request_time", "cost_per_output_token", "hbm_used"):
+    for name in ("pass_time", "time_per_output_token", "request_latency", "cost_per_output_token", "hbm_used"):
         for base in (asked, {**asked, **layout}):
             assert rs.value(name, Settled({**base, **OFF[technique]})) == rs.value(name, base), name
 
@@ -107,9 +107,9 @@ def test_what_is_off_changes_no_bit(technique: str, calibration: str) -> None:
 def test_clients_and_a_batch_that_disagree_are_refused() -> None:
     asked = {"model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "context_length": 8000}
     with pytest.raises(rs.errors.ValueRangeError, match="128 clients, and 64 sequences in the batches"):
-        rs.value("pass_time", asked, batch_size=64, clients=128)
+        rs.value("pass_time", asked, batch_size=64, concurrency=128)
     with pytest.raises(rs.errors.ValueRangeError, match="64 clients, and 32 sequences"):
-        rs.evaluate("pass_time", asked, batch_size=[64, 32], clients=64)
+        rs.evaluate("pass_time", asked, batch_size=[64, 32], concurrency=64)
     with pytest.raises(rs.errors.ValueRangeError, match="disagree"):
-        rs.value("running_sequences", batch_size=64.0, clients=128.0)
-    assert rs.value("running_sequences", Settled({"batch_size": 64, "clients": 256, "pipeline_stages": 4})) == 256
+        rs.value("running_sequences", batch_size=64.0, concurrency=128.0)
+    assert rs.value("running_sequences", Settled({"batch_size": 64, "concurrency": 256, "pipeline_stages": 4})) == 256

@@ -33,7 +33,7 @@ def scenarios(draw, expert_reads=("all",)):
         "experts": float(experts),
         "experts_per_token": float(chosen),
         "expert_reads": draw(st.sampled_from(expert_reads)),
-        "weight_bytes": draw(st.sampled_from([0.5, 1.0, 2.0])),
+        "bytes_per_weight": draw(st.sampled_from([0.5, 1.0, 2.0])),
         "kv_bytes_per_token": draw(logarithmic(100, 1e6)),
         "peak_flops": draw(logarithmic(1e13, 1e17)),
         "hbm_bandwidth": draw(logarithmic(1e11, 1e14)),
@@ -54,7 +54,7 @@ TIMES = ["compute_time", "weight_fetch_time", "kv_fetch_time", "memory_time", "p
 # ------------------------------------------------------------------------------------------------------------ order
 
 
-@given(scenarios(), st.sampled_from(["batch_size", "context_length", "kv_bytes_per_token", "weight_bytes"]))
+@given(scenarios(), st.sampled_from(["batch_size", "context_length", "kv_bytes_per_token", "bytes_per_weight"]))
 def test_times_grow_with_the_work(scenario, name):
     axis = scenario[name] * np.linspace(0.1, 10, 300)
     found = rs.evaluate(TIMES, {**scenario, name: np.maximum(axis, 1e-3)})
@@ -99,7 +99,7 @@ def test_a_pass_takes_as_long_as_each_part(scenario):
 @given(ANY)
 def test_the_term_that_binds_is_the_longest(scenario):
     parts = {name: rs.value(f"{name}_time", scenario) for name in ("compute", "weight_fetch", "kv_fetch")}
-    term = rs.value("binding_term", scenario)
+    term = rs.value("bottleneck", scenario)
     if term == "compute":
         assert parts["compute"] >= rs.value("memory_time", scenario)
     else:
@@ -120,7 +120,7 @@ def test_a_machine_twice_as_fast_takes_half_the_time(scenario, factor):
     for time in TIMES:
         assert rs.value(time, faster) * factor == rs.value(time, scenario)
     assert rs.value("cost_per_token", faster) * factor == rs.value("cost_per_token", scenario)
-    assert rs.value("binding_term", faster) == rs.value("binding_term", scenario)
+    assert rs.value("bottleneck", faster) == rs.value("bottleneck", scenario)
     dearer = {**scenario, "chip_price": scenario["chip_price"] * factor}
     assert rs.value("cost_per_token", dearer) == rs.value("cost_per_token", scenario) * factor
 
@@ -149,8 +149,8 @@ def test_more_chips_cost_nothing_and_save_time(scenario):
 
 @given(ANY)
 def test_cost_times_throughput_is_the_price(scenario):
-    assert rs.value("cost_per_token", scenario) * rs.value("cell_throughput", scenario) == pytest.approx(
-        rs.value("cell_price", scenario), rel=1e-14
+    assert rs.value("cost_per_token", scenario) * rs.value("replica_throughput", scenario) == pytest.approx(
+        rs.value("replica_price", scenario), rel=1e-14
     )
 
 
@@ -164,7 +164,7 @@ def test_shares_are_shares(scenario):
 
 @given(ANY)
 def test_fetched_weights_lie_between_those_of_a_token_and_all(scenario):
-    fetched = rs.value("fetched_weight_bytes", scenario) / scenario["weight_bytes"]
+    fetched = rs.value("fetched_weight_bytes", scenario) / scenario["bytes_per_weight"]
     assert scenario["active_parameters"] <= fetched * (1 + 1e-12)
     assert fetched <= scenario["total_parameters"] * (1 + 1e-12)
     one = {**scenario, "batch_size": 1.0, "pass_length": 1.0}
@@ -194,7 +194,7 @@ def test_at_the_balance_context_a_sequence_takes_both_alike(scenario):
 @given(scenarios())
 def test_fetching_all_memory_takes_the_drain_time(scenario):
     full = {**scenario, "pipeline_stages": 1.0, "context_length": 0.0, "bandwidth_efficiency": 1.0, "overlap": "board"}
-    full["total_parameters"] = scenario["hbm_capacity"] * scenario["chips"] / scenario["weight_bytes"]
+    full["total_parameters"] = scenario["hbm_capacity"] * scenario["chips"] / scenario["bytes_per_weight"]
     full["active_parameters"] = full["dense_parameters"] = full["total_parameters"]
     assert rs.value("weight_fetch_time", full) == pytest.approx(rs.value("hbm_drain_time", full), rel=1e-13)
 
@@ -207,7 +207,7 @@ def test_without_context_there_is_no_cache(scenario):
     none = {**scenario, "context_length": 0.0}
     assert rs.value("kv_fetch_time", none) == 0
     assert rs.value("memory_time", none) == rs.value("weight_fetch_time", none)
-    assert rs.value("binding_term", none) in ("compute", "weight_fetch")
+    assert rs.value("bottleneck", none) in ("compute", "weight_fetch")
 
 
 @given(scenarios())
@@ -217,20 +217,20 @@ def test_large_batches_cost_what_their_parts_cost(scenario):
     per_token = max(rs.value("compute_time", large), rs.value("kv_fetch_time", large)) / (
         1e15 * scenario["pass_length"]
     )
-    price = rs.value("cell_price", large) * rs.value("round_passes", large) / rs.value("microbatches", large)
+    price = rs.value("replica_price", large) * rs.value("round_passes", large) / rs.value("microbatches", large)
     assert rs.value("cost_per_token", large) == pytest.approx(per_token * price, rel=1e-3)
     assert rs.value("compute_utilization", large) == pytest.approx(rs.value("large_batch_utilization", large), rel=1e-3)
     assert rs.value("expert_coverage", large) == 1
 
 
 @given(logarithmic(1, 300), st.floats(0, 0.999))
-def test_erlang_c_lies_between_its_bounds(seats, load):
-    waiting = rs.value("waiting_probability", seats=seats, seat_load=load)
+def test_erlang_c_lies_between_its_bounds(batch_slots, load):
+    waiting = rs.value("waiting_probability", batch_slots=batch_slots, slot_utilization=load)
     assert 0 <= waiting <= 1
     assert (
-        waiting <= load * (1 + 1e-9) or seats < 1 + 1e-9
+        waiting <= load * (1 + 1e-9) or batch_slots < 1 + 1e-9
     )  # a single seat waits with probability load; more seats less
-    more = rs.value("waiting_probability", seats=seats, seat_load=min(load * 1.01, 0.9999))
+    more = rs.value("waiting_probability", batch_slots=batch_slots, slot_utilization=min(load * 1.01, 0.9999))
     assert more >= waiting * (1 - 1e-12)
 
 
@@ -278,7 +278,7 @@ def check_read_back(name, q):
         [
             ("pass_time", "ms"),
             ("cost_per_token", "USD/Mtoken"),
-            ("cell_throughput", "ktok/s"),
+            ("replica_throughput", "ktok/s"),
             ("hbm_used", "GiB"),
             ("ridge_point", "FLOP/B"),
         ]
@@ -312,8 +312,8 @@ LAYOUT = {"layout", "tensor_parallel", "attention_data_parallel", "context_paral
         [
             "cost_per_token",
             "pass_time",
-            "cell_throughput",
-            "binding_term",
+            "replica_throughput",
+            "bottleneck",
             "hbm_used",
             "balance_batch_at_context",
             "full_memory_context",
@@ -344,7 +344,7 @@ def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
                 assert found == expected or bits(found) == bits(expected), (output, name)
 
 
-LOAD = {"batch_size", "clients", "admitted_batch", "running_sequences", "sequences_in_flight"}
+LOAD = {"batch_size", "concurrency", "admitted_batch", "running_sequences", "sequences_in_flight"}
 
 
 def test_nothing_depends_on_itself_but_the_batch_and_the_clients():

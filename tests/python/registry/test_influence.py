@@ -13,37 +13,38 @@ from typing import Any
 
 import pytest
 import roofslate as rs
+from roofslate.registry.registry import renamed
 
 ROWS = list(csv.DictReader(Path(__file__).with_name("influence.csv").read_text(encoding="utf-8").splitlines()))
-OUTCOMES = list(ROWS[0])[5:]
+OUTCOMES = {heading: renamed().get(heading, heading) for heading in list(ROWS[0])[5:]}  # older names are translated
 
 DENSE: dict[str, Any] = {
     "model": "Llama-3.1-70B", "weight_format": "fp8", "kv_format": "bf16", "hardware": "H100", "chips": 8,
-    "tensor_parallel": 8, "clients": 64, "input_tokens": 8000, "output_tokens": 1000, "chip_price": "2 USD/h",
+    "tensor_parallel": 8, "concurrency": 64, "input_tokens": 8000, "output_tokens": 1000, "chip_price": "2 USD/h",
     "chip_power": "700 W", "calibration": "serving", "serving_mode": "aggregated",
 }  # fmt: skip
 EXPERTS: dict[str, Any] = {
     **DENSE, "model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "tensor_parallel": 1,
-    "attention_data_parallel": 16, "expert_parallel": 16, "clients": 512,
+    "attention_data_parallel": 16, "expert_parallel": 16, "concurrency": 512,
 }  # fmt: skip
 SPARSE = {"selected_tokens": 2048, "index_bytes_per_token": 7808, "index_flops_per_context_token": 999_424}
 TRAINING: dict[str, Any] = {
     "model": "Llama-3.1-405B", "hardware": "H100", "weight_format": "bf16", "chips": 14_336, "tensor_parallel": 8,
-    "pipeline_stages": 14, "microbatches": 16, "global_batch": 2048, "sequence_length": 8192,
+    "pipeline_stages": 14, "microbatches": 16, "global_batch_size": 2048, "sequence_length": 8192,
     "pretraining_tokens": 15.6e12, "pipeline_schedule": "1f1b", "sharded_state": "optimizer",
     "activation_policy": "selective", "sequence_parallel": "on", "decode_inefficiency": 3, "inference_tokens": 1e14,
     "rl_tokens": 0, "rl_flops_per_parameter": 3, "chip_price": "2 USD/h", "calibration": "training",
 }  # fmt: skip
 BASES = {
     "D": DENSE,
-    "D2": {**DENSE, "clients": 256},
+    "D2": {**DENSE, "concurrency": 256},
     "DB": {**DENSE, "weight_format": "bf16"},
     "D3": {**DENSE, "draft_length": 2, "acceptance_rate": 0.7, "draft_cost": 0.05},
     "DW": {**DENSE, "arithmetic": "weights"},
     "M": EXPERTS,
-    "MT": {**EXPERTS, "tensor_parallel": 16, "attention_data_parallel": 1, "clients": 128},
+    "MT": {**EXPERTS, "tensor_parallel": 16, "attention_data_parallel": 1, "concurrency": 128},
     "MS": {**EXPERTS, **SPARSE},
-    "MC": {**EXPERTS, "clients": 32, "expert_reads": "all"},
+    "MC": {**EXPERTS, "concurrency": 32, "expert_reads": "all"},
     "MX": EXPERTS,
     "T": TRAINING,
     "TU": {**TRAINING, "training_utilization": 0.3},
@@ -77,8 +78,8 @@ def lever(row: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
         "S13": {"activation_transfers": 39},
         "S14": {"sequence_time": 10e-6},
         "S15": {"request_overhead": 0.05},
-        "S16": {"clients": 80},
-        "S17": {"clients": 320},
+        "S16": {"concurrency": 80},
+        "S17": {"concurrency": 320},
         "S18": {"input_tokens": 9600},
         "S19": {"output_tokens": 1200},
         "S20": {"experts": 320, "total_parameters": grown},
@@ -114,13 +115,13 @@ def lever(row: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
         "T3": more("peak_flops_bf16", base),
         "T4": more("scale_out_bandwidth", base),
         "T5": more("scale_up_bandwidth", base),
-        "T6": {"goodput": 0.9},
+        "T6": {"training_goodput": 0.9},
         "T7": {"chip_price": "2.4 USD/h"},
         "T8": {"pipeline_stages": 16, "chips": 16_384},
         "T9": {"pipeline_schedule": "interleaved", "model_chunks": 3},
         "T10": {"sharded_state": "weights"},
         "T11": {"activation_policy": "block"},
-        "T12": {"global_batch": 4096, "microbatches": 32},
+        "T12": {"global_batch_size": 4096, "microbatches": 32},
         "T13": ({"link_overlap": 0}, {"link_overlap": 0.5}),
         "T14": {"arithmetic": "full"},
         "T15": {"decode_inefficiency": 5},
@@ -141,12 +142,14 @@ def sign(before: float, after: float) -> str:
 def test_outcomes_move_as_physics_demands(row: dict[str, str]) -> None:
     before, after = lever(row)
     wrong = []
-    for outcome in filter(row.get, OUTCOMES):
+    for heading, outcome in OUTCOMES.items():
+        if not row[heading]:
+            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", rs.errors.UnusedInput)  # a scenario of all outcomes
             x, y = (float(rs.value(outcome, inputs)) for inputs in (before, after))
-        if row[outcome] not in ("any", sign(x, y)):
-            wrong.append(f"{outcome}: {row[outcome]} is demanded, from {x:g} to {y:g}")
+        if row[heading] not in ("any", sign(x, y)):
+            wrong.append(f"{outcome}: {row[heading]} is demanded, from {x:g} to {y:g}")
     assert not wrong, "; ".join(wrong)
 
 

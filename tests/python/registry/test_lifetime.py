@@ -72,7 +72,7 @@ def test_without_prompts_serving_is_decoding(inefficiency: float) -> None:
 
 def test_laws_are_presets_with_sources() -> None:
     frame = rs.loss_laws.to_frame()
-    assert list(frame.dropna(subset="loss_floor").index) == LAWS
+    assert list(frame.dropna(subset="irreducible_loss").index) == LAWS
     for law in rs.loss_laws.values():
         assert law.kind == "loss_law"
         assert all(
@@ -124,13 +124,13 @@ def test_a_law_is_no_name_for_a_quantity() -> None:
 @settings(deadline=None, max_examples=15)
 def test_a_budget_buys_the_least_loss(law: str, budget: float) -> None:
     told = {
-        n: rs.value(n, loss_law=law, training_budget=budget)
+        n: rs.value(n, loss_law=law, compute_budget=budget)
         for n in ("budget_optimal_parameters", "budget_optimal_tokens")
     }
     size, tokens = told.values()
     assert 6 * size * tokens == pytest.approx(budget, rel=1e-12)
     # the frontier is that of the sizes: rounding of the powers of 1e13
-    assert rs.value("training_optimal_tokens", loss_law=law, active_parameters=size) == pytest.approx(tokens, rel=1e-10)
+    assert rs.value("compute_optimal_tokens", loss_law=law, active_parameters=size) == pytest.approx(tokens, rel=1e-10)
     near = size * np.array([0.9, 1.0, 1.1])
     loss = [
         rs.value("pretraining_loss", loss_law=law, active_parameters=n, pretraining_tokens=budget / (6 * n))
@@ -143,11 +143,11 @@ def test_a_budget_buys_the_least_loss(law: str, budget: float) -> None:
 @settings(deadline=None, max_examples=20)
 def test_a_law_is_its_own_frontier(size: float) -> None:
     """Any model of the frontier of a law is an anchor of it."""
-    anchor = rs.value("training_optimal_tokens", loss_law="Besiroglu", active_parameters=1e9)
+    anchor = rs.value("compute_optimal_tokens", loss_law="Besiroglu", active_parameters=1e9)
     told = rs.value(
         "frontier_tokens", loss_law="Besiroglu", anchor_parameters=1e9, anchor_tokens=anchor, active_parameters=size
     )
-    expected = rs.value("training_optimal_tokens", loss_law="Besiroglu", active_parameters=size)
+    expected = rs.value("compute_optimal_tokens", loss_law="Besiroglu", active_parameters=size)
     assert told == pytest.approx(expected, rel=1e-10)
 
 
@@ -159,7 +159,7 @@ def test_a_law_is_its_own_frontier(size: float) -> None:
 @settings(deadline=None, max_examples=15)
 def test_the_replaced_model_has_the_same_loss(law: str, size: float, over: float) -> None:
     own: dict[str, Any] = {"loss_law": law, "active_parameters": size}
-    own["pretraining_tokens"] = over * rs.value("training_optimal_tokens", own)
+    own["pretraining_tokens"] = over * rs.value("compute_optimal_tokens", own)
     larger = {name: rs.value(f"equal_loss_{name}", own) for name in ("parameters", "tokens")}
     other = {"loss_law": law, "active_parameters": larger["parameters"], "pretraining_tokens": larger["tokens"]}
     assert rs.value("pretraining_loss", other) == pytest.approx(rs.value("pretraining_loss", own), rel=1e-12)
@@ -172,7 +172,7 @@ def test_the_replaced_model_has_the_same_loss(law: str, size: float, over: float
 @settings(deadline=None, max_examples=15)
 def test_both_models_cost_the_same_at_the_break_even_volume(law: str, over: float) -> None:
     own: dict[str, Any] = {"loss_law": law, "active_parameters": 8e9}
-    own["pretraining_tokens"] = over * rs.value("training_optimal_tokens", own)
+    own["pretraining_tokens"] = over * rs.value("compute_optimal_tokens", own)
     work: dict[str, Any] = {"decode_inefficiency": 5, "rl_tokens": 0, "rl_flops_per_parameter": 2}
     volume = rs.value("break_even_inference_tokens", own, decode_inefficiency=5)
     other = {
@@ -190,7 +190,7 @@ def test_both_models_cost_the_same_at_the_break_even_volume(law: str, over: floa
 
 def test_too_few_tokens_never_break_even() -> None:
     own: dict[str, Any] = {"loss_law": "Besiroglu", "active_parameters": 8e9, "decode_inefficiency": 3}
-    best = rs.value("training_optimal_tokens", own)
+    best = rs.value("compute_optimal_tokens", own)
     for share in (0.1, 0.99):
         assert rs.value("break_even_inference_tokens", own, pretraining_tokens=share * best) == np.inf
 
@@ -205,7 +205,7 @@ def test_the_optimum_beats_its_neighbours_of_the_same_loss(law: str, size: float
     other = size * np.array([0.98, 1.02])
     left = (
         best["optimal_loss"]
-        - coefficients["loss_floor"]
+        - coefficients["irreducible_loss"]
         - coefficients["loss_size_coefficient"] * other ** -coefficients["loss_size_exponent"]
     )
     tokens = (coefficients["loss_data_coefficient"] / left) ** (1 / coefficients["loss_data_exponent"])

@@ -19,8 +19,8 @@ def test_speculation_without_a_draft_is_decoding() -> None:
     """Question 2."""
     inputs = {**RACK, **LONG}
     none = {**inputs, "draft_length": 0, "acceptance_rate": 0.7, "draft_cost": 0.2}
-    assert rs.value("accepted_length", none) == 1
-    for name in ("pass_time", "round_time", "cost_per_token", "cell_throughput"):
+    assert rs.value("acceptance_length", none) == 1
+    for name in ("pass_time", "round_time", "cost_per_token", "replica_throughput"):
         assert rs.value(name, none) == rs.value(name, inputs)
 
 
@@ -80,7 +80,7 @@ def test_a_technique_that_is_off_changes_no_bit() -> None:
         "attention_window": 1000,
         "selected_tokens": [np.inf],
         "index_bytes_per_token": [0],
-        "fixed_cache_bytes": [0],
+        "recurrent_state_bytes": [0],
     }
     outputs = ["pass_time", "cost_per_token", "balance_context", "balance_batch_at_context", "kv_fetch_time"]
     for overlap in ("board", "serial_kv", "none"):
@@ -92,7 +92,7 @@ def test_a_technique_that_is_off_changes_no_bit() -> None:
 def test_a_technique_is_a_model_that_can_be_compared() -> None:
     names = ["KIVI", "CLA2", "MQA", "H2O", "NSA", "Character.AI", "FP8 cache"]
     models = ["Llama-3.1-70B", *(f"Llama-3.1-70B {name}" for name in names)]
-    wanted = ["kv_read_bytes", "kv_stored_bytes", "balance_context", "cost_per_token", "capacity_batch"]
+    wanted = ["kv_read_bytes", "kv_stored_bytes", "balance_context", "cost_per_token", "memory_limited_batch"]
     table = rs.evaluate(
         wanted, model=models, hardware="B200", prices="lecture", chips=8, batch_size=64, context_length=["8k", "128k"]
     )
@@ -108,7 +108,9 @@ def test_a_technique_is_a_model_that_can_be_compared() -> None:
     assert sparse["kv_stored_bytes"] > plain["kv_stored_bytes"].sel(context_length=128e3)
     shared = table.sel(model="Llama-3.1-70B CLA2", context_length=128e3)
     assert shared["kv_read_bytes"] == plain["kv_read_bytes"].sel(context_length=128e3)
-    assert shared["capacity_batch"] == pytest.approx(2 * float(plain["capacity_batch"].sel(context_length=128e3)))
+    assert shared["memory_limited_batch"] == pytest.approx(
+        2 * float(plain["memory_limited_batch"].sel(context_length=128e3))
+    )
 
 
 def test_block_length_is_the_best_one() -> None:
@@ -126,7 +128,7 @@ def test_attention_balances_where_its_arithmetic_is_that_of_the_weights() -> Non
 
 def test_policies_trade_memory_for_arithmetic() -> None:
     """Question 7."""
-    inputs = {"trained_tokens": 4e6, "layers": 64, "hidden_size": 8192}
+    inputs = {"tokens_per_step": 4e6, "layers": 64, "hidden_size": 8192}
     policies = ["all", "selective", "block", "reversible"]
     memory = [rs.value("activation_bytes", inputs, activation_policy=policy) for policy in policies]
     work = [rs.value("executed_training_flops", activation_policy=policy, active_parameters=1) for policy in policies]
@@ -138,24 +140,25 @@ def test_policies_trade_memory_for_arithmetic() -> None:
 
 def test_the_best_sparsity_is_what_users_and_memory_give_for_nothing() -> None:
     """Question 8."""
-    given = {"weight_balance": 300, "batch_size": 9600, "active_parameters": 37e9, "weight_bytes": 0.5}
+    given = {"balance_tokens": 300, "batch_size": 9600, "active_parameters": 37e9, "bytes_per_weight": 0.5}
     free = rs.value("free_sparsity", given, hardware="BW72 (lecture)")
     assert free == 32
     experts = np.array([1, 2, 4, 8, 16, 32, 64, 128, 256])
     values = [rs.value("gain_per_cost", given, experts=int(x), sparsity=float(x)) for x in experts]
     assert experts[int(np.argmax(values))] == free
-    assert rs.value("free_sparsity", {**given, "weight_bytes": 20}, hardware="BW72 (lecture)") == pytest.approx(
+    assert rs.value("free_sparsity", {**given, "bytes_per_weight": 20}, hardware="BW72 (lecture)") == pytest.approx(
         13.824e12 / (20 * 37e9)
     )
 
 
 def test_energy_and_its_price_scale_with_the_site() -> None:
     """Question 9."""
-    rack = {"hardware": "GB200 NVL72", "cell_throughput": 128e3, "electricity_price": "0.08 USD/kWh"}
+    rack = {"hardware": "GB200 NVL72", "replica_throughput": 128e3, "electricity_price": "0.08 USD/kWh"}
     plain, site = (rs.value("energy_per_token", rack, power_usage_effectiveness=pue) for pue in (1, 1.2))
     assert site == pytest.approx(1.2 * plain)
     assert plain == pytest.approx(72 * 1200 / 128e3)
-    assert rs.value("energy_per_response", rack, response_length=500) == pytest.approx(500 * plain)
+    assert rs.value("energy_per_request", rack, request_throughput=128e3 / 500) == pytest.approx(500 * plain)
+    assert rs.value("energy_per_request", rack, request_throughput=256, prefill_load=0.5) == pytest.approx(750 * plain)
 
 
 def test_share_of_memory_follows_from_its_price() -> None:

@@ -38,6 +38,6 @@ def test_an_ideal_machine_is_the_default():
 def test_what_reaches_what_whatever_a_call_gives():
     assert current().reaches("link_efficiency", "pass_time")
     assert current().reaches("kv_heads", "pass_time")  # through a quantity that may be given
-    assert current().reaches("clients", "running_sequences")
+    assert current().reaches("concurrency", "running_sequences")
     assert not current().reaches("prefill_utilization", "pass_time")
     assert not current().reaches("pass_time", "pass_time")

@@ -30,7 +30,7 @@ CONSTANTS = {
     "kernel_time_exponent": 1 / 3,
     "collective_step_latency": 4e-6,
     "activation_transfers": 40,
-    "cache_memory_share": 0.9,
+    "kv_cache_memory_share": 0.9,
     "admission_steps": 5,
     "prompt_kernel_factor": 4,
     "arrival_burst": 0.3,
@@ -64,13 +64,13 @@ def test_a_step_of_the_ideal_machine_is_the_pass_of_the_lecture(model: str, hard
         "chips": 72,
         "weight_format": "fp8",
     }
-    clients = np.array([1.0, 7, 64, 500])
-    names = ["pass_time", "cell_throughput", "cost_per_token"]
+    concurrency = np.array([1.0, 7, 64, 500])
+    names = ["pass_time", "replica_throughput", "cost_per_token"]
     load: dict[str, Any] = {"input_tokens": 3000, "output_tokens": 2000, "chip_price": "2 USD/h"}
-    found = rs.evaluate([*names, "running_sequences"], {**load, **cell, **IDEAL}, clients=clients)
-    between = rs.value("time_per_output_token", {**load, **cell, **IDEAL}, clients=64)
-    board = rs.evaluate(names, cell, batch_size=clients, context_length=4000, chip_price="2 USD/h")
-    assert found["running_sequences"].values.tolist() == clients.tolist()  # memory holds them
+    found = rs.evaluate([*names, "running_sequences"], {**load, **cell, **IDEAL}, concurrency=concurrency)
+    between = rs.value("time_per_output_token", {**load, **cell, **IDEAL}, concurrency=64)
+    board = rs.evaluate(names, cell, batch_size=concurrency, context_length=4000, chip_price="2 USD/h")
+    assert found["running_sequences"].values.tolist() == concurrency.tolist()  # memory holds them
     assert between == found["pass_time"][2]
     for name in names:
         # The same sums in another order: a few roundings apart.
@@ -79,8 +79,8 @@ def test_a_step_of_the_ideal_machine_is_the_pass_of_the_lecture(model: str, hard
 
 def test_stages_of_a_pipeline_are_those_of_the_lecture() -> None:
     cell: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "chips": 288, "pipeline_stages": 4}
-    names = ["pass_time", "cell_throughput"]
-    load = {"clients": 4 * 256, "input_tokens": 3000, "output_tokens": 2000}
+    names = ["pass_time", "replica_throughput"]
+    load = {"concurrency": 4 * 256, "input_tokens": 3000, "output_tokens": 2000}
     found = rs.evaluate(names, {**load, **cell, **IDEAL})
     board = rs.evaluate(names, cell, batch_size=256, context_length=4000)
     for name in names:
@@ -90,16 +90,22 @@ def test_stages_of_a_pipeline_are_those_of_the_lecture() -> None:
 def test_drafts_divide_the_time_of_a_step_by_the_tokens_they_bring() -> None:
     drafts = {"pass_length": 4, "acceptance_rate": 0.7}
     emitted = rs.value("emitted_length", drafts)
-    scenario = {**SCENARIO, **CONSTANTS, "clients": 32, "serving_mode": "disaggregated", "pass_length": 4}
+    scenario = {**SCENARIO, **CONSTANTS, "concurrency": 32, "serving_mode": "disaggregated", "pass_length": 4}
     one, several = (rs.value("time_per_output_token", scenario, emitted_length=e) for e in (1, emitted))
     assert one / several == pytest.approx(float(emitted), rel=1e-12)
 
 
 def test_requests_pay_for_the_chips() -> None:
-    scenario = {**SCENARIO, **CONSTANTS, "clients": 64, "chip_price": "3 USD/h"}
-    names = ["cost_per_request", "cost_per_output_token", "blended_cost_per_token", "request_rate", "cell_price"]
+    scenario = {**SCENARIO, **CONSTANTS, "concurrency": 64, "chip_price": "3 USD/h"}
+    names = [
+        "cost_per_request",
+        "cost_per_output_token",
+        "blended_cost_per_token",
+        "request_throughput",
+        "replica_price",
+    ]
     x = {name: float(rs.value(name, scenario)) for name in names}
-    assert x["request_rate"] * x["cost_per_request"] == pytest.approx(x["cell_price"], rel=1e-12)
+    assert x["request_throughput"] * x["cost_per_request"] == pytest.approx(x["replica_price"], rel=1e-12)
     assert x["cost_per_request"] == pytest.approx(1000 * x["cost_per_output_token"], rel=1e-12)
     assert x["cost_per_request"] == pytest.approx(5000 * x["blended_cost_per_token"], rel=1e-12)
     half = float(rs.value("cost_per_request", scenario, load_factor=0.5))
@@ -109,13 +115,13 @@ def test_requests_pay_for_the_chips() -> None:
 def test_memory_that_holds_fewer_sequences_makes_the_others_wait() -> None:
     scenario = {**SCENARIO, **CONSTANTS, "hardware": "H200", "input_tokens": 60_000}
     room = float(rs.value("memory_limited_sequences", scenario))
-    names = [*OUTPUTS[:3], "queue_time", "service_time", "request_time"]
-    some, more = (rs.evaluate(names, scenario, clients=room * k) for k in (1, 3))
+    names = [*OUTPUTS[:3], "queue_time", "service_time", "request_latency"]
+    some, more = (rs.evaluate(names, scenario, concurrency=room * k) for k in (1, 3))
     assert float(some["queue_time"]) == 0
     assert float(more["queue_time"]) == pytest.approx(2 * float(more["service_time"]), rel=1e-12)
-    assert float(more["request_time"]) == pytest.approx(3 * float(some["request_time"]), rel=1e-12)
+    assert float(more["request_latency"]) == pytest.approx(3 * float(some["request_latency"]), rel=1e-12)
     assert float(more["time_per_output_token"]) == float(some["time_per_output_token"])
-    nothing = rs.evaluate(OUTPUTS[:3], {**scenario, "chips": 2}, clients=4)
+    nothing = rs.evaluate(OUTPUTS[:3], {**scenario, "chips": 2}, concurrency=4)
     assert float(nothing["time_to_first_token"]) == math.inf
     assert float(nothing["tokens_per_second_per_chip"]) == 0
 
@@ -128,7 +134,7 @@ SCENARIOS = st.fixed_dictionaries(
         "hardware": st.sampled_from(MACHINES),
         "chips": st.sampled_from([8, 16, 64, 72, 144]),
         "attention_data_parallel": st.sampled_from([1, 2, 8]),
-        "clients": st.floats(1, 4096),
+        "concurrency": st.floats(1, 4096),
         "input_tokens": st.floats(1, 1e5),
         "output_tokens": st.floats(1, 1e4),
         "serving_mode": st.sampled_from(["aggregated", "disaggregated"]),
@@ -153,17 +159,18 @@ def test_requests_are_conserved(scenario: dict[str, Any], hits: float, drafts: f
     }
     together = {**scenario, **given_too, "serving_mode": "aggregated"}
     names = [
-        "request_rate", "request_time", "running_sequences", "time_to_first_token", "queue_time", "emitted_length",
-        "time_per_output_token", "cost_per_request", "cost_per_token", "cost_per_input_token", "cell_price",
+        "request_throughput", "request_latency", "running_sequences", "time_to_first_token",
+        "queue_time", "emitted_length",
+        "time_per_output_token", "cost_per_request", "cost_per_token", "cost_per_input_token", "replica_price",
         "fresh_input_tokens",
     ]  # fmt: skip
     x = dict(zip(names, (time_of(together, name) for name in names), strict=True))
     if x["running_sequences"] == 0 or scenario["output_tokens"] < x["emitted_length"]:
         return
-    assert x["request_rate"] * x["request_time"] == pytest.approx(scenario["clients"], rel=1e-12)
+    assert x["request_throughput"] * x["request_latency"] == pytest.approx(scenario["concurrency"], rel=1e-12)
     waiting = x["time_to_first_token"] - x["queue_time"] - x["emitted_length"] * x["time_per_output_token"]
     parts = scenario["output_tokens"] * x["cost_per_token"] + x["fresh_input_tokens"] * x["cost_per_input_token"]
-    parts += x["cell_price"] / x["running_sequences"] * waiting
+    parts += x["replica_price"] / x["running_sequences"] * waiting
     # What waits for its first token may be far less than what it is the difference of.
     assert x["cost_per_request"] == pytest.approx(parts, rel=1e-9)
 
@@ -187,7 +194,7 @@ def test_a_better_part_makes_no_token_slower(scenario: dict[str, Any], gain: flo
 @given(SCENARIOS, st.floats(1, 8))
 def test_more_work_makes_no_token_faster(scenario: dict[str, Any], growth: float) -> None:
     least = time_of(scenario, memory_limited_sequences=1e9) * (1 - 1e-12)
-    assert time_of(scenario, memory_limited_sequences=1e9, clients=scenario["clients"] * growth) >= least
+    assert time_of(scenario, memory_limited_sequences=1e9, concurrency=scenario["concurrency"] * growth) >= least
     apart = {**scenario, "serving_mode": "disaggregated"}
     least = time_of(apart, memory_limited_sequences=1e9) * (1 - 1e-12)
     assert time_of(apart, memory_limited_sequences=1e9, input_tokens=scenario["input_tokens"] * growth) >= least
@@ -241,9 +248,9 @@ def test_first_tokens_wait_for_steps(scenario: dict[str, Any], steps: float, fac
     waits = {name: time_of(scenario, "time_to_first_token", admission_steps=x) for name, x in (("no", 0), ("n", steps))}
     if math.isfinite(waits["no"]):
         # Who queues waits for the steps of others, too. The rest may be far larger than the wait.
-        rounds = scenario["clients"] / time_of(scenario, "running_sequences")
+        rounds = scenario["concurrency"] / time_of(scenario, "running_sequences")
         assert waits["n"] == pytest.approx(waits["no"] + rounds * steps * time_of(scenario), rel=1e-9)
-    slow, replayed = (time_of(scenario, "prompt_time", prompt_kernel_factor=f) for f in (factor, 1))
+    slow, replayed = (time_of(scenario, "prefill_latency", prompt_kernel_factor=f) for f in (factor, 1))
     assert slow - replayed == pytest.approx((factor - 1) * time_of(scenario, "kernel_overhead"), rel=1e-6, abs=1e-12)
 
 
@@ -255,10 +262,10 @@ def test_windows_hold_no_more_than_they_see() -> None:
 
 def test_coverage_of_the_running_batch_is_that_of_its_tokens() -> None:
     kept = {**SCENARIO, "input_tokens": 60_000}
-    for clients in (1, 16, 4096):
-        running = rs.value("running_sequences", kept, clients=clients)
+    for concurrency in (1, 16, 4096):
+        running = rs.value("running_sequences", kept, concurrency=concurrency)
         wanted = rs.value("expert_coverage", batch_size=running, experts=256, experts_per_token=8)
-        assert rs.value("expert_coverage", kept, clients=clients) == pytest.approx(wanted, rel=1e-14)
+        assert rs.value("expert_coverage", kept, concurrency=concurrency) == pytest.approx(wanted, rel=1e-14)
 
 
 # ----------------------------------------------------------------------------------------------------- measured runs
@@ -269,7 +276,7 @@ def serving_runs() -> pd.DataFrame:
     table = pd.read_csv(Path(rs.__file__).parent / "measured" / "data" / "serving.csv")
     shape = table["model"].replace({"DeepSeek-R1": "DeepSeek-V3", "Llama-3.1-8B-Instruct-FP8": "Llama-3.1-8B"})
     rows = pd.DataFrame({"model": shape.str.replace("-Instruct", ""), "hardware": table["hardware"]})
-    for name in ("chips", "tensor_parallel", "attention_data_parallel", "clients", "input_tokens", "output_tokens"):
+    for name in ("chips", "tensor_parallel", "attention_data_parallel", "concurrency", "input_tokens", "output_tokens"):
         rows[name] = table[name]
     rows["serving_mode"] = table["mode"].map({"aggregated": "aggregated", "disaggregated decode pool": "disaggregated"})
     rows["weight_format"] = table["weight_format"].replace({"nvfp4": "fp4"})

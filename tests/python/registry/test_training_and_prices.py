@@ -62,14 +62,14 @@ def test_table_of_optima() -> None:
     hoffmann, besiroglu = table.loc["Hoffmann"], table.loc["Besiroglu"]
     assert hoffmann["optimal_pretraining_tokens"] == pytest.approx(176.6e12, rel=5e-4)
     assert hoffmann["overtraining_ratio"] == pytest.approx(88.3, rel=5e-4)
-    assert hoffmann["training_optimal_token_ratio"] == pytest.approx(118.1, rel=5e-4)
+    assert hoffmann["compute_optimal_tokens_per_parameter"] == pytest.approx(118.1, rel=5e-4)
     assert hoffmann["optimal_overtraining"] == pytest.approx(15, rel=5e-3)
     assert hoffmann["equal_cost_overtraining"] == pytest.approx(11.9, rel=5e-3)
     assert hoffmann["optimal_inference_training_ratio"] == pytest.approx(1.13, rel=5e-3)
     assert hoffmann["training_optimal_parameters"] == pytest.approx(275e9, rel=5e-3)
     assert hoffmann["optimal_lifetime_saving"] == pytest.approx(0.43, rel=5e-3)
     assert besiroglu["optimal_pretraining_tokens"] == pytest.approx(70.8e12, rel=5e-4)
-    assert besiroglu["training_optimal_token_ratio"] == pytest.approx(18.1, rel=5e-4)
+    assert besiroglu["compute_optimal_tokens_per_parameter"] == pytest.approx(18.1, rel=5e-4)
     assert besiroglu["equal_cost_overtraining"] == pytest.approx(6.65, rel=5e-3)
     assert besiroglu["optimal_inference_training_ratio"] == pytest.approx(2.82, rel=5e-3)
     assert table.attrs["units"]["optimal_pretraining_tokens"] == "token"
@@ -92,7 +92,9 @@ def test_no_other_size_is_cheaper_for_the_loss(name: str) -> None:
     ).iloc[0]
     size = 100e9 * np.exp(np.linspace(-0.2, 2, 4001))
     left = (
-        best["pretraining_loss"] - law["loss_floor"] - law["loss_size_coefficient"] * size ** -law["loss_size_exponent"]
+        best["pretraining_loss"]
+        - law["irreducible_loss"]
+        - law["loss_size_coefficient"] * size ** -law["loss_size_exponent"]
     )
     tokens = (law["loss_data_coefficient"] / left) ** (1 / law["loss_data_exponent"])
     cost = 6 * size * tokens + 2 * inefficiency * size * served
@@ -117,7 +119,7 @@ def test_the_example_of_sardana() -> None:
 @pytest.mark.parametrize("k", [1e-12, 0.3, 1, 15.2, 1e6, 1e200])
 def test_overtraining_optimum_solves_its_equation(beta: float, k: float) -> None:
     x = rs.value(
-        "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=k, training_optimal_tokens=1
+        "optimal_overtraining", loss_data_exponent=beta, balanced_pretraining_tokens=k, compute_optimal_tokens=1
     )
     assert x >= 1
     assert beta * math.log(x) == pytest.approx(math.log1p(k / x), rel=1e-9, abs=1e-12)
@@ -127,7 +129,7 @@ def test_equality_is_twice_the_marginal_gain() -> None:
     """The optimum spends as much on serving as on training where it over-trains by 2^(1/beta)."""
     factor = rs.value("equal_cost_overtraining", loss_data_exponent=0.28)
     x = rs.value(
-        "optimal_overtraining", loss_data_exponent=0.28, balanced_pretraining_tokens=factor, training_optimal_tokens=1
+        "optimal_overtraining", loss_data_exponent=0.28, balanced_pretraining_tokens=factor, compute_optimal_tokens=1
     )
     assert x == pytest.approx(factor, rel=1e-12)
 

@@ -21,8 +21,8 @@ IDEAL = {
     "peak_flops": 1e15,
     "peak_flops_bf16": 1e15,
 }
-DENSE = {"model": "Llama-3.1-70B", "sequence_length": 8192, "global_batch": 1024, "activation_policy": "all"}
-MIXED = {"model": "DeepSeek-V3", "sequence_length": 4096, "global_batch": 4096, "activation_policy": "all"}
+DENSE = {"model": "Llama-3.1-70B", "sequence_length": 8192, "global_batch_size": 1024, "activation_policy": "all"}
+MIXED = {"model": "DeepSeek-V3", "sequence_length": 4096, "global_batch_size": 4096, "activation_policy": "all"}
 REAL = {**rs.calibration("training"), "hardware": "H100"}
 
 
@@ -79,10 +79,10 @@ def test_utilization_is_given_or_follows_from_the_step():
     layout = {"tensor_parallel": 8, "chips": 8}
     assert rs.value("training_utilization", training_utilization=0.4) == 0.4
     step = rs.value("training_step_time", {**IDEAL, **DENSE, **layout})
-    work = rs.value("trained_tokens", {**IDEAL, **DENSE}) * rs.value("training_flops_per_token", Settled(DENSE))
+    work = rs.value("tokens_per_step", {**IDEAL, **DENSE}) * rs.value("training_flops_per_token", Settled(DENSE))
     used = rs.value("training_utilization", {**IDEAL, **DENSE, **layout})
     assert used == pytest.approx(work / (8 * rs.value("peak_flops", IDEAL) * step), rel=1e-12)
-    ways = r"; give training_utilization \(0\.3 to 0\.5 is usual\), or chips, global_batch and sequence_length$"
+    ways = r"; give training_utilization \(0\.3 to 0\.5 is usual\), or chips, global_batch_size and sequence_length$"
     with pytest.raises(errors.MissingInput, match=ways):
         rs.value("training_utilization", model="Llama-3.1-8B", hardware="H100")
     with pytest.raises(errors.ValueRangeError):
@@ -91,12 +91,14 @@ def test_utilization_is_given_or_follows_from_the_step():
 
 def test_a_run_costs_the_same_by_its_utilization_and_by_its_step():
     asked = {**IDEAL, **DENSE, "tensor_parallel": 8, "chips": 64, "pipeline_stages": 4, "microbatches": 8}
-    asked |= {"pretraining_tokens": 15e12, "goodput": 0.9, "chip_price": "2 USD/h"}
+    asked |= {"pretraining_tokens": 15e12, "training_goodput": 0.9, "chip_price": "2 USD/h"}
     used = rs.value("training_utilization", asked)
     assert rs.value("pretraining_time", asked) == pytest.approx(
         15e12 / rs.value("trained_tokens_per_second", asked) / 0.9, rel=1e-12
     )
-    given_use = {name: asked[name] for name in ("model", "peak_flops", "pretraining_tokens", "goodput", "chip_price")}
+    given_use = {
+        name: asked[name] for name in ("model", "peak_flops", "pretraining_tokens", "training_goodput", "chip_price")
+    }
     cost = rs.value("pretraining_cost", given_use, training_utilization=used)
     assert rs.value("pretraining_cost", asked) == cost
     assert cost == pytest.approx(rs.value("pretraining_time", asked) * 64 * 2 / 3600, rel=1e-12)
@@ -106,7 +108,7 @@ def test_a_run_costs_the_same_by_its_utilization_and_by_its_step():
 
 def test_layers_that_predict_further_ahead_are_asked_for_nothing_where_there_are_none():
     assert rs.value("training_flops_per_token", active_parameters=1e9) == 6e9
-    further = rs.value("training_flops_per_token", model="DeepSeek-V3", prediction_layers=1)
+    further = rs.value("training_flops_per_token", model="DeepSeek-V3", multi_token_prediction_layers=1)
     assert further > rs.value("training_flops_per_token", model="DeepSeek-V3")
 
 
@@ -159,7 +161,7 @@ def test_bubbles_where_the_parts_of_a_pass_differ(w, r, stages):
 def test_activations_of_a_layer_as_published(t, s, b, a, width):
     """Korthikanti et al., table 2, each row: 34 bytes of a dense layer are 17 elements, 10 of them on every chip."""
     h = a * width
-    asked = {"chips": t, "tensor_parallel": t, "global_batch": b, "microbatches": 1, "sequence_length": s}
+    asked = {"chips": t, "tensor_parallel": t, "global_batch_size": b, "microbatches": 1, "sequence_length": s}
     asked |= {"hidden_size": h, "attention_heads": a, "layers": 48, "activations_of_a_layer": 17}
     sbh, scores = s * b * h, 5 * a * s / h
     for policy, divided, kept, expected in (
@@ -185,7 +187,7 @@ def test_activations_of_a_layer_as_published(t, s, b, a, width):
 def test_the_first_stage_keeps_all_layers():
     """P micro-batches of n/P layers; interleaved, times 1 + (P - 1)/(P v)."""
     asked = {"chips": 64, "pipeline_stages": 8, "tensor_parallel": 8, "microbatches": 64, "model": "GPT-3 175B"}
-    asked |= {"global_batch": 64, "sequence_length": 2048, "activation_policy": "all"}
+    asked |= {"global_batch_size": 64, "sequence_length": 2048, "activation_policy": "all"}
     layer = rs.value("layer_activation_bytes", asked)
     plain = rs.value("training_activation_bytes", asked, pipeline_schedule="1f1b")
     assert plain == pytest.approx(96 * layer, rel=1e-12)
@@ -331,7 +333,7 @@ def test_the_package_promises_what_its_bounds_say():
 def test_rows_are_predicted_by_the_constants_of_the_calibration():
     table = training_table()
     row = table.runs.rows.query("model == 'Llama-3.1-70B' and weight_format == 'nvfp4'").iloc[0]
-    names = ["chips", "tensor_parallel", "model_chunks", "global_batch", "microbatches", "sequence_length"]
+    names = ["chips", "tensor_parallel", "model_chunks", "global_batch_size", "microbatches", "sequence_length"]
     names += ["sharded_state", "pipeline_schedule", "activation_policy", "attention_mask"]
     asked = {name: row[name] if isinstance(row[name], str) else float(row[name]) for name in names}
     asked |= {"pipeline_stages": 4, "compute_format": "fp4", "model": row["model"], "hardware": row["hardware"]}
@@ -382,7 +384,7 @@ def test_a_table_of_training_runs_needs_its_columns():
     [
         ({"pipeline_schedule": "1F1B"}, "'1f1b'"),
         ({"sharded_state": "zero"}, "sharded_state"),
-        ({"goodput": 1.2}, "goodput"),
+        ({"training_goodput": 1.2}, "training_goodput"),
         ({"context_parallel": 0}, "context_parallel"),
         ({"windowed_attention_layers": 100}, "windowed_attention_layers"),
         ({"link_overlap": -1}, "link_overlap"),

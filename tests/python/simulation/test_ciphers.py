@@ -111,7 +111,7 @@ def test_gradient_of_the_network_is_the_slope_of_its_loss() -> None:
 
 def test_memory_agrees_with_the_closed_form() -> None:
     table = ciphers.revnet(layers=8, width=16, tokens=10, seed=1)
-    inputs = {"trained_tokens": 10, "layers": 8, "hidden_size": 16, "activation_bytes_per_element": 8}
+    inputs = {"tokens_per_step": 10, "layers": 8, "hidden_size": 16, "activation_bytes_per_element": 8}
     both = rs.value("activation_bytes", activation_policy="reversible", reversible_streams=2, **inputs)
     assert table["reversible_bytes"].iloc[0] == both
     assert table["stored_bytes"].iloc[-1] == 2 * rs.value("activation_bytes", activation_policy="block", **inputs)

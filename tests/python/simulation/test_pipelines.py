@@ -202,17 +202,17 @@ def test_wrong_inputs(function: str, inputs: dict[str, Any], match: str) -> None
 
 
 def test_racks_limits() -> None:
-    one = {"exchange_racks": 1, "experts_per_token": 8, "link_bandwidth_ratio": 18}
+    one = {"expert_racks": 1, "experts_per_token": 8, "link_bandwidth_ratio": 18}
     for routing in ("direct", "hierarchical"):
-        assert rs.value("exchange_slowdown", one, exchange_routing=routing) == 1
-    many = {"exchange_racks": 1e6, "experts_per_token": 8, "link_bandwidth_ratio": 8}
+        assert rs.value("all_to_all_slowdown", one, all_to_all_routing=routing) == 1
+    many = {"expert_racks": 1e6, "experts_per_token": 8, "link_bandwidth_ratio": 8}
     for routing in ("direct", "hierarchical"):
-        assert rs.value("exchange_slowdown", many, exchange_routing=routing) == pytest.approx(8, rel=1e-4)
+        assert rs.value("all_to_all_slowdown", many, all_to_all_routing=routing) == pytest.approx(8, rel=1e-4)
 
 
 def test_one_copy_a_rack_never_leaves_more_often() -> None:
     for racks, k in itertools.product([1, 2, 3, 8, 18], [1, 2, 8, 64]):
-        inputs = {"exchange_racks": racks, "experts_per_token": k, "experts": 256}
+        inputs = {"expert_racks": racks, "experts_per_token": k, "experts": 256}
         fewer, more = rs.value("hierarchical_leaving_copies", inputs), rs.value("leaving_copies", inputs)
         assert fewer <= more * (1 + 1e-12)
 

@@ -10,8 +10,13 @@ import pytest
 import roofslate as rs
 from roofslate import schedules
 
-LECTURE: dict[str, Any] = {"period": "20 ms", "seats": 2000}
-IDLE: dict[str, Any] = {"policy": "idle", "seats": 10**6, "fixed_pass_time": "14 ms", "pass_time_per_sequence": "3 us"}
+LECTURE: dict[str, Any] = {"period": "20 ms", "batch_slots": 2000}
+IDLE: dict[str, Any] = {
+    "policy": "idle",
+    "batch_slots": 10**6,
+    "fixed_pass_time": "14 ms",
+    "pass_time_per_sequence": "3 us",
+}
 
 
 def test_mean_and_worst_time_below_saturation() -> None:
@@ -22,7 +27,7 @@ def test_mean_and_worst_time_below_saturation() -> None:
     assert 0.0399 < table["worst_time"].max() <= 0.040
     assert table["left_behind"].sum() == 0
     assert (table["mean_time"] * weight).sum() == pytest.approx(
-        rs.value("train_mean_time", train_period="20 ms"), rel=1e-3
+        rs.value("interval_mean_latency", batch_interval="20 ms"), rel=1e-3
     )
 
 
@@ -38,18 +43,18 @@ def test_near_saturation_some_are_left_behind(load: float, mean: float, quantile
     assert table["worst_time"].quantile(0.999) == pytest.approx(quantile, abs=2e-4)
 
 
-@pytest.mark.parametrize(("seats", "load"), [(1, 0.5), (3, 0.8), (10, 0.95)])
-def test_left_behind_is_the_mean_of_the_stationary_queue(seats: int, load: float) -> None:
+@pytest.mark.parametrize(("batch_slots", "load"), [(1, 0.5), (3, 0.8), (10, 0.95)])
+def test_left_behind_is_the_mean_of_the_stationary_queue(batch_slots: int, load: float) -> None:
     size = 600
-    mean = seats * load
+    mean = batch_slots * load
     arrivals = np.exp(np.arange(size) * math.log(mean) - mean - np.array([math.lgamma(k + 1) for k in range(size)]))
     queue = np.zeros(size)
     queue[0] = 1
     for _ in range(4000):
         waiting = np.convolve(queue, arrivals)
-        queue = waiting[seats : seats + size].copy()
-        queue[0] += waiting[:seats].sum()
-    assert schedules.left_behind(seats, load) == pytest.approx(float(np.arange(size) @ queue), rel=1e-6)
+        queue = waiting[batch_slots : batch_slots + size].copy()
+        queue[0] += waiting[:batch_slots].sum()
+    assert schedules.left_behind(batch_slots, load) == pytest.approx(float(np.arange(size) @ queue), rel=1e-6)
 
 
 @pytest.mark.parametrize("rate", [1e3, 1e4, 5e4, 1e5])
@@ -104,7 +109,7 @@ def test_same_seed_same_table() -> None:
 
 
 def test_an_empty_train_runs_all_the_same() -> None:
-    table = schedules.train(arrival_rate=1.0, period=0.1, seats=5, trains=50, seed=1)
+    table = schedules.train(arrival_rate=1.0, period=0.1, batch_slots=5, trains=50, seed=1)
     empty = table[table["boarded"] == 0]
     assert len(empty) > 20
     assert empty[["mean_wait", "mean_time", "worst_time"]].isna().all(axis=None)
@@ -120,8 +125,8 @@ def test_an_empty_train_runs_all_the_same() -> None:
         ({"period": "20 GB"}, rs.errors.UnitError, "GB"),
         ({"period": 0}, rs.errors.ValueRangeError, "period"),
         ({"timeout": 1}, rs.errors.InputTypeError, "timeout"),
-        ({"seats": 0.5}, rs.errors.ValueRangeError, "seats"),
-        ({"seats": "many"}, rs.errors.InputTypeError, "seats"),
+        ({"batch_slots": 0.5}, rs.errors.ValueRangeError, "batch_slots"),
+        ({"batch_slots": "many"}, rs.errors.InputTypeError, "batch_slots"),
         ({"trains": 0}, rs.errors.ValueRangeError, "trains"),
         ({"seed": -1}, rs.errors.ValueRangeError, "seed"),
         ({"seed": 0.5}, rs.errors.ValueRangeError, "seed"),
@@ -134,11 +139,11 @@ def test_mistakes_are_named(change: dict[str, Any], kind: type[Exception], messa
 
 
 def test_threshold_beyond_the_seats_and_unknown_inputs_are_refused() -> None:
-    inputs = {"fixed_pass_time": 1, "pass_time_per_sequence": 0, "arrival_rate": 1, "seats": 5, "seed": 1}
+    inputs = {"fixed_pass_time": 1, "pass_time_per_sequence": 0, "arrival_rate": 1, "batch_slots": 5, "seed": 1}
     with pytest.raises(rs.errors.ValueRangeError, match="threshold"):
         schedules.train(policy="threshold", threshold=6, timeout=1, **inputs)
     with pytest.raises(rs.errors.UnknownName, match="perod"):
-        schedules.train_timetable(seats=5, seed=1, perod=1)
+        schedules.train_timetable(batch_slots=5, seed=1, perod=1)
 
 
 def test_left_behind_refuses_loads_without_an_answer() -> None:
@@ -148,28 +153,28 @@ def test_left_behind_refuses_loads_without_an_answer() -> None:
             schedules.left_behind(5, load)
 
 
-def erlang_c(seats: int, load: float) -> float:
+def erlang_c(batch_slots: int, load: float) -> float:
     """By the textbook's recursion of the blocking probability."""
     blocked = 1.0
-    for n in range(1, seats + 1):
-        blocked = seats * load * blocked / (n + seats * load * blocked)
+    for n in range(1, batch_slots + 1):
+        blocked = batch_slots * load * blocked / (n + batch_slots * load * blocked)
     return blocked / (1 - load * (1 - blocked))
 
 
-@pytest.mark.parametrize("seats", [1, 2, 7, 11, 12, 13, 100, 999, 20_000])
-def test_waiting_probability_is_the_recursion(seats: int) -> None:
+@pytest.mark.parametrize("batch_slots", [1, 2, 7, 11, 12, 13, 100, 999, 20_000])
+def test_waiting_probability_is_the_recursion(batch_slots: int) -> None:
     loads = np.array([0.05, 0.3, 0.5, 0.8, 0.899, 0.9, 0.901, 0.99, 0.9999, 1 - 1e-9])
-    ours = rs.evaluate("waiting_probability", seats=seats, seat_load=loads).to_numpy()
-    recursion = np.array([erlang_c(seats, load) for load in loads])
+    ours = rs.evaluate("waiting_probability", batch_slots=batch_slots, slot_utilization=loads).to_numpy()
+    recursion = np.array([erlang_c(batch_slots, load) for load in loads])
     assert ours == pytest.approx(recursion, rel=1e-10, abs=1e-250)
 
 
 def test_waiting_probability_stays_a_probability() -> None:
-    seats = [1, 1 + 1e-12, 1.5, 1e6, 1e12, 1e100, 1e308]
+    batch_slots = [1, 1 + 1e-12, 1.5, 1e6, 1e12, 1e100, 1e308]
     loads = [0, 1e-300, 1e-9, 0.5, 1 - 1e-6, 1 - 2**-53, 1]
-    surface = rs.evaluate("waiting_probability", seats=seats, seat_load=loads)
+    surface = rs.evaluate("waiting_probability", batch_slots=batch_slots, slot_utilization=loads)
     assert ((surface >= 0) & (surface <= 1)).all()
-    assert (surface.diff("seat_load") >= 0).all()
-    assert (surface.diff("seats") <= 1e-12).all()
-    assert (surface.sel(seat_load=1) == 1).all()
-    assert (surface.sel(seat_load=0) == 0).all()
+    assert (surface.diff("slot_utilization") >= 0).all()
+    assert (surface.diff("batch_slots") <= 1e-12).all()
+    assert (surface.sel(slot_utilization=1) == 1).all()
+    assert (surface.sel(slot_utilization=0) == 0).all()

@@ -50,7 +50,7 @@ CENTRES = {
     "context_length": 2e4,
     "chips": 40.0,
     "pass_length": 4.0,
-    "weight_bytes": 0.5,
+    "bytes_per_weight": 0.5,
     "kv_bytes_per_token": 4e4,
     "peak_flops": 3e15,
     "hbm_bandwidth": 8e12,
@@ -65,12 +65,12 @@ PRESETS = {
     "model": ["DeepSeek-V3", "Kimi-K2", "gpt-oss-120b", "DeepSeek-V3"],
     "hardware": ["H200", "B200", "H200", "H100"],
 }
-OF_MODEL = {"total_parameters", "active_parameters", "weight_bytes", "kv_bytes_per_token", "experts"}
+OF_MODEL = {"total_parameters", "active_parameters", "bytes_per_weight", "kv_bytes_per_token", "experts"}
 OF_MODEL |= {"experts_per_token", "dense_parameters"}
 OF_HARDWARE = {"peak_flops", "hbm_bandwidth", "hbm_capacity"}
-OBJECTIVES = ["pass_time", "cost_per_token", "hbm_used", "kv_fetch_time", "binding_term", "compute_utilization"]
-OBJECTIVES += ["cell_throughput", "balance_batch_at_context", "pass_tokens", "fetched_weight_bytes", "batch_size"]
-NUMBERS = [name for name in OBJECTIVES if name not in ("binding_term", "batch_size")]
+OBJECTIVES = ["pass_time", "cost_per_token", "hbm_used", "kv_fetch_time", "bottleneck", "compute_utilization"]
+OBJECTIVES += ["replica_throughput", "balance_batch_at_context", "pass_tokens", "fetched_weight_bytes", "batch_size"]
+NUMBERS = [name for name in OBJECTIVES if name not in ("bottleneck", "batch_size")]
 
 
 def numbers(rng, name, shape):
@@ -152,9 +152,9 @@ CONDITIONS = [
         lambda v, x, _: np.maximum(v["kv_fetch_time"], v["weight_fetch_time"]) + v["compute_time"] > v["pass_time"] - x,
     ),
     (
-        "binding_term != 'kv_fetch'",
-        ["binding_term"],
-        lambda v, *_: ~is_word("binding_term", "kv_fetch")(v),
+        "bottleneck != 'kv_fetch'",
+        ["bottleneck"],
+        lambda v, *_: ~is_word("bottleneck", "kv_fetch")(v),
     ),
     ("overlap == 'board'", ["overlap"], lambda v, *_: is_word("overlap", "board")(v)),
     ("overlap != 'none'", ["overlap"], lambda v, *_: ~is_word("overlap", "none")(v)),

@@ -6,7 +6,7 @@ DECODE = {
     "context_length": 8192.0,
     "total_parameters": 671e9,
     "active_parameters": 37e9,
-    "weight_bytes": 0.5,
+    "bytes_per_weight": 0.5,
     "kv_bytes_per_token": 1667.0,
     "peak_flops": 9e15,
     "hbm_bandwidth": 8e12,

@@ -9,7 +9,7 @@ CELL = {
     "total_parameters": 671e9,
     "active_parameters": 37e9,
     "kv_bytes_per_token": 70272.0,
-    "weight_bytes": 1.0,
+    "bytes_per_weight": 1.0,
     "peak_flops": 2e15,
     "hbm_bandwidth": 4.8e12,
     "hbm_capacity": 141e9,

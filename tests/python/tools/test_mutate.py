@@ -132,10 +132,10 @@ def test_the_core_refuses_what_is_no_mutant() -> None:
 
 def test_a_survivor_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("mutate.read_questions", lambda: dict.fromkeys(BUILT_IN.entries, ()))
-    assert main(["--quantity", "cell_flops"]) == 1
+    assert main(["--quantity", "stage_flops"]) == 1
     shown = capsys.readouterr().out
     assert "#0: quantity(" in shown
-    assert "survives: cell_flops: arithmetic: " in shown
+    assert "survives: stage_flops: arithmetic: " in shown
     assert "hardware: none of its mutants of kind arithmetic dies" in shown
     assert main(["--theme", "hardware"]) == 1
     assert "0 of " in capsys.readouterr().out

@@ -46,21 +46,21 @@ def _two_racks(**inputs: Any) -> pd.DataFrame:
             "hardware": {"scale_up_domain": 4, **lecture},
         },
     )
-    if not {"exchange_racks", "expert_parallel"} & supplied({**inputs, "hardware": inputs.get("hardware", [])}):
-        inputs["exchange_racks"] = 2
+    if not {"expert_racks", "expert_parallel"} & supplied({**inputs, "hardware": inputs.get("hardware", [])}):
+        inputs["expert_racks"] = 2
     named = (
-        "exchange_racks",
+        "expert_racks",
         "experts_per_token",
         "scale_up_domain",
         "scale_up_bandwidth",
         "link_bandwidth_ratio",
         "leaving_copies",
         "hierarchical_leaving_copies",
-        "direct_exchange_slowdown",
-        "hierarchical_exchange_slowdown",
+        "direct_all_to_all_slowdown",
+        "hierarchical_all_to_all_slowdown",
     )
     marks = {name: number(name, **inputs) for name in named}
-    racks, copies, chips = (whole(n, marks[n]) for n in ("exchange_racks", "experts_per_token", "scale_up_domain"))
+    racks, copies, chips = (whole(n, marks[n]) for n in ("expert_racks", "experts_per_token", "scale_up_domain"))
     # copies are dealt to the racks in turn, in each to the chips that are drawn, from the left
     drawn = np.arange(min(copies, _MOST_COPIES))
     order = [r for r in left_out(racks, _MOST_RACKS) if r is not None]  # those that are drawn have theirs first
@@ -84,18 +84,19 @@ def _two_racks(**inputs: Any) -> pd.DataFrame:
     _two_racks,
     title="Spread over racks, a layer of experts waits for the slow links",
     paragraph=(
-        "Let the experts of a layer take {exchange_racks} racks. Of the {experts_per_token} copies of a token "
+        "Let the experts of a layer take {expert_racks} racks. Of the {experts_per_token} copies of a token "
         "{leaving_copies} then leave its rack, through links that are {link_bandwidth_ratio} times slower, and the "
-        "exchange takes {direct_exchange_slowdown} times as long as in one rack. One copy for each rack, spread there, "
+        "exchange takes {direct_all_to_all_slowdown} times as long as in one rack. One copy for each rack, spread "
+        "there, "
         "would do: {hierarchical_leaving_copies} of a copy leaves on average, and the factor is "
-        "{hierarchical_exchange_slowdown:2}. The lecture leaves that out."
+        "{hierarchical_all_to_all_slowdown:2}. The lecture leaves that out."
     ),
     inputs=(
         "experts_per_token",
         "scale_up_domain",
         "scale_up_bandwidth",
         "link_bandwidth_ratio",
-        "exchange_racks",
+        "expert_racks",
     ),
     chapter=2,
     size=(7.6, 4.2),
@@ -108,7 +109,7 @@ def two_racks(ax: Axes, table: pd.DataFrame) -> None:
     ax : Axes, optional
         Divided into a drawing and bars; a figure of its own otherwise.
     **inputs
-        `exchange_racks` (2 unless `expert_parallel` is given), `scale_up_domain` chips in each, `experts_per_token`,
+        `expert_racks` (2 unless `expert_parallel` is given), `scale_up_domain` chips in each, `experts_per_token`,
         `scale_up_bandwidth`, `link_bandwidth_ratio`, `racks_per_token`; or `model` and `hardware`.
 
     Returns
@@ -124,7 +125,7 @@ def two_racks(ax: Axes, table: pd.DataFrame) -> None:
 
 def _crossing_copies(ax: Axes, table: pd.DataFrame, size: float) -> None:
     marks = table.attrs["marks"]
-    racks, chips = left_out(int(marks["exchange_racks"]), _MOST_RACKS), left_out(int(marks["scale_up_domain"]), 4)
+    racks, chips = left_out(int(marks["expert_racks"]), _MOST_RACKS), left_out(int(marks["scale_up_domain"]), 4)
     steps = _places(chips)
     wide = steps[-1] + 1.4
     starts = _places(racks, 0.3)
@@ -167,8 +168,8 @@ def _crossing_copies(ax: Axes, table: pd.DataFrame, size: float) -> None:
 
 
 def _exchange_bars(ax: Axes, marks: dict[str, float], size: float) -> None:
-    racks = f"{marks['exchange_racks']:,.0f} racks"
-    direct, hierarchical = (marks[f"{way}_exchange_slowdown"] for way in ("direct", "hierarchical"))
+    racks = f"{marks['expert_racks']:,.0f} racks"
+    direct, hierarchical = (marks[f"{way}_all_to_all_slowdown"] for way in ("direct", "hierarchical"))
     bars: tuple[tuple[float, str, dict[str, Any]], ...] = (
         (1.0, "one rack", {"facecolor": INSIDE}),
         (direct, f"{racks},\na copy to\neach expert", {"facecolor": OUTSIDE}),
@@ -200,14 +201,14 @@ def _moe_stack(**inputs: Any) -> pd.DataFrame:
             "": {"pipeline_stages": 2},
         },
     )
-    if not {"exchange_hop_ratio", "activation_bytes_per_element"} & supplied(inputs):
-        inputs["exchange_hop_ratio"] = 2  # up and down
+    if not {"all_to_all_hop_ratio", "activation_bytes_per_element"} & supplied(inputs):
+        inputs["all_to_all_hop_ratio"] = 2  # up and down
     stages = whole("pipeline_stages", number("pipeline_stages", **inputs))
     named = (
         "pipeline_stages",
         "layers_per_stage",
         "experts_per_token",
-        "exchange_hop_ratio",
+        "all_to_all_hop_ratio",
         "link_bandwidth_ratio",
         "pipeline_traffic_ratio",
         "pipeline_traffic_threshold",
@@ -239,7 +240,7 @@ def _moe_stack(**inputs: Any) -> pd.DataFrame:
         "layers_per_stage",
         "link_bandwidth_ratio",
         "pipeline_stages",
-        "exchange_hop_ratio",
+        "all_to_all_hop_ratio",
     ),
     chapter=2,
     size=(7.6, 4.3),
@@ -255,7 +256,7 @@ def moe_stack(ax: Axes, table: pd.DataFrame) -> None:
         Where to draw; a figure of its own otherwise.
     **inputs
         `pipeline_stages` racks with `layers_per_stage` layers each, `experts_per_token`, `link_bandwidth_ratio` and
-        `exchange_hop_ratio` (2 unless given); or `model` and `hardware`.
+        `all_to_all_hop_ratio` (2 unless given); or `model` and `hardware`.
 
     Returns
     -------
@@ -336,7 +337,7 @@ def _stack_words(ax: Axes, marks: dict[str, float], ends: list[tuple[float, floa
             "experts_per_token",
             "layers_per_stage",
             "link_bandwidth_ratio",
-            "exchange_hop_ratio",
+            "all_to_all_hop_ratio",
             "pipeline_traffic_ratio",
         )
     )

@@ -21,7 +21,11 @@ __all__ = ["cost_vs_context", "cost_vs_pass_length", "scenario"]
 
 _PRICE: dict[str, Any] = {"color": "#00734F", "linestyle": (0, (5, 2)), "linewidth": 1.9}
 _UNDER: dict[str, Any] = {"linestyle": "-", "linewidth": 1.4, "zorder": 1.8}  # grey where it is not the bold line
-_OF_DECODE = ("weight_balance", "balance_context", "train_period")  # results, which a preset states for its own machine
+_OF_DECODE = (
+    "balance_tokens",
+    "balance_context",
+    "batch_interval",
+)  # results, which a preset states for its own machine
 
 
 def scenario(inputs: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +130,7 @@ def _cost_vs_context(*, price_margin: float = 0.25, **inputs: Any) -> pd.DataFra
         "price_margin",
         "active_parameters",
         "total_parameters",
-        "weight_bytes",
+        "bytes_per_weight",
         "peak_flops",
         "hbm_bandwidth",
         "chips",
@@ -308,7 +312,7 @@ def _cost_vs_pass_length(**inputs: Any) -> pd.DataFrame:
     inputs=(
         "active_parameters",
         "total_parameters",
-        "weight_bytes",
+        "bytes_per_weight",
         "peak_flops",
         "hbm_bandwidth",
         "context_length",

@@ -80,7 +80,7 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
         "price_factor",
         "active_parameters",
         "total_parameters",
-        "weight_bytes",
+        "bytes_per_weight",
         "kv_bytes_per_token",
         "peak_flops",
         "hbm_bandwidth",

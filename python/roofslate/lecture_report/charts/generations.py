@@ -64,13 +64,13 @@ def _hardware_generations(**inputs: Any) -> pd.DataFrame:
     chips = sorted((find_preset("hardware", one) for one in listed), key=_year)
     inputs.setdefault("weight_format", "bf16")
     cases = {chip.name: {**inputs, "hardware": chip} for chip in chips}
-    specifications = datasets([*_GROWING, "weight_balance"], "hardware", cases)
+    specifications = datasets([*_GROWING, "balance_tokens"], "hardware", cases)
     specifications["announced"] = ("hardware", [_year(chip) for chip in chips])
     specifications["vendor"] = ("hardware", [str(chip.attributes.get("vendor", "others")) for chip in chips])
     table = tabulated(specifications, "hardware", "hardware_generations")
-    marks = {"claimed_weight_balance": float(models["lecture"]["weight_balance"])}
-    marks["least_weight_balance"] = float(table["weight_balance"].min())
-    marks["most_weight_balance"] = float(table["weight_balance"].max())
+    marks = {"claimed_weight_balance": float(models["lecture"]["balance_tokens"])}
+    marks["least_weight_balance"] = float(table["balance_tokens"].min())
+    marks["most_weight_balance"] = float(table["balance_tokens"].max())
     table.attrs["units"] |= dict.fromkeys(marks, "token")
     for name in _GROWING:
         values = table[name].to_numpy()
@@ -115,7 +115,7 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
     years = table["announced"].to_numpy()
     first, last = math.floor(years.min()), math.ceil(years.max())
     panels = style.panels(ax, 2, rows=2, left=0.08, gap=0.13, bottom=0.05, top=0.1)
-    drawn = zip(panels, (*_GROWING, "weight_balance"), (*_GROWING.values(), _BALANCE), strict=True)
+    drawn = zip(panels, (*_GROWING, "balance_tokens"), (*_GROWING.values(), _BALANCE), strict=True)
     for panel, name, title in drawn:
         values = table[name].to_numpy()
         panel.set(yscale="log", xlim=(first - 0.6, last + 0.4), ylim=(values.min() / 1.6, values.max() * 2.2))
@@ -133,7 +133,7 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
         else:
             labelled = sorted({int(values.argmin()), int(values.argmax())})
             claim = table.attrs["marks"]["claimed_weight_balance"]
-            panel.axhline(claim, color=style.INK, linestyle=(0, (3, 2)), linewidth=1.1, label="claimed weight_balance")
+            panel.axhline(claim, color=style.INK, linestyle=(0, (3, 2)), linewidth=1.1, label="claimed balance_tokens")
             note: dict[str, Any] = {"fontsize": 8, "color": style.INK, "va": "bottom", "bbox": style.HALO}
             panel.annotate(f"lecture: {claim:.0f}", (first - 0.5, claim), (0, 3), textcoords="offset points", **note)
         for k in labelled:

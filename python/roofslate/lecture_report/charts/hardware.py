@@ -135,7 +135,7 @@ _GENERATIONS = {
 }
 
 # What is drawn of each, with the lecture's name for what it claims, and the unit.
-_CLAIMED = {"weight_balance": ("weight_balance", "token"), "hbm_drain_time": ("train_period", "s")}
+_CLAIMED = {"balance_tokens": ("balance_tokens", "token"), "hbm_drain_time": ("batch_interval", "s")}
 
 
 def _machine_balance(**inputs: Any) -> pd.DataFrame:
@@ -144,7 +144,7 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
         inputs.setdefault("weight_format", list(_GENERATIONS.values()))
     inputs.setdefault("weight_format", "bf16")
     cases = _by_chip(inputs)
-    chips = datasets(["weight_balance", "hbm_drain_time"], "hardware", cases)
+    chips = datasets(["balance_tokens", "hbm_drain_time"], "hardware", cases)
     chips["weight_format"] = ("hardware", [case["weight_format"] for case in cases.values()])
     table = tabulated(chips, "hardware", "machine_balance")
     lecture = models["lecture"]
@@ -190,7 +190,7 @@ def machine_balance(ax: Axes, table: pd.DataFrame) -> None:
     names = [f"{chip.replace(' (lecture)', '*')}, {word.upper()}" for chip, word in zip(chips, formats, strict=True)]
     left, right = style.panels(ax, 2, left=0.22, gap=0.06, bottom=0.11, top=0.04)
     columns = (
-        (left, "weight_balance", "token", "o", "tokens that hide one weight's fetch"),
+        (left, "balance_tokens", "token", "o", "tokens that hide one weight's fetch"),
         (right, "hbm_drain_time", "s", "s", "time to read all memory"),
     )
     for panel, name, unit, marker, title in columns:

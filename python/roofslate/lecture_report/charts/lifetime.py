@@ -22,7 +22,7 @@ _UTILIZATION = 0.4
 _SIZES, _TOKENS = (1 / 5, 5.6), (1 / 4, 4.0)  # of the picture, over the model's and over those of its lines
 _POINTS = 97
 _SURFACES = ["lifetime_cost", "pretraining_loss"]
-_LINES = ["balanced_pretraining_tokens", "optimal_pretraining_tokens", "training_optimal_tokens"]
+_LINES = ["balanced_pretraining_tokens", "optimal_pretraining_tokens", "compute_optimal_tokens"]
 _BEST = ("optimal_loss", "optimal_lifetime_saving", "training_optimal_parameters", "least_training_tokens")
 
 
@@ -108,7 +108,7 @@ def lifetime_surface(ax: Axes, table: pd.DataFrame) -> None:
     ax.contour(sizes, tokens, loss, levels=[marks["optimal_loss"]], colors=style.INK, linewidths=2.2)
     row = table.xs(tokens[0], level="pretraining_tokens")
     looks: dict[str, tuple[dict[str, Any], str]] = {
-        "training_optimal_tokens": ({"color": style.NOTE, "linestyle": "--"}, f"training alone\n({law})"),
+        "compute_optimal_tokens": ({"color": style.NOTE, "linestyle": "--"}, f"training alone\n({law})"),
         "optimal_pretraining_tokens": ({"color": style.RED, "linestyle": "-"}, "least cost\nfor its loss"),
         "balanced_pretraining_tokens": ({"color": style.KV["color"], "linestyle": "-."}, "equal costs"),
     }

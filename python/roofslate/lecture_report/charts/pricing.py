@@ -152,7 +152,7 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
     ),
     inputs=(
         "active_parameters",
-        "weight_bytes",
+        "bytes_per_weight",
         "peak_flops",
         "hbm_bandwidth",
         "hbm_capacity",

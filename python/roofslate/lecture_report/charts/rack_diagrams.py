@@ -75,7 +75,7 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
         "chips_contacted",
         "dispatch_bytes_per_layer",
         "combine_bytes_per_layer",
-        "exchange_bytes_per_layer",
+        "all_to_all_bytes_per_layer",
     )
     marks = {name: number(name, **inputs) for name in named}
     experts, chosen, chips, left = (

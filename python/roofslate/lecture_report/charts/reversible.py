@@ -317,7 +317,7 @@ def _activation_memory(**inputs: Any) -> pd.DataFrame:
 
     if "model" not in inputs:  # four layers as on the board, of the size of the scaling book's example
         inputs = {"layers": 4, "hidden_size": 8192, **inputs}
-    inputs = {"trained_tokens": 4e6, "activation_policy": "block", **inputs}
+    inputs = {"tokens_per_step": 4e6, "activation_policy": "block", **inputs}
     layers = number("layers", **inputs)
     width = number("hidden_size", **inputs)
     if "model" in inputs:  # the picture builds the network up layer by layer, its other numbers do not matter
@@ -357,7 +357,7 @@ def _activation_memory(**inputs: Any) -> pd.DataFrame:
         "times the arithmetic."
     ),
     inputs=(
-        "trained_tokens",
+        "tokens_per_step",
         "activation_policy",
         "layers",
         "hidden_size",
@@ -374,7 +374,7 @@ def activation_memory(ax: Axes, table: pd.DataFrame) -> None:
     ax : Axes, optional
         Where to draw; a figure of its own otherwise.
     **inputs
-        Of `activation_bytes`: `layers`, `hidden_size` or `model`, `trained_tokens`; `activation_policy` is that of the
+        Of `activation_bytes`: `layers`, `hidden_size` or `model`, `tokens_per_step`; `activation_policy` is that of the
         network that is not reversible.
 
     Returns

@@ -36,28 +36,28 @@ _SIMULATED = (
 )
 
 
-def _train_schedule(*, seats: float = 6, trains: int = 5, seed: int = 309, **inputs: Any) -> pd.DataFrame:
+def _train_schedule(*, batch_slots: float = 6, trains: int = 5, seed: int = 309, **inputs: Any) -> pd.DataFrame:
     simulated = {name: inputs.pop(name) for name in _SIMULATED if name in inputs}
     _check_names(inputs, simulated)
     if "arrival_rate" not in simulated:
         simulated.setdefault("load", 0.7)
     if simulated.get("policy", "interval") == "interval" and "period" not in simulated:
-        if "train_period" not in inputs and "hardware" not in inputs:
+        if "batch_interval" not in inputs and "hardware" not in inputs:
             inputs.setdefault("model", "lecture")
-        note(["train_period"])
-        simulated["period"] = value("train_period", Settled(inputs))
+        note(["batch_interval"])
+        simulated["period"] = value("batch_interval", Settled(inputs))
     # one train more than is drawn, for a request that misses the last but one
-    table = schedules.train_timetable(seats=seats, trains=trains + 1, seed=seed, **simulated)
-    runs = schedules.train(seats=seats, trains=trains + 1, seed=seed, **simulated)
-    free = ((runs["left_behind"] == 0) & (runs["boarded"].shift(-1) < seats)).to_numpy()
-    marks = {"seats": float(seats)}
+    table = schedules.train_timetable(batch_slots=batch_slots, trains=trains + 1, seed=seed, **simulated)
+    runs = schedules.train(batch_slots=batch_slots, trains=trains + 1, seed=seed, **simulated)
+    free = ((runs["left_behind"] == 0) & (runs["boarded"].shift(-1) < batch_slots)).to_numpy()
+    marks = {"batch_slots": float(batch_slots)}
     if free[:-2].any():  # a train that leaves nobody behind, and room on the next
         missed = int(free[:-2].argmax())
         start, board, out = runs["departure"][missed], runs["departure"][missed + 1], runs["end"][missed + 1]
         times = {"": start, "_wait": board - start, "_ride": out - board, "_time": out - start}
         marks |= {f"just_missed{name}": float(x) for name, x in times.items()}
     table.attrs["marks"] = marks
-    table.attrs["units"] |= {"seats": "sequence", **{name: "s" for name in marks if name.startswith("just")}}
+    table.attrs["units"] |= {"batch_slots": "sequence", **{name: "s" for name in marks if name.startswith("just")}}
     table.attrs["trains"] = runs.iloc[:trains].reset_index().to_dict("records")
     return table
 
@@ -67,7 +67,7 @@ def _check_names(inputs: Mapping[str, Any], simulated: Mapping[str, Any]) -> Non
     known = [*PRESETS, *entries()]
     for name in inputs:
         if name not in known:
-            raise unknown("input of train_schedule", name, ["seats", "trains", "seed", *_SIMULATED, *known])
+            raise unknown("input of train_schedule", name, ["batch_slots", "trains", "seed", *_SIMULATED, *known])
         if "period" in simulated:
             raise IneffectiveInput(f"{name!r} has no effect: period is given, which would follow from it")
         if simulated.get("policy", "interval") != "interval":
@@ -85,7 +85,7 @@ def _check_names(inputs: Mapping[str, Any], simulated: Mapping[str, Any]) -> Non
         " train is overfull."
     ),
     inputs=(
-        "seats",
+        "batch_slots",
         "trains",
         "seed",
     ),
@@ -98,7 +98,7 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
     ----------
     ax : Axes, optional
         Where to draw; a figure of its own otherwise.
-    seats : int
+    batch_slots : int
         Sequences that a pass has room for.
     trains : int
         Passes to draw.
@@ -106,7 +106,7 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
         Of the arrivals.
     **inputs
         Of `rs.schedules.train`: `load` or `arrival_rate`, `period`, `policy`; the period also follows from
-        `train_period` or from a preset, as the time to read the whole memory.
+        `batch_interval` or from a preset, as the time to read the whole memory.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
     from matplotlib.patches import Rectangle
 
     marks, trains = table.attrs["marks"], table.attrs["trains"]
-    seats = int(marks["seats"])
+    batch_slots = int(marks["batch_slots"])
     blue, paper = style.COMPUTE["color"], "#EAF1F7"
     low, high = 1.0, 2.0
     for k, train in enumerate(trains):
@@ -124,10 +124,10 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
         ax.add_patch(
             Rectangle((start, low), width, high - low, facecolor=paper, edgecolor=style.INK, linewidth=1.2, gid="train")
         )
-        if seats <= _MOST_SEATS:
-            rows = 1 if seats <= 4 else 2 if seats <= 12 else 3
-            columns = -(-seats // rows)
-            for seat in range(seats):
+        if batch_slots <= _MOST_SEATS:
+            rows = 1 if batch_slots <= 4 else 2 if batch_slots <= 12 else 3
+            columns = -(-batch_slots // rows)
+            for seat in range(batch_slots):
                 x = start + width * (0.08 + 0.84 * (seat // rows) / columns)
                 y = low + 0.36 + 0.56 * (seat % rows) / rows
                 occupied = seat < boarded
@@ -143,7 +143,7 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
                     )
                 )
         else:
-            for share, look, gid in ((1.0, "white", "free"), (boarded / seats, blue, "taken")):
+            for share, look, gid in ((1.0, "white", "free"), (boarded / batch_slots, blue, "taken")):
                 box = Rectangle(
                     (start + 0.08 * width, low + 0.42),
                     0.84 * width * share,
@@ -153,8 +153,8 @@ def train_schedule(ax: Axes, table: pd.DataFrame) -> None:
                     gid=gid,
                 )
                 ax.add_patch(box)
-        fill = f"{boarded:,} of {seats:,}"
-        word = {seats: "full", 0: "empty", seats / 2: "half empty"}.get(boarded, fill)
+        fill = f"{boarded:,} of {batch_slots:,}"
+        word = {batch_slots: "full", 0: "empty", batch_slots / 2: "half empty"}.get(boarded, fill)
         ax.text(start + width / 2, low + 0.17, word, ha="center", va="center", fontsize=8.5, gid=f"fill {k}")
     drawn = table[table["train"] < len(trains)]
     arrivals = drawn["arrival"].to_numpy()

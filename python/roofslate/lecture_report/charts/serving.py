@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["board", "curves", "decode_tensor", "latency_vs_batch", "most_batches", "overtaking_batch", "terms"]
 
-_MODEL = ("active_parameters", "total_parameters", "weight_bytes", "weight_format", "kv_bytes_per_token")
+_MODEL = ("active_parameters", "total_parameters", "bytes_per_weight", "weight_format", "kv_bytes_per_token")
 
 
 def board(inputs: dict[str, Any]) -> dict[str, Any]:
     """Complete inputs by the board's scenario: its round model on a rack with a balance of 300."""
     lecture = models["lecture"]
     # bytes of a weight follow from its format, where that is given alone
-    names = [name for name in _MODEL if name != "weight_bytes" or "weight_format" not in inputs]
+    names = [name for name in _MODEL if name != "bytes_per_weight" or "weight_format" not in inputs]
     return filled(
         inputs,
         {
@@ -116,7 +116,7 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
         "context_length",
         "hidden_size",
         "total_parameters",
-        "weight_bytes",
+        "bytes_per_weight",
         "kv_bytes_per_token",
         "batch_size",
     ),
@@ -261,7 +261,7 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
     inputs=(
         "active_parameters",
         "total_parameters",
-        "weight_bytes",
+        "bytes_per_weight",
         "kv_bytes_per_token",
         "peak_flops",
         "hbm_bandwidth",

@@ -35,9 +35,9 @@ def _lengths(name: str, given: Any, turns: int) -> list[float]:
     lengths = []
     for one in listed:
         try:
-            tokens = number("response_length", response_length=one)
+            tokens = number("output_tokens", output_tokens=one)
         except RoofslateError as error:
-            raise type(error)(str(error).replace("response_length", name)) from None
+            raise type(error)(str(error).replace("output_tokens", name)) from None
         if tokens < 1 or tokens != int(tokens):
             raise ValueRangeError(f"{name}: a turn has a whole number of tokens, at least one, got {one!r}")
         lengths.append(tokens)
@@ -48,7 +48,7 @@ def _chat_session(
     *,
     turns: int = 3,
     prompt_length: Any = ("3k", "2k", "500"),
-    response_length: Any = "1,200",
+    output_tokens: Any = "1,200",
     prompt_names: Sequence[str] = ("prompt", "tool result", "message"),
     **inputs: Any,
 ) -> pd.DataFrame:
@@ -62,9 +62,9 @@ def _chat_session(
         raise InputTypeError("prompt_names: expected a list of words, one for each of the first turns")
     for name in ("context_length", "pass_length", "prefix_length"):
         if name in inputs:
-            raise AxisError(f"{name} grows along the session; give prompt_length, response_length and turns")
+            raise AxisError(f"{name} grows along the session; give prompt_length, output_tokens and turns")
     prompts = _lengths("prompt_length", prompt_length, turns)
-    answers = _lengths("response_length", response_length, turns)
+    answers = _lengths("output_tokens", output_tokens, turns)
     tokens = [x for pair in zip(prompts, answers, strict=True) for x in pair]
     starts = [0.0, *itertools.accumulate(tokens)][:-1]
     table = pd.DataFrame({"start": starts, "tokens": tokens})
@@ -111,7 +111,7 @@ def _chat_session(
     ),
     inputs=(
         "turns",
-        "response_length",
+        "output_tokens",
         "kv_bytes_per_token",
     ),
     chapter=6,
@@ -128,7 +128,7 @@ def chat_session(ax: Axes, table: pd.DataFrame) -> None:
         Where to draw; a figure of its own otherwise.
     turns : int
         Chunks that come in, each followed by an answer.
-    prompt_length, response_length : float or str, or a list of them
+    prompt_length, output_tokens : float or str, or a list of them
         Tokens of a chunk and of an answer. A list has one for each turn and starts again when it ends.
     prompt_names : list of str
         What the chunks are called, in the same manner.

@@ -239,7 +239,7 @@ def test_latency_vs_batch_has_the_lectures_proportions() -> None:
     compute, cache, bold = (points(ax, name)[1] for name in ("compute_time", "kv_fetch_time", "pass_time"))
     assert (cache / compute) == pytest.approx(0.437, rel=5e-3)
     at, time = point(ax, "crossing")
-    balance = rs.value("balance_batch", active_parameters=100e9, total_parameters=800e9, weight_balance=300)
+    balance = rs.value("balance_batch", active_parameters=100e9, total_parameters=800e9, balance_tokens=300)
     assert balance == pytest.approx(2400)
     assert at / balance == pytest.approx(1.776, rel=5e-3)
     assert time / fetch == pytest.approx(1.776, rel=5e-3)
@@ -284,12 +284,12 @@ def test_the_boards_weights_take_the_format_that_is_asked_for() -> None:
     for word, weight in {"bf16": 2, "fp8": 1}.items():
         given, asked = (
             charts.latency_vs_batch.data(**{name: x})
-            for name, x in {"weight_bytes": weight, "weight_format": word}.items()
+            for name, x in {"bytes_per_weight": weight, "weight_format": word}.items()
         )
         assert given["pass_time"].to_numpy() == pytest.approx(asked["pass_time"].to_numpy())
         given, asked = (
             charts.cost_vs_batch.data(**{name: x})
-            for name, x in {"weight_bytes": weight, "weight_format": word}.items()
+            for name, x in {"bytes_per_weight": weight, "weight_format": word}.items()
         )
         assert given.attrs["marks"] == pytest.approx(asked.attrs["marks"])
 
@@ -372,16 +372,16 @@ def test_train_schedule_is_the_lectures() -> None:
     missed, _ = point(ax, "just missed")
     assert any(abs(missed - start) < 1e-12 for start in starts)
     marks = charts.train_schedule.data().attrs["marks"]
-    assert marks["just_missed_time"] == pytest.approx(rs.value("train_worst_time", train_period="20 ms"))
+    assert marks["just_missed_time"] == pytest.approx(rs.value("interval_max_latency", batch_interval="20 ms"))
 
 
-@pytest.mark.parametrize(("seats", "trains", "load"), [(6, 5, 0.7), (4, 3, 0.5), (20, 4, 0.6)])
-def test_train_schedule_follows_its_parameters(seats: int, trains: int, load: float) -> None:
-    ax = charts.train_schedule(seats=seats, trains=trains, load=load, seed=1)
-    runs = rs.schedules.train(seats=seats, trains=trains, load=load, period="20 ms", seed=1)
+@pytest.mark.parametrize(("batch_slots", "trains", "load"), [(6, 5, 0.7), (4, 3, 0.5), (20, 4, 0.6)])
+def test_train_schedule_follows_its_parameters(batch_slots: int, trains: int, load: float) -> None:
+    ax = charts.train_schedule(batch_slots=batch_slots, trains=trains, load=load, seed=1)
+    runs = rs.schedules.train(batch_slots=batch_slots, trains=trains, load=load, period="20 ms", seed=1)
     assert len(patches(ax, "train")) == trains
     assert len(patches(ax, "taken")) == runs["boarded"].sum()
-    assert len(patches(ax, "taken")) + len(patches(ax, "free")) == seats * trains
+    assert len(patches(ax, "taken")) + len(patches(ax, "free")) == batch_slots * trains
     boarding = [made for made in ax.get_lines() if made.get_gid() == "boarding"]
     assert len(boarding) == runs["boarded"].sum()
     departures = set(runs["departure"])
@@ -393,7 +393,7 @@ def test_train_schedule_takes_its_period_from_chips_and_policies() -> None:
     drain = rs.value("hbm_drain_time", hardware="H100")
     assert table.attrs["marks"]["just_missed_time"] == pytest.approx(2 * drain)
     idle: dict[str, Any] = {"policy": "idle", "arrival_rate": 400, "fixed_pass_time": "14 ms"}
-    table = charts.train_schedule.data(**idle, pass_time_per_sequence="0.3 ms", seats=20)
+    table = charts.train_schedule.data(**idle, pass_time_per_sequence="0.3 ms", batch_slots=20)
     assert (table["end"] - table["departure"]).min() > 0.014
     crowded = charts.train_schedule(load=3, seed=1)
     assert "just missed" not in [made.get_label() for made in crowded.get_lines()]
@@ -416,12 +416,12 @@ def test_train_schedule_refuses_what_it_does_not_take(inputs: dict[str, Any], er
 
 
 def test_train_schedule_draws_many_seats_as_bars() -> None:
-    ax = charts.train_schedule(seats=2000, load=0.9, seed=2)
+    ax = charts.train_schedule(batch_slots=2000, load=0.9, seed=2)
     widths = [
         taken.get_width() / free.get_width()
         for taken, free in zip(patches(ax, "taken"), patches(ax, "free"), strict=True)
     ]
-    runs = rs.schedules.train(seats=2000, trains=5, load=0.9, period="20 ms", seed=2)
+    runs = rs.schedules.train(batch_slots=2000, trains=5, load=0.9, period="20 ms", seed=2)
     assert widths == pytest.approx((runs["boarded"] / 2000).tolist())
 
 
@@ -516,22 +516,22 @@ TABULATED = {
 def test_machine_balance_shows_both_constants_per_chip() -> None:
     ax = charts.machine_balance()
     left, right = ax.child_axes
-    balance, place = points(left, "weight_balance")
+    balance, place = points(left, "balance_tokens")
     drain, _ = points(right, "hbm_drain_time")
     assert balance == pytest.approx([a for a, _ in TABULATED.values()], rel=5e-3)
     assert 1e3 * drain == pytest.approx([d for _, d in TABULATED.values()], rel=5e-3)
     names = [tick.get_text() for tick in left.get_yticklabels()]
     assert len(names) == len(place) == len(TABULATED)
     assert names[2] == "H100, FP8"
-    assert points(left, "claimed weight_balance")[0].tolist() == [300, 300]
+    assert points(left, "claimed balance_tokens")[0].tolist() == [300, 300]
     assert points(right, "claimed hbm_drain_time")[0].tolist() == [0.02, 0.02]
     assert all(isinstance(stems, LineCollection) for stems in left.collections)
 
 
 def test_machine_balance_of_other_chips() -> None:
     ax = charts.machine_balance(hardware=["H100", "GB300"], weight_format="fp8")
-    assert points(ax.child_axes[0], "weight_balance")[0] == pytest.approx([295.4, 312.5], rel=1e-3)
-    assert charts.machine_balance.data(hardware="H200")["weight_balance"].tolist() == pytest.approx([206], rel=5e-3)
+    assert points(ax.child_axes[0], "balance_tokens")[0] == pytest.approx([295.4, 312.5], rel=1e-3)
+    assert charts.machine_balance.data(hardware="H200")["balance_tokens"].tolist() == pytest.approx([206], rel=5e-3)
 
 
 # ------------------------------------------------------------------------------------------------------- C33, fast mode

@@ -79,8 +79,8 @@ def test_cost_vs_context_is_the_engines_and_told_by_its_marks() -> None:
     marks = table.attrs["marks"]
     assert marks["kv_bytes_per_token"] == pytest.approx(1666.67 / 2, rel=1e-5)  # at twice the balance batch
     assert marks["batch_size"] == pytest.approx(4800)
-    base: dict[str, Any] = {"active_parameters": 100e9, "total_parameters": 800e9, "weight_balance": 300}
-    q = rs.value("kv_bytes_from_kink", base, long_context_threshold="200k", batch_size=4800, weight_bytes=1)
+    base: dict[str, Any] = {"active_parameters": 100e9, "total_parameters": 800e9, "balance_tokens": 300}
+    q = rs.value("kv_bytes_from_kink", base, long_context_threshold="200k", batch_size=4800, bytes_per_weight=1)
     assert marks["kv_bytes_per_token"] == pytest.approx(q)
     end = rs.value(
         "break_even_context",
@@ -154,7 +154,7 @@ def widths(boxes: list[Any]) -> list[float]:
     ("turns", "prompts", "answers"), [(2, [5, 3], [4, 2]), (4, [7], [1, 3]), (1, [2], [3]), (5, [6, 1, 9], [5])]
 )
 def test_chat_session_counts_boxes_and_arrows(turns: int, prompts: list[int], answers: list[int]) -> None:
-    ax = charts.chat_session(turns=turns, prompt_length=prompts, response_length=answers)
+    ax = charts.chat_session(turns=turns, prompt_length=prompts, output_tokens=answers)
     asked = [prompts[k % len(prompts)] for k in range(turns)]
     given = [answers[k % len(answers)] for k in range(turns)]
     assert widths(patches(ax, "prefill")) == pytest.approx(asked)  # a chunk is one box: one pass
@@ -197,7 +197,7 @@ def test_chat_session_of_the_lecture() -> None:
 
 
 def test_chat_session_abbreviates_long_sessions() -> None:
-    ax = charts.chat_session(turns=1000, model="DeepSeek-V3", response_length="2k")
+    ax = charts.chat_session(turns=1000, model="DeepSeek-V3", output_tokens="2k")
     assert len(patches(ax, "prefill")) == 4
     assert len(patches(ax, "read")) == 7
     assert "996 more turns" in words(ax)
@@ -212,8 +212,8 @@ def test_chat_session_names_what_is_wrong() -> None:
         charts.chat_session(turns=0)
     with pytest.raises(ValueRangeError, match=r"prompt_length.*whole number.*0\.5"):
         charts.chat_session(prompt_length=[10, 0.5])
-    with pytest.raises(ValueRangeError, match=r"response_length.*empty list"):
-        charts.chat_session(response_length=[])
+    with pytest.raises(ValueRangeError, match=r"output_tokens.*empty list"):
+        charts.chat_session(output_tokens=[])
     with pytest.raises(RoofslateError, match="prompt_length"):
         charts.chat_session(prompt_length="3 s")
     with pytest.raises(AxisError, match="context_length grows along the session"):

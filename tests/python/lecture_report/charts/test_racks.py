@@ -102,7 +102,7 @@ def test_moe_layer_of_deepseek_is_drawn_in_part() -> None:
     table = charts.moe_layer.data(**DEEPSEEK)
     assert table.index[-1] == 255
     assert table.loc[252:255, "chip"].tolist() == [63] * 4
-    assert table.attrs["marks"]["exchange_bytes_per_layer"] == 172_032
+    assert table.attrs["marks"]["all_to_all_bytes_per_layer"] == 172_032
     assert table.attrs["marks"]["chips_contacted"] == pytest.approx(7.58, rel=5e-3)
 
 
@@ -200,12 +200,12 @@ def test_rack_of_blackwell_is_drawn_in_part() -> None:
 def test_two_racks_follow_their_parameters(
     racks: int, copies: int, ratio: float, direct: float, hierarchical: float
 ) -> None:
-    ax = charts.two_racks(exchange_racks=racks, experts_per_token=copies, link_bandwidth_ratio=ratio)
+    ax = charts.two_racks(expert_racks=racks, experts_per_token=copies, link_bandwidth_ratio=ratio)
     drawing, bars = ax.child_axes
     drawn = count(drawing)
     assert drawn["rack"] == racks
     assert drawn["chip"] == 4 * racks
-    assert drawn["crossing"] == round(rs.value("leaving_copies", exchange_racks=racks, experts_per_token=copies))
+    assert drawn["crossing"] == round(rs.value("leaving_copies", expert_racks=racks, experts_per_token=copies))
     assert drawn["crossing"] + drawn["staying"] == copies
     heights = [patch.get_height() for patch in bars.patches if patch.get_gid() == "slowdown"]
     assert heights == pytest.approx([1, direct, hierarchical], rel=1e-9)
@@ -240,10 +240,10 @@ def test_two_racks_of_deepseeks_own_nodes() -> None:
     table = charts.two_racks.data(**inputs)
     assert len(table) == 8
     assert table["leaves"].sum() == 7
-    assert table.attrs["marks"]["direct_exchange_slowdown"] == pytest.approx(3.778, rel=1e-3)
-    assert table.attrs["marks"]["hierarchical_exchange_slowdown"] == pytest.approx(2)
+    assert table.attrs["marks"]["direct_all_to_all_slowdown"] == pytest.approx(3.778, rel=1e-3)
+    assert table.attrs["marks"]["hierarchical_all_to_all_slowdown"] == pytest.approx(2)
     with pytest.raises(MissingInput, match="scale_out_bandwidth"):
-        charts.two_racks(hardware="TPU v5e", exchange_racks=2)
+        charts.two_racks(hardware="TPU v5e", expert_racks=2)
 
 
 # --------------------------------------------------------------------------------------------------- C9, cable density

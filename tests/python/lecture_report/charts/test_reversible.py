@@ -162,7 +162,7 @@ def line(ax: Any, label: str) -> np.ndarray:
 def test_forward_writes_up_and_backward_reads_down(layers: int) -> None:
     ax = charts.activation_memory(layers=layers)
     held = line(ax, "activation_bytes")[:, 1]
-    each = rs.value("activation_bytes", layers=1, hidden_size=8192, trained_tokens=4e6, activation_policy="block")
+    each = rs.value("activation_bytes", layers=1, hidden_size=8192, tokens_per_step=4e6, activation_policy="block")
     steps = np.arange(1, layers + 1)
     assert held == pytest.approx(each * np.concatenate([steps, steps[::-1]]))
     assert count(ax, "held") == layers * (layers + 1)  # as many boxes in a step as layers are held
@@ -210,7 +210,7 @@ def test_mistakes_in_memory_are_named() -> None:
         ({"activation_policy": "none"}, UnknownName, "none"),
         ({"hidden": 3}, UnknownName, "hidden"),
         ({"layers": [2, 4]}, rs.errors.AxisError, "layers"),
-        ({"trained_tokens": [1e6, 4e6]}, rs.errors.AxisError, "trained_tokens"),
+        ({"tokens_per_step": [1e6, 4e6]}, rs.errors.AxisError, "tokens_per_step"),
     ):
         with pytest.raises(kind, match=message):
             charts.activation_memory(**inputs)
