@@ -259,7 +259,7 @@ RUNS = (
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (",32,", ",many,", "clients: expected numbers, got a column of"),
+        (",32,", ",many,", "concurrency: expected numbers, got a column of"),
         ("Qwen3-32B,H100,fp8,2,32", "Qwen3-33B,H100,fp8,2,32", "line 4: unknown model preset 'Qwen3-33B'"),
         ("fp8,2,32", "fp9,2,32", "line 4: unknown weight_format 'fp9'"),
         (",32,", ",many,", "'many' in line 4"),

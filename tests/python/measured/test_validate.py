@@ -18,6 +18,7 @@ from roofslate.cli import main
 from roofslate.grid.read import Settled
 from roofslate.measured import runs as measurements
 from roofslate.presets.frameworks import framework_name
+from roofslate.registry.registry import spellings
 
 
 def run(model="Qwen3-32B", **changes):
@@ -440,8 +441,8 @@ def test_the_command_names_mistakes(tmp_path, content, said):
 
 def test_headings_of_published_tables_are_read():
     given = table(run(concurrency=64), run(concurrency=8))
-    other = given.rename(columns={"concurrency": "clients"})
+    other = given.rename(columns={name: heading for heading, name in spellings().items()})
     predicted = "predicted_time_per_output_token_s"
     assert rs.validate(other).rows[predicted].tolist() == rs.validate(given).rows[predicted].tolist()
     with pytest.raises(errors.InputTypeError, match="two columns"):
-        rs.validate(given.assign(clients=3))
+        rs.validate(given.assign(**dict.fromkeys(spellings(), 3)))

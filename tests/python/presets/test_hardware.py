@@ -462,8 +462,8 @@ def test_generations_are_the_catalogs_figures() -> None:
     assert marks["peak_flops_growth"] == pytest.approx(4000 / 312, rel=1e-15)
     assert marks["hbm_bandwidth_growth"] == pytest.approx(22 / 2.039, rel=1e-15)
     assert marks["hbm_capacity_growth"] == pytest.approx(288 / 80, rel=1e-15)
-    assert (marks["least_weight_balance"], marks["most_weight_balance"]) == pytest.approx((136.94, 573.75), rel=1e-4)
-    assert marks["claimed_weight_balance"] == 300
+    assert (marks["least_balance_tokens"], marks["most_balance_tokens"]) == pytest.approx((136.94, 573.75), rel=1e-4)
+    assert marks["claimed_balance_tokens"] == 300
 
 
 @pytest.mark.heavy

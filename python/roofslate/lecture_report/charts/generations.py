@@ -68,9 +68,9 @@ def _hardware_generations(**inputs: Any) -> pd.DataFrame:
     specifications["announced"] = ("hardware", [_year(chip) for chip in chips])
     specifications["vendor"] = ("hardware", [str(chip.attributes.get("vendor", "others")) for chip in chips])
     table = tabulated(specifications, "hardware", "hardware_generations")
-    marks = {"claimed_weight_balance": float(models["lecture"]["balance_tokens"])}
-    marks["least_weight_balance"] = float(table["balance_tokens"].min())
-    marks["most_weight_balance"] = float(table["balance_tokens"].max())
+    marks = {"claimed_balance_tokens": float(models["lecture"]["balance_tokens"])}
+    marks["least_balance_tokens"] = float(table["balance_tokens"].min())
+    marks["most_balance_tokens"] = float(table["balance_tokens"].max())
     table.attrs["units"] |= dict.fromkeys(marks, "token")
     for name in _GROWING:
         values = table[name].to_numpy()
@@ -87,8 +87,8 @@ def _hardware_generations(**inputs: Any) -> pd.DataFrame:
     paragraph=(
         "From the first of these chips to the last the best peak in a 16-bit format grew {peak_flops_growth}-fold, "
         "the best bandwidth {hbm_bandwidth_growth}-fold, the largest memory {hbm_capacity_growth}-fold. The balance "
-        "of arithmetic and bandwidth has no such trend: it stands between {least_weight_balance} and "
-        "{most_weight_balance} tokens, around the lecture's {claimed_weight_balance}."
+        "of arithmetic and bandwidth has no such trend: it stands between {least_balance_tokens} and "
+        "{most_balance_tokens} tokens, around the lecture's {claimed_balance_tokens}."
     ),
     inputs=("weight_format",),
     size=(7.2, 5.6),
@@ -132,7 +132,7 @@ def hardware_generations(ax: Axes, table: pd.DataFrame) -> None:
             labelled = [k for k, end in zip(records, ends, strict=True) if end - years[k] > _STANDING]
         else:
             labelled = sorted({int(values.argmin()), int(values.argmax())})
-            claim = table.attrs["marks"]["claimed_weight_balance"]
+            claim = table.attrs["marks"]["claimed_balance_tokens"]
             panel.axhline(claim, color=style.INK, linestyle=(0, (3, 2)), linewidth=1.1, label="claimed balance_tokens")
             note: dict[str, Any] = {"fontsize": 8, "color": style.INK, "va": "bottom", "bbox": style.HALO}
             panel.annotate(f"lecture: {claim:.0f}", (first - 0.5, claim), (0, 3), textcoords="offset points", **note)

@@ -162,9 +162,9 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
     _machine_balance,
     title="A balance near 300 and a drain near 20 ms hold to a factor of two",
     paragraph=(
-        "The lecture leans on two constants of hardware: {claimed_weight_balance} tokens hide the fetch of one "
+        "The lecture leans on two constants of hardware: {claimed_balance_tokens} tokens hide the fetch of one "
         "weight, and a chip reads its whole memory in {claimed_hbm_drain_time}. Over these chips the first runs "
-        "from {least_weight_balance} to {most_weight_balance}, the second from {least_hbm_drain_time} to "
+        "from {least_balance_tokens} to {most_balance_tokens}, the second from {least_hbm_drain_time} to "
         "{most_hbm_drain_time}."
     ),
     size=(7.2, 4.4),
