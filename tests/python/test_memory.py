@@ -109,7 +109,7 @@ low = dict(total_parameters=10.) | dict.fromkeys(names, 1.) | dict(chip_price=1e
 most = dict(compute_efficiency=1, bandwidth_efficiency=1, chip_price=1e-3)
 axes = {{name: np.linspace(.5, 1, {length}) * most.get(name, 2) for name in names[:{axes}]}}
 try:
-    rs.evaluate(["replica_market_share", "cost_per_token"], {{**low, **axes}})
+    rs.evaluate(["replicas_for_market", "cost_per_token"], {{**low, **axes}})
 except rs.errors.OutOfMemory as error:
     print("refused")
 """

@@ -8,11 +8,15 @@ namespace roofslate
             if (turn.node == kink.node)
             {
                 const Tape& tape = turn.entry->tape;
-                std::vector<std::string> symbols;
+                Inscription inputs;
                 for (const int need : turn.entry->needs)
-                    symbols.emplace_back(registry[need].name);
+                {
+                    const Spec& spec = *registry[need].spec;
+                    inputs.symbols.emplace_back(registry[need].name);
+                    inputs.words.push_back(spec.is_choice() ? &spec.choices : nullptr);
+                }
                 const Operation& o = tape.operations[std::size_t(turn.position)];
-                const auto side = [&](std::size_t k) { return print(tape, o.argument[k], symbols, Notation::text); };
+                const auto side = [&](std::size_t k) { return print(tape, o.argument[k], inputs, Notation::text); };
                 return {std::string(turn.entry->name), side(0), side(1)};
             }
         return {"the formula", "one side", "the other"};

@@ -84,52 +84,22 @@ namespace roofslate::quantities
                 .range(1)
                 .by_default(1);
     };
-    struct mean_stage_cost
+    struct stage_balance
     {
-        static constexpr Spec spec = Spec("\\bar c", "1", "mean time of a stage, in layers with a window", "R3.9");
-        template <class T> static constexpr T formula(
-            in<layers_per_stage, T> n,
-            in<global_layer_cost, T> c,
-            in<global_layer_period, T> p)
-        { return n * (1.0 + (c - 1.0) / p); }
-    };
-    struct slowest_stage_cost
-    {
-        static constexpr Spec spec = Spec(
-            "c_\\mathrm{max}",
-            "1",
-            "time of the stage with the most layers, which are whole, and the most of them with the whole context, in "
-            "layers "
-            "with a window",
-            "R3.9");
+        static constexpr Spec spec =
+            Spec("b_P", "1", "mean time of a stage over that of the slowest, which all others wait for", "R3.9");
         template <class T> static constexpr T formula(
             in<layers_per_stage, T> n,
             in<global_layer_period, T> p,
             in<global_layer_cost, T> c)
         {
-            const T fullest = ceil(n);
-            return fullest + ceil(fullest / p) * (c - 1.0);
+            const T fullest = ceil(n); // its layers are whole, and most of those with the whole context are in it
+            return n * (1.0 + (c - 1.0) / p) / (fullest + ceil(fullest / p) * (c - 1.0));
         }
     };
-    struct stage_balance
-    {
-        static constexpr Spec spec =
-            Spec("b_P", "1", "mean time of a stage over that of the slowest, which all others wait for", "R3.9");
-        template <class T> static constexpr T formula(in<mean_stage_cost, T> mean, in<slowest_stage_cost, T> slowest)
-        { return mean / slowest; }
-    };
-    struct layer_balance
-    {
-        static constexpr Spec spec = Spec(
-            "b_l",
-            "1",
-            "share of a replica's memory and time that whole layers leave to it: all of a pool, else the balance of "
-            "its "
-            "stages",
-            "R3.9");
-        template <class T> static constexpr T formula(in<layout, T> l, in<stage_balance, T> balance)
-        { return choose(l, T(1.0), balance); }
-    };
+    // Share of a replica's memory and time that whole layers leave to it: all of a pool.
+    template <class T> constexpr auto layer_balance(in<layout, T> l, in<stage_balance, T> balance)
+    { return choose(l, T(1.0), balance); }
 
     // --- weights ---
 
@@ -229,12 +199,6 @@ namespace roofslate::quantities
                 .positive()
                 .by_default(0.125);
     };
-    struct kv_element_bytes
-    {
-        static constexpr Spec spec = Spec("w_{kv}", "byte/token", "bytes of a token's cached element", "R6.4");
-        template <class T> static constexpr T formula(in<kv_bits, T> b, in<bytes_per_kv_bit, T> eighth)
-        { return b * eighth; }
-    };
     struct kv_elements_per_layer
     {
         static constexpr Spec spec = Spec(
@@ -254,8 +218,9 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<layers, T> n,
             in<kv_elements_per_layer, T> e,
-            in<kv_element_bytes, T> w)
-        { return n * e * w; }
+            in<kv_bits, T> b,
+            in<bytes_per_kv_bit, T> eighth)
+        { return n * e * (b * eighth); }
     };
 
     using architecture = list<
@@ -276,10 +241,7 @@ namespace roofslate::quantities
         layers_per_stage,
         global_layer_period,
         global_layer_cost,
-        mean_stage_cost,
-        slowest_stage_cost,
         stage_balance,
-        layer_balance,
         total_parameters,
         active_parameters,
         flops_per_parameter_token,
@@ -294,7 +256,6 @@ namespace roofslate::quantities
         kv_format,
         kv_bits,
         bytes_per_kv_bit,
-        kv_element_bytes,
         kv_elements_per_layer,
         kv_bytes_per_token>;
 }

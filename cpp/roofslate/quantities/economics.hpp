@@ -11,8 +11,9 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<microbatches, T> n,
             in<pipeline_stages, T> P,
-            in<layer_balance, T> balance)
-        { return max(n / (P * balance), 1.0); }
+            in<layout, T> l,
+            in<stage_balance, T> b_P)
+        { return max(n / (P * layer_balance<T>(l, b_P)), 1.0); }
     };
     struct round_tokens
     {
@@ -118,12 +119,6 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec = Spec("R_m", "token/s", "tokens that a provider serves in a second", "R1.14");
         template <class T> static constexpr T formula(in<monthly_tokens, T> D, in<month, T> m) { return D / m; }
-    };
-    struct replica_market_share
-    {
-        static constexpr Spec spec = Spec("R/R_m", "1", "share of the market that one cell serves", "R1.14");
-        template <class T> static constexpr T formula(in<replica_throughput, T> R, in<market_token_rate, T> R_m)
-        { return R / R_m; }
     };
     struct replicas_for_market
     {
@@ -259,7 +254,6 @@ namespace roofslate::quantities
         monthly_tokens,
         month,
         market_token_rate,
-        replica_market_share,
         replicas_for_market,
         fixed_pass_time,
         kv_fetch_time_per_sequence,

@@ -67,31 +67,27 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<moe_layers, T> n_e, in<all_to_all_bytes_per_layer, T> v_1)
         { return n_e * v_1; }
     };
-    struct chip_all_to_all_bytes_per_token
+    // Bytes that a chip sends for a token: in a pool all copies, else those for other chips.
+    template <class T> constexpr auto chip_all_to_all_bytes(
+        in<all_to_all_bytes_per_token, T> v,
+        in<chips_per_stage, T> G_P,
+        in<layout, T> l,
+        in<expert_parallel, T> G_e)
     {
-        static constexpr Spec spec = Spec(
-            "v/G_P",
-            "byte/token/chip",
-            "bytes that a chip sends in the exchanges of a token: in a pool all copies, else those for other chips",
-            "R2.3");
-        template <class T> static constexpr T formula(
-            in<all_to_all_bytes_per_token, T> v,
-            in<chips_per_stage, T> G_P,
-            in<layout, T> l,
-            in<expert_parallel, T> G_e)
-        {
-            const T each = v / G_P;
-            return select(count(G_e) == T(1.0), T(0.0), choose(l, each, each * (1.0 - 1.0 / count(G_e))));
-        }
-    };
+        const T each = v / G_P;
+        return select(count(G_e) == T(1.0), T(0.0), choose(l, each, each * (1.0 - 1.0 / count(G_e))));
+    }
     struct all_to_all_bytes_per_chip
     {
         static constexpr Spec spec =
             Spec("V", "byte/chip", "bytes that a chip sends in the exchanges of a pass", "R2.3");
         template <class T> static constexpr T formula(
             in<pass_tokens, T> tokens,
-            in<chip_all_to_all_bytes_per_token, T> v)
-        { return tokens * v; }
+            in<all_to_all_bytes_per_token, T> v,
+            in<chips_per_stage, T> G_P,
+            in<layout, T> l,
+            in<expert_parallel, T> G_e)
+        { return tokens * chip_all_to_all_bytes<T>(v, G_P, l, G_e); }
     };
 
     // --- between racks: beta is how much faster the links inside are, R how many racks share the experts ---
@@ -219,13 +215,16 @@ namespace roofslate::quantities
             "time of the exchanges of a token, the chips of a layer sending at the same time",
             "R2.3");
         template <class T> static constexpr T formula(
-            in<chip_all_to_all_bytes_per_token, T> v,
+            in<all_to_all_bytes_per_token, T> v,
+            in<chips_per_stage, T> G_P,
+            in<layout, T> l,
+            in<expert_parallel, T> G_e,
             in<all_to_all_slowdown, T> s,
             in<mean_hops, T> hops,
             in<expert_imbalance, T> mu,
             in<link_efficiency, T> eta,
             in<scale_up_bandwidth, T> u)
-        { return v * (s * (hops * mu) / (u * eta)); }
+        { return chip_all_to_all_bytes<T>(v, G_P, l, G_e) * (s * (hops * mu) / (u * eta)); }
     };
     struct all_to_all_time
     {
@@ -242,7 +241,6 @@ namespace roofslate::quantities
         combine_bytes_per_layer,
         all_to_all_bytes_per_layer,
         all_to_all_bytes_per_token,
-        chip_all_to_all_bytes_per_token,
         all_to_all_bytes_per_chip,
         link_bandwidth_ratio,
         expert_racks,

@@ -95,16 +95,6 @@ namespace roofslate::quantities
             Spec("u_o", "byte/s/chip", "link bandwidth of a chip between scale-up domains, each direction", "R2.5")
                 .positive(infinite);
     };
-    struct scale_up_latency
-    {
-        static constexpr Spec spec =
-            Spec("\\lambda", "s", "latency of a message inside the scale-up domain", "R3.3").range(0);
-    };
-    struct scale_out_latency
-    {
-        static constexpr Spec spec =
-            Spec("\\lambda_o", "s", "latency of a message between scale-up domains", "R3.3").range(0);
-    };
     struct scale_up_domain
     {
         static constexpr Spec spec =
@@ -314,8 +304,6 @@ namespace roofslate::quantities
         chip_power,
         scale_up_bandwidth,
         scale_out_bandwidth,
-        scale_up_latency,
-        scale_out_latency,
         scale_up_domain,
         chips,
         pipeline_stages,

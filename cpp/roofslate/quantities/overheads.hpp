@@ -172,25 +172,6 @@ namespace roofslate::quantities
             return select(G_d > T(1.0) && X > T(1.0), min(t_x, all), all);
         }
     };
-    struct hop_link_time
-    {
-        static constexpr Spec spec = Spec(
-            "t_{uh}",
-            "s/token",
-            "time on the links to send a token from stage to stage, its share of the chips' links",
-            "R3.1");
-        template <class T> static constexpr T formula(
-            in<hidden_size, T> d,
-            in<collective_bytes_per_element, T> w,
-            in<link_efficiency, T> eta,
-            in<pipeline_stages, T> P,
-            in<chips_per_stage, T> G_P,
-            in<chips, T> G,
-            in<scale_up_domain, T> G_u,
-            in<scale_up_bandwidth, T> u,
-            in<scale_out_bandwidth, T> u_o)
-        { return spend(P - 1.0, d * (w / eta) / (count(G_P) * select(G <= G_u, u, u_o))); }
-    };
     struct link_time_per_token
     {
         static constexpr Spec spec = Spec(
@@ -201,8 +182,19 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<attention_link_time, T> t_a,
             in<feed_forward_link_time, T> t_e,
-            in<hop_link_time, T> t_h)
-        { return beside(t_a + t_e, t_h); }
+            in<hidden_size, T> d,
+            in<collective_bytes_per_element, T> w,
+            in<link_efficiency, T> eta,
+            in<pipeline_stages, T> P,
+            in<chips_per_stage, T> G_P,
+            in<chips, T> G,
+            in<scale_up_domain, T> G_u,
+            in<scale_up_bandwidth, T> u,
+            in<scale_out_bandwidth, T> u_o)
+        {
+            const T hops = spend(P - 1.0, d * (w / eta) / (count(G_P) * select(G <= G_u, u, u_o)));
+            return beside(t_a + t_e, hops);
+        }
     };
     struct communication
     {
@@ -297,7 +289,6 @@ namespace roofslate::quantities
         collective_bytes_per_element,
         attention_link_time,
         feed_forward_link_time,
-        hop_link_time,
         link_time_per_token,
         communication,
         activation_bytes_per_element,

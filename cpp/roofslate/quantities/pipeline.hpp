@@ -92,7 +92,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("t_h", "s", "time from the end of one stage to the start of the next", "R3.3")
                 .range(0)
-                .otherwise<scale_out_latency>();
+                .otherwise<path_latency>();
     };
     struct pipeline_latency
     {

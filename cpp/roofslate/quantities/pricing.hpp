@@ -605,6 +605,22 @@ namespace roofslate::quantities
             in<output_price, T> p_o)
         { return D_i * p_i + D_r * p_r + D_o * p_o; }
     };
+    struct blended_price
+    {
+        static constexpr Spec spec = Spec(
+            "p_b",
+            "USD/token",
+            "list price per token of a request, at its input, cached input and output tokens",
+            "definition");
+        template <class T> static constexpr T formula(
+            in<input_tokens, T> I,
+            in<prefix_length, T> L_p,
+            in<output_tokens, T> O,
+            in<input_price, T> p_i,
+            in<cache_read_price, T> p_r,
+            in<output_price, T> p_o)
+        { return ((I - L_p) * p_i + spend(L_p, p_r) + O * p_o) / (I + O); }
+    };
     struct serving_cost
     {
         static constexpr Spec spec =
@@ -685,6 +701,7 @@ namespace roofslate::quantities
         served_output_tokens,
         served_time,
         token_revenue,
+        blended_price,
         serving_cost,
         serving_margin>;
 }

@@ -57,20 +57,6 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<fresh_input_tokens, T> I, in<prefill_chunk, T> most)
         { return select(most == T(infinite), T(1.0), max(ceil(I / most), 1.0)); }
     };
-    struct prompt_cache_tokens
-    {
-        static constexpr Spec spec = Spec(
-            "L_c",
-            "token/sequence",
-            "tokens of a prompt that are in the cache when a pass reads more of it, the mean of its passes: the prefix "
-            "and the chunks before",
-            "Q13");
-        template <class T> static constexpr T formula(
-            in<prefix_length, T> L_p,
-            in<fresh_input_tokens, T> I,
-            in<prompt_passes, T> n)
-        { return beside(L_p, select(n == T(1.0), T(0.0), (I - I / n) / 2.0)); }
-    };
     struct prefix_bytes
     {
         static constexpr Spec spec = Spec(
@@ -79,7 +65,9 @@ namespace roofslate::quantities
             "what a pass with a prompt reads of the cache of its earlier tokens",
             "R6.6");
         template <class T> static constexpr T formula(
-            in<prompt_cache_tokens, T> L_c,
+            in<prefix_length, T> L_p,
+            in<fresh_input_tokens, T> I,
+            in<prompt_passes, T> n,
             in<kv_bytes_per_token, T> q,
             in<kv_read_factor, T> k,
             in<windowed_kv_share, T> share,
@@ -88,6 +76,7 @@ namespace roofslate::quantities
             in<index_bytes_per_token, T> q_i,
             in<recurrent_state_bytes, T> S_0)
         {
+            const T L_c = beside(L_p, select(n == T(1.0), T(0.0), (I - I / n) / 2.0)); // mean of the passes
             const T tokens = mean_of_layers<T>(share, min(L_c, K), min(L_c, w));
             return select(L_c == T(0.0), T(0.0), cache_bytes<T>(q * k * tokens, q_i, L_c, S_0, k));
         }
@@ -606,7 +595,6 @@ namespace roofslate::quantities
         fresh_input_tokens,
         prefill_chunk,
         prompt_passes,
-        prompt_cache_tokens,
         prefix_bytes,
         prefix_fetch_time,
         prefill_compute_efficiency,

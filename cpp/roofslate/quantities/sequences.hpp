@@ -18,9 +18,10 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("H - w N_t", "byte", "memory that the weights leave to caches", "R3.6");
         template <class T> static constexpr T formula(
             in<replica_hbm_capacity, T> H,
-            in<layer_balance, T> balance,
+            in<layout, T> l,
+            in<stage_balance, T> b_P,
             in<deployed_weight_bytes, T> W)
-        { return max(H * balance - W, 0.0); }
+        { return max(H * layer_balance<T>(l, b_P) - W, 0.0); }
     };
     struct memory_limited_sequences
     {
@@ -122,8 +123,9 @@ namespace roofslate::quantities
             in<kv_bytes, T> K,
             in<microbatches, T> n,
             in<chips, T> G,
-            in<layer_balance, T> balance)
-        { return (W + n * K) / (G * balance); }
+            in<layout, T> l,
+            in<stage_balance, T> b_P)
+        { return (W + n * K) / (G * layer_balance<T>(l, b_P)); }
     };
 
     // --- the least that a deployment must hold ---

@@ -82,11 +82,6 @@ namespace roofslate::quantities
             in<speculation_compute_factor, T> waste)
         { return select(count(g) == T(0.0), l, l / waste); }
     };
-    struct kv_bytes_per_emitted_token
-    {
-        static constexpr Spec spec = Spec("r/\\ell_d", "byte/token", "cache that is read for an emitted token", "Q2");
-        template <class T> static constexpr T formula(in<kv_read_bytes, T> r, in<emitted_length, T> l) { return r / l; }
-    };
 
     using speculation = list<
         acceptance_rate,
@@ -98,6 +93,5 @@ namespace roofslate::quantities
         drafting_factor,
         speculation_speedup,
         speculation_compute_factor,
-        emitted_length,
-        kv_bytes_per_emitted_token>;
+        emitted_length>;
 }

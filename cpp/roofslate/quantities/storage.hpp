@@ -42,18 +42,15 @@ namespace roofslate::quantities
             Spec("p/h", "USD/byte/s", "price of the chip for each byte of its memory and second", "R6.8");
         template <class T> static constexpr T formula(in<chip_price, T> p, in<hbm_capacity, T> h) { return p / h; }
     };
-    struct hbm_hold_rate
-    {
-        static constexpr Spec spec =
-            Spec("q p/h", "USD/token/s", "price of keeping a token's cache in HBM for a second", "R6.8");
-        template <class T> static constexpr T formula(in<stored_kv_bytes_per_token, T> q, in<hbm_rent, T> r)
-        { return q * r; }
-    };
     struct hbm_hold_cost
     {
         static constexpr Spec spec =
             Spec("c_h", "USD/token", "price of keeping a token's cache in HBM until it is used again", "R6.8");
-        template <class T> static constexpr T formula(in<hold_time, T> T_h, in<hbm_hold_rate, T> c) { return T_h * c; }
+        template <class T> static constexpr T formula(
+            in<hold_time, T> T_h,
+            in<stored_kv_bytes_per_token, T> q,
+            in<hbm_rent, T> r)
+        { return T_h * (q * r); }
     };
     struct recompute_hold_time
     {
@@ -226,7 +223,6 @@ namespace roofslate::quantities
         recompute_chip_time,
         recompute_cost,
         hbm_rent,
-        hbm_hold_rate,
         hbm_hold_cost,
         recompute_hold_time,
         tier_capacity,

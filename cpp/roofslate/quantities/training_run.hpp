@@ -242,16 +242,9 @@ namespace roofslate::quantities
             in<attention_compute_efficiency, T> eta_a)
         { return tokens * ((f / (F * eta) + f_a / (F_16 * eta_a)) / G); }
     };
-    struct training_passes
-    {
-        static constexpr Spec spec = Spec(
-            "1 + \\rho_b + \\rho_a",
-            "1",
-            "forward passes that the work of a step is worth: forward, backward, what is computed again",
-            "R5.1");
-        template <class T> static constexpr T formula(in<backward_forward_ratio, T> r, in<repeated_forward, T> again)
-        { return 1.0 + r + again; }
-    };
+    // Forward passes that the work of a step is worth: forward, backward, what is computed again.
+    template <class T> constexpr auto training_passes(in<backward_forward_ratio, T> r, in<repeated_forward, T> again)
+    { return 1.0 + r + again; }
     struct training_activation_time
     {
         static constexpr Spec spec =
@@ -259,9 +252,10 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<tokens_per_step, T> tokens,
             in<activation_time_per_token, T> t,
-            in<training_passes, T> passes,
+            in<backward_forward_ratio, T> r,
+            in<repeated_forward, T> again,
             in<pipeline_stages, T> P)
-        { return tokens * (t * (passes / P)); }
+        { return tokens * (t * (training_passes<T>(r, again) / P)); }
     };
     struct training_kernel_time
     {
@@ -273,9 +267,10 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<microbatches, T> n,
             in<kernel_overhead, T> t,
-            in<training_passes, T> passes,
+            in<backward_forward_ratio, T> r,
+            in<repeated_forward, T> again,
             in<pipeline_stages, T> P)
-        { return n * (t * (passes / P)); }
+        { return n * (t * (training_passes<T>(r, again) / P)); }
     };
     struct tensor_collective_time
     {
@@ -452,16 +447,9 @@ namespace roofslate::quantities
             in<layers_per_stage, T> n)
         { return (N_t - N_d) / (P * G_e) * (ceil(n) / n); }
     };
-    struct weight_copies
-    {
-        static constexpr Spec spec = Spec(
-            "\\kappa_w",
-            "1",
-            "copies of its weights and gradients that a chip keeps: DualPipe has two stages on each",
-            "arXiv:2412.19437");
-        template <class T> static constexpr T formula(in<pipeline_schedule, T> which, in<pipeline_stages, T> P)
-        { return select(is<pipeline_schedule>(which, "dualpipe"), min(P, 2.0), T(1.0)); }
-    };
+    // Copies of its weights and gradients that a chip keeps: DualPipe has two stages on each (arXiv:2412.19437).
+    template <class T> constexpr auto weight_copies(in<pipeline_schedule, T> which, in<pipeline_stages, T> P)
+    { return select(is<pipeline_schedule>(which, "dualpipe"), min(P, 2.0), T(1.0)); }
     struct optimizer_state_bytes
     {
         static constexpr Spec spec = Spec("O", "byte/chip", "what the optimizer keeps on a chip", "arXiv:1910.02054");
@@ -482,7 +470,8 @@ namespace roofslate::quantities
             in<sharded_state, T> z,
             in<training_bytes_per_weight, T> w,
             in<gradient_bytes_per_weight, T> g,
-            in<weight_copies, T> copies,
+            in<pipeline_schedule, T> which,
+            in<pipeline_stages, T> P,
             in<active_dense_parameters_per_chip, T> N_c,
             in<dense_weight_copies, T> G_1,
             in<routed_parameters_per_chip, T> N_k,
@@ -490,7 +479,9 @@ namespace roofslate::quantities
             in<optimizer_state_bytes, T> O)
         {
             const T whole = N_c + N_k, shared = N_c / G_1 + N_k / G_2;
-            return copies * choose(z, (w + g) * whole, (w + g) * whole, w * whole + g * shared, (w + g) * shared) + O;
+            return weight_copies<T>(which, P)
+                * choose(z, (w + g) * whole, (w + g) * whole, w * whole + g * shared, (w + g) * shared)
+                + O;
         }
     };
     // Copies that stand `apart` chips from one another: how many a domain has room for.
@@ -736,7 +727,6 @@ namespace roofslate::quantities
         recomputation_overhead,
         attention_compute_efficiency,
         training_compute_time,
-        training_passes,
         training_activation_time,
         training_kernel_time,
         tensor_collective_time,
@@ -751,7 +741,6 @@ namespace roofslate::quantities
         optimizer_bytes_per_weight,
         active_dense_parameters_per_chip,
         routed_parameters_per_chip,
-        weight_copies,
         optimizer_state_bytes,
         training_state_bytes,
         gradient_collective_time,

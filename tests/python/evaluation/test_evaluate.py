@@ -451,7 +451,7 @@ def test_many_axes(count):
 
 def test_too_many_axes_are_refused():
     with pytest.raises(errors.AxisError, match=r"at most 16 axes, 17 were given"):
-        rs.evaluate("replica_market_share", **AXES)
+        rs.evaluate("replicas_for_market", **AXES)
 
 
 @pytest.mark.parametrize("outputs", ["pass_time", ["pass_time", "batch_size", "latency_floor"], "kv_bytes"])
