@@ -60,7 +60,7 @@ namespace roofslate::quantities
     struct prefix_bytes
     {
         static constexpr Spec spec = Spec(
-            "r(L_c)",
+            "r(earlier)",
             "byte/sequence",
             "what a pass with a prompt reads of the cache of its earlier tokens",
             "R6.6");
@@ -76,9 +76,9 @@ namespace roofslate::quantities
             in<index_bytes_per_token, T> q_i,
             in<recurrent_state_bytes, T> S_0)
         {
-            const T L_c = beside(L_p, select(n == T(1.0), T(0.0), (I - I / n) / 2.0)); // mean of the passes
-            const T tokens = mean_of_layers<T>(share, min(L_c, K), min(L_c, w));
-            return select(L_c == T(0.0), T(0.0), cache_bytes<T>(q * k * tokens, q_i, L_c, S_0, k));
+            const T earlier = beside(L_p, select(n == T(1.0), T(0.0), (I - I / n) / 2.0)); // mean of the passes
+            const T tokens = mean_of_layers<T>(share, min(earlier, K), min(earlier, w));
+            return select(earlier == T(0.0), T(0.0), cache_bytes<T>(q * k * tokens, q_i, earlier, S_0, k));
         }
     };
     struct prefix_fetch_time
