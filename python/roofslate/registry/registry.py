@@ -11,7 +11,7 @@ import html
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from roofslate import _core
 from roofslate._base.messages import shown, unknown
@@ -321,22 +321,27 @@ def lookup(name: str) -> Quantity:
 
 def renamed() -> Mapping[str, str]:
     """The names of today by those that quantities had once."""
-    return _names()["quantities"]
+    names: Mapping[str, str] = _names()["quantities"]
+    return names
 
 
 def spellings() -> Mapping[str, str]:
     """The quantities by other headings that measured tables give them."""
-    return _names()["columns"]
+    headings: Mapping[str, str] = _names()["columns"]
+    return headings
 
 
 @functools.cache
-def _names() -> Mapping[str, Mapping[str, str]]:
-    names: dict[str, dict[str, str]] = read_data(Path(__file__).with_name("renames.toml"))
+def _names() -> Mapping[str, Mapping[str, Any]]:
+    names: dict[str, dict[str, Any]] = read_data(Path(__file__).with_name("renames.toml"))
     return names
 
 
 def unknown_quantity(given: object, kind: str = "quantity", others: Iterable[str] = ()) -> UnknownName:
     """Error for a name that no quantity has: with the name of today, or with the nearest ones, `others` among them."""
+    if isinstance(given, str) and given in _names()["meanings"]:
+        meanings = " or ".join(f"{name!r}, {brief}" for name, brief in _names()["meanings"][given].items())
+        return UnknownName(f"unknown {kind} {given!r}: give {meanings}")
     if isinstance(given, str) and given in renamed():
         return UnknownName(f"unknown {kind} {given!r}: it is called {renamed()[given]!r} now")
     return unknown(kind, given, [*entries(), *others])

@@ -24,6 +24,11 @@ def test_the_error_for_an_old_name_tells_the_new_one(call):
         CALLS[call]()
 
 
+def test_a_name_that_means_two_things_is_asked_for():
+    with pytest.raises(UnknownName, match=r"'request_rate': give 'arrival_rate'.*or 'request_throughput', .*answered"):
+        rs.value("request_rate", concurrency=4)
+
+
 def test_new_names_exist_and_old_ones_do_not():
     assert set(renamed().values()) <= entries().keys()
     assert not renamed().keys() & entries().keys()
