@@ -177,11 +177,15 @@ namespace roofslate
         std::string text = "missing input " + described(registry_[*given]);
         if (given != last)
             text += " or " + described(registry_[quantity]);
-        text += chain_of(registry_, path_.begin(), given);
-        for (auto q = path_.rbegin(); q != path_.rend(); ++q) // advice of the quantity nearest to the input
-            if (const char* const advice = registry_[*q].spec->missing_advice)
-                throw missing_input(text + "; " + advice);
-        throw missing_input(text);
+        throw missing_input(text + chain_of(registry_, path_.begin(), given) + advice());
+    }
+    // Of the quantity nearest to the missing input.
+    std::string Closure::advice() const
+    {
+        for (auto q = path_.rbegin(); q != path_.rend(); ++q)
+            if (const char* const text = registry_[*q].spec->missing_advice)
+                return std::string("; ") + text;
+        return "";
     }
     // Quantities that follow from each other: those of them that declare a range are meant to be given.
     void Closure::missing_one_of_circle(int quantity) const
@@ -193,7 +197,7 @@ namespace roofslate
                 alternatives += (alternatives.empty() ? "" : " or ") + described(registry_[*q]);
         if (alternatives.empty())
             throw std::logic_error("the quantity " + std::string(registry_[quantity].name) + " needs itself");
-        throw missing_input("missing input " + alternatives + chain_of(registry_, path_.begin(), first));
+        throw missing_input("missing input " + alternatives + chain_of(registry_, path_.begin(), first) + advice());
     }
     std::vector<int> numbers_taken(
         const Registry& registry,

@@ -37,6 +37,7 @@ namespace roofslate
         bool is_spend_of_variable(const Entry& entry, std::size_t first, const Operation& select) const;
         [[noreturn]] void missing(int quantity) const;
         [[noreturn]] void missing_one_of_circle(int quantity) const;
+        std::string advice() const;
 
         const Registry& registry_;
         Graph& graph_;

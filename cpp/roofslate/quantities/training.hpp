@@ -71,12 +71,18 @@ namespace roofslate::quantities
     struct decode_token_rate
     {
         static constexpr Spec spec =
-            Spec("R_d", "token/s", "tokens that `chips` decode in a second, as measured", "R6.5").positive();
+            Spec(
+                "R_d",
+                "token/s",
+                "tokens that `chips` decode in a second, as measured or as the serving chain says",
+                "R6.5")
+                .positive()
+                .otherwise<replica_throughput>();
     };
     struct prefill_utilization
     {
         static constexpr Spec spec =
-            Spec("u_p", "1", "share of the peak arithmetic that prefill or training reaches", "R5.2").positive(1);
+            Spec("u_p", "1", "share of the peak arithmetic that prefill reaches", "R5.2").positive(1);
         template <class T> static constexpr T formula(
             in<prefill_token_rate, T> R,
             in<flops_per_token, T> f,
@@ -103,9 +109,10 @@ namespace roofslate::quantities
                 "1",
                 "what decoded arithmetic costs over the same arithmetic in training; the lecture's 3",
                 "R5.2")
-                .range(1);
-        template <class T> static constexpr T formula(in<prefill_utilization, T> u_p, in<decode_utilization, T> u_d)
-        { return u_p / u_d; }
+                .range(1)
+                .advice("give decode_inefficiency (the lecture's 3), or training_utilization and decode_utilization");
+        template <class T> static constexpr T formula(in<training_utilization, T> u_T, in<decode_utilization, T> u_d)
+        { return u_T / u_d; }
     };
 
     // --- what a served token costs over one that is trained on: prompts are prefilled, the rest is decoded, perhaps on
@@ -187,9 +194,9 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("D_\\mathrm{PT}^=", "token", "pretraining tokens that cost what the served tokens cost", "R5.4");
         template <class T> static constexpr T formula(
-            in<pretraining_inference_token_ratio, T> r,
-            in<inference_tokens, T> D)
-        { return r * D; }
+            in<inference_tokens, T> D,
+            in<pretraining_inference_token_ratio, T> r)
+        { return D * r; }
     };
     struct pretraining_tokens
     {

@@ -33,16 +33,18 @@ _CHAINS = {
     "serving": ("time_per_output_token", "time_to_first_token", "cost_per_output_token", "pass_time", "cost_per_token"),
     "training": ("trained_tokens_per_second_per_chip", "pretraining_cost"),
 }
+# Tokens that balance the three buckets rest on both chains, and a run of given tokens on its own alone.
+_TOKENS = frozenset({"pretraining_tokens", "rl_tokens"})
 
 
 @functools.lru_cache(maxsize=1024)
 def chains_of(registry: Registry, name: str) -> frozenset[str]:
     """The chains that a quantity lies on."""
-    upstream = registry.ancestors(name)
+    upstream = _upstream(registry, (name,), _TOKENS - {name})
     return frozenset(
         chain
         for chain, outcomes in _CHAINS.items()
-        if any(name == x or x in upstream or name in registry.ancestors(x) for x in outcomes if x in registry.entries)
+        if any(x in upstream or name in _upstream(registry, (x,), _TOKENS) for x in outcomes if x in registry.entries)
     )
 
 
@@ -70,14 +72,15 @@ def basis(outputs: Sequence[str], grid: Grid) -> Mapping[str, str]:
     registry = grid.registry
     if is_floor(outputs, grid):
         return FLOOR_BASIS
-    reached = _reached(registry, tuple(outputs), frozenset(grid.inputs))
+    given = frozenset(grid.inputs)
+    reached = _upstream(registry, tuple(outputs), given) & given
     used = [grid.inputs[name] for name in grid.core.used(list(outputs)) if name in reached]  # of all outputs so far
     presets = grid.presets.get("calibration", [])
     calibrations: list[Preset | None] = [*presets] or [None]
     words = [_basis(outputs, used, preset, registry) for preset in calibrations]
-    carriers = _carriers(registry)
-    given = [i.quantity.name for i in used if i.quantity.name in carriers and i.origin != "calibration"]
-    found = {"basis": " | ".join(dict.fromkeys(words)) + (f"; given: {', '.join(given)}" if given else "")}
+    carriers = _carriers(registry) - _TOKENS
+    cuts = [i.quantity.name for i in used if i.quantity.name in carriers and i.origin != "calibration"]
+    found = {"basis": " | ".join(dict.fromkeys(words)) + (f"; given: {', '.join(cuts)}" if cuts else "")}
     if any(i.origin == "calibration" for i in used):
         found["calibration"] = ", ".join(f"{p.name} ({p.date})" if p.date else p.name for p in presets)
     return found
@@ -110,10 +113,10 @@ def joined(parts: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _reached(registry: Registry, outputs: tuple[str, ...], given: frozenset[str]) -> frozenset[str]:
-    """Inputs that outputs depend on, where nothing upstream of an input counts."""
+def _upstream(registry: Registry, names: tuple[str, ...], given: frozenset[str]) -> frozenset[str]:
+    """These quantities and those that they follow from, where nothing upstream of what is given counts."""
     seen: set[str] = set()
-    waiting = list(outputs)
+    waiting = list(names)
     while waiting:
         name = waiting.pop()
         if name not in seen:
@@ -121,7 +124,7 @@ def _reached(registry: Registry, outputs: tuple[str, ...], given: frozenset[str]
             if name not in given:
                 q = registry.entries[name]
                 waiting += [*q.needs, *filter(None, [q.fallback])]
-    return frozenset(seen & given)
+    return frozenset(seen)
 
 
 def _basis(outputs: Sequence[str], used: Sequence[Input], preset: Preset | None, registry: Registry) -> str:
@@ -142,7 +145,8 @@ def _basis(outputs: Sequence[str], used: Sequence[Input], preset: Preset | None,
     if not real:
         return "floor"
     fits = tuple(getattr(getattr(preset, "constants", None), "fits", ()))
-    if _scope(registry, fits).issuperset(outputs):
+    given = _carriers(registry).intersection(i.quantity.name for i in used)
+    if _scope(registry, fits, given).issuperset(outputs):
         return "estimate"
     return f"mixed: {', '.join(real)}"
 
@@ -157,14 +161,14 @@ def _carriers(registry: Registry) -> frozenset[str]:
 @functools.lru_cache(maxsize=4096)
 def _sensitive(registry: Registry, output: str) -> frozenset[str]:
     """What makes an output anything else than a floor if it is given."""
-    carriers = _carriers(registry)
+    carriers = _carriers(registry) - _TOKENS
     upstream = (output, *registry.ancestors(output))
     return frozenset(name for name in upstream if name in carriers or registry.entries[name].ideal is not None)
 
 
-@functools.lru_cache(maxsize=64)
-def _scope(registry: Registry, fits: tuple[str, ...]) -> frozenset[str]:
-    """Quantities upstream of the fitted outputs, and those that constants reach only through them."""
+@functools.lru_cache(maxsize=256)
+def _scope(registry: Registry, fits: tuple[str, ...], given: frozenset[str]) -> frozenset[str]:
+    """Quantities upstream of the fitted outputs, and those that constants reach only through them or what is given."""
     carriers = _carriers(registry)
     known = [name for name in fits if name in registry.entries]
     upstream = _union(registry.ancestors(name) for name in known).union(known)
@@ -174,8 +178,8 @@ def _scope(registry: Registry, fits: tuple[str, ...]) -> frozenset[str]:
         if name not in found:
             found[name] = True  # in a circle, the other ways decide
             q = registry.entries[name]
-            carrying = [need for need in (*q.needs, *filter(None, [q.fallback])) if need in carriers]
-            found[name] = name in upstream or (bool(carrying) and all(map(inside, carrying)))
+            carrying = carriers.intersection([*q.needs, *filter(None, [q.fallback])])
+            found[name] = name in upstream or (bool(carrying) and all(map(inside, carrying - given)))
         return found[name]
 
     return frozenset(name for name in carriers if inside(name)) | upstream

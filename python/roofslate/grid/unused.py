@@ -138,6 +138,8 @@ class _Call:
         for leaves inputs out that serve other quantities too; a constant of the floor is no technique.
         """
         others = frozenset[str]().union(*map(self._registry.descendants, self._outputs))
+        if chains := frozenset[str]().union(*(chains_of(self._registry, output) for output in self._outputs)):
+            others = frozenset(other for other in others if frozenset() < chains_of(self._registry, other) <= chains)
         if all(c not in self._given and c not in _constants() for c in deciding):
             others |= frozenset(self._registry.users.get(name, ()))
         return _Call(self._registry, tuple(sorted(others)), self._given)._takes(name, ())

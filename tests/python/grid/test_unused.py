@@ -32,7 +32,7 @@ def _unused_inputs_are_errors():
 
 def test_an_unrelated_keyword_is_a_warning_that_names_the_nearest_input():
     """T1: a utilization that the cost of a run does not take."""
-    words = "^'prefill_utilization' has no effect on pretraining_cost: pretraining_flops is given$"
+    words = "^'prefill_utilization' does not enter pretraining_cost$"
     with pytest.warns(UnusedInput, match=words):
         cost = rs.value("pretraining_cost", prefill_utilization=0.3, **RUN)
     assert cost == rs.value("pretraining_cost", **RUN)

@@ -523,7 +523,7 @@ def test_an_input_that_would_not_have_told_what_a_preset_states_is_accepted():
 
 def test_a_list_does_not_hide_that_one_preset_states_what_follows_for_others():
     """Alone the first preset refuses the utilization, since it states what would follow from it."""
-    given = {"decode_utilization": 0.1, "prefill_utilization": 0.4}
+    given = {"decode_utilization": 0.1, "training_utilization": 0.4}
     for model in ("lecture training", ["lecture training", "DeepSeek-V3"]):
         with pytest.raises(errors.IneffectiveInput, match="'lecture training' supplies 'decode_inefficiency'"):
             rs.evaluate("decode_inefficiency", model=model, **given)

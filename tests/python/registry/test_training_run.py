@@ -106,6 +106,70 @@ def test_a_run_costs_the_same_by_its_utilization_and_by_its_step():
         rs.value("pretraining_cost", given_use)
 
 
+SERVED = {"model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "context_length": 8000, "chip_price": "2 USD/h"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"weight_format": "bf16", "expert_reads": "all"},
+        {"pipeline_stages": 4, "microbatches": 2},
+        {"draft_length": 1, "acceptance_rate": 0.8, "draft_cost": 0.1},
+        {"calibration": "serving", "tensor_parallel": 2, "attention_data_parallel": 8},
+    ],
+    ids=["floor", "all experts", "stages", "drafts", "estimate"],
+)
+def test_a_model_costs_what_the_cell_that_serves_it_costs(changes):
+    """The inefficiency of the serving chain turns the FLOP of the bucket back into the price of its tokens."""
+    asked = {**SERVED, **changes, "batch_size": 64}
+    bucket = rs.value("inference_cost", asked, inference_tokens=1e14, training_utilization=0.4)
+    assert bucket == pytest.approx(1e14 * rs.value("cost_per_token", asked), rel=1e-14)
+    assert rs.value("inference_cost", asked, inference_tokens=1e14, training_utilization=0.2) == pytest.approx(
+        bucket, rel=1e-14
+    )
+
+
+def test_the_inefficiency_is_given_or_follows_from_both_chains():
+    asked = {name: SERVED[name] for name in ("model", "hardware", "chips", "context_length")}
+    inefficiency = rs.value("decode_inefficiency", asked, batch_size=64, training_utilization=0.4)
+    decoding = rs.value("model_flops_utilization", asked, batch_size=64)  # no drafts, one stage
+    assert inefficiency == pytest.approx(0.4 / decoding, rel=1e-14)
+    assert rs.value("decode_utilization", asked, batch_size=64) == pytest.approx(decoding, rel=1e-14)
+    assert rs.value("decode_inefficiency", training_utilization=0.4, decode_utilization=0.1) == pytest.approx(4)
+    assert rs.value("decode_inefficiency", decode_inefficiency=3) == 3
+    ways = r"'concurrency' .* or 'batch_size' .*; give decode_inefficiency \(the lecture's 3\), or training_utilization and "
+    with pytest.raises(errors.MissingInput, match=ways):
+        rs.value("decode_inefficiency", training_utilization=0.4)
+    with pytest.raises(errors.MissingInput, match="; give training_utilization"):
+        rs.value("decode_inefficiency", decode_utilization=0.1)
+
+
+def test_each_chain_has_its_calibration():
+    served = {**SERVED, "batch_size": 64, "inference_tokens": 1e14, "training_utilization": 0.4}
+    attributes = rs.evaluate("inference_cost", served, calibration="serving").attrs
+    assert attributes["basis"] == "estimate; given: training_utilization"
+    with pytest.raises(errors.IneffectiveInput, match="no effect on pretraining_cost: give calibration='training'"):
+        rs.value("pretraining_cost", served, pretraining_tokens=1e12, calibration="serving")
+    run = {**REAL, **DENSE, "chips": 512, "tensor_parallel": 8, "pretraining_tokens": 1e12, "chip_price": "2 USD/h"}
+    run["calibration"] = "training"
+    run = {name: x for name, x in run.items() if name not in rs.calibration("training")}
+    assert rs.evaluate("pretraining_cost", run).attrs["basis"] == "estimate"
+    lifetime = {"inference_tokens": 1e14, "decode_inefficiency": 3}
+    assert rs.evaluate("inference_cost", run, **lifetime).attrs["basis"] == "estimate; given: decode_inefficiency"
+    plain = {"model": "Llama-3.1-8B", "peak_flops": 1e15, "pretraining_tokens": 1e12, "training_utilization": 1}
+    assert rs.evaluate("pretraining_chip_time", plain).attrs["basis"] == "floor; given: training_utilization"
+
+
+def test_compute_efficiency_acts_on_the_cost_through_the_step():
+    run = {**IDEAL, **DENSE, "tensor_parallel": 8, "chips": 64, "pretraining_tokens": 1e12, "chip_price": "2 USD/h"}
+    half = rs.value("pretraining_cost", run, compute_efficiency=0.5)
+    assert half == pytest.approx(2 * rs.value("pretraining_cost", run), rel=1e-12)
+    with pytest.warns(errors.UnusedInput, match="'compute_efficiency' has no effect .*: training_utilization is given"):
+        given_use = rs.value("pretraining_cost", run, compute_efficiency=0.5, training_utilization=1)
+    assert given_use == pytest.approx(half / 2, rel=1e-12)
+
+
 def test_layers_that_predict_further_ahead_are_asked_for_nothing_where_there_are_none():
     assert rs.value("training_flops_per_token", active_parameters=1e9) == 6e9
     further = rs.value("training_flops_per_token", model="DeepSeek-V3", multi_token_prediction_layers=1)

@@ -28,7 +28,7 @@ _TRAINING = (
     "model_lifetime",
 )
 
-_MEASURED = {"prefill_utilization", "decode_utilization", "prefill_token_rate", "decode_token_rate"}
+_MEASURED = {"decode_utilization", "decode_token_rate"}
 
 _SERVED = {
     "inference_tokens",

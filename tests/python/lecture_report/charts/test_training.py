@@ -136,7 +136,7 @@ def test_buckets_without_a_loss_and_with_given_traffic() -> None:
         assert bar.get_height() == pytest.approx(done.get_height())
     marks = charts.compute_buckets.data(model_lifetime="60 d").attrs["marks"]
     assert marks["inference_tokens"] == pytest.approx(259.2e12)
-    measured = charts.compute_buckets.data(prefill_utilization=0.4, decode_utilization=0.1).attrs["marks"]
+    measured = charts.compute_buckets.data(training_utilization=0.4, decode_utilization=0.1).attrs["marks"]
     assert measured["decode_inefficiency"] == pytest.approx(4)
     assert measured["inference_flops_share"] == pytest.approx(1 / 3)
 
