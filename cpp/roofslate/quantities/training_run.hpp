@@ -235,12 +235,19 @@ namespace roofslate::quantities
             in<tokens_per_step, T> tokens,
             in<chips, T> G,
             in<executed_matrix_flops, T> f,
+            in<expert_imbalance, T> mu,
+            in<training_flops_per_parameter, T> six,
+            in<active_routed_parameters, T> N_k,
+            in<recomputation_factor, T> again,
             in<peak_flops, T> F,
             in<compute_efficiency, T> eta,
             in<executed_attention_flops, T> f_a,
             in<peak_flops_bf16, T> F_16,
             in<attention_compute_efficiency, T> eta_a)
-        { return tokens * ((f / (F * eta) + f_a / (F_16 * eta_a)) / G); }
+        {
+            const T on_fullest = spend_beside(f, mu - 1.0, six * N_k * again);
+            return tokens * ((on_fullest / (F * eta) + f_a / (F_16 * eta_a)) / G);
+        }
     };
     // Forward passes that the work of a step is worth: forward, backward, what is computed again.
     template <class T> constexpr auto training_passes(in<backward_forward_ratio, T> r, in<repeated_forward, T> again)
@@ -314,11 +321,12 @@ namespace roofslate::quantities
             in<experts_per_token, T> k,
             in<expert_parallel, T> G_e,
             in<hierarchical_leaving_copies, T> R_o,
+            in<expert_imbalance, T> mu,
             in<scale_up_bandwidth, T> u,
             in<scale_out_bandwidth, T> u_o)
         {
             return tokens / count(G_P) * (n_e / P * d * w)
-                * (2.0 * (2.0 + again) * max(k * (1.0 - 1.0 / count(G_e)) / u, R_o / u_o));
+                * (2.0 * (2.0 + again) * mu * max(k * (1.0 - 1.0 / count(G_e)) / u, R_o / u_o));
         }
     };
     // A micro-batch passes P stages, so P - 1 hops; v chunks a stage, one round after the other, make it v P - 1, those

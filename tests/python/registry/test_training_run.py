@@ -161,6 +161,20 @@ def test_each_chain_has_its_calibration():
     assert rs.evaluate("pretraining_chip_time", plain).attrs["basis"] == "floor; given: training_utilization"
 
 
+def test_uneven_experts_take_longer_where_they_work_or_exchange():
+    layout = {**REAL, "tensor_parallel": 8, "chips": 512, "expert_parallel": 64, "arithmetic": "weights"}
+    names = ["training_compute_time", "training_all_to_all_time", "tensor_collective_time", "training_activation_time"]
+    even, uneven = (
+        rs.evaluate(names, {**layout, **MIXED}, expert_imbalance=mu, weight_format="bf16") for mu in (1, 1.5)
+    )
+    assert float(uneven[names[1]] / even[names[1]]) == pytest.approx(1.5, rel=1e-12)
+    routed = 6 * rs.value("active_routed_parameters", model="DeepSeek-V3") / rs.value("training_flops_per_token", MIXED)
+    assert float(uneven[names[0]] / even[names[0]]) == pytest.approx(1 + routed / 2, rel=1e-12)
+    assert all(float(uneven[name]) == float(even[name]) for name in names[2:])
+    steps = [rs.value("training_step_time", {**layout, **DENSE}, expert_imbalance=mu) for mu in (1, 1.5)]
+    assert steps[0] == steps[1]
+
+
 def test_compute_efficiency_acts_on_the_cost_through_the_step():
     run = {**IDEAL, **DENSE, "tensor_parallel": 8, "chips": 64, "pretraining_tokens": 1e12, "chip_price": "2 USD/h"}
     half = rs.value("pretraining_cost", run, compute_efficiency=0.5)
