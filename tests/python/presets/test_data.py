@@ -35,6 +35,7 @@ UNITS = {
     **dict.fromkeys(["model_lifetime", "cache_write_time", "long_cache_write_time"], "s"),
     "rl_flops_per_parameter": "FLOP/parameter/token",
     "model_token_rate": "token/s",
+    "pretraining_tokens": "token",
     "long_context_threshold": "token/sequence",
     "cache_storage_price": "USD/token/s",
     "tier_capacity": "byte",
@@ -72,6 +73,24 @@ def test_every_number_has_source_and_date(section):
             if not isinstance(fact.value, str):
                 assert math.isfinite(fact.value)
                 assert fact.value >= 0
+
+
+def test_models_carry_the_tokens_that_they_were_pretrained_on_where_published():
+    tokens = {name: preset.values.get("pretraining_tokens") for name, preset in catalogs.models.items()}
+    assert sum(each is not None for each in tokens.values()) >= 37
+    assert (tokens["DeepSeek-V3"], tokens["Llama-3.1-405B"], tokens["GPT-3 175B"]) == (14.8e12, 15.6e12, 300e9)
+    assert tokens["DeepSeek-V3.2"] == 16.6e12  # its own, not those of its base
+    assert catalogs.models["Qwen3-8B"].facts["pretraining_tokens"].read
+    assert "model card" in catalogs.models["Qwen3-8B"].facts["pretraining_tokens"].source
+    for name in ("gpt-oss-120b", "Mixtral-8x7B", "gpt2", "Mistral-7B-v0.1", "MiniMax-M2.5", "lecture"):
+        assert tokens[name] is None  # not disclosed
+
+
+def test_overtraining_is_of_published_tokens_alone():
+    assert rs.value("overtraining_ratio", model="Llama-3.1-8B") == pytest.approx(15e12 / (20 * 7504924672), rel=1e-12)
+    for name in ("gpt-oss-120b", "Mixtral-8x7B", "PaLM-62B"):
+        with pytest.raises(rs.errors.MissingInput, match="missing input 'pretraining_tokens'"):
+            rs.value("overtraining_ratio", model=name)
 
 
 def test_files_say_nothing_of_where_they_were_made():
