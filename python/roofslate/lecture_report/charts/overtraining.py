@@ -13,6 +13,7 @@ from roofslate.evaluation import scaling
 from roofslate.grid.read import Settled
 from roofslate.lecture_report.charts.training import ROUNDED, trained
 from roofslate.plotting.chart import chart, datasets, number, tabulated
+from roofslate.presets.lookup import find_preset
 from roofslate.presets.preset import Preset
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def _overtraining(
     count = max(len(names), len(tokens))
     if not {len(names), len(tokens)} <= {1, count}:
         raise AxisError(f"pretraining_tokens: {len(tokens)} values for {len(names)} models; give one, or one for each")
-    scenarios = [trained({"model": name, **inputs} if name is not None else inputs) for name in names]
+    scenarios = [_scenario(name, inputs) for name in names]
     if tokens == [None]:
         if model is None:
             rows["the rumour"] = {**scenarios[0], "pretraining_tokens": _RUMOUR}
@@ -80,6 +81,14 @@ def _overtraining(
     return table
 
 
+def _scenario(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Inputs of a row: tokens that a model is known to have seen are what it is drawn with, and nothing of traffic."""
+    if model is None:
+        return trained(inputs)
+    known = "pretraining_tokens" in find_preset("model", model).values
+    return {"model": model, **inputs} if known else trained({"model": model, **inputs})
+
+
 @chart(
     "C19",
     _overtraining,
@@ -109,8 +118,8 @@ def overtraining(ax: Axes, table: pd.DataFrame) -> None:
     model : str or list of str, optional
         The lecture's otherwise.
     pretraining_tokens : float, str or list, optional
-        Of each model; otherwise those that cost as much as serving, and beside them the lecture's rumour and its
-        rounded number if the model is the lecture's.
+        Of each model; otherwise those that are published, or that cost as much as serving, and beside them the
+        lecture's rumour and its rounded number if the model is the lecture's.
     loss_law : str, Preset or a list of them, optional
         Of `rs.loss_laws`: adds what each of them calls best, for the lecture's 200T served tokens unless
         `inference_tokens` are given.
