@@ -217,7 +217,7 @@ namespace roofslate::quantities
     {
         const T routed = W_X * coverage / choose(l, T(1.0), balance);
         const T touched = select(X == T(1.0), W_c, W_c + routed);
-        return select(is<expert_reads>(which, "all") || X == T(0.0), all, touched);
+        return choose(which, select(X == T(0.0), all, touched), all);
     }
 
     using weights = list<
