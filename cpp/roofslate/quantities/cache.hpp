@@ -116,7 +116,7 @@ namespace roofslate::quantities
     struct kv_stored_factor
     {
         static constexpr Spec spec =
-            Spec("\\kappa_s", "1", "bytes stored for a token that stays over those of the plain cache", "Q4");
+            Spec("\\kappa_s", "1", "mean stored bytes per context token, relative to the plain KV cache", "Q4");
         template <class T> static constexpr T formula(
             in<kv_compression, T> b,
             in<kept_token_share, T> t,

@@ -478,11 +478,8 @@ namespace roofslate::quantities
     };
     struct implied_write_price
     {
-        static constexpr Spec spec = Spec(
-            "p_{w0}",
-            "USD/token",
-            "price of writing a token that is kept for no time, from the two prices of a write",
-            "R6.7");
+        static constexpr Spec spec =
+            Spec("p_{w0}", "USD/token", "surcharge of a cache write on the fresh input price, without storage", "R6.7");
         template <class T> static constexpr T formula(
             in<cache_write_price, T> p_w,
             in<input_price, T> p_i,

@@ -12,7 +12,7 @@ from roofslate.errors import AxisError, RoofslateError
 from roofslate.grid.checks import LOADS, effects
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
-from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
 from roofslate.grid.read import WithScenario, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
@@ -171,6 +171,7 @@ def _has_effect(
         stand_in = decided.get(name)
         grid.inputs[name] = Input(q, np.array([0.5]), (_ANY,)) if stand_in is None else Input(q, stand_in)
     try:
+        check_priced_chip(grid)
         _, found = effects(grid, [output])
     except RoofslateError:  # whatever it is, the full reading names it
         return False

@@ -1,4 +1,4 @@
-"""Warns of numbers that are valid and were hardly meant: a price of a chip a thousandfold off."""
+"""Prices of chips that are valid and hardly meant: a warning a thousandfold off, an error beside other chips."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate._base.messages import warn
-from roofslate.errors import RoofslateWarning
+from roofslate.errors import PresetError, RoofslateWarning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["HIGHEST_PRICE", "PRICE", "warn_of_price"]
+    from roofslate.grid.grid import Grid
+
+__all__ = ["HIGHEST_PRICE", "PRICE", "check_priced_chip", "warn_of_price"]
 
 PRICE = "chip_price"
 HIGHEST_PRICE = 1000 / 3600  # USD/s: no chip is rented for more
@@ -37,6 +39,21 @@ def warn_of_price(inputs: Mapping[str, Any], largest: float) -> None:
     else:
         message = f"{PRICE} is {hourly}: check its unit, and divide the price of a system by its chips"
     warn(message, RoofslateWarning)
+
+
+def check_priced_chip(grid: Grid) -> None:
+    """Refuse a preset of a price that names its chip beside hardware with another one."""
+    price = grid.inputs.get(PRICE)
+    if price is None or price.origin != "prices":
+        return
+    for preset in grid.presets["prices"]:
+        chip = preset.attributes.get("hardware")
+        for hardware in grid.presets.get("hardware", ()):
+            if chip is not None and chip not in (hardware.name, *hardware.bases):
+                raise PresetError(
+                    f"prices={preset.name!r} is a price of {chip} and not of hardware={hardware.name!r}: give "
+                    f"{PRICE}=, for a list of hardware as a Series by its names"
+                )
 
 
 def _is_plain(given: Any) -> bool:

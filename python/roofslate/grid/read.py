@@ -22,7 +22,7 @@ from roofslate.errors import (
 from roofslate.grid.align import align_array, align_series
 from roofslate.grid.checks import check_bounds, check_effect, check_load
 from roofslate.grid.grid import Chunked, Grid, Input
-from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
+from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import BUILT_IN, Quantity, ancestors, entries, lookup
@@ -122,6 +122,7 @@ def read_grid(
             _add_input(grid, q, value, chunks, keywords)
     check_bounds(grid, sought)
     check_load(grid, sought)
+    check_priced_chip(grid)
     price = grid.inputs.get(PRICE)
     if price is not None and (price.dims or price.number > HIGHEST_PRICE) and PRICE not in grid.chunked:
         warn_of_price(keywords, float(np.max(price.values)))

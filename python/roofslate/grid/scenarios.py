@@ -15,7 +15,7 @@ from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateE
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
 from roofslate.grid.checks import check_effect, used
 from roofslate.grid.grid import Grid, Input, Positions
-from roofslate.grid.plausible import PRICE
+from roofslate.grid.plausible import PRICE, check_priced_chip
 from roofslate.grid.read import add_preset, read_grid
 from roofslate.grid.row_checks import check_preset_columns, check_prices, refuse_column, unrelated_inputs
 from roofslate.grid.row_constants import constant_roots, implying
@@ -334,6 +334,7 @@ class Scenarios:
         grid = Grid(dict(self._same), presets=self._presets | {preset.kind: [preset] for preset in presets})
         for preset in presets:
             add_preset(grid, preset, self._explicit)
+        check_priced_chip(grid)
         constants = grid.numbers()
         supplied = frozenset(constants)
         try:

@@ -132,7 +132,9 @@ class Catalog(Mapping[str, Preset]):
         if not facts:
             raise PresetError(f"preset {shown(name)} supplies nothing; give at least one quantity")
         attributes = start.attributes if start else {}
-        preset = Preset(name, self._kind, facts, tuple(aliases), attributes, note or (start.note if start else ""))
+        bases = (start.name, *start.bases) if start else ()
+        note = note or (start.note if start else "")
+        preset = Preset(name, self._kind, facts, tuple(aliases), attributes, note, bases=bases)
         _library.add(self._section, preset)
         return preset
 

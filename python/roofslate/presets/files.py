@@ -147,10 +147,11 @@ def _preset(section: str, name: str, table: Any, find: Callable[[str, str], Pres
     aliases = table.get("aliases", [])
     if not all(isinstance(alias, str) for alias in aliases):
         raise _FileError("aliases are texts", *here, "aliases")
-    preset = Preset(name, KINDS[section], facts, tuple(aliases), attributes, note, str(path))
+    bases = (start.name, *start.bases) if start else ()
+    preset = Preset(name, KINDS[section], facts, tuple(aliases), attributes, note, str(path), bases)
     if section == "prices" and preset.date:
         dated = f"{name} {preset.date}"
-        return Preset(name, preset.kind, facts, (*aliases, dated), attributes, note, str(path))
+        return Preset(name, preset.kind, facts, (*aliases, dated), attributes, note, str(path), bases)
     return preset
 
 

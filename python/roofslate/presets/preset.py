@@ -97,6 +97,8 @@ class Preset:
         What a reader of the numbers should know.
     origin : str
         File that it was read from, or ``"define"``.
+    bases : tuple of str
+        Names of the presets that it started from, nearest first: of a system its chip.
     """
 
     name: str
@@ -106,6 +108,7 @@ class Preset:
     attributes: Mapping[str, float | str] = field(default_factory=dict)
     note: str = ""
     origin: str = "define"
+    bases: tuple[str, ...] = ()
     values: Mapping[str, float | str] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -116,7 +119,7 @@ class Preset:
         put(self, "_hash", hash((self.kind, self.name)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        arguments = (dict(self.facts), self.aliases, dict(self.attributes), self.note, self.origin)
+        arguments = (dict(self.facts), self.aliases, dict(self.attributes), self.note, self.origin, self.bases)
         return Preset, (self.name, self.kind, *arguments)
 
     def __hash__(self) -> int:
