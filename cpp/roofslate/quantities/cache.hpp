@@ -127,7 +127,7 @@ namespace roofslate::quantities
     struct kv_read_factor
     {
         static constexpr Spec spec =
-            Spec("\\kappa_q", "1", "bytes read of a token that is attended to over those of the plain cache", "Q4");
+            Spec("\\kappa_q", "1", "mean bytes read per attended token, relative to the plain KV cache", "Q4");
         template <class T> static constexpr T formula(
             in<shared_layer_reads, T> r,
             in<kv_compression, T> b,

@@ -33,7 +33,8 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("L_p", "token/sequence", "tokens of a sequence that are in the cache when its prefill starts", "R6.6")
-                .range(0);
+                .range(0)
+                .at_most<input_tokens>();
         template <class T> static constexpr T formula(in<prefix_hit_rate, T> h, in<input_tokens, T> I)
         { return spend(h, I); }
     };

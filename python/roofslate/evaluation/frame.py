@@ -75,6 +75,8 @@ def frame(
     ------
     UnknownName, UnitError, InputTypeError, IneffectiveInput, MissingInput
         For columns, texts and names that can't be read, before any work is done.
+    ValueRangeError
+        For a row whose clients and batch disagree.
 
     Examples
     --------

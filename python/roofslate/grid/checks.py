@@ -19,7 +19,7 @@ from roofslate.presets.calibration_files import shipped, shipped_names
 from roofslate.registry.registry import ancestors, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from roofslate.grid.unused import Reason
@@ -54,8 +54,8 @@ def check_bounds(grid: Grid, sought: str | None = None) -> None:
 LOADS = ("concurrency", "batch_size")  # one follows from the other
 
 
-def check_load(grid: Grid, sought: str | None = None) -> None:
-    """Refuse clients and a batch that disagree."""
+def check_load(grid: Grid, sought: str | None = None, row: Callable[[int], int] | None = None) -> None:
+    """Refuse clients and a batch that disagree; `row` tells which row of a table a point is."""
     if not all(name in grid.inputs and name not in grid.chunked and name != sought for name in LOADS):
         return
     of_batches = {"batch_size", "microbatches", *ancestors("microbatches")}
@@ -66,12 +66,13 @@ def check_load(grid: Grid, sought: str | None = None) -> None:
     found = Input(concurrency.quantity, in_flight, tuple(names[k] for k in axes))
     dims = tuple(dict.fromkeys((*concurrency.dims, *found.dims)))
     given, held = (spread(x.values, x.dims, dims) for x in (concurrency, found))
-    differ = ~np.isclose(given, held, rtol=1e-9, atol=0)
+    differ = ~(np.isclose(given, held, rtol=1e-9, atol=0) | np.isnan(given) | np.isnan(held))
     if differ.any():
         first, second = (float(np.broadcast_to(x, differ.shape)[differ][0]) for x in (given, held))
+        where = f"row {row(int(np.flatnonzero(differ)[0]))}: " if row is not None else ""
         raise ValueRangeError(
-            f"clients and batch_size disagree: {first:g} clients, and {second:g} sequences in the batches in flight "
-            "(microbatches x batch_size); give one of the two"
+            f"{where}clients and batch_size disagree: {first:g} clients, and {second:g} sequences in the batches in "
+            "flight (microbatches x batch_size); give one of the two"
         )
 
 

@@ -13,7 +13,7 @@ from roofslate import _core
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
-from roofslate.grid.checks import check_effect, used
+from roofslate.grid.checks import check_effect, check_load, used
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.plausible import PRICE, check_priced_chip
 from roofslate.grid.read import add_preset, read_grid
@@ -254,6 +254,7 @@ class Scenarios:
                         for name, column in plan.columns.items()
                     }
                     grid = Grid(plan.grid.inputs | part, {ROW: size}, presets=plan.grid.presets)
+                    check_load(grid, row=picked.start.__add__ if isinstance(picked, slice) else picked.__getitem__)
                     given = [name for name in part if name in self._numbers]
                     told = _of_part(bar.callback, start, size, rows)
                     found, outside = run(grid, self._wanted, threads=threads, progress=told, columns=given)

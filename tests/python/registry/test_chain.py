@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import roofslate as rs
 from roofslate.grid.read import Settled
+from scipy import stats
 
 DEPLOYMENTS = 10_000
 MODELS = [
@@ -113,3 +114,105 @@ def test_clients_and_a_batch_that_disagree_are_refused() -> None:
     with pytest.raises(rs.errors.ValueRangeError, match="disagree"):
         rs.value("running_sequences", batch_size=64.0, concurrency=128.0)
     assert rs.value("running_sequences", Settled({"batch_size": 64, "concurrency": 256, "pipeline_stages": 4})) == 256
+
+
+# ------------------------------------------------------------------------------------------------------- bad input
+
+RACK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "weight_format": "fp8"}
+SERVED: dict[str, Any] = {**RACK, "input_tokens": 4000, "output_tokens": 1000, "concurrency": 64}
+
+
+def test_clients_and_a_batch_that_disagree_are_refused_in_every_call() -> None:
+    words = r"clients and batch_size disagree: (64|128) clients, and \d+ sequences in the batches in flight \(microb"
+    loose = {name: x for name, x in SERVED.items() if name != "concurrency"}
+    with pytest.raises(rs.errors.ValueRangeError, match=words):
+        rs.value("pass_time", SERVED, microbatches=4, pipeline_stages=4, batch_size=64)
+    with pytest.raises(rs.errors.ValueRangeError, match=words):
+        rs.evaluate("request_latency", loose, concurrency=[64, 128], batch_size=[64])
+    with pytest.raises(rs.errors.ValueRangeError, match=words):
+        rs.bounds("pass_time", loose, concurrency=(64, 128), batch_size=64)
+    with pytest.raises(rs.errors.ValueRangeError, match=words):
+        rs.best("cost_per_token", SERVED, over="batch_size", batch_size=[32, 64], chip_price=1e-3)
+    with pytest.raises(rs.errors.ValueRangeError, match=words):
+        rs.sample("pass_time", 4, SERVED, batch_size=stats.uniform(10, 10), seed=1)
+
+
+def test_a_row_whose_clients_and_batch_disagree_is_named() -> None:
+    outputs = ["pass_time", "time_to_first_token"]
+    loose = {name: x for name, x in SERVED.items() if name not in ("concurrency", "model")}
+    table = pd.DataFrame(
+        {"model": ["DeepSeek-V3", "Qwen3-32B", "DeepSeek-V3"], "concurrency": [64, 32, 128], "batch_size": [64, 32, 64]}
+    )
+    with pytest.raises(
+        rs.errors.ValueRangeError, match=r"^row 2: clients and batch_size disagree: 128 clients, and 64"
+    ):
+        rs.frame(table, outputs, loose)
+    agreeing = rs.frame(table[:2], outputs, loose)
+    assert agreeing.equals(rs.frame(table[:2].drop(columns="batch_size"), outputs, loose))
+    numbers = table.drop(columns="model")
+    with pytest.raises(rs.errors.ValueRangeError, match=r"^row 2: clients and"):
+        rs.frame(numbers, outputs, Settled({**loose, "model": "DeepSeek-V3"}, prefix_length=0))
+    staged = table.assign(microbatches=[1, 2, 2])
+    with pytest.raises(rs.errors.ValueRangeError, match=r"^row 1: clients and batch_size disagree: 32 clients, and 64"):
+        rs.frame(staged, outputs, {**loose, "pipeline_stages": 2})
+    with pytest.warns(rs.errors.RoofslateWarning, match="1 of 3 rows hold NaN"):  # and nothing disagrees
+        missing = rs.frame(table.assign(concurrency=[64, math.nan, 64]), outputs, loose)
+    assert missing["pass_time"].isna().tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "given", "message"),
+    [
+        ("pass_time", {}, r"'(clients|batch_size)' \(.*\) or '(clients|batch_size)' \("),
+        ("running_sequences", {}, r"'(clients|batch_size)' \(.*\) or '(clients|batch_size)' \("),
+        ("pass_time", {"batch_size": 64, "input_tokens": 4000}, r"'context_length' \(.*\) or 'output_tokens' \("),
+        ("pass_time", {"batch_size": 64, "output_tokens": 1000}, r"'context_length' \(.*\) or 'input_tokens' \("),
+        ("cost_per_token", {"concurrency": 64, "context_length": 8000}, r"'chip_price' \("),
+    ],
+)
+def test_what_is_missing_names_its_alternatives(outputs: str, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(rs.errors.MissingInput, match=message):
+        rs.value(outputs, RACK, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "message"),
+    [
+        ({"draft_length": 2, "draft_cost": 0.1}, rs.errors.MissingInput, "'acceptance_rate'"),
+        ({"draft_length": 2, "acceptance_rate": 0.8}, rs.errors.MissingInput, "'draft_cost'"),
+        ({"acceptance_rate": 0.8}, rs.errors.IneffectiveInput, "draft_length is 0; give draft_length="),
+        ({"attention_window": 1024}, rs.errors.IneffectiveInput, "is 0; give windowed_attention_layers="),
+        ({"prefix_length": 5000}, rs.errors.ValueRangeError, "prefix_length must not exceed input_tokens, got 5000"),
+        ({"windowed_attention_layers": 70}, rs.errors.ValueRangeError, "must not exceed layers"),
+        ({"experts_per_token": 300}, rs.errors.ValueRangeError, "must not exceed experts"),
+        ({"prefix_hit_rate": 1.5}, rs.errors.ValueRangeError, "prefix_hit_rate must be"),
+        ({"link_efficiency": 0.5}, rs.errors.IneffectiveInput, "communication='free'.*; give communication='exposed'"),
+    ],
+)
+def test_half_of_a_pair_and_contradictions_are_refused(given: dict[str, Any], kind: Any, message: str) -> None:
+    with pytest.raises(kind, match=message):
+        rs.value("request_latency", SERVED, **given)
+
+
+def test_of_two_that_state_the_same_the_other_is_reported() -> None:
+    with pytest.warns(rs.errors.UnusedInput, match="'prefix_hit_rate' has no effect .*: prefix_length is given"):
+        rs.value("time_to_first_token", SERVED, prefix_hit_rate=0.5, prefix_length=1000)
+    with pytest.warns(rs.errors.UnusedInput, match="'draft_length' has no effect on pass_time: pass_length is given"):
+        rs.value("pass_time", SERVED, pass_length=2, draft_length=2)
+    with pytest.warns(rs.errors.UnusedInput, match="'pretraining_tokens' has no effect .*: pretraining_flops is given"):
+        rs.value(
+            "pretraining_chip_time",
+            model="Llama-3.1-8B",
+            peak_flops=1e15,
+            training_utilization=0.4,
+            pretraining_tokens=1e12,
+            pretraining_flops=1e24,
+        )
+
+
+@pytest.mark.parametrize("given", [{"global_batch_size": 64}, {"sequence_length": 8192}, {"activation_policy": "all"}])
+def test_half_of_a_training_run_names_the_ways_to_a_utilization(given: dict[str, Any]) -> None:
+    run = {"model": "Llama-3.1-8B", "hardware": "H100", "pretraining_tokens": 1e12, "chip_price": 1e-3, "chips": 64}
+    ways = r"; give training_utilization \(0\.3 to 0\.5 is usual\), or chips, global_batch_size and sequence_length$"
+    with pytest.raises(rs.errors.MissingInput, match=ways):
+        rs.value("pretraining_cost", run, **given)
