@@ -131,7 +131,7 @@ def sweep(
         tell(0, reader.rows)
         for block in stack.enter_context(contextlib.closing(reader.blocks())):
             columns = {name: _column(name, block.column(name), reader, rows) for name in names}
-            results, wrong = scenarios.compute(columns, len(block), threads=count, progress=False)
+            results, wrong = scenarios.compute(columns, len(block), first=rows, threads=count, progress=False)
             for name, values in zip(wanted, results, strict=True):
                 if name in converted:
                     np.divide(values, converted[name][0], out=values)

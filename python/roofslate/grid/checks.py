@@ -19,9 +19,10 @@ from roofslate.presets.calibration_files import shipped, shipped_names
 from roofslate.registry.registry import ancestors, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from roofslate.grid.grid import Positions
     from roofslate.grid.unused import Reason
     from roofslate.registry.registry import Registry
 
@@ -54,8 +55,8 @@ def check_bounds(grid: Grid, sought: str | None = None) -> None:
 LOADS = ("concurrency", "batch_size")  # one follows from the other
 
 
-def check_load(grid: Grid, sought: str | None = None, row: Callable[[int], int] | None = None) -> None:
-    """Refuse clients and a batch that disagree; `row` tells which row of a table a point is."""
+def check_load(grid: Grid, sought: str | None = None, rows: Positions | None = None) -> None:
+    """Refuse clients and a batch that disagree; `rows` are the numbers of a table's rows, if they are the points."""
     if not all(name in grid.inputs and name not in grid.chunked and name != sought for name in LOADS):
         return
     of_batches = {"batch_size", "microbatches", *ancestors("microbatches")}
@@ -69,7 +70,7 @@ def check_load(grid: Grid, sought: str | None = None, row: Callable[[int], int] 
     differ = ~(np.isclose(given, held, rtol=1e-9, atol=0) | np.isnan(given) | np.isnan(held))
     if differ.any():
         first, second = (float(np.broadcast_to(x, differ.shape)[differ][0]) for x in (given, held))
-        where = f"row {row(int(np.flatnonzero(differ)[0]))}: " if row is not None else ""
+        where = "" if rows is None else f"row {rows[np.broadcast_to(differ, rows.shape)][0]}: "
         raise ValueRangeError(
             f"{where}clients and batch_size disagree: {first:g} clients, and {second:g} sequences in the batches in "
             "flight (microbatches x batch_size); give one of the two"

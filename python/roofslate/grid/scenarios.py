@@ -13,7 +13,7 @@ from roofslate import _core
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
-from roofslate.grid.checks import check_effect, check_load, used
+from roofslate.grid.checks import LOADS, check_effect, check_load, used
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.plausible import PRICE, check_priced_chip
 from roofslate.grid.read import add_preset, read_grid
@@ -226,11 +226,12 @@ class Scenarios:
             self.unused = unrelated_inputs(common, self._explicit, self._related, wanted)
 
     def compute(
-        self, columns: Columns, rows: int, *, threads: int | None = None, progress: ProgressWish = None
+        self, columns: Columns, rows: int, *, first: int = 0, threads: int | None = None, progress: ProgressWish = None
     ) -> tuple[list[Values], Positions]:
         """The outputs of each row, and the rows that hold NaN because a value is missing or out of its range.
 
-        What a row gives depends on that row alone. All but ranges is checked before any work is done.
+        What a row gives depends on that row alone. All but ranges is checked before any work is done. In messages the
+        `first` row has this number.
         """
         plans, plan_of = self._plans(columns, rows)
         at_once = plan_of is None and all(column.is_ready for column in plans[0].columns.values())
@@ -254,7 +255,9 @@ class Scenarios:
                         for name, column in plan.columns.items()
                     }
                     grid = Grid(plan.grid.inputs | part, {ROW: size}, presets=plan.grid.presets)
-                    check_load(grid, row=picked.start.__add__ if isinstance(picked, slice) else picked.__getitem__)
+                    if grid.inputs.keys() >= {*LOADS}:
+                        numbers = np.arange(start, start + size) if isinstance(picked, slice) else picked
+                        check_load(grid, rows=numbers + first)
                     given = [name for name in part if name in self._numbers]
                     told = _of_part(bar.callback, start, size, rows)
                     found, outside = run(grid, self._wanted, threads=threads, progress=told, columns=given)

@@ -160,6 +160,14 @@ def test_a_row_whose_clients_and_batch_disagree_is_named() -> None:
     assert missing["pass_time"].isna().tolist() == [False, True, False]
 
 
+def test_a_row_of_a_file_is_named_too(tmp_path: Any) -> None:
+    source = tmp_path / "rows.csv"
+    source.write_text("clients,batch_size,model\n64,64,DeepSeek-V3\n64,32,DeepSeek-V3\n", encoding="utf-8")
+    loose = {name: x for name, x in SERVED.items() if name not in ("concurrency", "model")}
+    with pytest.raises(rs.errors.ValueRangeError, match="row 1: clients and batch_size disagree: 64 clients, and 32"):
+        rs.sweep(source, "request_latency", tmp_path / "out.csv", Settled(loose))
+
+
 @pytest.mark.parametrize(
     ("outputs", "given", "message"),
     [
