@@ -42,9 +42,12 @@ def warn_of_price(inputs: Mapping[str, Any], largest: float) -> None:
 
 
 def check_priced_chip(grid: Grid) -> None:
-    """Refuse a preset of a price that names its chip beside hardware with another one."""
+    """Refuse a preset of a price that names its chip beside hardware with another one.
+
+    Not in calls within another, such as mixtures of two scenarios that are compared.
+    """
     price = grid.inputs.get(PRICE)
-    if price is None or price.origin != "prices":
+    if price is None or price.origin != "prices" or grid.quiet:
         return
     for preset in grid.presets["prices"]:
         chip = preset.attributes.get("hardware")

@@ -336,6 +336,7 @@ class Scenarios:
         if known is not None:
             return known
         grid = Grid(dict(self._same), presets=self._presets | {preset.kind: [preset] for preset in presets})
+        grid.quiet = self._quiet
         for preset in presets:
             add_preset(grid, preset, self._explicit)
         check_priced_chip(grid)

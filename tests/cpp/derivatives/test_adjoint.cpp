@@ -192,7 +192,7 @@ namespace
     };
 
     // Both are sums of the same terms, which may cancel: an elasticity is known to some rounding errors of terms that
-    // are up to 1e5 times as large as it.
+    // are up to 1e5 times as large.
     void expect_close(double found, double expected, double scale, const std::string& what, double known_to = 1e-9)
     {
         EXPECT_LE(std::fabs(found - expected), known_to * std::fabs(expected) + 1e-10 * scale)
