@@ -115,6 +115,11 @@ def test_t9_a_price_that_names_its_chips_belongs_to_them() -> None:
         rs.frame(rows, "cost_per_token", asked)
     with pytest.raises(PresetError, match=words):
         rs.deploy(PRICED, objective="cost_per_token")
+    sides = [{"hardware": "H200", "prices": "H200 NVIDIA TCO"}, {"hardware": "H100", "prices": "H100 rental, low"}]
+    parts = rs.compare(*sides, "cost_per_token", **asked).factors
+    assert {"hardware", "prices"} <= set(parts.index)  # each has its factor, though they are mixed for it
+    with pytest.raises(PresetError, match="scenario b: " + words):
+        rs.compare(sides[0], {**sides[1], "hardware": "H200"}, "cost_per_token", **asked)
     own = rs.hardware.define("H100 of a trap", base="HGX H100", hbm_bandwidth="3 TB/s")
     cost = rs.value("cost_per_token", asked, hardware="HGX H100", prices="H100 rental, low")
     assert rs.value("cost_per_token", asked, hardware=own, prices="H100 rental, low") > cost

@@ -21,6 +21,7 @@ from roofslate.display.html import columns
 from roofslate.display.result import DrawnResult, Table
 from roofslate.errors import AxisError, InputTypeError, RoofslateError, ValueRangeError
 from roofslate.evaluation.value import value
+from roofslate.grid.plausible import check_priced_chip
 from roofslate.grid.read import Settled, read_grid
 from roofslate.presets.lookup import PRESETS
 from roofslate.presets.preset import Preset
@@ -259,6 +260,7 @@ def _settings(side: str, given: Any, output: str, shared: Mapping[str, Any]) -> 
         raise InputTypeError(f"scenario {side}: {twice[0]!r} is given for both scenarios as well: leave one out")
     with _named(side):
         grid = read_grid(Settled({**shared, **given}), [output])
+        check_priced_chip(grid)
         if grid.sizes:
             raise AxisError(f"{next(iter(grid.sizes))!r} is an axis, and rs.compare explains one ratio")
     settings: dict[str, Any] = {}

@@ -171,7 +171,8 @@ def _has_effect(
         stand_in = decided.get(name)
         grid.inputs[name] = Input(q, np.array([0.5]), (_ANY,)) if stand_in is None else Input(q, stand_in)
     try:
-        check_priced_chip(grid)
+        if not grid.quiet:
+            check_priced_chip(grid)
         _, found = effects(grid, [output])
     except RoofslateError:  # whatever it is, the full reading names it
         return False

@@ -44,10 +44,10 @@ def warn_of_price(inputs: Mapping[str, Any], largest: float) -> None:
 def check_priced_chip(grid: Grid) -> None:
     """Refuse a preset of a price that names its chip beside hardware with another one.
 
-    Not in calls within another, such as mixtures of two scenarios that are compared.
+    Calls within a call do not: what they mix, such as two scenarios that are compared, no caller asked for.
     """
     price = grid.inputs.get(PRICE)
-    if price is None or price.origin != "prices" or grid.quiet:
+    if price is None or price.origin != "prices":
         return
     for preset in grid.presets["prices"]:
         chip = preset.attributes.get("hardware")

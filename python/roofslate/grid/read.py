@@ -122,7 +122,8 @@ def read_grid(
             _add_input(grid, q, value, chunks, keywords)
     check_bounds(grid, sought)
     check_load(grid, sought)
-    check_priced_chip(grid)
+    if not grid.quiet:
+        check_priced_chip(grid)
     price = grid.inputs.get(PRICE)
     if price is not None and (price.dims or price.number > HIGHEST_PRICE) and PRICE not in grid.chunked:
         warn_of_price(keywords, float(np.max(price.values)))

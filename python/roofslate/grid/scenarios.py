@@ -336,10 +336,10 @@ class Scenarios:
         if known is not None:
             return known
         grid = Grid(dict(self._same), presets=self._presets | {preset.kind: [preset] for preset in presets})
-        grid.quiet = self._quiet
         for preset in presets:
             add_preset(grid, preset, self._explicit)
-        check_priced_chip(grid)
+        if not self._quiet:
+            check_priced_chip(grid)
         constants = grid.numbers()
         supplied = frozenset(constants)
         try:
