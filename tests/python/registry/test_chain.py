@@ -107,9 +107,9 @@ def test_what_is_off_changes_no_bit(technique: str, calibration: str) -> None:
 
 def test_clients_and_a_batch_that_disagree_are_refused() -> None:
     asked = {"model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "context_length": 8000}
-    with pytest.raises(rs.errors.ValueRangeError, match="128 clients, and 64 sequences in the batches"):
+    with pytest.raises(rs.errors.ValueRangeError, match="128 requests, and 64 sequences in the batches"):
         rs.value("pass_time", asked, batch_size=64, concurrency=128)
-    with pytest.raises(rs.errors.ValueRangeError, match="64 clients, and 32 sequences"):
+    with pytest.raises(rs.errors.ValueRangeError, match="64 requests, and 32 sequences"):
         rs.evaluate("pass_time", asked, batch_size=[64, 32], concurrency=64)
     with pytest.raises(rs.errors.ValueRangeError, match="disagree"):
         rs.value("running_sequences", batch_size=64.0, concurrency=128.0)
@@ -123,7 +123,9 @@ SERVED: dict[str, Any] = {**RACK, "input_tokens": 4000, "output_tokens": 1000, "
 
 
 def test_clients_and_a_batch_that_disagree_are_refused_in_every_call() -> None:
-    words = r"clients and batch_size disagree: (64|128) clients, and \d+ sequences in the batches in flight \(microb"
+    words = (
+        r"concurrency and batch_size disagree: (64|128) requests, and \d+ sequences in the batches in flight \(microb"
+    )
     loose = {name: x for name, x in SERVED.items() if name != "concurrency"}
     with pytest.raises(rs.errors.ValueRangeError, match=words):
         rs.value("pass_time", SERVED, microbatches=4, pipeline_stages=4, batch_size=64)
@@ -144,16 +146,18 @@ def test_a_row_whose_clients_and_batch_disagree_is_named() -> None:
         {"model": ["DeepSeek-V3", "Qwen3-32B", "DeepSeek-V3"], "concurrency": [64, 32, 128], "batch_size": [64, 32, 64]}
     )
     with pytest.raises(
-        rs.errors.ValueRangeError, match=r"^row 2: clients and batch_size disagree: 128 clients, and 64"
+        rs.errors.ValueRangeError, match=r"^row 2: concurrency and batch_size disagree: 128 requests, and 64"
     ):
         rs.frame(table, outputs, loose)
     agreeing = rs.frame(table[:2], outputs, loose)
     assert agreeing.equals(rs.frame(table[:2].drop(columns="batch_size"), outputs, loose))
     numbers = table.drop(columns="model")
-    with pytest.raises(rs.errors.ValueRangeError, match=r"^row 2: clients and"):
+    with pytest.raises(rs.errors.ValueRangeError, match=r"^row 2: concurrency and"):
         rs.frame(numbers, outputs, Settled({**loose, "model": "DeepSeek-V3"}, prefix_length=0))
     staged = table.assign(microbatches=[1, 2, 2])
-    with pytest.raises(rs.errors.ValueRangeError, match=r"^row 1: clients and batch_size disagree: 32 clients, and 64"):
+    with pytest.raises(
+        rs.errors.ValueRangeError, match=r"^row 1: concurrency and batch_size disagree: 32 requests, and 64"
+    ):
         rs.frame(staged, outputs, {**loose, "pipeline_stages": 2})
     with pytest.warns(rs.errors.RoofslateWarning, match="1 of 3 rows hold NaN"):  # and nothing disagrees
         missing = rs.frame(table.assign(concurrency=[64, math.nan, 64]), outputs, loose)
@@ -162,17 +166,19 @@ def test_a_row_whose_clients_and_batch_disagree_is_named() -> None:
 
 def test_a_row_of_a_file_is_named_too(tmp_path: Any) -> None:
     source = tmp_path / "rows.csv"
-    source.write_text("clients,batch_size,model\n64,64,DeepSeek-V3\n64,32,DeepSeek-V3\n", encoding="utf-8")
+    source.write_text("concurrency,batch_size,model\n64,64,DeepSeek-V3\n64,32,DeepSeek-V3\n", encoding="utf-8")
     loose = {name: x for name, x in SERVED.items() if name not in ("concurrency", "model")}
-    with pytest.raises(rs.errors.ValueRangeError, match="row 1: clients and batch_size disagree: 64 clients, and 32"):
+    with pytest.raises(
+        rs.errors.ValueRangeError, match="row 1: concurrency and batch_size disagree: 64 requests, and 32"
+    ):
         rs.sweep(source, "request_latency", tmp_path / "out.csv", Settled(loose))
 
 
 @pytest.mark.parametrize(
     ("outputs", "given", "message"),
     [
-        ("pass_time", {}, r"'(clients|batch_size)' \(.*\) or '(clients|batch_size)' \("),
-        ("running_sequences", {}, r"'(clients|batch_size)' \(.*\) or '(clients|batch_size)' \("),
+        ("pass_time", {}, r"'(concurrency|batch_size)' \(.*\) or '(concurrency|batch_size)' \("),
+        ("running_sequences", {}, r"'(concurrency|batch_size)' \(.*\) or '(concurrency|batch_size)' \("),
         ("pass_time", {"batch_size": 64, "input_tokens": 4000}, r"'context_length' \(.*\) or 'output_tokens' \("),
         ("pass_time", {"batch_size": 64, "output_tokens": 1000}, r"'context_length' \(.*\) or 'input_tokens' \("),
         ("cost_per_token", {"concurrency": 64, "context_length": 8000}, r"'chip_price' \("),

@@ -3,7 +3,7 @@
 floor_inputs.csv has a row for each output that follows from others, with the inputs that were asked for one after the
 other at commit c08bf5c, before the chains became one, in today's names. What else lay on the same scale has no row:
 weights counted in parameters are now counted in bytes and so ask for a format, the cache beside windows is now all of a
-sequence's cache, and the time of a token under drafts or beside prompts is now that of every deployment.
+sequence's cache, a request's energy counts its prompts, and the time of a token under drafts or beside prompts is now that of every deployment.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def test_no_output_asks_for_more_than_it_did(row: dict[str, str]) -> None:
 
 
 def test_each_output_that_was_asked_then_has_a_row() -> None:
-    assert len(ROWS) == 542
+    assert len(ROWS) == 533
     assert {row["output"] for row in ROWS} >= UTILIZED
     for name in ("pass_time", "cost_per_token", "hbm_used", "time_per_output_token", "cost_per_output_token"):
         assert any(row["output"] == name for row in ROWS)
