@@ -13,7 +13,7 @@ from roofslate import units
 from roofslate.errors import InputTypeError, UnitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
@@ -35,6 +35,7 @@ __all__ = [
     "TIMES",
     "WEIGHTS",
     "axes",
+    "basis_of",
     "bracket",
     "callout",
     "counted",
@@ -70,6 +71,8 @@ WEIGHTS: dict[str, Any] = {"color": "#7A4A12", "linestyle": "-", "linewidth": 1.
 MEMORY: dict[str, Any] = {"color": "#777777", "linestyle": "--", "linewidth": 1.1}
 BOLD: dict[str, Any] = {"color": "#111111", "linestyle": "-", "linewidth": 3.4, "zorder": 2.5}
 BATCH = "batch size (sequences)"
+_SMALL, _LINE = 8, 10.5  # points: letters of the line below a title, and its height
+_UNDER = "under title"
 
 # Where a logarithmic axis of times has ticks, as people count time.
 _MOMENTS = {
@@ -127,14 +130,69 @@ def drawing(ax: Any, size: tuple[float, float]) -> Iterator[Axes]:
         yield axes(ax, size)
 
 
-def title(ax: Axes, text: str) -> None:
-    """Set the title, on several lines where the axes are narrow."""
+def title(ax: Axes, text: str, *, below: str = "", corner: str = "") -> None:
+    """Set the title, on several lines where the axes are narrow.
+
+    Parameters
+    ----------
+    ax : Axes
+        To draw into.
+    text : str
+        The title.
+    below : str
+        Conditions, in small letters under the title. Without them, those of the title before stay.
+    corner : str
+        Words at the right end of that line, or on the next one where the line has no room.
+    """
     import textwrap
 
-    said = ax.set_title(text)
+    rows = _under_title(ax, below, corner) if below or corner else _rows_under(ax)
+    said = ax.set_title(text, pad=6 + _LINE * rows) if rows else ax.set_title(text)
     share = said.get_window_extent().width / pixels(ax)[0]
     if share > 1.1:
         said.set_text(textwrap.fill(text, max(16, int(len(text) / share))))
+
+
+def _under_title(ax: Axes, below: str, corner: str) -> float:
+    """Write conditions between the title and the axes; return the height in lines."""
+    import textwrap
+
+    width = pixels(ax)[0]
+    look: dict[str, Any] = {"fontsize": _SMALL, "color": NOTE, "va": "bottom", "annotation_clip": False, "gid": _UNDER}
+    look |= {"xycoords": "axes fraction", "textcoords": "offset points"}
+    notes = {part: ax.annotate(part, (0, 1), (0, 4), ha="left", **look) for part in (corner, below) if part}
+    widths = {part: note.get_window_extent().width for part, note in notes.items()}
+    if sum(widths.values()) < 0.96 * width or (len(notes) == 1 and max(widths.values()) < width):
+        if corner and below:
+            notes[corner].xy = (1, 1)
+            notes[corner].set_horizontalalignment("right")
+        return 1 + 4 / _LINE
+    rows = 0
+    for part, note in notes.items():
+        note.xyann = (0, 4 + _LINE * rows)
+        lines = textwrap.wrap(part, max(16, int(0.98 * len(part) * width / widths[part])))
+        note.set_text("\n".join(lines))
+        rows += len(lines)
+    return rows + 4 / _LINE
+
+
+def _rows_under(ax: Axes) -> float:
+    """Height in lines of what is written between the title and the axes."""
+    notes = [note for note in ax.texts if note.get_gid() == _UNDER]
+    return max((note.xyann[1] / _LINE + note.get_text().count("\n") + 1 for note in notes), default=0.0)  # type: ignore[attr-defined]
+
+
+def basis_of(attrs: Mapping[Any, Any], unit: str) -> str:
+    """Basis of a result as a picture says it: ``"lower bound"``, ``"estimate (serving, 2026-09-14)"``.
+
+    A floor bounds times and costs from below and rates from above. Of other quantities, such as ratios, it says
+    nothing.
+    """
+    basis = str(attrs.get("basis", ""))
+    dated = str(attrs.get("calibration", "")).replace(" (", ", ").replace(")", "")
+    bound = "lower bound" if unit == "s" or unit.startswith("USD") else "upper bound" if "/s" in unit else ""
+    words = basis.replace("floor", bound).replace("estimate", f"estimate ({dated})" if dated else "estimate")
+    return words.removeprefix(" | ").removesuffix(" | ").removeprefix("; ")
 
 
 def styles(count: int) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FLOOR_BASIS",
     "basis",
+    "carriers_of",
     "carries_constants",
     "chains_of",
     "check_scope",
@@ -78,7 +79,7 @@ def basis(outputs: Sequence[str], grid: Grid) -> Mapping[str, str]:
     presets = grid.presets.get("calibration", [])
     calibrations: list[Preset | None] = [*presets] or [None]
     words = [_basis(outputs, used, preset, registry) for preset in calibrations]
-    carriers = _carriers(registry) - _TOKENS
+    carriers = carriers_of(registry) - _TOKENS
     cuts = [i.quantity.name for i in used if i.quantity.name in carriers and i.origin != "calibration"]
     found = {"basis": " | ".join(dict.fromkeys(words)) + (f"; given: {', '.join(cuts)}" if cuts else "")}
     if any(i.origin == "calibration" for i in used):
@@ -102,7 +103,7 @@ def is_floor(outputs: Sequence[str], grid: Grid, others: Iterable[str] = ()) -> 
 
 def carries_constants(output: str, grid: Grid) -> bool:
     """Whether a constant with an ideal value is upstream of an output."""
-    return output in _carriers(grid.registry)
+    return output in carriers_of(grid.registry)
 
 
 def joined(parts: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -145,14 +146,14 @@ def _basis(outputs: Sequence[str], used: Sequence[Input], preset: Preset | None,
     if not real:
         return "floor"
     fits = tuple(getattr(getattr(preset, "constants", None), "fits", ()))
-    given = _carriers(registry).intersection(i.quantity.name for i in used)
+    given = carriers_of(registry).intersection(i.quantity.name for i in used)
     if _scope(registry, fits, given).issuperset(outputs):
         return "estimate"
     return f"mixed: {', '.join(real)}"
 
 
 @functools.lru_cache(maxsize=64)
-def _carriers(registry: Registry) -> frozenset[str]:
+def carriers_of(registry: Registry) -> frozenset[str]:
     """Quantities that follow from constants with an ideal value."""
     constants = {name for name, q in registry.entries.items() if q.ideal is not None}
     return frozenset(name for name in registry.entries if not constants.isdisjoint(registry.ancestors(name)))
@@ -161,7 +162,7 @@ def _carriers(registry: Registry) -> frozenset[str]:
 @functools.lru_cache(maxsize=4096)
 def _sensitive(registry: Registry, output: str) -> frozenset[str]:
     """What makes an output anything else than a floor if it is given."""
-    carriers = _carriers(registry) - _TOKENS
+    carriers = carriers_of(registry) - _TOKENS
     upstream = (output, *registry.ancestors(output))
     return frozenset(name for name in upstream if name in carriers or registry.entries[name].ideal is not None)
 
@@ -169,7 +170,7 @@ def _sensitive(registry: Registry, output: str) -> frozenset[str]:
 @functools.lru_cache(maxsize=256)
 def _scope(registry: Registry, fits: tuple[str, ...], given: frozenset[str]) -> frozenset[str]:
     """Quantities upstream of the fitted outputs, and those that constants reach only through them or what is given."""
-    carriers = _carriers(registry)
+    carriers = carriers_of(registry)
     known = [name for name in fits if name in registry.entries]
     upstream = _union(registry.ancestors(name) for name in known).union(known)
     found: dict[str, bool] = {}

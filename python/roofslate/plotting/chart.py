@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from roofslate import units
@@ -17,10 +18,12 @@ from roofslate.display import style
 from roofslate.errors import AxisError, MissingInput, UnusedInput, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
+from roofslate.grid.basis import carriers_of
 from roofslate.grid.read import Settled
 from roofslate.presets.catalog import api_prices, storage
 from roofslate.presets.lookup import PRESETS
-from roofslate.registry.registry import ancestors, entries
+from roofslate.presets.preset import Preset
+from roofslate.registry.registry import ancestors, current, entries
 from roofslate.registry.values import parsed
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Chart",
     "chart",
+    "completed",
     "dataset",
     "datasets",
     "filled",
@@ -52,8 +56,49 @@ Draw = Callable[["Axes", "pd.DataFrame"], None]
 _recorded: ContextVar[list[Mapping[str, Any]] | None] = ContextVar("recorded", default=None)
 
 
-# Quantities that the evaluations behind a table may take, while a chart computes it.
-_taken: ContextVar[set[str] | None] = ContextVar("taken", default=None)
+_BOARD = "the lecture's board"
+_OWN = ("model", "hardware", "calibration")  # with one of them nothing of the lecture completes a call
+
+
+@dataclass
+class _Call:
+    """Call of a chart: its inputs, what its evaluations take, and what is said below the title.
+
+    Attributes
+    ----------
+    inputs : mapping
+        As given.
+    taken : set of str
+        Quantities that the evaluations behind the table may take.
+    scenario : str
+        Source of the inputs that complete the call; empty where none did.
+    bases : list of str
+        Bound or estimate, of each evaluation in which constants of a real machine matter.
+    """
+
+    inputs: Mapping[str, Any]
+    taken: set[str] = field(default_factory=set)
+    scenario: str = ""
+    bases: list[str] = field(default_factory=list)
+
+    @property
+    def conditions(self) -> str:
+        """Line below the title: who supplied the inputs."""
+        if self.scenario:
+            given = [style.words(name) for name in self.inputs]
+            count = f"{len(given)} inputs" if len(given) > 2 else " and ".join(given)
+            return f"{self.scenario}, {count} given" if given else self.scenario
+        presets = [self.inputs[keyword] for keyword in PRESETS if keyword in self.inputs]
+        return ", ".join(str(getattr(x, "name", x)) for x in presets if isinstance(x, (str, Preset)))
+
+    @property
+    def basis(self) -> str:
+        """Corner of the picture: lower bound or estimate."""
+        return " | ".join(dict.fromkeys(self.bases))
+
+
+# Call of the chart whose table is computed.
+_call: ContextVar[_Call | None] = ContextVar("call", default=None)
 
 
 class Chart:
@@ -66,7 +111,9 @@ class Chart:
     number : str
         Number in the list of charts, such as ``"C2"``.
     title : str
-        Headline of the picture, a short sentence.
+        Headline of the lecture's picture, a short sentence.
+    subject : str
+        Headline of a picture with other inputs, true of any.
     chapter : int
         Chapter of the lecture.
     brief : str
@@ -86,6 +133,7 @@ class Chart:
         *,
         number: str,
         title: str,
+        subject: str,
         chapter: int,
         paragraph: str,
         inputs: tuple[str, ...],
@@ -100,7 +148,8 @@ class Chart:
                 *_keywords(data),
             ]
         )
-        self.number, self.title, self.chapter, self.size, self.input_names = number, title, chapter, size, inputs
+        self.number, self.chapter, self.size, self.input_names = number, chapter, size, inputs
+        self.title, self.subject = title, subject
         self.brief = (self.__doc__ or "").partition("\n")[0]
         self._draw, self._data, self._paragraph = draw, data, paragraph
 
@@ -116,9 +165,9 @@ class Chart:
     def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes: ...
     def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes:
         """Draw the chart into `ax`, or into a new figure in the house style."""
-        table = self._table(inputs)
+        table, call = self._table(inputs)
         with style.drawing(ax, self.size) as ax:
-            style.title(ax, self.title)
+            style.title(ax, self.subject if inputs else self.title, below=call.conditions, corner=call.basis)
             self._draw(ax, table)
         return ax
 
@@ -139,37 +188,37 @@ class Chart:
         pandas.DataFrame
             ``attrs["units"]`` holds the units of its columns, ``attrs["marks"]`` the numbers marked in the picture.
         """
-        return self._table(inputs)
+        return self._table(inputs)[0]
 
     def takes(self, name: str, inputs: Mapping[str, Any]) -> bool:
         """Whether any number of the chart takes one of its inputs."""
-        return name in self._computed(inputs)[1]
+        return name in self._computed(inputs)[1].taken
 
-    def _computed(self, inputs: Mapping[str, Any]) -> tuple[pd.DataFrame, set[str]]:
+    def _computed(self, inputs: Mapping[str, Any]) -> tuple[pd.DataFrame, _Call]:
         """Compute the numbers; return the inputs that they take, too."""
-        taken = set[str]()
-        token = _taken.set(taken)
+        call = _Call(inputs)
+        token = _call.set(call)
         try:
-            return self._data(**inputs), taken
+            return self._data(**inputs), call
         finally:
-            _taken.reset(token)
+            _call.reset(token)
 
-    def _table(self, inputs: Mapping[str, Any]) -> pd.DataFrame:
+    def _table(self, inputs: Mapping[str, Any]) -> tuple[pd.DataFrame, _Call]:
         """Compute the numbers, and report inputs that none of them takes."""
-        enclosing = _taken.get()
-        table, taken = self._computed(inputs)
+        enclosing = _call.get()
+        table, call = self._computed(inputs)
         if enclosing is not None:
-            enclosing |= taken
-            return table
+            enclosing.taken |= call.taken
+            return table, call
         own = {p.name for p in _keywords(self._data)}
         unused = [
             name
             for name, x in inputs.items()
-            if name in entries() and name not in own and name not in taken and not _is_of_tariff(name, x)
+            if name in entries() and name not in own and name not in call.taken and not _is_of_tariff(name, x)
         ]
-        if unused and taken:
+        if unused and call.taken:
             warn("; ".join(f"{name!r} does not enter the chart {self.name}" for name in unused), UnusedInput)
-        return table
+        return table, call
 
     @functools.cached_property
     def inputs(self) -> dict[str, Any]:
@@ -183,7 +232,7 @@ class Chart:
         evaluations: list[Mapping[str, Any]] = [_defaults(self._data)]
         token = _recorded.set(evaluations)
         try:
-            self._data()
+            self._computed({})
         finally:
             _recorded.reset(token)
         return {name: _start_value(self.name, name, evaluations) for name in self.input_names}
@@ -191,7 +240,7 @@ class Chart:
     @property
     def paragraph(self) -> str:
         """Paragraph of the report about the chart, with its numbers computed."""
-        attrs = self._data().attrs
+        attrs = self._computed({})[0].attrs
 
         def mark(match: re.Match[str]) -> str:
             name, digits = match[1], int(match[2] or 3)
@@ -245,6 +294,7 @@ def chart(
     data: Data,
     *,
     title: str,
+    subject: str,
     paragraph: str,
     inputs: tuple[str, ...] = (),
     chapter: int = 1,
@@ -259,7 +309,9 @@ def chart(
     data : callable
         Takes the inputs of a call, returns the table to draw.
     title : str
-        Headline of the picture, a short sentence.
+        Headline of the lecture's picture, a short sentence.
+    subject : str
+        Headline of a picture with other inputs: y by x.
     paragraph : str
         Words for the report; ``{name}`` or ``{name:digits}`` is the mark of that name.
     inputs : tuple of str
@@ -272,15 +324,46 @@ def chart(
 
     def decorate(draw: Draw) -> Chart:
         return Chart(
-            draw, data, number=number, title=title, chapter=chapter, paragraph=paragraph, inputs=inputs, size=size
+            draw,
+            data,
+            number=number,
+            title=title,
+            subject=subject,
+            chapter=chapter,
+            paragraph=paragraph,
+            inputs=inputs,
+            size=size,
         )
 
     return decorate
 
 
-def filled(inputs: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Complete the inputs of a call by the lecture's; those under a preset's keyword only if no preset is given."""
+def completed(inputs: Mapping[str, Any]) -> bool:
+    """Whether the lecture completes a call: not one with a model, hardware or a calibration."""
+    call = _call.get()
+    return not any(name in (inputs if call is None else call.inputs) for name in _OWN)
+
+
+def filled(
+    inputs: Mapping[str, Any], defaults: Mapping[str, Mapping[str, Any]], *, scenario: str = _BOARD
+) -> dict[str, Any]:
+    """Complete the inputs of a call by the lecture's, if the call has no model, hardware or calibration of its own.
+
+    Parameters
+    ----------
+    inputs : mapping
+        Of the call. They win.
+    defaults : mapping
+        Inputs by the preset keyword that would supply them; of a keyword that is given, none is taken.
+    scenario : str
+        Source of the defaults, for the line below the title.
+    """
+    if not completed(inputs):
+        return dict(inputs)
     lecture = {name: x for keyword, group in defaults.items() if keyword not in inputs for name, x in group.items()}
+    call = _call.get()
+    if call is not None and not inputs.keys() >= lecture.keys():
+        call.scenario = scenario
     return {**lecture, **inputs}
 
 
@@ -293,10 +376,20 @@ def record(inputs: Mapping[str, Any]) -> None:
 
 def note(outputs: Iterable[str]) -> None:
     """Note that the table of a chart takes what these outputs take."""
-    taken = _taken.get()
-    if taken is not None:
+    call = _call.get()
+    if call is not None:
         for output in outputs:
-            taken |= {output, *(ancestors(output) if output in entries() else ())}
+            call.taken |= {output, *(ancestors(output) if output in entries() else ())}
+
+
+def _note_basis(arrays: Iterable[xr.DataArray]) -> None:
+    """Note whether what is drawn is a lower bound or an estimate, where constants of a real machine matter."""
+    call = _call.get()
+    if call is not None:
+        carriers = carriers_of(current())
+        known = entries()
+        bases = [style.basis_of(x.attrs, known[str(x.name)].unit) for x in arrays if x.name in carriers]
+        call.bases += [basis for basis in bases if basis]
 
 
 def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
@@ -304,6 +397,7 @@ def dataset(outputs: list[str], **inputs: Any) -> xr.Dataset:
     record(inputs)
     note(outputs)
     result: Any = evaluate(outputs, Settled(inputs))
+    _note_basis(result.data_vars.values())
     return result  # type: ignore[no-any-return]
 
 

@@ -29,7 +29,7 @@ LECTURE = [made.name for made in charts.all() if made.input_names]
 # charts that have lists alone, and inputs that they take
 OTHERS: dict[str, dict[str, Any]] = {
     "scale_up_domains": {"hardware": "GB200 NVL72"},
-    "machine_balance": {"hardware": "B200"},
+    "machine_balance": {"hardware": "B200", "weight_format": "bf16"},
     "overtraining_tornado": {"model_lifetime": "60 d"},
 }
 

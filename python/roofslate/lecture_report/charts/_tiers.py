@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from roofslate.display import style
@@ -53,12 +53,14 @@ def scenario(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return filled(inputs, {keyword: {keyword: name} for keyword, name in lecture.items()})
 
 
-def device_of(preset: Preset, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Capacity, bandwidth and price of a device; those of HBM are the chip's."""
+_CHIP = {"tier_capacity": "hbm_capacity", "tier_bandwidth": "hbm_bandwidth", "tier_price": "chip_price"}
+
+
+def device_of(preset: Preset, inputs: Mapping[str, Any], names: Collection[str] = tuple(_CHIP)) -> dict[str, Any]:
+    """Capacity, bandwidth and price of a device, or those `names`; those of HBM are the chip's."""
     if preset.name != "HBM":
         return dict(preset.values)
-    chip = {"tier_capacity": "hbm_capacity", "tier_bandwidth": "hbm_bandwidth", "tier_price": "chip_price"}
-    return {name: number(source, **inputs) for name, source in chip.items()}
+    return {name: number(source, **inputs) for name, source in _CHIP.items() if name in names}
 
 
 def cheapest_ways(

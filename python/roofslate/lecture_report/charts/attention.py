@@ -25,6 +25,8 @@ _MODEL = {
     "total_parameters": 2.0**36,
 }
 
+_EXAMPLE = "a dense model of 64 layers, as in the scaling book"
+
 _SHORT = "8k"  # a context at which the slope looks tiny
 _TERMS = ("flops_per_token", "attention_flops_per_token")
 
@@ -32,7 +34,7 @@ _TERMS = ("flops_per_token", "attention_flops_per_token")
 def _attention_flops(*, context_length: Any = None, **inputs: Any) -> pd.DataFrame:
     import numpy as np
 
-    inputs = filled(inputs, {"model": _MODEL})
+    inputs = filled(inputs, {"model": _MODEL}, scenario=_EXAMPLE)
     crossing = number("attention_balance_context", **inputs)
     if context_length is None:
         most = 2.2 * crossing if 0 < crossing < math.inf else 1e6
@@ -59,6 +61,7 @@ def _attention_flops(*, context_length: Any = None, **inputs: Any) -> pd.DataFra
     "C23",
     _attention_flops,
     title="Attention catches up with the weights at 8 d tokens",
+    subject="FLOPs of attention by context length",
     paragraph=(
         "A new token is multiplied with every active weight, {flops_per_token} here, whatever its context. It is also "
         "multiplied with each key and value before it. On the first {short_context} tokens, the inset, that is the "

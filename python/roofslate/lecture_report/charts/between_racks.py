@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
 from roofslate.display.diagram import arrow, box, left_out, letters, whole
-from roofslate.lecture_report.charts.rack_diagrams import CHIP, CROSSING, FRAME, INSIDE, OUTSIDE, SWITCH, supplied
+from roofslate.lecture_report.charts.rack_diagrams import CHIP, CROSSING, FRAME, INSIDE, OUTSIDE, SWITCH
 from roofslate.plotting.chart import chart, dataset, filled, number, tabulated
 from roofslate.presets.catalog import hardware, models
 
@@ -46,8 +46,8 @@ def _two_racks(**inputs: Any) -> pd.DataFrame:
             "hardware": {"scale_up_domain": 4, **lecture},
         },
     )
-    if not {"expert_racks", "expert_parallel"} & supplied({**inputs, "hardware": inputs.get("hardware", [])}):
-        inputs["expert_racks"] = 2
+    if not {"expert_racks", "expert_parallel"} & set(inputs):
+        inputs = filled(inputs, {"": {"expert_racks": 2}})
     named = (
         "expert_racks",
         "experts_per_token",
@@ -83,6 +83,7 @@ def _two_racks(**inputs: Any) -> pd.DataFrame:
     "C8",
     _two_racks,
     title="Spread over racks, a layer of experts waits for the slow links",
+    subject="All-to-all between racks: copies that leave, and slowdown",
     paragraph=(
         "Let the experts of a layer take {expert_racks} racks. Of the {experts_per_token} copies of a token "
         "{leaving_copies} then leave its rack, through links that are {link_bandwidth_ratio} times slower, and the "
@@ -92,11 +93,11 @@ def _two_racks(**inputs: Any) -> pd.DataFrame:
         "{hierarchical_all_to_all_slowdown:2}. The lecture leaves that out."
     ),
     inputs=(
+        "expert_racks",
         "experts_per_token",
         "scale_up_domain",
         "scale_up_bandwidth",
         "link_bandwidth_ratio",
-        "expert_racks",
     ),
     chapter=2,
     size=(7.6, 4.2),
@@ -201,8 +202,8 @@ def _moe_stack(**inputs: Any) -> pd.DataFrame:
             "": {"pipeline_stages": 2},
         },
     )
-    if not {"all_to_all_hop_ratio", "activation_bytes_per_element"} & supplied(inputs):
-        inputs["all_to_all_hop_ratio"] = 2  # up and down
+    if not {"all_to_all_hop_ratio", "activation_bytes_per_element"} & set(inputs):
+        inputs = filled(inputs, {"": {"all_to_all_hop_ratio": 2}})  # up and down
     stages = whole("pipeline_stages", number("pipeline_stages", **inputs))
     named = (
         "pipeline_stages",
@@ -228,6 +229,7 @@ def _moe_stack(**inputs: Any) -> pd.DataFrame:
     "C11",
     _moe_stack,
     title="A token fans out in every layer, but from rack to rack it hops once",
+    subject="Traffic inside racks and between them by layers per stage",
     paragraph=(
         "Give each rack {layers_per_stage} layers. In every layer {experts_per_token} copies of a token go out to "
         "experts and come back, over the fast links; from rack to rack one residual goes, over links "
@@ -236,11 +238,11 @@ def _moe_stack(**inputs: Any) -> pd.DataFrame:
         "waits for: cutting a model by its layers suits racks."
     ),
     inputs=(
+        "all_to_all_hop_ratio",
         "experts_per_token",
         "layers_per_stage",
         "link_bandwidth_ratio",
         "pipeline_stages",
-        "all_to_all_hop_ratio",
     ),
     chapter=2,
     size=(7.6, 4.3),

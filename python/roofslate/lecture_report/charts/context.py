@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from roofslate.display import style
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.read import Settled
-from roofslate.lecture_report.charts.serving import board
-from roofslate.plotting.chart import chart, dataset, first_reach, note, number, tabulated
+from roofslate.lecture_report.charts.serving import board, rented
+from roofslate.plotting.chart import chart, completed, dataset, filled, first_reach, note, number, tabulated
 from roofslate.presets.catalog import api_prices, models
 from roofslate.presets.preset import Preset
 
@@ -61,18 +61,19 @@ def _overtaking_context(rising: str, level: str, inputs: dict[str, Any]) -> floa
     return first_reach(rising, level, "context_length", balance / 1e6, balance * 1e4, **inputs)
 
 
-def _cost_vs_context(*, price_margin: float = 0.25, **inputs: Any) -> pd.DataFrame:
+def _cost_vs_context(**inputs: Any) -> pd.DataFrame:
     import numpy as np
 
     given = inputs.pop("context_length", None)
-    if not {"model", "kv_bytes_per_token"} & set(inputs):
-        inputs["kv_bytes_per_token"] = _kink_cache()
-    if not {"prices", "chip_price"} & set(inputs):
-        inputs["prices"] = "lecture"
-    if not {"long_context_premium", "long_output_price"} & set(inputs):
-        inputs["long_context_premium"] = _FIGURE_PREMIUM
-    inputs = scenario({**inputs, "price_margin": price_margin})
-    del inputs["context_length"]  # the axis
+    if completed(inputs):
+        figure: dict[str, Any] = {"price_margin": 0.25}
+        if "kv_bytes_per_token" not in inputs:
+            figure["kv_bytes_per_token"] = _kink_cache()
+        if not {"long_context_premium", "long_output_price"} & set(inputs):
+            figure["long_context_premium"] = _FIGURE_PREMIUM
+        inputs = filled(inputs, {"": figure})
+    inputs = scenario(rented(inputs))
+    inputs.pop("context_length", None)  # the axis
     if "batch_size" not in inputs:
         inputs["batch_size"] = number("practical_batch", **{"practical_margin": 2, **inputs})
     crossover = _overtaking_context("memory_time", "compute_time", inputs)
@@ -119,6 +120,7 @@ def _cost_vs_context(*, price_margin: float = 0.25, **inputs: Any) -> pd.DataFra
     "C20",
     _cost_vs_context,
     title="A second price covers long contexts, but only up to a point",
+    subject="Decode cost per token by context length",
     paragraph=(
         "Arithmetic costs a token the same at any context; memory starts with its share of the weights, "
         "{weight_fetch_ratio} of that, and grows with the cache of {kv_bytes_per_token}. From "
@@ -127,7 +129,6 @@ def _cost_vs_context(*, price_margin: float = 0.25, **inputs: Any) -> pd.DataFra
         "and loses on every token beyond."
     ),
     inputs=(
-        "price_margin",
         "active_parameters",
         "total_parameters",
         "bytes_per_weight",
@@ -137,6 +138,7 @@ def _cost_vs_context(*, price_margin: float = 0.25, **inputs: Any) -> pd.DataFra
         "batch_size",
         "kv_bytes_per_token",
         "prices",
+        "price_margin",
         "long_context_premium",
     ),
     chapter=6,
@@ -265,12 +267,12 @@ def _annotate_costs(ax: Axes, table: pd.DataFrame, right: float, top: float) -> 
 
 def _priced_batch(inputs: dict[str, Any]) -> dict[str, Any]:
     """Complete inputs by the batch that explains the price of output over that of input, the lecture's 5."""
-    inputs = scenario({"context_length": 0, **inputs})
+    inputs = scenario(filled(inputs, {"": {"context_length": 0}}))
     if {"batch_size", "weight_fetch_ratio"} & set(inputs):
         return inputs
     if not {"output_input_ratio", "output_price"} & set(inputs):
         listed = api_prices["lecture"]
-        inputs |= {name: listed[name] for name in ("output_price", "input_price")}
+        inputs = filled(inputs, {"": {name: listed[name] for name in ("output_price", "input_price")}})
     batch = number("batch_from_prices", **inputs)
     # where the cache alone costs more than the price tells, the largest batch comes nearest
     return {**inputs, **({"batch_size": batch} if math.isfinite(batch) else {"weight_fetch_ratio": 0})}
@@ -303,6 +305,7 @@ def _cost_vs_pass_length(**inputs: Any) -> pd.DataFrame:
     "C22",
     _cost_vs_pass_length,
     title="Decode pays for memory token by token, prefill once for many",
+    subject="Memory time relative to compute time by pass length",
     paragraph=(
         "A pass that decodes takes each sequence one token further, one that prefills takes it many further with the "
         "same weights and the same cache. If output is priced at what it costs more, memory takes {decode_cost} times "

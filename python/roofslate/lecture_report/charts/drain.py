@@ -28,6 +28,9 @@ _KINDS = {
 }
 
 
+_DRAIN = ("tier_capacity", "tier_bandwidth")
+
+
 def _drain_times(*, tiers: Any = None, **inputs: Any) -> pd.DataFrame:
     inputs = scenario(inputs)
     groups = _KINDS if tiers is None else tiers
@@ -36,9 +39,9 @@ def _drain_times(*, tiers: Any = None, **inputs: Any) -> pd.DataFrame:
     cases, kinds, claims = {}, [], {}
     for kind, members in groups.items():
         for preset in named_tiers(members).values():
-            device = device_of(preset, inputs)
+            device = device_of(preset, inputs, _DRAIN)
             name = f"{kind}: {preset.name}"
-            cases[name] = {key: device[key] for key in ("tier_capacity", "tier_bandwidth")}
+            cases[name] = {key: device[key] for key in _DRAIN}
             kinds.append(str(kind))
             for key, mark in (("claimed_drain_time", "claimed"), ("most_claimed_drain_time", "most_claimed")):
                 if key in preset.attributes:
@@ -60,6 +63,7 @@ def _drain_times(*, tiers: Any = None, **inputs: Any) -> pd.DataFrame:
     "C25",
     _drain_times,
     title="Minutes and an hour are times of flash; a disk takes most of a day",
+    subject="Drain time by storage device",
     paragraph=(
         "The time to read a device once is its capacity over its bandwidth. A token that waits that long costs as much "
         "to hold as to read back, so this is the time that a memory is made for. HBM takes {least_HBM}, DDR "
@@ -149,7 +153,7 @@ def _device_occupancy(
 
     preset = find_tier(tier)
     inputs = scenario(inputs)
-    device = {**inputs, **device_of(preset, inputs), "held_share": held_share}
+    device = {**inputs, **device_of(preset, inputs, _DRAIN), "held_share": held_share}
     drain = number("tier_drain_time", **device)
     device["hold_time"] = drain if hold_time is None else hold_time
     share = number("held_share", **device)
@@ -173,6 +177,7 @@ def _device_occupancy(
     "C26",
     _device_occupancy,
     title="At the drain time, holding costs what retrieving costs",
+    subject="Device time to hold and to retrieve a KV cache",
     paragraph=(
         "A cache that fills {held_share:2} of a flash drive's capacity blocks that share for as long as it waits; when "
         "it is wanted, it takes the whole of the drive's bandwidth, for that share of the time in which the drive "

@@ -9,8 +9,16 @@ from roofslate.display import style
 from roofslate.errors import AxisError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.read import Settled
-from roofslate.lecture_report.charts.serving import board, curves, most_batches, overtaking_batch, terms
-from roofslate.plotting.chart import chart, dataset, datasets, note, number, tabulated
+from roofslate.lecture_report.charts.serving import (
+    board,
+    curves,
+    fitting,
+    most_batches,
+    overtaking_batch,
+    rented,
+    terms,
+)
+from roofslate.plotting.chart import chart, completed, dataset, datasets, note, number, tabulated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,18 +29,20 @@ __all__ = ["cost_vs_batch", "fast_mode"]
 _TERMS = ("compute", "kv_fetch", "weight_fetch", "memory")
 
 
-def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
+def _cost_vs_batch(*, price_factor: float | None = None, **inputs: Any) -> pd.DataFrame:
     import numpy as np
 
-    if "prices" not in inputs and "chip_price" not in inputs:
-        inputs["prices"] = "lecture"
-    inputs = board(inputs)
+    inputs = board(rented(inputs))
+    if price_factor is None:
+        price_factor = 6 if completed(inputs) else math.nan
     given = inputs.pop("batch_size", None)
     crossing = overtaking_batch(inputs)
     most = most_batches(inputs, crossing)
     if given is None:
-        points = np.union1d(np.geomspace(min(1.0, most / 1e3), 2.4 * most, 160), np.linspace(most / 100, most, 100))
-        given = np.union1d(points, [crossing]) if math.isfinite(crossing) else points
+        right = fitting(2.4 * most, inputs)
+        points = np.union1d(np.geomspace(min(1.0, most / 1e3), right, 160), np.linspace(most / 100, most, 100))
+        points = points[points <= right]
+        given = np.union1d(points, [crossing]) if crossing < right else points
     times = dataset([*(f"{term}_time" for term in _TERMS), "cost_per_token"], batch_size=given, **inputs)
     # the cost of a pass that takes no longer than one of its terms
     for term in _TERMS:
@@ -53,9 +63,11 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
     }
     # what the same price factor buys when the default mode runs at the crossing
     ratio = number("batch_time_ratio_from_model", **at_default)
-    speed = number("speed_factor_at_price", paid_price_factor=price_factor, batch_time_ratio=ratio)
-    marks["speed_factor"] = speed
-    marks["fast_batch"] = marks["fast_cost"] = math.nan
+    marks["speed_factor"] = marks["fast_batch"] = marks["fast_cost"] = math.nan
+    speed = 0.0
+    if not math.isnan(price_factor):
+        speed = number("speed_factor_at_price", paid_price_factor=price_factor, batch_time_ratio=ratio)
+        marks["speed_factor"] = speed
     if price_factor > 1 and speed > 0:
         fast = default * number("batch_factor", price_factor=price_factor, speed_factor=speed)
         marks |= {"fast_batch": fast, "fast_cost": number("cost_per_token", **{**inputs, "batch_size": fast})}
@@ -69,6 +81,7 @@ def _cost_vs_batch(*, price_factor: float = 6, **inputs: Any) -> pd.DataFrame:
     "C3",
     _cost_vs_batch,
     title="Batching divides the weights' cost; the rest is a floor",
+    subject="Decode cost per token by batch size",
     paragraph=(
         "The time of a pass over its batch is what a token costs. Compute and caches cost each token the same; "
         "the fetch of the weights is shared, a hyperbola. One sequence alone pays {lone_cost}, "
@@ -100,8 +113,9 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     ----------
     ax : Axes, optional
         Where to draw; a figure of its own otherwise.
-    price_factor : float
-        Price of the fast mode over that of the default mode, which runs at the crossing.
+    price_factor : float, optional
+        Price of a fast mode relative to the default mode, which runs at the crossing; 6 on the lecture's board,
+        otherwise no fast mode is drawn unless it is given.
     **inputs
         Of `cost_per_token`. `batch_size` is the axis.
 
@@ -197,6 +211,7 @@ def _fast_mode(*, price_factor: Any = 6, speed_factor: Any = 2.5, asked_speed_fa
     "C33",
     _fast_mode,
     title="Speed has an end, and patience hardly pays",
+    subject="Relative price by relative speed",
     paragraph=(
         "A published fast mode, {price_factor_0} times the price for {speed_factor_0} times the speed, tells how "
         "far the default mode's batch has grown: its caches take {batch_time_ratio_0} times as long to fetch as "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
 from roofslate.errors import PresetError
-from roofslate.plotting.chart import chart, datasets, tabulated
+from roofslate.plotting.chart import chart, completed, datasets, tabulated
 from roofslate.presets.catalog import models
 from roofslate.presets.lookup import find_preset
 
@@ -62,7 +62,8 @@ def _hardware_generations(**inputs: Any) -> pd.DataFrame:
     given = inputs.pop("hardware", _CHIPS)
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     chips = sorted((find_preset("hardware", one) for one in listed), key=_year)
-    inputs.setdefault("weight_format", "bf16")
+    if completed(inputs):
+        inputs.setdefault("weight_format", "bf16")
     cases = {chip.name: {**inputs, "hardware": chip} for chip in chips}
     specifications = datasets([*_GROWING, "balance_tokens"], "hardware", cases)
     specifications["announced"] = ("hardware", [_year(chip) for chip in chips])
@@ -84,6 +85,7 @@ def _hardware_generations(**inputs: Any) -> pd.DataFrame:
     "C36",
     _hardware_generations,
     title="Arithmetic and bandwidth grow together, memory lags behind",
+    subject="Peak compute, bandwidth and memory by chip",
     paragraph=(
         "From the first of these chips to the last the best peak in a 16-bit format grew {peak_flops_growth}-fold, "
         "the best bandwidth {hbm_bandwidth_growth}-fold, the largest memory {hbm_capacity_growth}-fold. The balance "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
 from roofslate.errors import AxisError
-from roofslate.plotting.chart import chart, datasets, tabulated
+from roofslate.plotting.chart import chart, completed, datasets, tabulated
 from roofslate.presets.catalog import models
 from roofslate.presets.preset import Preset
 
@@ -43,7 +43,7 @@ def _roofline(**inputs: Any) -> pd.DataFrame:
 
     if not {"hardware", "peak_flops", "hbm_bandwidth"} & set(inputs):
         inputs["hardware"] = list(_ROOFS)
-    if "weight_format" not in inputs:
+    if completed(inputs) and "weight_format" not in inputs:
         inputs.setdefault("compute_format", "bf16")
     cases = _by_chip(inputs)
     chips = datasets(["ridge_point", "peak_flops"], "hardware", cases)
@@ -69,6 +69,7 @@ def _roofline(**inputs: Any) -> pd.DataFrame:
     "C31",
     _roofline,
     title="Below its ridge point a chip waits for memory",
+    subject="Attainable compute by arithmetic intensity",
     paragraph=(
         "What a chip computes is bounded by its memory where little is computed for each byte, and by its "
         "arithmetic beyond the ridge point: {least_ridge_point} to {most_ridge_point} for these chips in 16-bit "
@@ -142,10 +143,9 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
     if "hardware" not in inputs:
         inputs["hardware"] = list(_GENERATIONS)
         inputs.setdefault("weight_format", list(_GENERATIONS.values()))
-    inputs.setdefault("weight_format", "bf16")
     cases = _by_chip(inputs)
     chips = datasets(["balance_tokens", "hbm_drain_time"], "hardware", cases)
-    chips["weight_format"] = ("hardware", [case["weight_format"] for case in cases.values()])
+    chips["weight_format"] = ("hardware", [str(case.get("weight_format", "")) for case in cases.values()])
     table = tabulated(chips, "hardware", "machine_balance")
     lecture = models["lecture"]
     claims = {f"claimed_{name}": (lecture[claim], unit) for name, (claim, unit) in _CLAIMED.items()}
@@ -161,6 +161,7 @@ def _machine_balance(**inputs: Any) -> pd.DataFrame:
     "C32",
     _machine_balance,
     title="A balance near 300 and a drain near 20 ms hold to a factor of two",
+    subject="Machine balance and drain time by chip",
     paragraph=(
         "The lecture leans on two constants of hardware: {claimed_balance_tokens} tokens hide the fetch of one "
         "weight, and a chip reads its whole memory in {claimed_hbm_drain_time}. Over these chips the first runs "

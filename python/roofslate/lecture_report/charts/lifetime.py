@@ -32,7 +32,7 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
     if "rl_tokens" in inputs:
         raise IneffectiveInput("lifetime_surface: 'rl_tokens' has no place here, a loss law knows pretraining alone")
     law = find_preset("loss_law", loss_law)
-    inputs = filled(trained({"training_utilization": _UTILIZATION, **inputs}, rounded=True), _MACHINE)
+    inputs = filled(trained(inputs, rounded=True), {**_MACHINE, "": {"training_utilization": _UTILIZATION}})
     inputs |= {"loss_law": law, "rl_tokens": 0}
     # money is asked for each time, so that chips and prices have a say in each question
     marks = numbers(["active_parameters", *_LINES, *_BEST, "inference_cost"], **inputs)
@@ -54,6 +54,7 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
     "C37",
     _lifetime_surface,
     title="The cheapest way to a loss lies beyond Chinchilla",
+    subject="Lifetime cost by model size and pretraining tokens",
     paragraph=(
         "What pretraining and serving {inference_tokens:2} tokens cost together, for every size and every number of "
         "pretraining tokens; reinforcement learning is left out. Along the black line the loss is the same by the law "
@@ -66,10 +67,10 @@ def _lifetime_surface(*, loss_law: Any = "Hoffmann", **inputs: Any) -> pd.DataFr
         "loss_law",
         "peak_flops",
         "chip_price",
+        "training_utilization",
         "inference_tokens",
         "active_parameters",
         "decode_inefficiency",
-        "training_utilization",
     ),
     chapter=5,
     size=(7.4, 4.6),

@@ -12,7 +12,7 @@ from roofslate.errors import AxisError, ValueRangeError
 from roofslate.evaluation import scaling
 from roofslate.grid.read import Settled
 from roofslate.lecture_report.charts.training import ROUNDED, trained
-from roofslate.plotting.chart import chart, datasets, number, tabulated
+from roofslate.plotting.chart import chart, completed, datasets, note, number, tabulated
 from roofslate.presets.lookup import find_preset
 from roofslate.presets.preset import Preset
 
@@ -44,12 +44,15 @@ def _overtraining(
         raise AxisError(f"pretraining_tokens: {len(tokens)} values for {len(names)} models; give one, or one for each")
     scenarios = [_scenario(name, inputs) for name in names]
     if tokens == [None]:
-        if model is None:
+        if completed(inputs):
             rows["the rumour"] = {**scenarios[0], "pretraining_tokens": _RUMOUR}
             rows["the estimate, rounded"] = {**scenarios[0], "pretraining_tokens": ROUNDED}
             rows["the estimate, not rounded"] = scenarios[0]
-        else:
-            rows |= {str(getattr(name, "name", name)): case for name, case in zip(names, scenarios, strict=True)}
+        else:  # a row for each, the tokens its own
+            rows |= {
+                str(getattr(name, "name", name or "this model")): case
+                for name, case in zip(names, scenarios, strict=True)
+            }
     else:
         for k in range(count):
             name, case, seen = names[k % len(names)], scenarios[k % len(names)], tokens[k % len(tokens)]
@@ -93,6 +96,7 @@ def _scenario(model: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     "C19",
     _overtraining,
     title="A hundred times Chinchilla's tokens",
+    subject="Pretraining tokens relative to compute-optimal tokens",
     paragraph=(
         "Where training alone counts, {optimal_tokens_per_parameter:2} for each active weight are best: "
         "{chinchilla_tokens} for the lecture's model. What it serves makes {tokens_2} worth while, {ratio_2} times as "
@@ -203,15 +207,17 @@ def _overtraining_tornado(**inputs: Any) -> pd.DataFrame:
 
     given = {name: x for name, x in inputs.items() if isinstance(x, tuple)}
     base = trained({name: x for name, x in inputs.items() if name not in given})
-    ranges = {name: ends for name, ends in _RANGES.items() if name not in inputs} | given
-    if "model" in inputs and "active_parameters" not in given:
-        ranges.pop("active_parameters", None)
+    lecture = _RANGES if completed(inputs) else {}
+    ranges = {name: ends for name, ends in lecture.items() if name not in inputs} | given
     output = "overtraining_ratio"
-    middle = number(output, **base)
     if ranges:
-        stays = {name: number(name, **base) for name in ranges}
+        stays = (
+            {name: number(name, **base) for name in ranges} if completed(inputs) else None
+        )  # of (low, high), the middle
         fixed = {name: x for name, x in base.items() if name not in ranges}
-        table = tornado(output, Settled({**fixed, **ranges}), base=stays).table
+        note([output])
+        bars = tornado(output, Settled({**fixed, **ranges}), base=stays)
+        table, middle = bars.table, bars.base
         table = table[(table["swing"] > 1) | table.index.isin(given)]
     if not ranges or table.empty:
         raise ValueRangeError("no input is left to vary: give a range as (low, high)")
@@ -229,6 +235,7 @@ def _overtraining_tornado(**inputs: Any) -> pd.DataFrame:
     "C34",
     _overtraining_tornado,
     title="The hundredfold hangs on how much a model is used",
+    subject="Overtraining ratio by input",
     paragraph=(
         "Each bar moves one input of the over-training and leaves the others at the lecture's numbers, which give "
         "{overtraining_ratio} when nothing is rounded. How many tokens a model serves in a second, which hardly "

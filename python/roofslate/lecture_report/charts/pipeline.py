@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate._base.messages import unknown
 from roofslate.display import style
 from roofslate.display.diagram import arrow, box, inside, letters, whole
-from roofslate.plotting.chart import chart, number
+from roofslate.plotting.chart import chart, filled, number
 from roofslate.simulation import schedules
 
 if TYPE_CHECKING:
@@ -29,9 +29,8 @@ _IDLE: dict[str, Any] = {"facecolor": "white", "edgecolor": "#B0B0B0", "hatch": 
 
 def paced(inputs: dict[str, Any]) -> dict[str, Any]:
     """Complete inputs by four racks of 5 ms each; the pace may also follow from a model and chips."""
-    if not {"stage_time", "pass_time", "model", "hardware"} & set(inputs):
-        inputs = {"stage_time": "5 ms", **inputs}
-    return {"pipeline_stages": 4, **inputs}
+    pace = {} if {"stage_time", "pass_time"} & set(inputs) else {"stage_time": "5 ms"}
+    return filled(inputs, {"": {**pace, "pipeline_stages": 4}})
 
 
 def _percent(share: float) -> str:
@@ -86,10 +85,12 @@ def _heading(panel: Axes, text: str, points: float) -> None:
     panel.annotate(text, (0, 1), xytext=(0, 2), fontsize=points, **look)
 
 
-def _pipeline_inference(*, hop_latency: Any = "2.5 ms", **inputs: Any) -> pd.DataFrame:
+def _pipeline_inference(**inputs: Any) -> pd.DataFrame:
     import pandas as pd
 
-    inputs = paced(inputs)
+    inputs = filled(paced(inputs), {"": {"hop_latency": "2.5 ms"}})
+    hop_latency = number("hop_latency", **inputs)
+    inputs.pop("hop_latency", None)
     stages, batches = (whole(name, number(name, **inputs)) for name in ("pipeline_stages", "microbatches"))
     pace = {name: x for name, x in inputs.items() if name != "microbatches"}
     marks = {
@@ -99,7 +100,7 @@ def _pipeline_inference(*, hop_latency: Any = "2.5 ms", **inputs: Any) -> pd.Dat
         "filled_utilization": number("pipeline_utilization", **inputs),
         "stage_time": number("stage_time", **inputs),
         "pipeline_latency": number("pipeline_latency", **inputs, hop_latency=0),
-        "hop_latency": number("hop_latency", hop_latency=hop_latency),
+        "hop_latency": hop_latency,
     }
     for name in ("full_pipeline_microbatches", "hop_cache_growth"):
         marks[name] = number(name, **pace, hop_latency=hop_latency)
@@ -133,6 +134,7 @@ def _pipeline_inference(*, hop_latency: Any = "2.5 ms", **inputs: Any) -> pd.Dat
     "C12",
     _pipeline_inference,
     title="Decoding leaves no bubble, once there is a batch for each rack",
+    subject="Timetable of decoding through a pipeline",
     paragraph=(
         "Each of {pipeline_stages} racks holds a part of the layers, works on a batch for {stage_time} and hands it "
         "on. With one batch in flight a rack works for {lone_utilization} of the time. With {filled_microbatches} all "
@@ -142,8 +144,8 @@ def _pipeline_inference(*, hop_latency: Any = "2.5 ms", **inputs: Any) -> pd.Dat
     ),
     inputs=(
         "hop_latency",
-        "pipeline_stages",
         "stage_time",
+        "pipeline_stages",
     ),
     chapter=3,
     size=(7.2, 6.0),
@@ -225,7 +227,7 @@ def _follow(panel: Axes, first: pd.DataFrame, end: float) -> None:
 
 
 def _pipeline_latency(**inputs: Any) -> pd.DataFrame:
-    inputs = {"hop_latency": 0, **paced(inputs)}
+    inputs = filled(paced(inputs), {"": {"hop_latency": 0}})
     stages = whole("pipeline_stages", number("pipeline_stages", **inputs))
     names = ("stage_time", "hop_latency", "pipeline_latency")
     marks = {"pipeline_stages": float(stages)} | {name: number(name, **inputs) for name in names}
@@ -244,6 +246,7 @@ def _pipeline_latency(**inputs: Any) -> pd.DataFrame:
     "C13",
     _pipeline_latency,
     title="Racks in a row make a token no faster",
+    subject="Time per token through a pipeline",
     paragraph=(
         "Slide the boxes of one token down onto one row: {pipeline_stages} racks that each work for {stage_time} take "
         "{pipeline_latency}, and one rack with all the layers takes {one_rack_latency}. Racks in a row share the "
@@ -251,8 +254,8 @@ def _pipeline_latency(**inputs: Any) -> pd.DataFrame:
     ),
     inputs=(
         "hop_latency",
-        "pipeline_stages",
         "stage_time",
+        "pipeline_stages",
     ),
     chapter=3,
     size=(6.4, 3.9),
@@ -326,7 +329,7 @@ _NAMES = {"gpipe": "all forwards first (GPipe)", "1f1b": "one forward, one backw
 def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1"), **inputs: Any) -> pd.DataFrame:
     import pandas as pd
 
-    inputs = {"pipeline_stages": 4, **inputs}
+    inputs = filled(inputs, {"": {"pipeline_stages": 4}})
     stages, batches = (whole(name, number(name, **inputs)) for name in ("pipeline_stages", "microbatches"))
     orders = [pipeline_schedule] if isinstance(pipeline_schedule, str) else list(pipeline_schedule)
     for schedule in orders:
@@ -365,6 +368,7 @@ def _training_bubble(*, pipeline_schedule: str | Sequence[str] = ("1f1b", "zb_h1
     "C14",
     _training_bubble,
     title="A training step fills the pipeline and drains it again",
+    subject="Timetable of a training step by pipeline schedule",
     paragraph=(
         "No update of the weights before the last backward pass, and no next step before the update: so each step "
         "fills the pipeline and drains it. With {microbatches} micro-batches on {pipeline_stages} racks the step as "

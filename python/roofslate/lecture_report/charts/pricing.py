@@ -139,6 +139,7 @@ def _joined(table: pd.DataFrame) -> pd.DataFrame:
     "C35",
     _price_map,
     title="What price lists give away, and what could be behind it",
+    subject="KV cache per token inferred from price lists",
     paragraph=(
         "Each list is run backwards, for {active_parameters} active weights, with room for what nobody publishes: how "
         "items are marked up, how contexts are spread. Of the middles of the intervals, the step of answers beyond the "

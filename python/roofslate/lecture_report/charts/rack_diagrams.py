@@ -60,12 +60,7 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
             "hardware": {"expert_parallel": 4},
         },
     )
-    known = supplied(inputs)
-    if "expert_parallel" not in known:  # the lecture's rule: the experts of a layer have the rack to themselves
-        inputs["expert_parallel"] = number("scale_up_domain", **inputs)
-    for name in ("dispatch_bytes_per_element", "combine_bytes_per_element"):
-        if name not in known:
-            inputs[name] = 1
+    inputs = filled(inputs, {"": {"dispatch_bytes_per_element": 1, "combine_bytes_per_element": 1}})
     named = (
         "experts",
         "experts_per_token",
@@ -102,6 +97,7 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
     "C6",
     _moe_layer,
     title="A token visits few experts, and they are on other chips",
+    subject="Experts of a layer by chip",
     paragraph=(
         "A router picks {experts_per_token} of {experts} experts for each token. The experts stand on "
         "{expert_parallel} chips, {experts_per_chip:2} on each, so a copy of the token goes to each chosen one, "
@@ -110,12 +106,12 @@ def _moe_layer(**inputs: Any) -> pd.DataFrame:
         "exchange."
     ),
     inputs=(
+        "dispatch_bytes_per_element",
+        "combine_bytes_per_element",
         "experts",
         "experts_per_token",
         "hidden_size",
         "expert_parallel",
-        "dispatch_bytes_per_element",
-        "combine_bytes_per_element",
     ),
     chapter=2,
     size=(7.2, 4.6),
@@ -290,6 +286,7 @@ def _rack(**inputs: Any) -> pd.DataFrame:
     "C7",
     _rack,
     title="In a rack any chip is two hops from any other",
+    subject="Links inside a rack",
     paragraph=(
         "The chips of a rack stand on the outside, the switches in the middle, and a cable runs from each chip to each "
         "switch: {rack_cables} cables in this drawing. So any chip reaches any other in {hops:1} hops, at "

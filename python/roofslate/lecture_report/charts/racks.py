@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from roofslate.display import style
 from roofslate.display.diagram import box, letters, whole
 from roofslate.errors import AxisError, MissingInput, ValueRangeError
-from roofslate.lecture_report.charts.rack_diagrams import INSIDE, OUTSIDE, supplied
-from roofslate.plotting.chart import chart, dataset, number, tabulated
+from roofslate.lecture_report.charts.rack_diagrams import INSIDE, OUTSIDE
+from roofslate.plotting.chart import chart, dataset, filled, number, tabulated
 from roofslate.presets.catalog import hardware
 from roofslate.presets.lookup import find_preset
 from roofslate.presets.preset import Preset
@@ -43,9 +43,9 @@ def _cable_density(*, trays_per_side: float = 2, **inputs: Any) -> pd.DataFrame:
     if trays < 1:
         raise ValueRangeError(f"trays_per_side: a rack needs at least 1, got {trays}")
     blackwell = hardware[_BLACKWELL]
-    for name in ("cables_per_chip", *(() if "hardware" in inputs else ("scale_up_domain",))):
-        if name not in supplied(inputs):
-            inputs[name] = blackwell[name]
+    inputs = filled(
+        inputs, {"": {name: blackwell[name] for name in ("cables_per_chip", "scale_up_domain")}}, scenario=_BLACKWELL
+    )
     inputs.setdefault("cable_limit", number("rack_cables", **inputs))  # the rack is full
     chips = number("scale_up_domain", **inputs)
     racks = {"": chips, "doubled_": 2 * chips}
@@ -68,6 +68,7 @@ def _cable_density(*, trays_per_side: float = 2, **inputs: Any) -> pd.DataFrame:
     "C9",
     _cable_density,
     title="Twice the chips need twice the cables in the same rack",
+    subject="Cables of a rack by scale-up domain",
     paragraph=(
         "Every chip brings its cables, and all of them run through the rack to the switches in its middle. "
         "{scale_up_domain:2} chips with {cables_per_chip:2} each make {rack_cables:4} cables, "
@@ -273,6 +274,7 @@ def _scale_up_domains(**inputs: Any) -> pd.DataFrame:
     "C10",
     _scale_up_domains,
     title="Scale-up domains have grown, and so has what is counted",
+    subject="Scale-up domain by system",
     paragraph=(
         "From Hopper to Blackwell the domain grew from {hopper_domain} to {blackwell_domain} chips, "
         "{blackwell_growth} times. The lecture's 500 and something for Rubin are dies: {rubin_dies} of them are "

@@ -10,7 +10,7 @@ from roofslate._base.messages import unknown
 from roofslate.display import style
 from roofslate.display.diagram import arrow, left_out, round_box
 from roofslate.errors import InputTypeError, ValueRangeError
-from roofslate.plotting.chart import chart, dataset, number, tabulated
+from roofslate.plotting.chart import chart, dataset, filled, number, tabulated
 from roofslate.simulation import ciphers
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def _feistel(*, rounds: int = 3, block: int = 0x0123456789ABCDEF, key: int = 202
     "C28",
     _feistel,
     title="A round can be undone whatever its function is",
+    subject="Rounds of a Feistel cipher, forward and back",
     paragraph=(
         "A Feistel cipher splits a block into halves x and y. Each round adds a function of x to y and swaps the "
         "halves. To undo it, the same function of the same half is computed once more and taken away: the arrows "
@@ -206,6 +207,7 @@ def _revnet(
     "C29",
     _revnet,
     title="The same trick in a network: nothing is kept but the end",
+    subject="Layers of a reversible network, forward and back",
     paragraph=(
         "A reversible network skips two layers back: each activation is the one before last plus a function of the "
         "last. Two neighbours therefore give all others, forward by adding and backward by taking away. The backward "
@@ -315,9 +317,8 @@ def _activation_memory(**inputs: Any) -> pd.DataFrame:
     import numpy as np
     import xarray as xr
 
-    if "model" not in inputs:  # four layers as on the board, of the size of the scaling book's example
-        inputs = {"layers": 4, "hidden_size": 8192, **inputs}
-    inputs = {"tokens_per_step": 4e6, "activation_policy": "block", **inputs}
+    board = {"layers": 4, "hidden_size": 8192, "tokens_per_step": 4e6, "activation_policy": "block"}
+    inputs = filled(inputs, {"": board}, scenario="four layers as wide as the scaling book's example")
     layers = number("layers", **inputs)
     width = number("hidden_size", **inputs)
     if "model" in inputs:  # the picture builds the network up layer by layer, its other numbers do not matter
@@ -350,6 +351,7 @@ def _activation_memory(**inputs: Any) -> pd.DataFrame:
     "C30",
     _activation_memory,
     title="Training fills memory forward and empties it backward",
+    subject="Activation memory over a training step",
     paragraph=(
         "The forward pass writes what each layer is given, the backward pass reads it in reverse order and drops it. "
         "The peak, {activation_bytes} for {layers} layers here, grows with the depth. A reversible network keeps the "
@@ -357,10 +359,10 @@ def _activation_memory(**inputs: Any) -> pd.DataFrame:
         "times the arithmetic."
     ),
     inputs=(
-        "tokens_per_step",
-        "activation_policy",
         "layers",
         "hidden_size",
+        "tokens_per_step",
+        "activation_policy",
         "flops_per_parameter_token",
     ),
     chapter=7,

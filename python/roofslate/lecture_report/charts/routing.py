@@ -51,6 +51,7 @@ def _routed_scaling(*, matched_dense_parameters: Any = None, **inputs: Any) -> p
     "C5",
     _routed_scaling,
     title="More experts, the same active weights, a lower loss",
+    subject="Loss by number of experts",
     paragraph=(
         "Each curve keeps the active weights and adds experts (the routed scaling law of Clark et al. 2022 for "
         "S-BASE routing). The lecture reads off that {read_parameters} active weights with {read_experts} experts"

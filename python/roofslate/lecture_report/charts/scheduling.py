@@ -9,7 +9,7 @@ from roofslate.display import style
 from roofslate.errors import IneffectiveInput
 from roofslate.evaluation.value import value
 from roofslate.grid.read import Settled
-from roofslate.plotting.chart import chart, note
+from roofslate.plotting.chart import chart, filled, note
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries
 from roofslate.simulation import schedules
@@ -42,8 +42,8 @@ def _train_schedule(*, batch_slots: float = 6, trains: int = 5, seed: int = 309,
     if "arrival_rate" not in simulated:
         simulated.setdefault("load", 0.7)
     if simulated.get("policy", "interval") == "interval" and "period" not in simulated:
-        if "batch_interval" not in inputs and "hardware" not in inputs:
-            inputs.setdefault("model", "lecture")
+        if "batch_interval" not in inputs:
+            inputs = filled(inputs, {"": {"model": "lecture"}})
         note(["batch_interval"])
         simulated["period"] = value("batch_interval", Settled(inputs))
     # one train more than is drawn, for a request that misses the last but one
@@ -78,6 +78,7 @@ def _check_names(inputs: Mapping[str, Any], simulated: Mapping[str, Any]) -> Non
     "C4",
     _train_schedule,
     title="A pass departs on time; who just missed one waits longest",
+    subject="Requests and departures at a fixed interval",
     paragraph=(
         "Passes leave like trains, one as the other ends, with whoever is on the platform; what a pass can hold "
         "is its seats. A train that is not full leaves all the same. A request that has just missed one waits "

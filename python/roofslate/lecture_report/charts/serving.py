@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
-from roofslate.errors import ValueRangeError
-from roofslate.plotting.chart import chart, dataset, filled, first_reach, number, tabulated
+from roofslate.errors import MissingInput, ValueRangeError
+from roofslate.plotting.chart import chart, completed, dataset, filled, first_reach, number, tabulated
 from roofslate.presets.catalog import models
 
 if TYPE_CHECKING:
@@ -16,7 +17,17 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-__all__ = ["board", "curves", "decode_tensor", "latency_vs_batch", "most_batches", "overtaking_batch", "terms"]
+__all__ = [
+    "board",
+    "curves",
+    "decode_tensor",
+    "fitting",
+    "latency_vs_batch",
+    "most_batches",
+    "overtaking_batch",
+    "rented",
+    "terms",
+]
 
 _MODEL = ("active_parameters", "total_parameters", "bytes_per_weight", "weight_format", "kv_bytes_per_token")
 
@@ -37,6 +48,11 @@ def board(inputs: dict[str, Any]) -> dict[str, Any]:
     )
 
 
+def rented(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Complete inputs by the lecture's rental price."""
+    return filled(inputs, {"": {} if {"prices", "chip_price"} & set(inputs) else {"prices": "lecture"}})
+
+
 def overtaking_batch(inputs: dict[str, Any]) -> float:
     """Batch from which on arithmetic takes longer than the memory that runs beside it; inf where it never does."""
     overlap = inputs.get("overlap", "board")
@@ -50,6 +66,15 @@ def overtaking_batch(inputs: dict[str, Any]) -> float:
 def most_batches(inputs: dict[str, Any], crossing: float) -> float:
     """Right end of a batch axis on which the point of interest stands near the middle."""
     return 1.8 * crossing if math.isfinite(crossing) else 4 * number("balance_batch", **inputs)
+
+
+def fitting(most: float, inputs: dict[str, Any]) -> float:
+    """Right end of a batch axis that memory allows, where the call says how much there is; at least one sequence."""
+    if completed(inputs):
+        return most
+    with contextlib.suppress(MissingInput):
+        return min(most, max(number("memory_limited_batch", **inputs), 1.0))
+    return most
 
 
 def terms(of: str, context: float) -> dict[str, tuple[str, dict[str, Any]]]:
@@ -79,9 +104,10 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
     import numpy as np
     import xarray as xr
 
-    if "model" not in inputs:
-        inputs = {**{name: models["lecture"][name] for name in _MODEL}, **inputs}
-    inputs = {"context_length": 8, "hidden_size": 4, **inputs}
+    lecture = {
+        name: models["lecture"][name] for name in _MODEL if name != "bytes_per_weight" or "weight_format" not in inputs
+    }
+    inputs = filled(inputs, {"model": {**lecture, "hidden_size": 4}, "": {"context_length": 8}})
     context = number("context_length", **inputs)
     if context < 1:
         raise ValueRangeError(f"context_length: the drawing needs a past of at least one token, got {context:g}")
@@ -106,6 +132,7 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
     "C1",
     _decode_tensor,
     title="One new token reads every weight once and the whole past",
+    subject="Weights and KV cache read by one new token",
     paragraph=(
         "A decode step makes one new column of the tensor of tokens. For it each weight is fetched once, "
         "{model_bytes} in all, and the keys and values of every token before it: {kv_bytes_per_token} for each, "
@@ -113,11 +140,11 @@ def _decode_tensor(**inputs: Any) -> pd.DataFrame:
         " share."
     ),
     inputs=(
-        "context_length",
-        "hidden_size",
         "total_parameters",
         "bytes_per_weight",
         "kv_bytes_per_token",
+        "hidden_size",
+        "context_length",
         "batch_size",
     ),
     size=(6.4, 3.9),
@@ -230,7 +257,7 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
     given = inputs.pop("batch_size", None)
     crossing = overtaking_batch(inputs)
     if given is None:
-        most = most_batches(inputs, crossing)
+        most = fitting(most_batches(inputs, crossing), inputs)
         least = min(1.0, most / 1e3)
         points = np.union1d(np.geomspace(least, most, 61), np.linspace(0, most, 201)[1:])
         given = np.union1d(points, [crossing]) if crossing < most else points
@@ -252,6 +279,7 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
     "C2",
     _latency_vs_batch,
     title="A pass waits for memory until the batch keeps the chips busy",
+    subject="Forward-pass time by batch size",
     paragraph=(
         "The time of one pass is the larger of two clocks. Memory fetches all weights, whatever the batch, and a "
         "cache for each sequence; arithmetic grows with the batch from nothing. No pass is faster than "

@@ -103,6 +103,7 @@ def _chat_session(
     "C21",
     _chat_session,
     title="A session alternates: a chunk in one pass, an answer token by token",
+    subject="Passes and context of a chat session",
     paragraph=(
         "A conversation is one growing sequence. What comes in, a prompt, a tool's result, a file, is prefilled in one "
         "pass; what goes out is decoded, a pass for each token. Either reads the cache of all that came before: the "

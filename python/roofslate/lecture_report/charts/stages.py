@@ -28,9 +28,13 @@ def _memory_vs_stages(*, pipeline_stages: Any = (1, 2, 4, 8), **inputs: Any) -> 
     import numpy as np
 
     lecture: dict[str, dict[str, Any]] = {
-        "model": {"model": "lecture", "total_parameters": 1e12},
-        "hardware": {"hardware": "BW64 (lecture)"},
-        "": {"batch_size": 2400, "context_length": "200k"},
+        "": {
+            "model": "lecture",
+            "total_parameters": 1e12,
+            "hardware": "BW64 (lecture)",
+            "batch_size": 2400,
+            "context_length": "200k",
+        },
     }
     inputs = filled(inputs, lecture)
     # chips that are given are those of one rack
@@ -59,6 +63,7 @@ def _memory_vs_stages(*, pipeline_stages: Any = (1, 2, 4, 8), **inputs: Any) -> 
     "C15",
     _memory_vs_stages,
     title="Stages divide the weights on a chip, not the caches",
+    subject="Memory per chip by pipeline stages",
     paragraph=(
         "A chip of a pipeline holds the weights of its own stage: {first_weight_bytes_per_chip} with {first_stages} "
         "stage, {last_weight_bytes_per_chip} with {last_stages}. It holds the caches of its own layers too, but of as "
@@ -68,7 +73,6 @@ def _memory_vs_stages(*, pipeline_stages: Any = (1, 2, 4, 8), **inputs: Any) -> 
     ),
     inputs=(
         "total_parameters",
-        "hardware",
         "batch_size",
         "context_length",
         "chips",
@@ -156,12 +160,11 @@ def _hop_path(**inputs: Any) -> pd.DataFrame:
     import pandas as pd
 
     measured = {"network_card_latency", "switch_latency", "switches_per_hop"} & set(inputs)
-    inputs = {**_PATH, **paced(inputs)}
+    inputs = filled(paced(inputs), {"": _PATH})
     names = ("network_card_latency", "switch_latency", "path_latency")
     marks = {name: number(name, **inputs) for name in names}
-    if not {"hop_latency", "hardware"} & set(inputs):
-        # the lecture's guess; of parts that are told, what they add up to
-        inputs["hop_latency"] = marks["path_latency"] if measured else "2.5 ms"
+    # the lecture's guess; of parts that are given, their sum
+    inputs = filled(inputs, {"": {"hop_latency": marks["path_latency"] if measured else "2.5 ms"}})
     switches, stages = (whole(name, number(name, **inputs)) for name in ("switches_per_hop", "pipeline_stages"))
     marks |= {"switches_per_hop": switches, "pipeline_stages": stages}
     marks |= {name: number(name, **inputs) for name in ("stage_time", "hop_latency", "pipeline_latency")}
@@ -188,6 +191,7 @@ def _hop_path(**inputs: Any) -> pd.DataFrame:
     "C16",
     _hop_path,
     title="Each hop between racks adds to every token",
+    subject="Latency of a hop between racks",
     paragraph=(
         "From a chip in one rack to a chip in the next: a network card, a switch at the top of the rack, perhaps "
         "another in the data centre, a network card. With {network_card_latency} for a card and {switch_latency} for "
@@ -196,8 +200,8 @@ def _hop_path(**inputs: Any) -> pd.DataFrame:
         "{hop_latency} a hop {latency_without_hops} become {pipeline_latency}."
     ),
     inputs=(
-        "pipeline_stages",
         "stage_time",
+        "pipeline_stages",
         "hop_latency",
     ),
     chapter=3,

@@ -69,6 +69,7 @@ def _retrieve_or_hold(*, tiers: Any = None, hold_time: Any = "1 h", **inputs: An
     "C24",
     _retrieve_or_hold,
     title="What is cheap to get back is dear to hold",
+    subject="KV-cache retrieval and storage cost by tier",
     paragraph=(
         "Three ways to have a token's keys and values once more. Computing them again costs {recompute_cost} at every "
         "use and nothing in between. HBM costs nothing at use and {hbm_hold_cost} an hour. A slower device costs "
@@ -191,6 +192,7 @@ def _tier_cost(*, tiers: Any = None, hold_time: Any = None, free_hbm_reads: bool
     "C27",
     _tier_cost,
     title="Five minutes and an hour both belong on flash",
+    subject="Cost of reusing a KV cache by hold time",
     paragraph=(
         "What a use of a token costs against the time since the last one: on each tier the rent of its bytes while it "
         "waits, and the device's time to read it. The bold line is the cheapest. DDR takes over from HBM after "

@@ -7,9 +7,8 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
-from roofslate.plotting.chart import chart, dataset, number, numbers, tabulated
+from roofslate.plotting.chart import chart, dataset, filled, number, numbers, tabulated
 from roofslate.presets.catalog import models
-from roofslate.presets.lookup import find_preset
 from roofslate.registry.registry import lookup
 
 if TYPE_CHECKING:
@@ -43,18 +42,16 @@ ROUNDED = 200e12  # what the lecture makes of the tokens that its model serves
 
 
 def trained(inputs: Mapping[str, Any], *, rounded: bool = False) -> dict[str, Any]:
-    """Complete inputs by what the lecture trains and serves; what a preset supplies is the preset's.
+    """Complete inputs by what the lecture trains and serves.
 
     `rounded` takes the lecture's round number of served tokens where the inputs say nothing of them.
     """
     lecture = models["lecture training"]
     known = set(inputs)
-    if "model" in inputs:
-        known |= set(find_preset("model", inputs["model"]).values)
     if known & _MEASURED:
         known.add("decode_inefficiency")
     served = {"inference_tokens": ROUNDED} if rounded and not known & _SERVED else {}
-    return served | {name: lecture[name] for name in _TRAINING if name not in known} | dict(inputs)
+    return filled(inputs, {"": served | {name: lecture[name] for name in _TRAINING if name not in known}})
 
 
 def _flops(value: float) -> str:
@@ -113,6 +110,7 @@ def _equal_cost(
     "C17",
     _equal_cost,
     title="A sum is least near where its two parts are equal",
+    subject="A falling and a rising cost, and their sum",
     paragraph=(
         "One cost falls with the effort and another rises. Where both follow the same power, or both are "
         "exponentials, the sum is least exactly where the curves cross. Otherwise it is not: on the right the parts "
@@ -239,6 +237,7 @@ def _compute_buckets(**inputs: Any) -> pd.DataFrame:
     "C18",
     _compute_buckets,
     title="Three buckets, and as much in each",
+    subject="Compute of pretraining, RL and serving",
     paragraph=(
         "A model of {active_parameters} active weights that serves {inference_tokens} tokens. At equal cost it is "
         "pretrained on {pretraining_tokens} tokens and generates {rl_tokens} in reinforcement learning: "

@@ -15,6 +15,7 @@ from roofslate.errors import AxisError, InputTypeError, RoofslateError, UnknownN
 from support.pictures import line, patches, point, points, ticks, words
 
 DEEPSEEK: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
+MARKUP: dict[str, Any] = {"price_margin": 0.25, "long_context_premium": 1.54}
 
 
 def labels(ax: Any) -> set[str]:
@@ -94,7 +95,7 @@ def test_cost_vs_context_is_the_engines_and_told_by_its_marks() -> None:
 
 
 def test_cost_vs_context_of_a_published_model() -> None:
-    ax = charts.cost_vs_context(**DEEPSEEK, chip_price="$3/h")
+    ax = charts.cost_vs_context(**DEEPSEEK, chip_price="$3/h", **MARKUP)
     asked: dict[str, Any] = {**DEEPSEEK, "chip_price": "$3/h", "batch_size": 2 * rs.value("balance_batch", DEEPSEEK)}
     kink = rs.value("kink_context", asked)
     assert point(ax, "crossover")[0] == pytest.approx(kink, rel=1e-9)
@@ -111,21 +112,22 @@ def test_the_step_of_the_price_need_not_stand_at_the_crossover() -> None:
     assert point(ax, "crossover")[0] == pytest.approx(200e3)
     _, price = points(ax, "price")
     assert price[-1] / price[0] == pytest.approx(1.5)
-    lecture = charts.cost_vs_context.data(
-        model="lecture", batch_size=1e15, long_context_premium=1.5, long_context_threshold="200k", price_margin=0
-    )
+    rack: dict[str, Any] = {"model": "lecture", "peak_flops": "4.8 PFLOP/s", "hbm_bandwidth": "8 TB/s", "chips": 72}
+    rack["prices"] = "lecture"
+    rack |= {"batch_size": 1e15, "long_context_premium": 1.5}
+    lecture = charts.cost_vs_context.data(**rack, long_context_threshold="200k", price_margin=0)
     marks = lecture.attrs["marks"]
     assert marks["break_even"] == pytest.approx(300e3, rel=1e-3)
     assert marks["crossover_context"] == pytest.approx(200e3, rel=1e-3)
-    margin = charts.cost_vs_context.data(model="lecture", batch_size=1e15, long_context_premium=1.5)
+    margin = charts.cost_vs_context.data(**rack, price_margin=0.25)
     assert margin.attrs["marks"]["break_even"] == pytest.approx(375e3, rel=1e-3)
 
 
 def test_cost_vs_context_without_a_crossover() -> None:
-    memory_bound = charts.cost_vs_context(**DEEPSEEK, batch_size=300)
+    memory_bound = charts.cost_vs_context(**DEEPSEEK, batch_size=300, chip_price="$2/h", **MARKUP)
     assert not {"crossover", "drop", "break_even"} & labels(memory_bound)
     assert np.ptp(points(memory_bound, "price")[1]) == 0  # one tier: nothing says where a second begins
-    marks = charts.cost_vs_context.data(**DEEPSEEK, batch_size=300).attrs["marks"]
+    marks = charts.cost_vs_context.data(**DEEPSEEK, batch_size=300, chip_price="$2/h", **MARKUP).attrs["marks"]
     assert marks["crossover_context"] == marks["break_even"] == 0
     free = charts.cost_vs_context.data(kv_bytes_per_token=0).attrs["marks"]
     assert free["crossover_context"] == free["break_even"] == math.inf
@@ -261,7 +263,7 @@ def test_cost_vs_pass_length_of_a_published_model() -> None:
     cost = points(ax, "compute_floor_ratio")[1]
     passes = rs.evaluate(["pass_time", "compute_time"], asked, pass_length=[1, 2, 4, 8])
     assert cost == pytest.approx((passes["pass_time"] / passes["compute_time"]).to_numpy(), rel=1e-12)
-    context = charts.cost_vs_pass_length.data(model="lecture", context_length="100k")
+    context = charts.cost_vs_pass_length.data(context_length="100k")
     assert context.attrs["marks"]["decode_cost"] == pytest.approx(5)  # the cache costs a part of it
     assert context["memory_compute_ratio"].to_numpy() * context.index.to_numpy() == pytest.approx(5)
 
@@ -273,7 +275,7 @@ def test_cost_vs_pass_length_where_nothing_crosses() -> None:
     assert point(ax, "decode") == (1, 1)
     near = charts.cost_vs_pass_length(pass_length=[1, 2, 3])
     assert "crossing" not in labels(near)
-    long = charts.cost_vs_pass_length.data(**DEEPSEEK, context_length="64k").attrs["marks"]
+    long = charts.cost_vs_pass_length.data(**DEEPSEEK, context_length="64k", output_input_ratio=5).attrs["marks"]
     assert "batch_size" not in long  # no batch explains the prices: the cache alone costs more
     assert long["decode_cost"] == pytest.approx(64e3 / rs.value("balance_context", DEEPSEEK))
 

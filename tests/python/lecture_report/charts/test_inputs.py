@@ -44,12 +44,21 @@ def neighbors(name: str, x: Any) -> list[Any]:
 
 
 def effective_inputs(chart: Chart) -> dict[str, Any]:
-    """Find the inputs whose evaluated value keeps the lecture's table, and of which another value changes it."""
+    """Find the inputs whose evaluated value keeps the lecture's table, and of which another value changes it.
+
+    Presets are given together: with one of them nothing completes a call.
+    """
     table, recorded = chart.data(), evaluations(chart)
     start: dict[str, Any] = {}
-    for name in dict.fromkeys(name for inputs in recorded for name in inputs):
-        values = dict.fromkeys(chart_module._single(name, inputs[name]) for inputs in recorded if name in inputs)
-        for x in values:
+    names = dict.fromkeys(name for inputs in recorded for name in inputs)
+    singles = {name: [chart_module._single(name, i[name]) for i in recorded if name in i] for name in names}
+    presets = {name: x for name in names if name in PRESETS for x in singles[name][:1]}
+    for name in names:
+        if name in presets and len(presets) > 1:
+            if name not in start and None not in presets.values() and gives(chart, {**start, **presets}, table):
+                start |= presets
+            continue
+        for x in dict.fromkeys(singles[name]):
             if x is not None and gives(chart, {**start, name: x}, table):
                 start[name] = x
                 break
@@ -77,6 +86,7 @@ def test_declared_input_that_no_evaluation_takes_is_named() -> None:
         made._data,
         number="C99",
         title="",
+        subject="",
         chapter=1,
         paragraph="",
         inputs=("context_length", "price_factor"),

@@ -190,7 +190,7 @@ def test_the_scaling_books_example() -> None:
 
 
 def test_deep_networks_are_a_triangle_and_a_flat_line() -> None:
-    ax = charts.activation_memory(model="Llama-3.1-70B")
+    ax = charts.activation_memory(model="Llama-3.1-70B", tokens_per_step=4e6, activation_policy="block")
     held = line(ax, "activation_bytes")
     assert count(ax, "held") == 0
     assert len(held) == 160

@@ -119,8 +119,9 @@ def test_three_buckets_are_equal() -> None:
 
 def test_buckets_follow_a_model_and_its_tokens() -> None:
     given: dict[str, Any] = {"model": "DeepSeek-V3", "pretraining_tokens": 14.8e12, "inference_tokens": "20T"}
+    given["rl_flops_per_parameter"] = 3
     ax = charts.compute_buckets(**given, decode_inefficiency=5)
-    case = {**given, "decode_inefficiency": 5, "rl_flops_per_parameter": 3}
+    case = {**given, "decode_inefficiency": 5}
     wanted = [rs.value(name, case) for name in ("pretraining_flops", "rl_flops", "inference_flops")]
     assert [bar.get_height() for bar in patches(ax, "flops")] == pytest.approx(wanted, rel=1e-12)
     assert patches(ax, "flops")[2].get_height() > patches(ax, "flops")[0].get_height()
@@ -186,11 +187,12 @@ def test_overtraining_of_real_models_has_a_start_for_each() -> None:
         10 * float(rs.models["Llama-3.1-405B"]["active_parameters"])
     )
     assert point(one, "trained on 1T") == (1e12, 0)
-    alone = charts.overtraining.data(model="Qwen3-8B")
+    served = {"inference_tokens": "100T", "decode_inefficiency": 3}
+    alone = charts.overtraining.data(model="Qwen3-8B", **served)
     assert alone.index.tolist() == ["Qwen3-8B"]
     assert alone["pretraining_tokens"].tolist() == [36e12]  # published; T4: not what the lecture's traffic makes of it
-    balanced = charts.overtraining.data(model="gpt-oss-120b")  # nothing is published
-    assert balanced["pretraining_tokens"].tolist() == pytest.approx([259.2e12])
+    balanced = charts.overtraining.data(model="gpt-oss-120b", **served)  # nothing is published
+    assert balanced["pretraining_tokens"].tolist() == pytest.approx([rs.value("pretraining_tokens", served)])
 
 
 def test_overtraining_beside_loss_laws() -> None:
@@ -265,12 +267,13 @@ def test_tornado_draws_its_table() -> None:
         "base 130 ×",
     ):
         assert text in said
-    assert len(said) == 12
+    assert len(said) == 13
 
 
 def test_tornado_follows_ranges_and_fixed_inputs() -> None:
-    given: dict[str, Any] = {"model": "gpt-oss-120b", "model_token_rate": "2 Mtok/s"}
+    given: dict[str, Any] = {"model": "gpt-oss-120b", "model_token_rate": "2 Mtok/s", "decode_inefficiency": 3}
     given["model_lifetime"] = "1 d", "100 d"
+    given["optimal_tokens_per_parameter"] = 10, 118
     table = charts.overtraining_tornado.data(**given)
     assert "active_parameters" not in table.index
     assert "model_token_rate" not in table.index
