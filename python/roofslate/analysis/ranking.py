@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from roofslate._base.messages import shown
 from roofslate.display.html import columns
 from roofslate.display.result import DrawnResult, Table
 from roofslate.errors import InputTypeError
-from roofslate.registry.registry import Quantity, lookup
+from roofslate.grid.basis import carriers_of
+from roofslate.registry.registry import Quantity, current, lookup
 from roofslate.registry.values import wanted_names
 
-__all__ = ["InputRanking", "number_output"]
+__all__ = ["InputRanking", "basis_attrs", "number_output"]
 
 
 class InputRanking(DrawnResult):
@@ -25,19 +27,31 @@ class InputRanking(DrawnResult):
     def _summary(self) -> str:
         """End of the caption."""
 
+    def _basis(self) -> str:
+        """Bound or estimate, where constants of a real machine matter."""
+        attrs = getattr(getattr(self, "table", None), "attrs", {})
+        return ", calibration ".join(attrs[key] for key in ("basis", "calibration") if key in attrs)
+
     @abstractmethod
     def _lines(self) -> list[tuple[str, ...]]:
         """Words of each line, an input each."""
 
     @property
     def _caption(self) -> str:
-        return f"{self.quantity.name}: {self.quantity.brief}, {self._summary()}"
+        caption = f"{self.quantity.name}: {self.quantity.brief}, {self._summary()}"
+        return f"{caption} [{said}]" if (said := self._basis()) else caption
 
     def __str__(self) -> str:
         return "\n".join([self._caption, *columns([self._head, *self._lines()])])
 
     def _tables(self) -> list[Table]:
         return [(self._caption, self._head, self._lines())]
+
+
+def basis_attrs(output: str, attrs: Mapping[Any, Any]) -> dict[str, str]:
+    """Of the attributes of a result, those that say bound or estimate, where constants of a real machine matter."""
+    carries = output in carriers_of(current())
+    return {key: attrs[key] for key in ("basis", "calibration") if carries and key in attrs}
 
 
 def number_output(output: Any) -> Quantity:

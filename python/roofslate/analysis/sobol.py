@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from roofslate.analysis.ranking import InputRanking, number_output
+from roofslate.analysis.ranking import InputRanking, basis_attrs, number_output
 from roofslate.display import style
 from roofslate.errors import AxisError, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
+from roofslate.grid.basis import basis
 from roofslate.grid.draws import SAMPLE, read_draws, whole
 from roofslate.grid.read import Settled, with_scenario
 
@@ -181,9 +182,9 @@ def sobol(
         columns |= {name: at, f"{name}_low": at - spread[k], f"{name}_high": at + spread[k]}
     table = pd.DataFrame(columns, index=pd.Index(draws.names, name="input"))
     both = np.concatenate([at_a, at_b])
-    return VarianceShares(
-        q, float(both.mean()), float(both.var()), table.sort_values("total", ascending=False, kind="stable")
-    )
+    table = table.sort_values("total", ascending=False, kind="stable")
+    table.attrs |= basis_attrs(q.name, basis([q.name], grid))
+    return VarianceShares(q, float(both.mean()), float(both.var()), table)
 
 
 def _shares(a: Values, b: Values, mixed: Sequence[Values], seed: int) -> tuple[Values, Values, Values]:

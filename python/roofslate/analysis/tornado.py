@@ -10,7 +10,7 @@ import numpy as np
 
 from roofslate import units
 from roofslate._base.messages import shown, unknown
-from roofslate.analysis.ranking import InputRanking, number_output
+from roofslate.analysis.ranking import InputRanking, basis_attrs, number_output
 from roofslate.display import style
 from roofslate.display.tornado import draw_bars
 from roofslate.errors import AxisError, InputTypeError, MissingInput, ValueRangeError
@@ -148,9 +148,8 @@ def tornado(
     for k, (name, ends) in enumerate(ranges.items()):
         cases[name][1 + 2 * k : 3 + 2 * k] = ends
     arrays: dict[str, Any] = {name: xr.DataArray(values, dims=_CASE) for name, values in cases.items()}
-    found = (
-        evaluate(output, changed(inputs, arrays), progress=False).broadcast_like(arrays[next(iter(ranges))]).to_numpy()
-    )
+    result = evaluate(output, changed(inputs, arrays), progress=False)
+    found = result.broadcast_like(arrays[next(iter(ranges))]).to_numpy()
     at_low, at_high = found[1::2], found[2::2]
     factor = bool(np.all(found > 0))
     table = pd.DataFrame(
@@ -170,6 +169,7 @@ def tornado(
         "at_high": q.unit,
         "swing": "1" if factor else q.unit,
     }
+    table.attrs |= basis_attrs(q.name, result.attrs)
     return Tornado(q, float(found[0]), table)
 
 

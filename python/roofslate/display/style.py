@@ -38,6 +38,7 @@ __all__ = [
     "basis_of",
     "bracket",
     "callout",
+    "corner",
     "counted",
     "drawing",
     "end_ticks",
@@ -153,6 +154,12 @@ def title(ax: Axes, text: str, *, below: str = "", corner: str = "") -> None:
         said.set_text(textwrap.fill(text, max(16, int(len(text) / share))))
 
 
+def corner(ax: Axes, text: str) -> None:
+    """Write small words above the right end of axes that have no title yet."""
+    if text:
+        _under_title(ax, "", text)
+
+
 def _under_title(ax: Axes, below: str, corner: str) -> float:
     """Write conditions between the title and the axes; return the height in lines."""
     import textwrap
@@ -163,7 +170,7 @@ def _under_title(ax: Axes, below: str, corner: str) -> float:
     notes = {part: ax.annotate(part, (0, 1), (0, 4), ha="left", **look) for part in (corner, below) if part}
     widths = {part: note.get_window_extent().width for part, note in notes.items()}
     if sum(widths.values()) < 0.96 * width or (len(notes) == 1 and max(widths.values()) < width):
-        if corner and below:
+        if corner:
             notes[corner].xy = (1, 1)
             notes[corner].set_horizontalalignment("right")
         return 1 + 4 / _LINE
@@ -189,8 +196,11 @@ def basis_of(attrs: Mapping[Any, Any], unit: str) -> str:
     nothing.
     """
     basis = str(attrs.get("basis", ""))
-    dated = str(attrs.get("calibration", "")).replace(" (", ", ").replace(")", "")
-    bound = "lower bound" if unit == "s" or unit.startswith("USD") else "upper bound" if "/s" in unit else ""
+    fitted = [name for name in str(attrs.get("calibration", "")).split(", ") if name != "floor"]
+    dated = ", ".join(fitted).replace(" (", ", ").replace(")", "")
+    bound = (
+        "lower bound" if unit == "s" or unit.startswith(("USD", "s*", "s/")) else "upper bound" if "/s" in unit else ""
+    )
     words = basis.replace("floor", bound).replace("estimate", f"estimate ({dated})" if dated else "estimate")
     return words.removeprefix(" | ").removesuffix(" | ").removeprefix("; ")
 

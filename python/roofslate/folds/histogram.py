@@ -14,6 +14,7 @@ from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Chunk, Fold
 from roofslate.folds.request import FoldRequest, Names, only_value
+from roofslate.grid.basis import basis
 from roofslate.grid.label import provenance
 from roofslate.grid.read import with_scenario
 from roofslate.registry.registry import lookup
@@ -150,7 +151,8 @@ def histogram(
     dims = request.dims(axes)
     counts = counts.reshape((*request.shape(dims), -1))
     q = lookup(name)
-    of = {"units": q.unit, "long_name": q.brief}
+    said = basis([name], request.grid)
+    of = {"units": q.unit, "long_name": q.brief, **said}
     return xr.Dataset(
         {
             "count": ([*dims, "bin"], counts[..., 1:-2], {"units": "1", "long_name": f"values of {name} in each bin"}),
@@ -159,7 +161,7 @@ def histogram(
             "nan": (dims, counts[..., -1], {"units": "1", "long_name": f"values of {name} that are undefined"}),
         },
         coords={**request.coords(dims), "lower": ("bin", edges[:-1], of), "upper": ("bin", edges[1:], of)},
-        attrs=provenance(request.grid),
+        attrs={**provenance(request.grid), **said},
     )
 
 

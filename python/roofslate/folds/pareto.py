@@ -12,6 +12,7 @@ from roofslate.errors import InputTypeError
 from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Chunk, Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names, quantities_of
+from roofslate.grid.basis import basis
 from roofslate.grid.label import conversions
 from roofslate.grid.read import with_scenario
 from roofslate.grid.run import run
@@ -130,7 +131,8 @@ def pareto(
     -------
     pandas.DataFrame
         A row for each point, best value of the first objective first: what stands on each axis, the objectives, `also`.
-        Of points that are equal in all objectives the first one is kept.
+        Of points that are equal in all objectives the first one is kept. ``attrs`` hold the ``basis`` and the
+        ``calibration`` of each column.
 
     Raises
     ------
@@ -174,4 +176,8 @@ def pareto(
         columns[name] = (
             pd.Categorical.from_codes(column.astype(np.int8), categories=pd.Index(choices)) if choices else column
         )
-    return pd.DataFrame(columns)
+    table = pd.DataFrame(columns)
+    bases = {name: basis([name], request.grid) for name in [*objectives, *others]}
+    for key in ("basis", "calibration"):
+        table.attrs[key] = {name: said[key] for name, said in bases.items() if key in said}
+    return table

@@ -17,6 +17,7 @@ from roofslate.folds.chunks import Folding, reduce
 from roofslate.folds.fold import Chunk, Fold
 from roofslate.folds.histogram import Histogram
 from roofslate.folds.request import FoldRequest, Names, only_value
+from roofslate.grid.basis import basis
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
 from roofslate.grid.read import with_scenario
@@ -141,7 +142,7 @@ def quantiles(
         values = values[0]
     else:
         dims, coords = ["quantile", *dims], {"quantile": wanted, **coords}
-    attrs = {"units": unit, "long_name": lookup(name).brief}
+    attrs = {"units": unit, "long_name": lookup(name).brief, **basis([name], request.grid)}
     return xr.DataArray(values, dims=dims, coords=coords, name=name, attrs=attrs)
 
 

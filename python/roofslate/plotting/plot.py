@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from roofslate._base.messages import unknown
 from roofslate.display import style
 from roofslate.errors import AxisError, InputTypeError, UnknownName
+from roofslate.grid.basis import carriers_of
 from roofslate.grid.draws import SAMPLE
+from roofslate.registry.registry import current
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -75,7 +77,9 @@ def plot(
     if len({role for role in (x, y, hue) if role}) < sum(role is not None for role in (x, y, hue)) or (y and hue):
         raise AxisError("x, y and hue must name different axes, and a picture has either y or hue")
     if SAMPLE in dims:
-        return _of_draws(surface, [dim for dim in dims if dim != SAMPLE], ax)
+        ax = _of_draws(surface, [dim for dim in dims if dim != SAMPLE], ax)
+        style.corner(ax, _basis(surface))
+        return ax
     if len(dims) not in (1, 2):
         raise AxisError(_too_many(surface, dims))
     if binding is not None:
@@ -89,7 +93,14 @@ def plot(
                 _lines(ax, surface, across, other)
             else:
                 _map(ax, surface, across, other, binding)
+        style.corner(ax, _basis(surface))
     return ax
+
+
+def _basis(surface: xr.DataArray) -> str:
+    """Bound or estimate, where constants of a real machine matter to what is drawn."""
+    known, name = current(), str(surface.name)
+    return style.basis_of(surface.attrs, known.entries[name].unit) if name in carriers_of(known) else ""
 
 
 def _chosen(result: Any) -> tuple[xr.DataArray, xr.DataArray | None, list[xr.DataArray]]:
