@@ -19,6 +19,7 @@ _HOMES = {
     "analysis.sample": ("sample",),
     "analysis.sobol": ("VarianceShares", "sobol"),
     "analysis.solve": ("solve",),
+    "analysis.summary": ("Summary", "summary"),
     "analysis.tornado": ("Tornado", "tornado"),
     "cli.completion": ("load_ipython_extension",),
     "deployment.result": ("Deployments",),

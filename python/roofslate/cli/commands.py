@@ -26,6 +26,7 @@ _HOMES = {
     "sweep": "sweep",
     "explain": "explain",
     "compare": "explain",
+    "summary": "explain",
     "quantities": "lists",
     "presets": "lists",
     "validate": "validate",
@@ -266,6 +267,23 @@ def explain(**given: Any) -> None:
       roofslate explain pass_time hardware=H100 model=Llama-3.1-8B batch_size=64 context_length=8k chips=1 --depth 1
     """  # noqa: D301
     _do("explain", given)
+
+
+@main.command(short_help="All outcomes of a deployment or a training run.")
+@click.argument("words", nargs=-1, shell_complete=_completed("words"), metavar="[NAME=VALUE]...")
+@_scenario_option
+def summary(**given: Any) -> None:
+    """Show memory, latency, throughput and cost of one scenario: lower bound and estimate.
+
+    \b
+    Inputs are written as for `roofslate evaluate`, without lists and ranges. Outcomes that lack an input are listed.
+
+    \b
+    Example
+      roofslate summary model=Llama-3.1-70B weight_format=fp8 hardware="HGX H100" chip_price="2 USD/h" \\
+          concurrency=64 input_tokens=8k output_tokens=1k
+    """  # noqa: D301
+    _do("summary", given)
 
 
 @main.command(short_help="Why a value differs between two scenarios.")

@@ -1,4 +1,4 @@
-"""`roofslate explain` and `roofslate compare`: why a value is what it is."""
+"""`roofslate explain`, `compare` and `summary`: results in words."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import click
 
 from roofslate.analysis.compare import compare
 from roofslate.analysis.explain import explain
+from roofslate.analysis.summary import summary
 from roofslate.cli.words import check_outputs, read_inputs, reported_warnings, scenario_inputs, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["run_compare", "run_explain"]
+__all__ = ["run_compare", "run_explain", "run_summary"]
 
 
 def run_explain(words: Sequence[str], scenario: Path | None, form: str, depth: int | None) -> None:
@@ -45,3 +46,14 @@ def run_compare(words: Sequence[str]) -> None:
     a, b = (scenario_inputs(Path(file), texts) for file in files)
 
     click.echo(str(compare(a, b, output, **read_inputs(texts, None))))
+
+
+def run_summary(words: Sequence[str], scenario: Path | None) -> None:
+    """Print all outcomes of one scenario."""
+    stray, texts = texts_of(words)
+    if stray:
+        raise click.UsageError(f"summary takes inputs as NAME=VALUE, got {stray[0]!r}")
+    inputs = read_inputs(texts, scenario)
+
+    with reported_warnings():
+        click.echo(str(summary(inputs)))

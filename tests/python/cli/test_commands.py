@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from roofslate.cli import commands, lists, main
 from support.processes import INTERRUPTIBLE
 
-COMMANDS = ["evaluate", "explain", "compare", "quantities", "presets", "lecture"]
+COMMANDS = ["evaluate", "explain", "compare", "summary", "quantities", "presets", "lecture"]
 CELL = ["model=DeepSeek-V3", "hardware=GB200 NVL72"]
 
 
@@ -67,7 +67,7 @@ def test_what_a_command_does_takes_its_options(command):
 
 
 def examples():
-    for command in [None, "evaluate", "explain", "quantities", "presets"]:
+    for command in [None, "evaluate", "explain", "summary", "quantities", "presets"]:
         text = output(*([command] if command else []), "--help").replace("\\\n", " ")
         for line in text.splitlines():
             example = re.match(r" +roofslate (\w+.*)", line)
@@ -404,6 +404,18 @@ def test_explain_to_a_depth():
     cell = {"batch_size": 64, "context_length": "8k", "model": "DeepSeek-V3", "hardware": "GB200 NVL72"}
     for depth in (0, 2):
         assert output("explain", *words, "--depth", str(depth)) == f"{rs.explain('pass_time', depth=depth, **cell)}\n"
+
+
+def test_summary_is_that_of_python(tmp_path):
+    file = tmp_path / "server.toml"
+    file.write_text('model = "Llama-3.1-8B"\nhardware = "H100"\nweight_format = "fp8"\nchips = 1\n')
+    words = ["concurrency=8", "input_tokens=1k", "output_tokens=100", "chip_price=2 USD/h"]
+    scenario = {"model": "Llama-3.1-8B", "hardware": "H100", "weight_format": "fp8", "chips": 1}
+    scenario |= {"concurrency": 8, "input_tokens": "1k", "output_tokens": 100, "chip_price": "2 USD/h"}
+    assert output("summary", *words, "--scenario", str(file)) == f"{rs.summary(scenario)}\n"
+    result = run("summary", "pass_time", *words)
+    one_line(result)
+    assert "summary takes inputs as NAME=VALUE, got 'pass_time'" in result.stderr
 
 
 def test_compare_takes_two_scenario_files(tmp_path):

@@ -74,7 +74,7 @@ def test_the_corner_of_deployments_says_it() -> None:
     layouts = rs.deploy(
         objective="cost_per_output_token", **BASE, concurrency=[16, 64], chip_price="2 USD/h", also=OUTPUT
     )
-    (said,) = corner(layouts.plot())
+    (said,) = corner(layouts.plot(OUTPUT))
     assert said.startswith("estimate (serving, ")
 
 
