@@ -17,6 +17,7 @@ from roofslate import _core
 from roofslate._base.messages import shown, unknown
 from roofslate._base.toml import read_data
 from roofslate.errors import InputTypeError, UnknownName
+from roofslate.registry.aliases import RANKS, named_by, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -339,11 +340,19 @@ def _names() -> Mapping[str, Mapping[str, Any]]:
 
 def unknown_quantity(given: object, kind: str = "quantity", others: Iterable[str] = ()) -> UnknownName:
     """Error for a name that no quantity has: with the name of today, or with the nearest ones, `others` among them."""
-    if isinstance(given, str) and given in _names()["meanings"]:
+    if not isinstance(given, str):
+        return unknown(kind, given, [*entries(), *others])
+    if given in _names()["meanings"]:
         meanings = " or ".join(f"{name!r}, {brief}" for name, brief in _names()["meanings"][given].items())
         return UnknownName(f"unknown {kind} {given!r}: give {meanings}")
-    if isinstance(given, str) and given in renamed():
-        return UnknownName(f"unknown {kind} {given!r}: it is called {renamed()[given]!r} now")
+    term, names = named_by(given)
+    meant = [repr(name) for name in names if name in entries() and name != renamed().get(given)]
+    alias = f"{term} is {' or '.join(meant)}" if meant else ""
+    if given in renamed():
+        text = f"unknown {kind} {given!r}: it is called {renamed()[given]!r} now"
+        return UnknownName(f"{text}; {alias}" if alias else text)
+    if alias:
+        return UnknownName(f"unknown {kind} {given!r}; {alias}")
     return unknown(kind, given, [*entries(), *others])
 
 
@@ -368,11 +377,13 @@ def quantity(name: str) -> Quantity:
 
 
 def matching(search: str | None) -> list[Quantity]:
-    """Quantities whose name, meaning or symbol holds a text; all without one."""
+    """Quantities that a text means, the best matches first; all without one."""
     if not isinstance(search, str | None):
         raise InputTypeError(f"search: expected a text, got {shown(search)}")
-    text = (search or "").casefold()
-    return [q for q in entries().values() if text in f"{q.name} {q.brief} {q.symbol}".casefold()]
+    if not (search or "").strip():
+        return list(entries().values())
+    ranked = [(rank(search or "", q.name, q.brief, q.symbol), q) for q in entries().values()]
+    return [q for place in range(RANKS) for k, q in ranked if k == place]
 
 
 def quantities(search: str | None = None) -> pd.DataFrame:
@@ -381,7 +392,8 @@ def quantities(search: str | None = None) -> pd.DataFrame:
     Parameters
     ----------
     search : str, optional
-        Keep those whose name, meaning or symbol holds this text.
+        Keep those whose name, alias, meaning or symbol has these words, the best matches first. Aliases are terms of
+        the field, such as ``"TPOT"`` and ``"tp"``. Case, word order, ``_`` and ``-`` do not matter.
 
     Returns
     -------

@@ -1,0 +1,67 @@
+"""Search by terms of the field: aliases of quantities, and how well a text matches one."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from roofslate._base.toml import read_data
+
+__all__ = ["RANKS", "aliases", "named_by", "rank"]
+
+RANKS = 6  # of matches
+
+
+@functools.cache
+def aliases() -> Mapping[str, tuple[str, ...]]:
+    """Terms of the field by quantity."""
+    terms: dict[str, list[str]] = read_data(Path(__file__).with_name("aliases.toml"))["quantities"]
+    return MappingProxyType({name: tuple(listed) for name, listed in terms.items()})
+
+
+@functools.lru_cache(maxsize=8192)
+def _words(text: str) -> tuple[str, ...]:
+    """Words of a text, whatever separates them."""
+    return tuple(re.split(r"[\s_\-]+", text.casefold().strip(" \t\n_-")))
+
+
+def _same(text: str, term: str) -> bool:
+    """Whether two texts have the same words, in any order."""
+    return sorted(_words(text)) == sorted(_words(term)) or "".join(_words(text)) == "".join(_words(term))
+
+
+def named_by(text: str) -> tuple[str, list[str]]:
+    """The alias that a text is, as it is written, and the quantities that it means; none where it is none."""
+    found = [(term, name) for name, terms in aliases().items() for term in terms if _same(text, term)]
+    return (found[0][0] if found else "", [name for _, name in found])
+
+
+@functools.lru_cache(maxsize=8192)
+def _whole_words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", " ".join(_words(text))))
+
+
+def rank(text: str, name: str, brief: str, symbol: str) -> int | None:
+    """How well a text matches a quantity, 0 is best; None if it does not.
+
+    Case, word order and the separators ``_``, ``-`` and blank do not matter. Name and aliases come before the meaning,
+    whole words before parts of words.
+    """
+    terms = (name, *aliases().get(name, ()))
+    if any(_same(text, term) for term in terms):
+        return 0
+    wanted, joined = _words(text), "".join(_words(text))
+    if any(_whole_words(term).issuperset(wanted) for term in terms):
+        return 1
+    if any(joined in "".join(_words(term)) for term in terms):
+        return 2
+    if any(all(word in " ".join(_words(term)) for word in wanted) for term in terms):
+        return 3
+    everything = " ".join((*terms, brief, symbol))
+    if _whole_words(everything).issuperset(wanted):
+        return 4
+    folded = everything.casefold()
+    return 5 if text.casefold() in folded or all(word in folded for word in wanted) else None

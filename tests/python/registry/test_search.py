@@ -1,0 +1,79 @@
+"""Search by the words of the field: aliases, whatever separates their words, and the errors that use them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import roofslate as rs
+from roofslate.errors import UnknownName
+from roofslate.registry.aliases import aliases
+from roofslate.registry.registry import entries, matching
+
+TERMS = [(term, name) for name, terms in aliases().items() for term in terms]
+
+
+def hits(text: str) -> list[str]:
+    return [q.name for q in matching(text)]
+
+
+@pytest.mark.parametrize(("term", "name"), TERMS)
+def test_each_alias_finds_its_quantity_in_the_first_three_hits(term: str, name: str) -> None:
+    assert name in hits(term)[:3]
+
+
+def test_aliases_are_of_quantities_and_listed_once() -> None:
+    assert aliases().keys() <= entries().keys()
+    assert len(set(TERMS)) == len(TERMS) > 100
+
+
+@pytest.mark.parametrize("text", ["KV cache", "kv-cache", "cache kv", "KV_CACHE", "kvcache", " kv  cache "])
+def test_case_separators_and_order_do_not_matter(text: str) -> None:
+    assert hits(text)[0] == "kv_bytes"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("time per output token", "time_per_output_token"),
+        ("tokens per second", "tokens_per_second_per_user"),
+        ("inter-token latency", "time_per_output_token"),
+        ("energy per token", "energy_per_token"),
+        ("price per token", "cost_per_token"),
+        ("over-train", "overtraining_ratio"),
+        ("gpus", "chips"),
+        ("pass time", "pass_time"),
+    ],
+)
+def test_ordinary_words_find_what_they_mean(text: str, name: str) -> None:
+    assert name in hits(text)[:3]
+
+
+def test_the_table_has_the_order_of_the_hits() -> None:
+    assert list(rs.quantities("mfu").index) == hits("mfu")
+    assert list(rs.quantities().index) == list(rs.quantities("").index) == list(entries())
+    assert hits("no such words") == []
+
+
+def test_parts_of_words_symbols_and_meanings_are_found_after_names() -> None:
+    assert "price_margin" in hits("\\mu_p")
+    found = hits("chip")
+    assert found[0] == "chip_price"
+    assert found.index("scale_up_domain") > max(k for k, name in enumerate(found) if "chip" in name.split("_"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rs.value("tpot"), "unknown quantity 'tpot'; TPOT is 'time_per_output_token'"),
+        (lambda: rs.evaluate(["ttft"]), "unknown quantity 'ttft'; TTFT is 'time_to_first_token'"),
+        (lambda: rs.value("pass_time", gpus=8), "unknown input 'gpus'; GPUs is 'chips'"),
+        (lambda: rs.frame(rs.quantities(), "TP"), "TP is 'tensor_parallel'"),
+        (lambda: rs.quantity("inter-token latency"), "inter-token latency is 'time_per_output_token'"),
+        (lambda: rs.value("mfu"), "MFU is 'model_flops_utilization' or 'training_utilization'"),
+    ],
+)
+def test_the_error_for_an_alias_names_the_quantity(call: Any, message: str) -> None:
+    with pytest.raises(UnknownName) as error:
+        call()
+    assert message in str(error.value)
