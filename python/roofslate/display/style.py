@@ -202,7 +202,7 @@ def basis_of(attrs: Mapping[Any, Any], unit: str) -> str:
         "lower bound" if unit == "s" or unit.startswith(("USD", "s*", "s/")) else "upper bound" if "/s" in unit else ""
     )
     words = basis.replace("floor", bound).replace("estimate", f"estimate ({dated})" if dated else "estimate")
-    return words.removeprefix(" | ").removesuffix(" | ").removeprefix("; ")
+    return words.removeprefix(" | ").removesuffix(" | ").removeprefix("; ").replace("; given: ", ", given ")
 
 
 def styles(count: int) -> list[dict[str, Any]]:
