@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from roofslate.registry.aliases import aliases
 from roofslate.registry.registry import Quantity, entries
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ def _facts(q: Quantity) -> Mapping[str, str]:
         facts["Needs"] = _links(q.needs, q.theme)
     if q.used_by:
         facts["Used by"] = _links(q.used_by, q.theme)
+    if q.name in aliases():
+        facts["Also called"] = ", ".join(aliases()[q.name])
     source = f"[{q.source}](../sources.md)" if re.fullmatch(r"[RQ]\d[\d.]*", q.source) else q.source
     return facts | {"Source": source}
 

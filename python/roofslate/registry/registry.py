@@ -17,7 +17,7 @@ from roofslate import _core
 from roofslate._base.messages import shown, unknown
 from roofslate._base.toml import read_data
 from roofslate.errors import InputTypeError, UnknownName
-from roofslate.registry.aliases import RANKS, named_by, rank
+from roofslate.registry.aliases import RANKS, aliases, named_by, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -398,7 +398,8 @@ def quantities(search: str | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Indexed by name, with columns theme, unit, brief, symbol, formula, needs, source, default, range, fallback.
+        Indexed by name, with columns theme, unit, brief, symbol, formula, needs, source, default, range, fallback,
+        aliases.
     """
     import pandas as pd
 
@@ -414,5 +415,6 @@ def quantities(search: str | None = None) -> pd.DataFrame:
         "default": [q.choices[int(q.default)] if q.choices and q.default is not None else q.default for q in found],
         "range": ["" if q.computed else q.range_text for q in found],
         "fallback": [q.fallback or "" for q in found],
+        "aliases": [", ".join(aliases().get(q.name, ())) for q in found],
     }
     return pd.DataFrame(columns, index=pd.Index([q.name for q in found], name="quantity"))

@@ -111,7 +111,8 @@ class _UnitReader:
         unit = TABLE.get(word)
         if unit is None:
             same = [name for name in TABLE if name.casefold() == word.casefold()]
-            near = same[:2] or difflib.get_close_matches(word, TABLE, 1, 0.6)
+            rate = f"{word[:-2]}/s" if word.endswith("ps") and word[:-2] in TABLE else ""
+            near = [rate] if rate else same[:2] or difflib.get_close_matches(word, TABLE, 1, 0.6)
             hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
             raise UnitError(f"unknown unit {word!r}{hint}")
         return unit

@@ -27,11 +27,13 @@ def test_the_table_has_one_row_a_quantity():
         "default",
         "range",
         "fallback",
+        "aliases",
     ]
     assert table.loc["pass_time", "unit"] == "s"
     assert table.loc["overlap", "default"] == "board"
     assert table.loc["pipeline_stages", "default"] == 1
     assert table.loc["microbatches", "fallback"] == "pipeline_stages"
+    assert table.loc["time_per_output_token", "aliases"].startswith("TPOT, ITL, ")
 
 
 def test_search_reads_names_briefs_and_symbols():

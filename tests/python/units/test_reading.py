@@ -162,6 +162,8 @@ def test_reads_nan():
         ("192 gb", "byte", "unknown unit 'gb'; did you mean 'GB' or 'Gb'?"),
         ("50 MS", "s", "unknown unit 'MS'; did you mean 'ms'?"),
         ("5 tokns", "token", "unknown unit 'tokns'; did you mean 'tokens'?"),
+        ("3.35 TBps", "byte/s", "unknown unit 'TBps'; did you mean 'TB/s'?"),
+        ("5 tokps", "token/s", "unknown unit 'tokps'; did you mean 'tok/s'?"),
         ("5 furlong", "s", "unknown unit 'furlong'."),
         ("30 %", "token", "it is in percent"),
         ("30 %", "s", "it is in percent"),
