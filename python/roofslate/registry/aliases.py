@@ -12,7 +12,7 @@ from roofslate._base.toml import read_data
 
 __all__ = ["RANKS", "aliases", "named_by", "rank"]
 
-RANKS = 6  # of matches
+RANKS = 7  # of matches
 
 
 @functools.cache
@@ -61,7 +61,9 @@ def rank(text: str, name: str, brief: str, symbol: str) -> int | None:
     if any(all(word in " ".join(_words(term)) for word in wanted) for term in terms):
         return 3
     everything = " ".join((*terms, brief, symbol))
-    if _whole_words(everything).issuperset(wanted):
+    if " ".join(wanted) in " ".join(_words(everything)) or text.casefold() in everything.casefold():
         return 4
-    folded = everything.casefold()
-    return 5 if text.casefold() in folded or all(word in folded for word in wanted) else None
+    whole = _whole_words(everything)
+    if whole.issuperset(wanted):
+        return 5
+    return 6 if all(any(part.startswith(word) for part in whole) for word in wanted) else None

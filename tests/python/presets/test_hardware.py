@@ -504,10 +504,11 @@ def test_generations_of_other_chips_and_formats() -> None:
     assert table["announced"].tolist() == pytest.approx([2022 + 2.5 / 12, 2026 + 0.5 / 12, 2028 + 1.5 / 12])
     assert table["vendor"].tolist() == ["NVIDIA", "NVIDIA", "others"]
     assert table["peak_flops"].tolist() == [989e12, 50e15, 8e15]  # what lacks fp4 works in bf16
-    assert charts.hardware_generations(hardware="H100").child_axes[0].get_xlim() == pytest.approx((2021.4, 2023.4))
+    alone = charts.hardware_generations(hardware="H100", weight_format="bf16")
+    assert alone.child_axes[0].get_xlim() == pytest.approx((2021.4, 2023.4))
     undated = rs.hardware.define("Undated", peak_flops_bf16="8 PFLOP/s", hbm_bandwidth="40 TB/s", hbm_capacity="1 TB")
     with pytest.raises(errors.PresetError, match="'Undated' has no date: give date= where it is defined"):
-        charts.hardware_generations(hardware=["H100", undated])
+        charts.hardware_generations(hardware=["H100", undated], weight_format="bf16")
     with pytest.raises(errors.UnknownName, match="did you mean 'H100'"):
         charts.hardware_generations(hardware=["H101"])
     for wrong in (5, ["H100", 5], rs.models["DeepSeek-V3"]):
@@ -515,7 +516,7 @@ def test_generations_of_other_chips_and_formats() -> None:
             charts.hardware_generations(hardware=wrong)
     for draw in (charts.hardware_generations, charts.roofline):
         with pytest.raises(errors.AxisError, match="hardware: expected at least one name"):
-            draw(hardware=[])
+            draw(hardware=[], weight_format="bf16")
 
 
 def test_the_chart_fits_into_axes_of_ones_own() -> None:
