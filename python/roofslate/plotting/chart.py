@@ -46,6 +46,7 @@ __all__ = [
     "number",
     "numbers",
     "record",
+    "source",
     "tabulated",
 ]
 
@@ -365,6 +366,13 @@ def filled(
     if call is not None and not inputs.keys() >= lecture.keys():
         call.scenario = scenario
     return {**lecture, **inputs}
+
+
+def source(scenario: str) -> None:
+    """Say below the title who supplied the inputs that the call leaves out."""
+    call = _call.get()
+    if call is not None:
+        call.scenario = scenario
 
 
 def record(inputs: Mapping[str, Any]) -> None:

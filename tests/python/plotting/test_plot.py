@@ -21,7 +21,7 @@ CONTEXT = rs.geomspace("1k", "1M", 30)
 
 
 def words(ax: Any) -> list[str]:
-    return [text.get_text() for text in ax.texts]
+    return [text.get_text() for text in ax.texts if text.get_gid() != "under title"]
 
 
 def meshes(ax: Any) -> list[QuadMesh]:

@@ -333,7 +333,8 @@ def cost_vs_pass_length(ax: Axes, table: pd.DataFrame) -> None:
         Where to draw; a figure of its own otherwise.
     **inputs
         Of `compute_floor_ratio`; `pass_length` is the axis. Without `batch_size` the batch is the one that explains
-        the ratio of prices: `output_input_ratio`, or `output_price` and `input_price`, the lecture's 5 otherwise.
+        the ratio of prices: `output_input_ratio`, or `output_price` and `input_price`; without `model` and `hardware`
+        the lecture's 5.
 
     Returns
     -------

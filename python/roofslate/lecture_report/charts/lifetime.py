@@ -85,8 +85,9 @@ def lifetime_surface(ax: Axes, table: pd.DataFrame) -> None:
     loss_law : str or Preset
         One of `rs.loss_laws`.
     **inputs
-        Of `lifetime_cost`: a model, served tokens, `decode_inefficiency`, `hardware` and `prices`; the lecture's
-        otherwise. The law gives the best tokens for the model's size, and the larger model that they make needless.
+        Of `lifetime_cost`: a model, served tokens, `decode_inefficiency`, `hardware` and `prices`; without `model` and
+        `hardware` the lecture's. The law gives the best tokens for the model's size, and the larger model that they
+        make needless.
 
     Returns
     -------

@@ -122,8 +122,8 @@ def overtraining(ax: Axes, table: pd.DataFrame) -> None:
     model : str or list of str, optional
         The lecture's otherwise.
     pretraining_tokens : float, str or list, optional
-        Of each model; otherwise those that are published, or that cost as much as serving, and beside them the
-        lecture's rumour and its rounded number if the model is the lecture's.
+        Of each model; otherwise those that are published, or that cost as much as serving, which needs
+        `inference_tokens` or traffic. Of the lecture's model also the lecture's rumour and its rounded number.
     loss_law : str, Preset or a list of them, optional
         Of `rs.loss_laws`: adds what each of them calls best, for the lecture's 200T served tokens unless
         `inference_tokens` are given.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.display import style
 from roofslate.errors import AxisError, InputTypeError
-from roofslate.plotting.chart import chart, note, number, record
+from roofslate.plotting.chart import chart, note, number, record, source
 from roofslate.presets.catalog import api_prices, models
 from roofslate.presets.preset import Preset
 from roofslate.price_lists.infer import infer
@@ -79,6 +79,7 @@ def _read_list(prices: Preset, inputs: dict[str, Any]) -> dict[str, Any]:
 def _price_map(*, lists: Any = None, architectures: Any = _ARCHITECTURES, **inputs: Any) -> pd.DataFrame:
     import pandas as pd
 
+    source("assumptions of rs.infer: the lecture's model and machine")
     presets = _named(api_prices if lists is None else lists, api_prices, "lists", "Gemini 3.1 Pro")
     drawn = _named(architectures, models, "architectures", "DeepSeek-V3")
     rows: dict[tuple[str, str], dict[str, Any]] = {}

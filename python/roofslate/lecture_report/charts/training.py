@@ -263,8 +263,9 @@ def compute_buckets(ax: Axes, table: pd.DataFrame) -> None:
     ax : Axes, optional
         Where to draw; a figure of its own otherwise.
     **inputs
-        Of `lifetime_flops`: a model, tokens or traffic, `decode_inefficiency`. What is left out of the lecture's model
-        is the lecture's, and so are its 200T served tokens; tokens of training that are not given cost as much. With
+        Of `lifetime_flops`: a model, tokens or traffic, `decode_inefficiency`. Without `model`, `hardware`
+        and `calibration` the lecture's model and its 200T served tokens supply what is left out. Tokens of training
+        that are not given cost as much. With
         the price and the peak of chips, ``hardware=`` and ``prices=``, each bar also says what it costs.
 
     Returns

@@ -68,6 +68,13 @@ def test_other_inputs_leave_the_board_and_the_line_below_the_title_says_so() -> 
     assert alone["crossing_batch"] > 0
 
 
+def test_the_map_of_prices_names_its_assumptions() -> None:
+    text = "assumptions of rs.infer: the lecture's model and machine"
+    one = {"lists": ["Gemini 3.1 Pro"], "architectures": ["DeepSeek-V3"]}
+    assert text in under_title(charts.price_map())
+    assert f"{text}, 3 inputs given" in under_title(charts.price_map(**one, hardware="H100"))
+
+
 def test_the_batches_of_another_machine_end_where_memory_does() -> None:
     short = {**RACK, "context_length": "64k"}
     for name, more in {"latency_vs_batch": {}, "cost_vs_batch": {"chip_price": "$3/h"}}.items():
