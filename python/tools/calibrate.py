@@ -36,7 +36,7 @@ def fitted(table: Table, date: str = "") -> Calibration:
     """
     parts: list[Calibration] = []
     runs = table.runs
-    rows = runs.rows[~runs.doubtful]
+    rows = runs.rows[runs.plain]
     settings = dict(table.settings)
     if table.base:
         sought = {name for fit in table.fits.values() for name in fit["terms"]}

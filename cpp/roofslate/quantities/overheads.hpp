@@ -10,7 +10,8 @@ namespace roofslate::quantities
     struct kernels_per_pass
     {
         // Counted on the kernels of a layer in serving engines: ten with grouped heads and one feed-forward layer.
-        static constexpr Spec spec = Spec("n_K", "1", "kernels that run one after the other in a pass", "counted");
+        static constexpr Spec spec =
+            Spec("n_K", "1", "kernels that run one after the other in a pass, products in bf16", "counted");
         template <class T> static constexpr T formula(
             in<layers, T> n,
             in<kv_latent_size, T> d_c,
@@ -70,10 +71,21 @@ namespace roofslate::quantities
     };
     struct kernel_overhead
     {
-        static constexpr Spec spec =
-            Spec("t_K", "s", "time that the kernels of a pass take whatever their work", "calibration");
-        template <class T> static constexpr T formula(in<kernels_per_pass, T> n, in<kernel_time, T> t)
-        { return spend(t, n); }
+        // Where products outside of the routed experts run in a narrower format, a kernel before each of a layer's four
+        // (queries with keys and values, output, up, down) quantizes its activations.
+        static constexpr Spec spec = Spec(
+            "t_K",
+            "s",
+            "time that the kernels of a pass take whatever their work, with those that quantize activations for "
+            "products quicker than bf16",
+            "calibration");
+        template <class T> static constexpr T formula(
+            in<kernels_per_pass, T> n,
+            in<kernel_time, T> t,
+            in<layers, T> n_l,
+            in<dense_peak_flops, T> F_d,
+            in<peak_flops_bf16, T> F_16)
+        { return spend(t, n + select(F_d > F_16, 4.0 * n_l, T(0.0))); }
     };
 
     // --- links ---

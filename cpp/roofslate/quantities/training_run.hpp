@@ -271,13 +271,15 @@ namespace roofslate::quantities
             "s",
             "time that the kernels of a stage take in a step whatever their work: each micro-batch pays it",
             "calibration");
+        // Casts to narrow formats are among the activation transfers: training frameworks fuse them with other kernels.
         template <class T> static constexpr T formula(
             in<microbatches, T> n,
-            in<kernel_overhead, T> t,
+            in<kernels_per_pass, T> n_K,
+            in<kernel_time, T> t,
             in<backward_forward_ratio, T> r,
             in<repeated_forward, T> again,
             in<pipeline_stages, T> P)
-        { return n * (t * (training_passes<T>(r, again) / P)); }
+        { return n * (spend(t, n_K) * (training_passes<T>(r, again) / P)); }
     };
     struct tensor_collective_time
     {

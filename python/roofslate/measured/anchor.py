@@ -88,7 +88,13 @@ def inputs_of_runs(
     runs = read(table, ignore=ignore, fixed={**settings, **inputs})
     beside = {column: table[column] for column in (*columns, measured) if column in table and column not in runs.inputs}
     left = {name: x for name, x in inputs.items() if name not in PRESETS}
-    return runs.inputs.assign(**beside), left
+    if drafts := int(runs.drafts.sum()):
+        warnings.warn(
+            f"{drafts:,} of {len(table):,} rows are left out: they ran with drafts; draft_length= says how long",
+            RoofslateWarning,
+            stacklevel=3,
+        )
+    return runs.inputs.assign(**beside)[~runs.drafts], left
 
 
 def is_input(name: str) -> bool:

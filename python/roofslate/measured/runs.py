@@ -6,8 +6,8 @@ import csv
 import functools
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +71,19 @@ _FORMATS = {
 _WORDS = ("model", "hardware", "weight_format", "chips")
 _SERVED = ("concurrency", "input_tokens", "output_tokens")
 _TRAINED = ("sequence_length",)
-_NOTES = ("id", "framework", "framework_version", "expert_parallel", "doubtful_label", "measured", "source", "table")
+_NOTES = (
+    "id",
+    "framework",
+    "framework_version",
+    "expert_parallel",
+    "doubtful_label",
+    "speculation",
+    "speculation_basis",
+    "measured",
+    "source",
+    "table",
+)
+_SPECULATION = ("none", "yes", "unknown")  # whether a run used drafts
 _SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint, whose shape is that of the model
 _LARGEST = 64_000_000  # bytes of a file
 _LINE = "line"
@@ -92,12 +104,15 @@ class Runs:
         The measured columns, and the quantities that predict them.
     fixed : dict
         Inputs that are the same for all rows.
+    drafts : numpy.ndarray
+        Which rows ran with drafts of a length that is not given: their predictions know of none.
     """
 
     rows: pd.DataFrame
     inputs: pd.DataFrame
     targets: Mapping[str, str]
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Any]
+    drafts: Any
 
     @property
     def doubtful(self) -> Any:
@@ -105,6 +120,11 @@ class Runs:
         if "doubtful_label" not in self.rows:
             return np.zeros(len(self.rows), dtype=bool)
         return self.rows["doubtful_label"].to_numpy(dtype=float, na_value=0.0) != 0
+
+    @property
+    def plain(self) -> Any:
+        """Which rows are fitted and scored: neither doubtful nor with unknown drafts."""
+        return ~self.doubtful & ~self.drafts
 
     def kinds(self, column: str) -> list[str | None]:
         """What each row has in a column, presets and frameworks by their own names."""
@@ -223,7 +243,11 @@ def read(
     for column in targets:
         _numbers(table, column)
     same = {name: x for name, x in (fixed or {}).items() if name not in PRESETS and name != "weight_format"}
-    return Runs(table, pd.DataFrame(inputs, index=table.index), targets, same)
+    drafts = np.zeros(len(table), dtype=bool)
+    if "speculation" in table.columns and "speculation" not in ignored:
+        drafts = np.array(_words(table, "speculation", _SPECULATION)) == "yes"
+    unknown_length = "draft_length" not in {*inputs, *same}
+    return Runs(table, pd.DataFrame(inputs, index=table.index), targets, same, drafts & unknown_length)
 
 
 def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any], fixed: Mapping[str, Any]) -> list[Preset]:
@@ -287,7 +311,7 @@ def _place(table: pd.DataFrame, row: int) -> str:
     return f"line {table.index[row]}" if table.index.name == _LINE else f"row {row + 1}"
 
 
-def _words(table: pd.DataFrame, column: str, known: Mapping[str, Any]) -> list[str]:
+def _words(table: pd.DataFrame, column: str, known: Collection[str]) -> list[str]:
     for word in _distinct(table, column, f"one of {', '.join(map(repr, known))}"):
         if word not in known:
             raise UnknownName(f"{_place(table, list(table[column]).index(word))}: {unknown(column, word, known)}")

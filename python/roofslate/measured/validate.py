@@ -217,8 +217,9 @@ def validate(
         `output_tokens`; where
         it differs from 1 `tensor_parallel`, `attention_data_parallel`, `pipeline_parallel`; `mode`, `framework`; and
         what was measured: `time_per_output_token_s`, `time_to_first_token_s`, `request_latency_s`,
-        `tokens_per_second_per_chip`. Any input of the registry may be a column too. Without a table, every published
-        measurement that the package carries.
+        `tokens_per_second_per_chip`. Any input of the registry may be a column too. Rows with 1 as `doubtful_label`,
+        or "yes" as `speculation` (drafts) without a `draft_length`, are scored apart. Without a table, every
+        published measurement that the package carries.
     models, hardware : dict, optional
         Presets by names of the table that the catalogs do not have.
     calibration : Calibration, optional
@@ -290,6 +291,7 @@ def _score(
     inputs = runs.inputs.assign(**chosen.of_rows(kinds))
     same = {name: x for name, x in {**chosen, **runs.fixed}.items() if name not in inputs}
     found = frame(inputs, outputs, Settled(same)) if outputs else None
+    plain = runs.plain
     for column, output in runs.targets.items():
         assert found is not None
         predicted = found[output].to_numpy()
@@ -302,10 +304,11 @@ def _score(
         with np.errstate(invalid="ignore"):
             counted = (told > 0) & (predicted > 0) & np.isfinite(told) & np.isfinite(predicted)
         inside = (told >= lower) & (told <= upper)
-        groups = {("all", ""): counted & ~runs.doubtful}
+        groups = {("all", ""): counted & plain}
         for kind, names in kinds.items():
-            groups |= {(kind, str(n)): counted & ~runs.doubtful & (names == n) for n in dict.fromkeys(names) if n}
+            groups |= {(kind, str(n)): counted & plain & (names == n) for n in dict.fromkeys(names) if n}
         groups[("doubtful label", "")] = counted & runs.doubtful
+        groups[("drafts", "")] = counted & runs.drafts & ~runs.doubtful
         for key, own in groups.items():
             if own.any() or key[0] == "all":
                 measures = error_measures(predicted[own], told[own], inside[own] if has_band else None)

@@ -11,6 +11,7 @@ import roofslate as rs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from roofslate import errors
+from roofslate.measured.runs import shipped
 from roofslate.presets.fits import PERCENTILES, error_measures
 
 TRUE = {"bandwidth_efficiency": 0.62, "compute_efficiency": 0.48}
@@ -349,8 +350,6 @@ def test_an_anchor_needs_what_it_stands_on(calibrated, fitted):
 
 
 def test_a_table_of_measured_runs_is_read_as_validate_reads_it():
-    from roofslate.measured.runs import shipped
-
     rows = next(t for t in shipped() if t.name == "serving").runs.rows
     own = rows[(rows["model"] == "Qwen3-32B") & (rows["hardware"] == "H100")].iloc[::9]
     known = {name: x for name, x in rs.calibration().items() if name != "reference_kernel_time"}
@@ -538,6 +537,33 @@ def test_mistakes(changes, error, said):
         mistaken(**changes)
 
 
+def test_rows_with_drafts_of_unknown_length_are_left_out_and_counted():
+    columns = [
+        "model",
+        "hardware",
+        "weight_format",
+        "chips",
+        "concurrency",
+        "input_tokens",
+        "output_tokens",
+        "framework",
+    ]
+    serving = next(table for table in shipped() if table.name == "serving")
+    rows = serving.runs.rows.loc[serving.runs.plain, [*columns, "time_per_output_token_s"]].iloc[::40]
+    drafts = rows.assign(time_per_output_token_s=1e-6, speculation="yes")
+    what = {"measured": "time_per_output_token_s", "anchor": "time_per_output_token_factor"}
+    plain = rs.calibrate(rows, {"bandwidth_efficiency": (0.1, 1)}, **what)
+    with pytest.warns(rs.RoofslateWarning, match=f"{len(rows)} of {2 * len(rows)} rows .*: they ran with drafts"):
+        both = rs.calibrate(
+            pd.concat([rows.assign(speculation="none"), drafts]), {"bandwidth_efficiency": (0.1, 1)}, **what
+        )
+    assert dict(both) == dict(plain)
+    with pytest.warns(rs.RoofslateWarning, match="drafts"):
+        anchored = rs.calibration().anchored(pd.concat([rows.iloc[:1].assign(speculation="none"), drafts]))
+    one = rs.calibration().anchored(rows.iloc[:1])
+    assert anchored["time_per_output_token_factor"] == one["time_per_output_token_factor"]
+
+
 def test_rows_without_a_value_are_left_out_and_counted(noisy):
     spoiled = noisy.copy()
     spoiled.loc[[0, 1], "seconds"] = [math.nan, -1.0]
@@ -559,7 +585,6 @@ def test_rows_without_a_value_are_left_out_and_counted(noisy):
 def test_shipped_constants_are_those_of_the_shipped_tables(name):
     """`python python/tools/calibrate.py` would write what is there."""
     from calibrate import fitted as fit
-    from roofslate.measured.runs import shipped
 
     there = rs.calibration(name)
     with warnings.catch_warnings():

