@@ -94,14 +94,33 @@ OBJECTIVES = (
     ("concurrency", True),
 )
 HOLDS = {"<=": np.less_equal, "<": np.less, ">=": np.greater_equal, ">": np.greater}
+# What depends on how prompts are read and tokens drafted; elsewhere an axis of either is an error.
+TIMED = {
+    "time_per_output_token",
+    "time_to_first_token",
+    "cost_per_output_token",
+    "tokens_per_second_per_user",
+    "tokens_per_second_per_chip",
+    "request_throughput",
+}
+DRAFTS = {"acceptance_rate": 0.7, "draft_cost": 0.05}
+COMPARED = ("model", "hardware", "weight_format", "kv_format")
+SEARCHED = ("concurrency", "input_tokens", "draft_length", "prefill_chunk")
 
 
 @st.composite
 def questions(draw):
     limited = draw(st.lists(st.sampled_from(sorted(LIMITS)), max_size=3, unique=True))
     limits = [(name, LIMITS[name][0], draw(LIMITS[name][1])) for name in limited]
+    objective = draw(st.sampled_from(OBJECTIVES))
+    more = {}
+    if not TIMED.isdisjoint({objective[0], *limited}):
+        drafts = draw(st.sampled_from([None, 2, [0, 1, 3], [2, 5]]))
+        chunk = draw(st.sampled_from([None, 512, [300, 2048, math.inf], [1000, 8192]]))
+        more |= {} if drafts is None else {"draft_length": drafts, **DRAFTS}
+        more |= {} if chunk is None else {"prefill_chunk": chunk}
     return {
-        "objective": draw(st.sampled_from(OBJECTIVES)),
+        "objective": objective,
         "limits": limits,
         "model": draw(st.lists(st.sampled_from(MODELS), min_size=1, max_size=2, unique=True)),
         "hardware": draw(st.lists(st.sampled_from(CHIPS), min_size=1, max_size=2, unique=True)),
@@ -113,8 +132,10 @@ def questions(draw):
             "chip_price": 3 / 3600,
             "expert_reads": draw(st.sampled_from(["all", "expected"])),
             "arithmetic": draw(st.sampled_from(["weights", "full"])),
+            **more,
         },
-        "weight_format": draw(st.sampled_from([["bf16"], ["fp8"], ["bf16", "fp8"]])),
+        "weight_format": draw(st.sampled_from([["bf16"], ["fp8"], ["bf16", "fp8"], ["nvfp4", "int4"]])),
+        "kv_format": draw(st.sampled_from([["bf16"], ["fp8"], ["bf16", "fp8"]])),
         "calibration": draw(st.sampled_from([None, "floor", "serving"])),
     }
 
@@ -128,25 +149,25 @@ def brute(question):
         ("concurrency", ">=", "min_concurrency"),
     ]
     wanted = {name, "chips", *(n for n, _, _ in relations), "replica_hbm_capacity", "min_concurrency"}
-    formats = question["weight_format"]
     found = {}
-    for model, hardware, weight_format in itertools.product(question["model"], question["hardware"], formats):
+    for kind in itertools.product(*(question[key] for key in COMPARED)):
+        model, hardware, weight_format, kv_format = kind
         ways = every_layout(question["chips"], rs.models[model].values)
         if not ways:
             continue
         parts = {part: xr.DataArray([float(way[k]) for way in ways], dims="way") for k, part in enumerate(PARTS)}
         inputs = {**question["more"], **parts, "concurrency": question["concurrency"], "weight_format": weight_format}
+        inputs["kv_format"] = kv_format
         inputs["calibration"] = question["calibration"] or "serving"
         data = rs.evaluate(sorted(wanted), inputs, model=model, hardware=hardware, progress=False)
-        whole = data["chips"] * data["concurrency"] * data.get("input_tokens", 1)
+        whole = math.prod(data[dim] for dim in SEARCHED if dim in data.coords) * data["chips"]
         values = data[name].broadcast_like(whole)
         for n, relation, limit in relations:
             values = values.where(HOLDS[relation](data[n], data[limit] if isinstance(limit, str) else limit))
         values = values.stack(point=[dim for dim in values.dims if dim != "way"])
         best = values.max("point") if maximize else values.min("point")
-        kind = [model] * (len(question["model"]) > 1) + [hardware] * (len(question["hardware"]) > 1)
-        kind += [weight_format] * (len(formats) > 1)
-        found |= {(*kind, *way): x for way, x in zip(ways, best.to_numpy().tolist(), strict=True)}
+        own = [word for word, key in zip(kind, COMPARED, strict=True) if len(question[key]) > 1]
+        found |= {(*own, *way): x for way, x in zip(ways, best.to_numpy().tolist(), strict=True)}
     return found
 
 
@@ -155,7 +176,7 @@ def brute(question):
 @given(questions())
 def test_as_looking_at_every_layout(question):
     name, maximize = question["objective"]
-    several = {key: question[key] for key in ("model", "hardware", "weight_format")}
+    several = {key: question[key] for key in COMPARED}
     asked = {
         "objective": name,
         "maximize": maximize,
@@ -176,6 +197,8 @@ def test_as_looking_at_every_layout(question):
     assert dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table[name], strict=True)) == met
     values = plan.table[name].to_numpy()
     assert np.array_equal(values, np.sort(values)[:: -1 if maximize else 1])
+    if met:
+        assert rs.value(name, plan.at(len(values))) == values[-1]
     rejected = plan.rejected.dropna(subset="margin")
     others = set(rejected[own].itertuples(index=False, name=None)) if len(rejected) else set()
     assert others == set(expected) - set(met)
