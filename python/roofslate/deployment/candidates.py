@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,8 +144,11 @@ class Candidates:
         if "chips" not in candidates:
             candidates["chips"] = self._chips(place)
         sizes = {name: _at(self.grid.inputs[name], place) for name in SIZES if name in self.grid.inputs}
-        legal = legal_layouts(candidates, {name: float(x) for name, x in sizes.items() if x.size == 1})
-        return np.unique(np.stack([legal[part] for part in self.parts]), axis=1)
+        return _legal_rows(
+            tuple(self.parts),
+            tuple((name, x if x is None else tuple(np.ravel(x).tolist())) for name, x in candidates.items()),
+            tuple((name, float(x)) for name, x in sizes.items() if x.size == 1),
+        )
 
     def _chips(self, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
         """Powers of two and whole scale-up domains, and what a system has."""
@@ -258,6 +262,17 @@ class Candidates:
             dim: at if coord is None else np.asarray(coord[0])[at]
             for dim, coord, at in zip(self.kinds, coords, places, strict=True)
         }
+
+
+@functools.lru_cache(maxsize=16)
+def _legal_rows(
+    parts: tuple[str, ...],
+    candidates: tuple[tuple[str, tuple[float, ...] | None], ...],
+    sizes: tuple[tuple[str, float], ...],
+) -> npt.NDArray[np.int64]:
+    """The legal layouts of a model on some chips, kept, as they are the same in every question."""
+    legal = legal_layouts(dict(candidates), dict(sizes))
+    return np.unique(np.stack([legal[part] for part in parts]), axis=1)
 
 
 def _at(i: Input, place: Mapping[str, int]) -> npt.NDArray[np.float64]:

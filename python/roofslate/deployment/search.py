@@ -18,8 +18,10 @@ from roofslate.errors import InputTypeError, MissingInput
 from roofslate.folds.best import best_points
 from roofslate.folds.request import FoldRequest
 from roofslate.grid.basis import default_estimate
+from roofslate.grid.grid import Grid
 from roofslate.grid.label import conversions
 from roofslate.grid.read import read_grid, with_scenario
+from roofslate.grid.run import run
 from roofslate.presets.layouts import DIMENSIONS
 from roofslate.registry.conditions import Condition, parse_conditions
 from roofslate.registry.registry import Definition, Registry, current, lookup
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from roofslate._base.progress import ProgressWish
-    from roofslate.grid.grid import Grid
     from roofslate.registry.registry import Step
 
 __all__ = ["deploy"]
@@ -128,13 +129,14 @@ def deploy(
     if not names:
         raise InputTypeError(f"objective: expected the name of one quantity, got {shown(objective)}")
     others = [n for n in (wanted_names(also) if also else []) if n != objective]
-    given = read_grid(inputs)
     conditions = parse_conditions(where)
     told = list(dict.fromkeys([objective, *_quantities_of(conditions), *others]))
     if "calibration" not in inputs:
-        training = "tokens_per_step" in _reached(told, given.inputs)
-        inputs["calibration"] = default_estimate(objective, training=training, registry=given.registry)
-        given = read_grid(inputs)
+        training = "tokens_per_step" in _reached(told, ())
+        if training:  # unless something given cuts the path
+            training = "tokens_per_step" in _reached(told, read_grid(inputs).inputs)
+        inputs["calibration"] = default_estimate(objective, training=training, registry=current())
+    given = read_grid(inputs)
     converted = conversions(told, units)
     always = _always(_reached(told, given.inputs), given)
     wanted = list(dict.fromkeys([*told, *_quantities_of(always)]))
@@ -246,30 +248,60 @@ class _Search:
         import pandas as pd
 
         everything = np.arange(self.layouts.count)
+        at = everything[self._hopeful(everything, self.where)]
+        if not len(at):  # a table has its columns even without rows
+            at = everything
         steps: tuple[Step, ...] = (("quantity", self.objective),)
-        columns = self._best(everything, steps, lookup(self.objective).unit, self.where, self.maximize)
+        columns = self._best(at, steps, lookup(self.objective).unit, self.where, self.maximize)
         met = ~np.isnan(columns.pop(_GOAL))
         rank = columns[self.objective]
-        places = np.flatnonzero(met)
+        rows = np.flatnonzero(met)
         if rank.dtype.kind == "f":
-            places = places[np.argsort(-rank[met] if self.maximize else rank[met], kind="stable")]
+            rows = rows[np.argsort(-rank[met] if self.maximize else rank[met], kind="stable")]
         else:
-            places = pd.Series(rank[met]).sort_values(ascending=not self.maximize, kind="stable").index.to_numpy()
-            places = np.flatnonzero(met)[places]
-        layouts = self._layouts_of(columns)
-        places = self._distinct(places, layouts)
-        table = {name: values[places] for name, values in columns.items()}
+            order = pd.Series(rank[met]).sort_values(ascending=not self.maximize, kind="stable").index.to_numpy()
+            rows = rows[order]
+        layouts = self._layouts_of(everything)
+        rows = self._distinct(rows, [layouts[k] for k in at.tolist()])
+        table = {name: values[rows] for name, values in columns.items()}
         if self.measured:
             table[MARGIN] = np.fmin.reduce([table[name] for name in self.measured])
-        able = {layouts[k] for k in np.flatnonzero(met).tolist()}
+        able = {layouts[k] for k in at[met].tolist()}
         others = np.array([k for k, layout in enumerate(layouts) if layout not in able], dtype=np.intp)
-        ranks = pd.RangeIndex(1, len(places) + 1, name="rank")
-        return pd.DataFrame(table, index=ranks), places, self._rejected(everything[others])
+        ranks = pd.RangeIndex(1, len(rows) + 1, name="rank")
+        return pd.DataFrame(table, index=ranks), at[rows], self._rejected(others)
 
-    def _layouts_of(self, columns: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    @functools.cached_property
+    def _missed(self) -> dict[str, npt.NDArray[np.bool_]]:
+        """By condition that no searched axis can change: the layouts that miss it wherever they are looked at."""
+        searched = self.layouts.searched
+        moving = {name for name, i in searched.inputs.items() if set(i.dims) - {LAYOUT}}
+        still = [text for text in self.measured if moving.isdisjoint(self._reached_by(text))]
+        if not still:
+            return {}
+        with within((*current().definitions, *self.made)):
+            margins, _ = run(Grid(searched.inputs, searched.sizes, searched.coords), still, threads=1, progress=False)
+        shape = (self.layouts.count,)
+        return {text: np.broadcast_to(margin < 0, shape) for text, (margin, _) in zip(still, margins, strict=True)}
+
+    def _reached_by(self, text: str) -> Mapping[str, None]:
+        return _reached(_quantities_of([self.conditions[text]]), self.layouts.given.inputs)
+
+    def _hopeful(self, at: Places, where: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Which of these layouts may meet the conditions somewhere."""
+        missed = [self._missed[text][at] for text in where if text in self._missed]
+        return ~np.logical_or.reduce(missed) if missed else np.ones(len(at), dtype=bool)
+
+    def _parts_of(self, at: Places) -> dict[str, Any]:
+        """Columns of what is compared and of the parts of these layouts."""
+        columns: dict[str, Any] = self.layouts.named([place[at] for place in self.layouts.places])
+        return columns | {part: values[at] for part, values in self.layouts.columns.items()}
+
+    def _layouts_of(self, at: Places) -> list[tuple[Any, ...]]:
         """The parts that tell layouts apart, a tuple a row."""
         if not self.apart:
-            return [()] * len(next(iter(columns.values())))
+            return [()] * len(at)
+        columns = self._parts_of(at)
         return list(zip(*(columns[name].tolist() for name in self.apart), strict=True))
 
     def _distinct(self, rows: Places, layouts: Sequence[tuple[Any, ...]]) -> Places:
@@ -290,8 +322,7 @@ class _Search:
             conditions = [self.conditions[text] for text in where]
             request = FoldRequest.of_grid(self.layouts.of(at), [_GOAL, *shown], conditions, self.over)
             points = best_points(request, _GOAL, shown, maximize=maximize, **self.running)
-        columns: dict[str, Any] = self.layouts.named([place[at] for place in self.layouts.places])
-        columns |= {part: values[at] for part, values in self.layouts.columns.items()}
+        columns = self._parts_of(at)
         for name in [*self.over, *shown, _GOAL]:
             there = points.coordinate(name) if name in self.over else points.results[name][0]
             values = np.broadcast_to(there, at.shape)
@@ -311,36 +342,41 @@ class _Search:
         others = [text for text in self.where if text not in self.measured]
         parts: list[dict[str, Any]] = []
         for measured, where in ((own, [*others, *self.always]), (self.always, others), ([], [])):
-            if not len(at):
-                break
+            able = at[self._hopeful(at, where)]
+            if not len(able):
+                continue
             goal = _least(measured) if measured else (("constant", 0.0),)
-            columns = self._best(at, goal, "1", where, True)
+            columns = self._best(able, goal, "1", where, True)
             margin = columns.pop(_GOAL)
-            layouts = self._layouts_of(columns)
+            layouts = self._layouts_of(able)
             met = ~np.isnan(margin)
             if measured:
                 margins = np.stack([columns[text] for text in measured])
                 worst = np.argmin(np.where(np.isnan(margins), np.inf, margins), axis=0)
                 reason = np.where(margin > 0, f"{self.objective} is undefined", np.array(measured, dtype=object)[worst])
             else:
-                margin = np.full(len(at), np.nan)
-                reason = np.full(len(at), " and ".join(others) or f"{self.objective} is undefined")
+                margin = np.full(len(able), np.nan)
+                reason = np.full(len(able), " and ".join(others) or f"{self.objective} is undefined")
             rows = np.flatnonzero(met)
             rows = self._distinct(rows[np.argsort(-margin[rows], kind="stable")], layouts)
             found = {CONDITION: reason, MARGIN: margin} | columns
             if len(rows):
                 parts.append({name: values[rows] for name, values in found.items()})
-            able = {layouts[k] for k in np.flatnonzero(met).tolist()}
-            at = at[[layout not in able for layout in layouts]]
-        reasons = self.layouts.reasons
-        places = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
-        illegal = {CONDITION: [reason for _, reason in reasons], MARGIN: np.nan}
-        if reasons:
-            parts.append(illegal | self.layouts.named(places))
-        if not parts:
+            done = {layouts[k] for k in np.flatnonzero(met).tolist()}
+            at = at[[layout not in done for layout in self._layouts_of(at)]]
+        if not parts and not self.layouts.reasons:
             return pd.DataFrame({CONDITION: [], MARGIN: []})
-        rejected: pd.DataFrame = pd.concat(map(pd.DataFrame, parts), ignore_index=True)
-        return rejected
+        tables = [pd.DataFrame(self._joined(parts))] if parts else []
+        if reasons := self.layouts.reasons:
+            places = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
+            illegal = {CONDITION: [reason for _, reason in reasons], MARGIN: np.nan}
+            tables.append(pd.DataFrame(illegal | self.layouts.named(places)))
+        return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+
+    @staticmethod
+    def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """The columns of tables that have the same, one below the other."""
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _made(name: str, unit: str, steps: tuple[Step, ...]) -> Definition:

@@ -287,8 +287,10 @@ def test_margins_and_ranks(plan):
     assert (table["margin"] == table[[c for c in table if "=" in c]].min(axis=1)).all()
     assert (table["margin"] >= 0).all()
     assert (plan.rejected["margin"] < 0).all()
-    assert (plan.rejected["condition"] == "min_deployed_bytes <= replica_hbm_capacity").all()
-    first = plan.rejected.iloc[0]  # weights that do not fit miss by what they lack
+    full = plan.rejected["condition"] == "min_deployed_bytes <= replica_hbm_capacity"
+    assert set(plan.rejected["condition"][~full]) == {GOALS[0]}
+    assert full.to_numpy().nonzero()[0].min() == (~full).sum()  # those that could run come first
+    first = plan.rejected[full].iloc[0]  # weights that do not fit miss by what they lack
     assert first["margin"] == pytest.approx(-0.19, abs=0.01)
 
 
