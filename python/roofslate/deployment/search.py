@@ -144,11 +144,12 @@ def deploy(
     search = _Search(told, bool(maximize), conditions, always, layouts, {"threads": threads, "progress": progress})
     table, places, rejected = search.run()
     for frame in (table, rejected):
+        columns = set(frame.columns)  # quicker to ask than a table
         for name, (factor, _) in converted.items():
-            if name in frame:
+            if name in columns:
                 frame[name] /= factor
         for key in ("basis", "calibration"):
-            frame.attrs[key] = {n: said[key] for n, said in layouts.basis.items() if n in frame and key in said}
+            frame.attrs[key] = {n: said[key] for n, said in layouts.basis.items() if n in columns and key in said}
     return Deployments(
         objective=lookup(objective),
         maximize=bool(maximize),
