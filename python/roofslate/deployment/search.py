@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from roofslate.presets.layouts import DIMENSIONS
 from roofslate.registry.conditions import Condition, parse_conditions
 from roofslate.registry.registry import Definition, Registry, current, lookup
 from roofslate.registry.scopes import within
-from roofslate.registry.values import wanted_names
+from roofslate.registry.values import Values, wanted_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -253,21 +254,22 @@ class _Search:
         if not len(at):  # a table has its columns even without rows
             at = everything
         steps: tuple[Step, ...] = (("quantity", self.objective),)
-        columns = self._best(at, steps, lookup(self.objective).unit, self.where, self.maximize)
-        met = ~np.isnan(columns.pop(_GOAL))
-        rank = columns[self.objective]
-        rows = np.flatnonzero(met)
+        goals, places = self._best(at, steps, lookup(self.objective).unit, self.where, self.maximize)
+        met = np.flatnonzero(~np.isnan(goals))
+        some = met if len(met) else np.zeros(1, dtype=np.intp)  # what no layout meets still has its columns
+        columns = self._columns(at[some], {dim: place[some] for dim, place in places.items()})
+        rank = columns[self.objective][: len(met)]
         if rank.dtype.kind == "f":
-            rows = rows[np.argsort(-rank[met] if self.maximize else rank[met], kind="stable")]
+            rows = np.argsort(-rank if self.maximize else rank, kind="stable")
         else:
-            order = pd.Series(rank[met]).sort_values(ascending=not self.maximize, kind="stable").index.to_numpy()
-            rows = rows[order]
+            rows = pd.Series(rank).sort_values(ascending=not self.maximize, kind="stable").index.to_numpy()
+        at = at[met]
         layouts = self._layouts_of(everything)
         rows = self._distinct(rows, [layouts[k] for k in at.tolist()])
         table = {name: values[rows] for name, values in columns.items()}
         if self.measured:
             table[MARGIN] = np.fmin.reduce([table[name] for name in self.measured])
-        able = {layouts[k] for k in at[met].tolist()}
+        able = {layouts[k] for k in at.tolist()}
         others = np.array([k for k, layout in enumerate(layouts) if layout not in able], dtype=np.intp)
         ranks = pd.RangeIndex(1, len(rows) + 1, name="rank")
         return pd.DataFrame(table, index=ranks), at[rows], self._rejected(others)
@@ -316,17 +318,26 @@ class _Search:
 
     def _best(
         self, at: Places, goal: tuple[Step, ...], unit: str, where: Sequence[str], maximize: bool
-    ) -> dict[str, Any]:
-        """Columns with a row for each of these layouts: its parts, its best point, and the outputs there."""
-        shown = [*self.told, *self.measured]
+    ) -> tuple[Values, dict[str, Places]]:
+        """The best of a goal for each of these layouts, NaN where no point meets the conditions, and its place."""
         with within((*current().definitions, *self.made, _made(_GOAL, unit, goal))):
             conditions = [self.conditions[text] for text in where]
-            request = FoldRequest.of_grid(self.layouts.of(at), [_GOAL, *shown], conditions, self.over)
-            points = best_points(request, _GOAL, shown, maximize=maximize, **self.running)
-        columns = self._parts_of(at)
-        for name in [*self.over, *shown, _GOAL]:
-            there = points.coordinate(name) if name in self.over else points.results[name][0]
-            values = np.broadcast_to(there, at.shape)
+            request = FoldRequest.of_grid(self.layouts.of(at), [_GOAL], conditions, self.over)
+            points = best_points(request, _GOAL, [], maximize=maximize, **self.running)
+        goals: Values = np.broadcast_to(points.results[_GOAL][0], at.shape)
+        return goals, {dim: np.broadcast_to(place, at.shape).astype(np.intp) for dim, place in points.at.items()}
+
+    def _columns(self, at: Places, places: Mapping[str, Places]) -> dict[str, Any]:
+        """Columns with a row for each of these layouts: its parts, its place along the searched axes, the outputs."""
+        shown = [*self.told, *self.measured]
+        request = FoldRequest.of_grid(self.layouts.of(at), shown, [], self.over)
+        along = [LAYOUT] if LAYOUT in request.kept else []
+        own = places if along else {dim: place[0] for dim, place in places.items()}
+        with within((*current().definitions, *self.made)):
+            results, _ = run(request.at_places(own, along), shown, threads=self.running["threads"], progress=False)
+        columns = self._parts_of(at) | {dim: request.coordinate(dim, places[dim]) for dim in self.over}
+        for name, (found, _) in zip(shown, results, strict=True):
+            values = np.broadcast_to(found, at.shape)
             choices = lookup(name).choices if name in self.told else ()
             words = [choices[int(x)] if x == x else "" for x in values] if choices else None
             columns[name] = values if words is None else np.array(words, dtype=np.str_)
@@ -341,43 +352,58 @@ class _Search:
 
         own = [text for text in self.measured if text not in self.always]
         others = [text for text in self.where if text not in self.measured]
-        parts: list[dict[str, Any]] = []
+        stages: list[_Stage] = []
         for measured, where in ((own, [*others, *self.always]), (self.always, others), ([], [])):
             able = at[self._hopeful(at, where)]
             if not len(able):
                 continue
             goal = _least(measured) if measured else (("constant", 0.0),)
-            columns = self._best(able, goal, "1", where, True)
-            margin = columns.pop(_GOAL)
+            margin, places = self._best(able, goal, "1", where, True)
             layouts = self._layouts_of(able)
-            met = ~np.isnan(margin)
-            if measured:
-                margins = np.stack([columns[text] for text in measured])
-                worst = np.argmin(np.where(np.isnan(margins), np.inf, margins), axis=0)
-                reason = np.where(margin > 0, f"{self.objective} is undefined", np.array(measured, dtype=object)[worst])
-            else:
-                margin = np.full(len(able), np.nan)
-                reason = np.full(len(able), " and ".join(others) or f"{self.objective} is undefined")
-            rows = np.flatnonzero(met)
+            rows = np.flatnonzero(~np.isnan(margin))
+            done = {layouts[k] for k in rows.tolist()}
             rows = self._distinct(rows[np.argsort(-margin[rows], kind="stable")], layouts)
-            found = {CONDITION: reason, MARGIN: margin} | columns
             if len(rows):
-                parts.append({name: values[rows] for name, values in found.items()})
-            done = {layouts[k] for k in np.flatnonzero(met).tolist()}
+                own_places = {dim: place[rows] for dim, place in places.items()}
+                stages.append(_Stage(measured, able[rows], own_places, margin[rows]))
             at = at[[layout not in done for layout in self._layouts_of(at)]]
-        if not parts and not self.layouts.reasons:
+        if not stages and not self.layouts.reasons:
             return pd.DataFrame({CONDITION: [], MARGIN: []})
-        tables = [pd.DataFrame(self._joined(parts))] if parts else []
+        tables = [pd.DataFrame(self._misses(stages, others))] if stages else []
         if reasons := self.layouts.reasons:
-            places = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
+            kinds = list(np.array([place for place, _ in reasons], dtype=np.intp).T)
             illegal = {CONDITION: [reason for _, reason in reasons], MARGIN: np.nan}
-            tables.append(pd.DataFrame(illegal | self.layouts.named(places)))
+            tables.append(pd.DataFrame(illegal | self.layouts.named(kinds)))
         return tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
 
-    @staticmethod
-    def _joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """The columns of tables that have the same, one below the other."""
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    def _misses(self, stages: Sequence[_Stage], others: Sequence[str]) -> dict[str, Any]:
+        """Columns of layouts, stage after stage: what each misses most and by how much, and what it has there."""
+        places = {dim: np.concatenate([stage.places[dim] for stage in stages]) for dim in self.over}
+        columns = self._columns(np.concatenate([stage.at for stage in stages]), places)
+        undefined = f"{self.objective} is undefined"
+        reasons, margins, end = [], [], 0
+        for stage in stages:
+            begin, end = end, end + len(stage.at)
+            if stage.measured:
+                each = np.stack([columns[text][begin:end] for text in stage.measured])
+                worst = np.argmin(np.where(np.isnan(each), np.inf, each), axis=0)
+                names = np.array(stage.measured, dtype=object)
+                reasons.append(np.where(stage.margin > 0, undefined, names[worst]))
+                margins.append(stage.margin)
+            else:
+                reasons.append(np.full(len(stage.at), " and ".join(others) or undefined, dtype=object))
+                margins.append(np.full(len(stage.at), np.nan))
+        return {CONDITION: np.concatenate(reasons), MARGIN: np.concatenate(margins)} | columns
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Layouts that miss conditions alike: the margins of which the least counts, where it is largest, and it there."""
+
+    measured: Sequence[str]
+    at: Places
+    places: Mapping[str, Places]
+    margin: Values
 
 
 def _made(name: str, unit: str, steps: tuple[Step, ...]) -> Definition:
