@@ -176,10 +176,9 @@ namespace roofslate
                 const T high = both.high + low;
                 return {high, (both.high - high) + low};
             }
-            // a^b = e^(b log a) for a >= 0; 1 for b = 0 and for a = 1; NaN for negative a.
-            template <class T> inline T pow(const T& a, const T& b)
+            // a^b = e^(b log a) for a >= 0, with l = log_pair(a); 1 for b = 0 and for a = 1; NaN for negative a.
+            template <class T> inline T pow(const T& a, const Pair<T>& l, const T& b)
             {
-                const Pair<T> l = log_pair(a);
                 const Pair<T> p = product(l.high, b);
                 // beyond, the result is 0 or infinity, and the low part may be NaN
                 const auto tame = abs(p.high) < T(800.0);
@@ -197,6 +196,7 @@ namespace roofslate
                         select(a > T(0.0), y, select(a < T(0.0), (a - a) / T(0.0), nan))));
                 return select(b == T(0.0), T(1.0), select(a == T(1.0), T(1.0), ends));
             }
+            template <class T> inline T pow(const T& a, const T& b) { return pow(a, log_pair(a), b); }
         }
         inline double exp(double x) { return portable::exp(x); }
         inline double log(double x) { return portable::log(x); }

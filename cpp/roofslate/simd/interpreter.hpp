@@ -199,7 +199,14 @@ namespace roofslate
                 {
                 case Op::ceil: return unary([](const Value& a) { return ceil(a); });
                 case Op::floor: return unary([](const Value& a) { return floor(a); });
-                case Op::pow: return binary([](const Value& a, const Value& b) { return math::portable::pow(a, b); });
+                case Op::pow:
+                    if (q.argument == 1 && second.step == 0) // one base: its logarithm, the longer part, once
+                    {
+                        const Value base = Value::load(second(0));
+                        const auto log = math::portable::log_pair(base);
+                        return unary([&](const Value& b) { return math::portable::pow(base, log, b); });
+                    }
+                    return binary([](const Value& a, const Value& b) { return math::portable::pow(a, b); });
                 case Op::both:
                     return binary([&](const Value& a, const Value& b) {
                         return select(a == zero, zero, select(b == zero, zero, one));
