@@ -9,7 +9,7 @@ import numpy as np
 
 from roofslate import _core
 from roofslate.errors import AxisError, RoofslateError
-from roofslate.grid.checks import LOADS, effects
+from roofslate.grid.checks import LOADS, WINDOWED, effects
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
@@ -61,7 +61,8 @@ def value(
     if scenario is not None:
         inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
-    if known and units is None and not (CLIENTS in inputs and BATCH in inputs):  # which may disagree
+    # what may disagree, or lack its other half, is for the full reading
+    if known and units is None and WINDOWED not in inputs and not (CLIENTS in inputs and BATCH in inputs):
         plain = _core.value(output, inputs)
         if plain is not NotImplemented:
             if PRICE in inputs and inputs[PRICE] > HIGHEST_PRICE:

@@ -111,6 +111,8 @@ def effects(grid: Grid, wanted: Sequence[str]) -> tuple[set[str], Effects]:
     explicit = grid.explicit
     if explicit is None:
         explicit = {name for name, i in grid.inputs.items() if i.origin is None}
+    if WINDOWED in explicit and any(WINDOW in ancestors(name) for name in wanted):
+        _check_window(grid, used)
     if explicit <= used and not grid.preset_axes:
         return used, _NO_EFFECTS
     key = _key(grid, wanted, explicit)
@@ -121,6 +123,16 @@ def effects(grid: Grid, wanted: Sequence[str]) -> tuple[set[str], Effects]:
             verdicts.clear()
         found = verdicts[key] = _verdict(grid, wanted, explicit, used)
     return used, found
+
+
+WINDOWED, WINDOW = "windowed_attention_layers", "attention_window"  # the window alone has a default: none
+
+
+def _check_window(grid: Grid, used: AbstractSet[str]) -> None:
+    """Refuse layers with a window of which nothing says how wide it is."""
+    if WINDOWED in used and WINDOW not in grid.inputs and np.max(grid.inputs[WINDOWED].values) > 0:
+        q = lookup(WINDOW)
+        raise MissingInput(f"missing input {WINDOW!r} ({q.brief}, in {q.unit}): {WINDOWED} is given without it")
 
 
 _NO_EFFECTS = Effects()

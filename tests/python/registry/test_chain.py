@@ -196,6 +196,11 @@ def test_what_is_missing_names_its_alternatives(outputs: str, given: dict[str, A
         ({"draft_length": 2, "acceptance_rate": 0.8}, rs.errors.MissingInput, "'draft_cost'"),
         ({"acceptance_rate": 0.8}, rs.errors.IneffectiveInput, "draft_length is 0; give draft_length="),
         ({"attention_window": 1024}, rs.errors.IneffectiveInput, "is 0; give windowed_attention_layers="),
+        (
+            {"windowed_attention_layers": 40},
+            rs.errors.MissingInput,
+            "'attention_window' .*: windowed_attention_layers is",
+        ),
         ({"prefix_length": 5000}, rs.errors.ValueRangeError, "prefix_length must not exceed input_tokens, got 5000"),
         ({"windowed_attention_layers": 70}, rs.errors.ValueRangeError, "must not exceed layers"),
         ({"experts_per_token": 300}, rs.errors.ValueRangeError, "must not exceed experts"),
