@@ -234,7 +234,7 @@ class Writer:
         call = _call(f"rs.charts.{chart.name}", None, inputs)
         stem = "_".join([chart.number, chart.name, *([block["case"]] if "case" in block else [])])
         name = self.album.name(stem, call + block.get("title", ""))
-        alt = f"{block.get('title', chart.title)}. {chart.brief}"
+        alt = f"{block.get('title', chart.headline(inputs))}. {chart.brief}"
         picture = self.album.draw(lambda ax: chart(ax=ax, **inputs), chart.size, name, alt, block.get("title"))
         return Figure(picture, chart.number, caption, f"charts/{name}", call)
 

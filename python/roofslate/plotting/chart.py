@@ -168,7 +168,7 @@ class Chart:
         """Draw the chart into `ax`, or into a new figure in the house style."""
         table, call = self._table(inputs)
         with style.drawing(ax, self.size) as ax:
-            style.title(ax, self.subject if inputs else self.title, below=call.conditions, corner=call.basis)
+            style.title(ax, self.headline(inputs), below=call.conditions, corner=call.basis)
             self._draw(ax, table)
         return ax
 
@@ -190,6 +190,10 @@ class Chart:
             ``attrs["units"]`` holds the units of its columns, ``attrs["marks"]`` the numbers marked in the picture.
         """
         return self._table(inputs)[0]
+
+    def headline(self, inputs: Mapping[str, Any]) -> str:
+        """Title of the picture with these inputs: the lecture's finding holds without any."""
+        return self.subject if inputs else self.title
 
     def takes(self, name: str, inputs: Mapping[str, Any]) -> bool:
         """Whether any number of the chart takes one of its inputs."""

@@ -82,7 +82,7 @@ class ChartPicture:
     def draw(self, inputs: Mapping[str, Any]) -> _Drawn:
         figure, (ax,) = self._easel.figure(self._chart.size)
         self._chart(ax, **inputs)
-        alt = f"{self._chart.title}. {self._chart.brief}"
+        alt = f"{self._chart.headline(inputs)}. {self._chart.brief}"
         return _Drawn(figure, self._easel.image(figure, alt), _call(f"rs.charts.{self._chart.name}(", inputs))
 
 
