@@ -194,7 +194,7 @@ def test_numbers_are_written_large_with_their_units() -> None:
 def test_a_picture_is_told_in_words_and_keeps_its_size() -> None:
     explorer = rs.explore("latency_vs_batch")
     made = charts.latency_vs_batch
-    assert f'alt="{made.title}. {made.brief}"' in explorer._canvas.value
+    assert f'alt="{made.subject}. {made.brief}"' in explorer._canvas.value
     width, height = (round(96 * inches) for inches in made.size)
     assert f'width="{width}" height="{height}"' in explorer._canvas.value
     assert "max-width:100%" in explorer._canvas.value
