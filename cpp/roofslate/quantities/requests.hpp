@@ -252,7 +252,9 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "T_{pr}",
             "s/sequence",
-            "time that a prompt adds to passes that decode: its arithmetic uses what memory leaves idle in one of them",
+            "time that a prompt adds to passes that decode: its arithmetic uses what memory leaves idle in one of "
+            "them; "
+            "inf where memory holds no sequence",
             "Q13");
         template <class T>
         static constexpr T formula(
@@ -272,7 +274,8 @@ namespace roofslate::quantities
         {
             const T kernels = (f - 1.0) * t_K;
             const T with_prompts = roofline_time::formula<T>(o, as<compute_time>(t_c + n * t_p), t_w, t_kv, t_m);
-            return ((with_prompts - t + kernels) / n + beside(t_u, t_x)) / P;
+            const T added = ((with_prompts - t + kernels) / n + beside(t_u, t_x)) / P;
+            return select(t_kv < T(infinite), added, T(infinite));
         }
     };
 
@@ -291,7 +294,7 @@ namespace roofslate::quantities
             in<running_sequences, T> B,
             in<concurrent_prefill_time, T> T_p,
             in<output_tokens, T> O)
-        { return choose(mode, B * (T_p / O), T(0.0)); }
+        { return choose(mode, spend(B, T_p / O), T(0.0)); }
     };
     struct time_per_output_token_factor
     {
@@ -447,7 +450,7 @@ namespace roofslate::quantities
             in<emitted_length, T> e,
             in<kv_transfer_time, T> T_x,
             in<time_to_first_token_factor, T> f)
-        { return (t_r + t_p * (1.0 + n) + T_o * (e * n_w) + T_x) * f; }
+        { return (t_r + t_p * (1.0 + n) + spend(e * n_w, T_o) + T_x) * f; }
     };
     struct service_time
     {
@@ -458,7 +461,7 @@ namespace roofslate::quantities
             in<output_tokens, T> O,
             in<emitted_length, T> e,
             in<time_per_output_token, T> T_o)
-        { return T_1 + (O - e) * T_o; }
+        { return T_1 + spend(max(O - e, 0.0), T_o); }
     };
     struct queue_time
     {

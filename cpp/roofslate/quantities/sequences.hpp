@@ -58,13 +58,13 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "B_r",
             "sequence",
-            "sequences that are being answered: all clients, or as many as memory holds",
+            "sequences that are being answered: all clients, or as many as memory holds; 0 where it holds not even one",
             "R6.13");
         template <class T> static constexpr T formula(
             in<admission, T> which,
             in<concurrency, T> n_c,
             in<memory_limited_sequences, T> most)
-        { return choose(which, min(n_c, most), n_c); }
+        { return choose(which, select(count(most) < T(1.0), T(0.0), min(n_c, most)), n_c); }
     };
     struct admitted_batch
     {
@@ -128,6 +128,27 @@ namespace roofslate::quantities
         { return (W + n * K) / (G * layer_balance<T>(l, b_P)); }
     };
 
+    // A batch that follows from the memory fills it to the last bit and fits: the question is whether there is one.
+    struct memory_fits
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\phi_B",
+                "1",
+                "whether weights and caches find room: a sequence at least, and a batch that is given",
+                "R3.6")
+                .one_of("no", "yes");
+        template <class T> static constexpr T formula(
+            in<admission, T> which,
+            in<memory_limited_sequences, T> most,
+            in<hbm_used, T> used,
+            in<hbm_capacity, T> h)
+        {
+            const T one = select(count(most) >= T(1.0), T(1.0), T(0.0));
+            return choose(which, one, select(used <= h, one, T(0.0)));
+        }
+    };
+
     // --- the least that a deployment must hold ---
 
     struct min_group_batch
@@ -175,6 +196,7 @@ namespace roofslate::quantities
         pass_tokens,
         kv_bytes,
         hbm_used,
+        memory_fits,
         kv_cache_capacity,
         min_group_batch,
         min_concurrency,

@@ -211,14 +211,22 @@ namespace roofslate::quantities
     };
     struct kv_fetch_time
     {
-        static constexpr Spec spec =
-            Spec("t_{kv}", "s", "time to fetch what a pass reads of the caches, every copy", "R1.3");
+        static constexpr Spec spec = Spec(
+            "t_{kv}",
+            "s",
+            "time to fetch what a pass reads of the caches, every copy; inf: memory holds no sequence of the "
+            "clients, so that no pass ends",
+            "R1.3");
         template <class T> static constexpr T formula(
+            in<admission, T> which,
             in<batch_size, T> B,
             in<kv_read_bytes, T> r,
             in<kv_cache_copies, T> copies,
             in<stage_bandwidth, T> M)
-        { return B * r * copies / M; }
+        {
+            const T time = B * r * copies / M;
+            return choose(which, select(B == T(0.0), T(infinite), time), time);
+        }
     };
     struct memory_time
     {

@@ -223,6 +223,9 @@ def test_terms_add_up_and_never_undercut_the_floor(scenario: dict[str, Any]) -> 
 @given(SCENARIOS)
 def test_prompts_beside_decoding_cost_no_more_than_apart(scenario: dict[str, Any]) -> None:
     # But for the kernels of the step, which are not replayed.
+    if time_of(scenario, "running_sequences") == 0:
+        assert time_of(scenario, "concurrent_prefill_time") == math.inf
+        return
     most = time_of(scenario, "prefill_time")
     assert time_of(scenario, "concurrent_prefill_time", prompt_kernel_factor=1) <= most * (1 + 1e-9)  # a difference
     assert time_of(scenario, "prompt_passes", prefill_chunk=2048) == max(math.ceil(scenario["input_tokens"] / 2048), 1)
@@ -316,3 +319,40 @@ def test_each_term_brings_the_prediction_closer(term: str) -> None:
         return float(np.sqrt(np.mean(np.log(found / RUNS["measured"]) ** 2)))
 
     assert error() < error(**{term: 0})
+
+
+# ---------------------------------------------------------------------------------------------------- what does not fit
+
+TIMES = ["pass_time", "time_per_output_token", "time_to_first_token", "request_latency", "service_time", "queue_time"]
+COSTS = [
+    "cost_per_token", "cost_per_input_token", "cost_per_output_token", "cost_per_request", "blended_cost_per_token",
+    "energy_per_token",
+]  # fmt: skip
+RATES = ["replica_throughput", "request_throughput", "tokens_per_second_per_user", "tokens_per_second_per_chip"]
+
+
+@pytest.mark.parametrize("overlap", ["board", "serial_kv", "none"])
+@pytest.mark.parametrize("communication", ["free", "exposed", "overlapped"])
+@pytest.mark.parametrize("drafts", [{}, {"draft_length": 2, "acceptance_rate": 0.5, "draft_cost": 0.1}])
+def test_clients_of_whom_none_fits_wait_forever(overlap: str, communication: str, drafts: dict[str, Any]) -> None:
+    scenario = Settled(
+        {
+            **SCENARIO, **CONSTANTS, **drafts, "hardware": "H100", "chips": 2, "chip_price": "2 USD/h",
+            "chip_power": 700, "concurrency": 4, "overlap": overlap, "communication": communication,
+        }
+    )  # fmt: skip
+    assert rs.value("memory_fits", scenario) == "no"
+    assert rs.value("running_sequences", scenario) == 0
+    assert {name: rs.value(name, scenario) for name in (*TIMES, *COSTS)} == dict.fromkeys((*TIMES, *COSTS), math.inf)
+    assert {name: rs.value(name, scenario) for name in RATES} == dict.fromkeys(RATES, 0.0)
+    taken_at_its_word = Settled({**scenario, "batch_size": 4})
+    del taken_at_its_word["concurrency"]
+    assert math.isfinite(rs.value("cost_per_output_token", taken_at_its_word))  # type: ignore[arg-type]
+
+
+def test_memory_holds_whole_sequences() -> None:
+    scenario = Settled({**SCENARIO, "memory_limited_sequences": 0.999, "concurrency": 0.5})
+    assert rs.value("running_sequences", scenario) == 0
+    scenario["memory_limited_sequences"] = 1
+    assert rs.value("running_sequences", scenario) == 0.5
+    assert rs.value("memory_fits", scenario) == "yes"
