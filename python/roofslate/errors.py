@@ -6,6 +6,7 @@ __all__ = [
     "AxisError",
     "ConditionError",
     "DefinitionError",
+    "DoesNotFit",
     "IneffectiveInput",
     "InputTypeError",
     "MissingInput",
@@ -83,3 +84,7 @@ class RoofslateWarning(UserWarning):
 
 class UnusedInput(RoofslateWarning):
     """An input that the outputs of a call do not take."""
+
+
+class DoesNotFit(RoofslateWarning):
+    """Points of a call at which weights and caches, or the states of a training, find no room in memory."""

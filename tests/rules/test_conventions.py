@@ -68,7 +68,7 @@ def test_logs_tell_what_is_computed_and_are_silent_unless_asked(caplog, capfd):
     with caplog.at_level(logging.DEBUG, "roofslate"):
         rs.evaluate("pass_time", batch_size=[1, 2], threads=1, **CELL)
     (record,) = caplog.records
-    assert (record.levelname, record.message) == ("DEBUG", "pass_time over {'batch_size': 2}, 1 threads")
+    assert (record.levelname, record.message) == ("DEBUG", "pass_time, memory_fits over {'batch_size': 2}, 1 threads")
 
 
 def test_versions_are_told():

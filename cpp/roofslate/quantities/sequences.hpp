@@ -64,7 +64,10 @@ namespace roofslate::quantities
             in<admission, T> which,
             in<concurrency, T> n_c,
             in<memory_limited_sequences, T> most)
-        { return choose(which, select(count(most) < T(1.0), T(0.0), min(n_c, most)), n_c); }
+        {
+            const T room = select(count(most) < T(1.0), T(0.0), most); // clients of whom none fits still are clients
+            return choose(which, min(n_c, room), n_c);
+        }
     };
     struct admitted_batch
     {
@@ -140,12 +143,13 @@ namespace roofslate::quantities
                 .one_of("no", "yes");
         template <class T> static constexpr T formula(
             in<admission, T> which,
+            in<running_sequences, T> B_r,
             in<memory_limited_sequences, T> most,
             in<hbm_used, T> used,
             in<hbm_capacity, T> h)
         {
-            const T one = select(count(most) >= T(1.0), T(1.0), T(0.0));
-            return choose(which, one, select(used <= h, one, T(0.0)));
+            const T all = select(used <= h, select(count(most) >= T(1.0), T(1.0), T(0.0)), T(0.0));
+            return choose(which, select(B_r > T(0.0), T(1.0), T(0.0)), all);
         }
     };
 

@@ -12,26 +12,27 @@ from roofslate._base.threads import thread_count
 from roofslate.errors import AxisError, ConditionError, InputTypeError, MissingInput, UnknownName
 from roofslate.grid.basis import basis
 from roofslate.grid.checks import explain_missing
+from roofslate.grid.grid import Grid, spread
 from roofslate.grid.label import conversions, data_array, provenance, variable
 from roofslate.grid.read import changed, read_grid, with_scenario
+from roofslate.grid.run import run
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.conditions import Condition, parse_conditions
 from roofslate.registry.registry import Quantity, lookup
 from roofslate.registry.values import input_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
     import xarray as xr
-
-    from roofslate.grid.grid import Grid
 
 __all__ = ["REASONS", "solve"]
 
 REASONS = ("", "never", "always", "undefined")  # as the engine counts them
 _PLACES = ("smallest", "largest", "all")
 _ROOT = "root"  # the axis of several solutions
+_RUNNING = "running_sequences"  # at most as many as memory holds
 _SMALL = 1e-75  # stands for the unknown until the engine takes over
 
 
@@ -76,7 +77,8 @@ def solve(
     xarray.DataArray
         Named after the unknown, on the axes that the answer depends on; with ``at="all"`` and a last axis ``root``, as
         long as the most solutions of a point. NaN where there is none: the coordinate ``reason`` tells why,
-        ``"never"``, ``"always"`` or ``"undefined"``, and is empty elsewhere.
+        ``"never"``, ``"always"`` or ``"undefined"``, and is empty elsewhere. Where memory holds fewer sequences than
+        clients ask, it says so: ``"never: memory holds 17.7 of 256 sequences"``.
 
     Raises
     ------
@@ -134,7 +136,10 @@ def solve(
         values = values / factor
     compared = [*c.left.quantities, *c.right.quantities]
     solved = variable(q.name, values, (*dims, _ROOT) if at == "all" else dims, unit, basis(compared, grid))
-    reason = xr.Variable(dims, _words(reasons.reshape(shape)))
+    words = _words(reasons.reshape(shape))
+    if reasons.any():
+        words = _with_memory(words, dims, grid, q.name, compared)
+    reason = xr.Variable(dims, words)
     return data_array(q.name, solved, grid, beside={"reason": reason}, attrs={"condition": c.text, **provenance(grid)})
 
 
@@ -183,6 +188,32 @@ def _grid(q: Quantity, c: Condition, inputs: Mapping[str, Any], at: str) -> Grid
         if dim == "reason" or (dim == _ROOT and at == "all"):
             raise AxisError(f"an axis and a part of the result are both called {dim!r}: give the axis another name")
     return grid
+
+
+def _with_memory(
+    words: npt.NDArray[np.str_], dims: Sequence[str], grid: Grid, unknown: str, compared: Sequence[str]
+) -> npt.NDArray[np.str_]:
+    """Reasons with the room for sequences, where fewer are answered than clients ask."""
+    related = any(name == _RUNNING or grid.registry.reaches(_RUNNING, name) for name in compared)
+    if not related or not {"batch_size", "admission"}.isdisjoint((unknown, *grid.inputs)):
+        return words
+    others = Grid({name: i for name, i in grid.inputs.items() if name != unknown}, grid.sizes)
+    of_clients = [] if unknown == "concurrency" else ["concurrency"]
+    try:
+        results, _ = run(others, ["memory_limited_sequences", *of_clients], progress=False)
+    except MissingInput:  # the room depends on the unknown
+        return words
+    if any(set(own) - set(dims) for _, own in results):
+        return words
+    most, *concurrency = (np.broadcast_to(spread(x, own, dims), words.shape) for x, own in results)
+    told = np.array(words, dtype=object)
+    for at in np.argwhere(words != ""):
+        place = tuple(at)
+        if not concurrency:
+            told[place] += f": memory holds {most[place]:.3g} sequences"
+        elif most[place] < concurrency[0][place]:
+            told[place] += f": memory holds {most[place]:.3g} of {clients[0][place]:g} sequences"
+    return told.astype(str)
 
 
 def _words(reasons: npt.NDArray[np.uint8]) -> npt.NDArray[np.str_]:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate._base.messages import shown
-from roofslate.errors import InputTypeError
+from roofslate.errors import InputTypeError, MissingInput
 from roofslate.evaluation.bands import band_variables, bands_apply, requested_bands
 from roofslate.evaluation.calibrations import side_by_side, varies_alone
 from roofslate.grid import dask as chunked
 from roofslate.grid.basis import basis
+from roofslate.grid.fit import Misfit, checks_of, is_small, misfits_of, warn_of_misfits
 from roofslate.grid.label import conversions, data_array, dataset, variable
 from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import compute, given_memory, keep_apart
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from roofslate._base.progress import ProgressWish
+    from roofslate.grid.grid import Grid
     from roofslate.presets.calibration import Bands, FittedConstants
+    from roofslate.registry.values import Values
 
 __all__ = ["evaluate"]
 
@@ -101,6 +104,18 @@ def evaluate(
     """
     if scenario is not None:
         inputs = with_scenario(scenario, inputs)
+    options: dict[str, Any] = {"dtype": dtype, "threads": threads, "progress": progress, "units": units}
+    result, misfits = _evaluated(outputs, inputs, out, bands, options)
+    if misfits:
+        warn_of_misfits(misfits)
+    return result
+
+
+def _evaluated(
+    outputs: str | Sequence[str], inputs: Mapping[str, Any], out: Any, bands: Any, options: Mapping[str, Any]
+) -> tuple[xr.DataArray | xr.Dataset, list[Misfit]]:
+    """The result of a call, and what of its grid does not fit into memory."""
+    dtype, threads, progress, units = options["dtype"], options["threads"], options["progress"], options["units"]
     wanted = wanted_names(outputs)
     stored = _storage(dtype)
     converted = conversions(wanted, units) if units is not None else {}
@@ -109,17 +124,19 @@ def evaluate(
         inputs = changed(inputs, {name: x for name, x in inputs.items() if name in PRESETS}, exempt=True)
     grid = read_grid(inputs, wanted, chunks=True)
     if out is None and "calibration" in grid.preset_axes and varies_alone("calibration", grid):
-        options: dict[str, Any] = {"dtype": dtype, "threads": threads, "progress": progress, "units": units}
         presets = grid.presets["calibration"]
         with_bands = [preset for preset in presets if bands_apply(bands, preset)] or presets  # none: an error names why
         each: list[Any] = []
+        misfits: list[Misfit] = []
         for preset in presets:
             own = bands if preset in with_bands else None
-            each.append(evaluate(wanted, bands=own, **options, **{**inputs, "calibration": preset}))
+            part, unfit = _evaluated(wanted, changed(inputs, {"calibration": preset}), None, own, options)
+            each.append(part)
+            misfits += unfit
         joined = side_by_side(each, "calibration", list(grid.sizes))
         if not isinstance(outputs, str) or bands is not None:
-            return dataset(joined, grid)
-        return data_array(wanted[0], joined[wanted[0]], grid)
+            return dataset(joined, grid), misfits
+        return data_array(wanted[0], joined[wanted[0]], grid), misfits
     wide = None
     if bands is not None:
         wide = requested_bands(bands, wanted, grid.inputs, grid.presets.get("calibration", ()))
@@ -128,9 +145,9 @@ def evaluate(
     if grid.chunked:
         if given:
             raise InputTypeError(f"out: {next(iter(grid.chunked))} is in chunks, and so is what comes of it")
-        results = chunked.evaluate(grid, wanted, factors, stored, threads)
+        results, misfits = chunked.evaluate(grid, wanted, factors, stored, threads), []
     else:
-        results = compute(grid, wanted, factors, stored, out=given, threads=threads, progress=progress)
+        results, misfits = _computed(grid, wanted, factors, stored, given, threads, progress)
     variables = {}
     for name, (values, dims) in zip(wanted, results, strict=True):
         unit = converted[name][1] if name in converted else lookup(name).unit
@@ -138,9 +155,35 @@ def evaluate(
         if wide is not None and name in wide.calibration.fits:
             variables |= band_variables(wide, name, variables[name], grid)
     if not isinstance(outputs, str) or wide is not None:
-        return dataset(variables, grid)
+        return dataset(variables, grid), misfits
     ((name, only),) = variables.items()
-    return data_array(name, only, grid, attrs={"unused": ", ".join(grid.unused)} if grid.unused else None)
+    return data_array(name, only, grid, attrs={"unused": ", ".join(grid.unused)} if grid.unused else None), misfits
+
+
+def _computed(
+    grid: Grid,
+    wanted: Sequence[str],
+    factors: Mapping[str, float],
+    stored: np.dtype[Any],
+    given: Sequence[Any],
+    threads: int | None,
+    progress: ProgressWish,
+) -> tuple[list[tuple[Values, tuple[str, ...]]], list[Misfit]]:
+    """The outputs of a grid in memory, and what of it does not fit: one plan where that is small."""
+    checks = checks_of(grid, wanted)
+    if checks and not given:
+        try:
+            if is_small(grid, checks):
+                results = compute(grid, [*wanted, *checks], factors, stored, threads=threads, progress=progress)
+                n = len(wanted)
+                return results[:n], misfits_of(grid, checks, [values for values, _ in results[n:]])
+        except MissingInput:  # which a check needs: those of the outputs have been looked for
+            checks = []
+    results = compute(grid, wanted, factors, stored, out=given, threads=threads, progress=progress)
+    try:
+        return results, misfits_of(grid, checks)
+    except MissingInput:
+        return results, []
 
 
 def _storage(dtype: Any) -> np.dtype[Any]:

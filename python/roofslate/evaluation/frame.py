@@ -11,6 +11,7 @@ import numpy as np
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, RoofslateWarning
 from roofslate.evaluation.bands import bands_apply, requested_bands
+from roofslate.grid.fit import warn_of_misfits
 from roofslate.grid.label import conversions
 from roofslate.grid.read import changed, with_scenario
 from roofslate.grid.scenarios import Columns, Names, Scenarios, choice_codes, preset_names, read_columns
@@ -127,6 +128,7 @@ def frame(
                 applies = np.array([*(bands_apply(wide, preset) for preset in calibrations), False])[names_of.codes]
                 factors = (np.where(applies, factors[0], np.nan), np.where(applies, factors[1], np.nan))
             found |= {f"{name}_{end}": values * factor for end, factor in zip(("lower", "upper"), factors, strict=True)}
+    warn_of_misfits(scenarios.misfits, rows=len(table))
     if len(bad):
         warnings.warn(
             f"{len(bad)} of {len(table)} rows hold NaN: an input is missing or outside of its range",

@@ -26,6 +26,7 @@ from roofslate.evaluation.table_files import (
     Reader,
     with_units,
 )
+from roofslate.grid.fit import warn_of_misfits
 from roofslate.grid.label import conversions
 from roofslate.grid.read import with_scenario
 from roofslate.grid.scenarios import Column, Columns, Names, Scenarios, check_column, choice_codes, column_of, read_word
@@ -138,6 +139,7 @@ def sweep(
             writer.write([*_carried(block, columns, as_numbers), *map(_result, wanted, results)])
             rows, bad = rows + len(block), bad + len(wrong)
             tell(rows, reader.rows)
+    warn_of_misfits(scenarios.misfits, rows=rows)
     if bad:
         warnings.warn(
             f"{bad} of {rows} rows have no results: an input is missing or outside of its range",

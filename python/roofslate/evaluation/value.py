@@ -10,6 +10,7 @@ import numpy as np
 from roofslate import _core
 from roofslate.errors import AxisError, RoofslateError
 from roofslate.grid.checks import LOADS, WINDOWED, effects
+from roofslate.grid.fit import CAPACITY, memory_ways, misfit_of_point, warn_of_misfits
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
@@ -61,8 +62,14 @@ def value(
     if scenario is not None:
         inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
-    # what may disagree, or lack its other half, is for the full reading
-    if known and units is None and WINDOWED not in inputs and not (CLIENTS in inputs and BATCH in inputs):
+    # what may disagree, lack its other half, or not fit, is for the full reading
+    if (
+        known
+        and units is None
+        and WINDOWED not in inputs
+        and not (CLIENTS in inputs and BATCH in inputs)
+        and not (CAPACITY in inputs and memory_ways(current(), output))
+    ):
         plain = _core.value(output, inputs)
         if plain is not NotImplemented:
             if PRICE in inputs and inputs[PRICE] > HIGHEST_PRICE:
@@ -71,7 +78,13 @@ def value(
     (name,) = [output] if known else wanted_names([output])
     q = lookup(name)
     checked = _point_numbers(name, inputs)
-    x = _core.number(name, checked)
+    x = None
+    if CAPACITY in checked and memory_ways(registry := current(), name) and not getattr(inputs, "quiet", False):
+        x, misfits = misfit_of_point(name, checked, registry)
+        if misfits:
+            warn_of_misfits(misfits)
+    if x is None:
+        x = _core.number(name, checked)
     if q.choices:
         return q.choices[int(x)]
     return x if units is None else x / conversions([name], {name: units})[name][0]

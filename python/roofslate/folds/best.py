@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from roofslate import _core
-from roofslate.errors import AxisError
+from roofslate.errors import AxisError, MissingInput
 from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Chunk, Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names, only_value, quantities_of, values_where
 from roofslate.grid.basis import basis
+from roofslate.grid.fit import Misfit, checks_of, misfits_of, warn_of_misfits
 from roofslate.grid.grid import spread
 from roofslate.grid.label import conversions, dataset, labelled, variable
 from roofslate.grid.read import with_scenario
@@ -114,6 +116,7 @@ def best(
         On the axes that are not searched: the objective, for each searched axis what stands there at the best point,
         and the quantities of `also`. NaN (an empty text) where no point meets the conditions. Points at which the
         objective is NaN are skipped; of equal points the first one is taken, in the order in which the axes are given.
+        By a calibration other than the floor, ``memory_fits`` is among the conditions: the attribute ``where`` says so.
 
     Raises
     ------
@@ -134,7 +137,9 @@ def best(
     name = only_value(objective)
     others = [n for n in quantities_of(also) if n != name]
     converted = conversions([name, *others], units)
-    request = FoldRequest(inputs, [name, *others], parse_conditions(where), over)
+    conditions = parse_conditions(where)
+    request = FoldRequest(inputs, [name, *others], conditions, over)
+    required = request.require_memory(conditions)
     for dim in request.folded:
         if dim == name or dim in others:
             raise AxisError(f"{dim!r} is an axis that is searched: it is among the results anyway")
@@ -151,7 +156,11 @@ def best(
         owner = request.grid.coords[dim][1] if dim in request.grid.coords else None
         attrs = {} if owner is None else {"units": lookup(owner).unit, "long_name": lookup(owner).brief}
         variables[dim] = labelled(points.dims, points.coordinate(dim), attrs)
-    return dataset(variables, request.grid)
+    if not required:
+        warn_of_misfits(points.misfits(request.needed))
+    found = dataset(variables, request.grid)
+    found.attrs.update(required)
+    return found
 
 
 @dataclass
@@ -176,6 +185,15 @@ class BestPoints:
     found: npt.NDArray[np.bool_]
     at: dict[str, Positions]
     results: dict[str, tuple[Any, Sequence[str]]]
+
+    def misfits(self, wanted: Sequence[str]) -> list[Misfit]:
+        """Which of the points do not fit into memory."""
+        if not checks_of(self.request.grid, wanted) or not self.found.any():
+            return []
+        there = self.request.at_places(self.at, self.dims)
+        with contextlib.suppress(MissingInput):
+            return misfits_of(there, checks_of(there, wanted))
+        return []
 
     @property
     def everywhere(self) -> bool:

@@ -132,7 +132,8 @@ def pareto(
     pandas.DataFrame
         A row for each point, best value of the first objective first: what stands on each axis, the objectives, `also`.
         Of points that are equal in all objectives the first one is kept. ``attrs`` hold the ``basis`` and the
-        ``calibration`` of each column.
+        ``calibration`` of each column. By a calibration other than the floor, ``memory_fits`` is among the conditions:
+        ``attrs["where"]`` says so.
 
     Raises
     ------
@@ -160,7 +161,9 @@ def pareto(
         raise InputTypeError(f"an objective is named twice: {', '.join(objectives)}")
     others = [n for n in quantities_of(also) if n not in objectives]
     converted = conversions([*objectives, *others], units)
-    request = FoldRequest(inputs, [*objectives, *others], parse_conditions(where), None)
+    conditions = parse_conditions(where)
+    request = FoldRequest(inputs, [*objectives, *others], conditions, None)
+    required = request.require_memory(conditions)
     fold = Pareto(objectives, [n in large for n in objectives], request.conditions)
     _, where_found, _ = reduce(request, fold, threads=threads, progress=progress, prune=prune)
     at = request.places(where_found)
@@ -180,4 +183,5 @@ def pareto(
     bases = {name: basis([name], request.grid) for name in [*objectives, *others]}
     for key in ("basis", "calibration"):
         table.attrs[key] = {name: said[key] for name, said in bases.items() if key in said}
+    table.attrs.update(required)
     return table

@@ -10,8 +10,10 @@ import numpy as np
 from roofslate._base.messages import shown, unknown
 from roofslate.errors import AxisError, InputTypeError
 from roofslate.grid.draws import SAMPLE, Draws, read_draws
+from roofslate.grid.fit import memory_conditions
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.read import read_grid
+from roofslate.registry.conditions import parse_conditions
 from roofslate.registry.values import Values, wanted_names
 
 if TYPE_CHECKING:
@@ -75,6 +77,14 @@ class FoldRequest:
         self.needed = list(
             dict.fromkeys([*wanted, *(n for c in conditions for s in (c.left, c.right) for n in s.quantities)])
         )
+
+    def require_memory(self, conditions: Sequence[Condition]) -> dict[str, str]:
+        """Leave out what does not fit into memory where an estimate is searched; attributes that say so."""
+        checks = memory_conditions(self.grid, self.needed)
+        if not checks:
+            return {}
+        self._ask(self.needed, [*conditions, *parse_conditions(checks)])
+        return {"where": " and ".join([*(c.text for c in conditions), *checks])}
 
     def _fold(self, over: Names | None) -> None:
         self.axes = list(self.grid.sizes)

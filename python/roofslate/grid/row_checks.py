@@ -6,18 +6,30 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
+from roofslate import _core
 from roofslate.errors import IneffectiveInput
 from roofslate.grid.checks import report_unrelated, why_unused
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
+from roofslate.registry.registry import bounded_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from collections.abc import Set as AbstractSet
 
-    from roofslate.grid.grid import Grid
+    from roofslate._base.progress import ProgressWish
+    from roofslate.grid.grid import Grid, Positions
     from roofslate.registry.values import Values
 
-__all__ = ["check_preset_columns", "check_prices", "refuse_column", "unrelated_inputs"]
+__all__ = [
+    "bad_rows",
+    "check_preset_columns",
+    "check_prices",
+    "refuse_column",
+    "told_of_part",
+    "unrelated_inputs",
+]
+
+_CHECKED = 1 << 14  # rows that are searched for values out of range at a time
 
 
 def check_prices(prices: Values, *, texts: bool) -> bool:
@@ -59,3 +71,36 @@ def unrelated_inputs(
             if name in explicit and name not in related and name not in bounds and i.quantity.bound not in used
         ],
     )
+
+
+def told_of_part(tell: Callable[[int, int], None] | None, done: int, part: int, rows: int) -> ProgressWish:
+    """What the engine tells of a part, as rows of the table."""
+    if tell is None:
+        return False
+    return lambda points, total: tell(done + points * part // max(total, 1), rows)
+
+
+def bad_rows(grid: Grid, rows: int, given: Collection[str], outside: int) -> Positions:
+    """Rows with a value that is missing or out of range among those `given`, or above its bound.
+
+    Of those given, the engine has told how many values are `outside` of their range or above one another.
+    """
+    bounds = []
+    for name, bound in bounded_pairs():
+        one, most = grid.inputs.get(name), grid.inputs.get(bound)
+        if one is None or most is None or not (one.dims or most.dims):
+            continue
+        if outside or name not in given or bound not in given:
+            bounds.append((one.values, most.values))
+    if not outside and not bounds:
+        return np.empty(0, dtype=np.intp)
+    bad = np.zeros(rows, dtype=bool)
+    for start in range(0, rows if outside else 0, _CHECKED):
+        at = slice(start, start + _CHECKED)
+        for i in map(grid.inputs.__getitem__, given):
+            values, q = i.values[at], i.quantity
+            if _core.count_outside(values, q.low, q.high, q.above_low):
+                bad[at] |= ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
+    for low, high in bounds:
+        bad |= low > high
+    return np.flatnonzero(bad)

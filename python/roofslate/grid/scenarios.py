@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import contextlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,10 +15,18 @@ from roofslate._base.progress import Progress, ProgressWish
 from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
 from roofslate.grid.checks import LOADS, check_effect, check_load, used
+from roofslate.grid.fit import CAPACITY, Misfit, checks_of_names, misfit_of_row
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.plausible import PRICE, check_priced_chip
 from roofslate.grid.read import add_preset, read_grid
-from roofslate.grid.row_checks import check_preset_columns, check_prices, refuse_column, unrelated_inputs
+from roofslate.grid.row_checks import (
+    bad_rows,
+    check_preset_columns,
+    check_prices,
+    refuse_column,
+    told_of_part,
+    unrelated_inputs,
+)
 from roofslate.grid.row_constants import constant_roots, implying
 from roofslate.grid.run import ROW, run
 from roofslate.presets.lookup import PRESETS, find_preset
@@ -41,13 +50,9 @@ __all__ = [
     "read_columns",
 ]
 
-
 _BLOCK = 1 << 18  # rows that are converted or gathered at a time
 _NO_VALUE = np.full(1, np.nan)  # of a column in a check
-
-
 _FEW = 256  # rows that are quicker to number in Python
-_CHECKED = 1 << 14  # rows that are searched for values out of range at a time
 
 
 @dataclass(frozen=True)
@@ -176,6 +181,9 @@ class _Plan:
     columns: dict[str, Column]  # the rest
 
 
+_Result = tuple[Values, tuple[str, ...]]
+
+
 class _Reduced(NamedTuple):
     """What a combination of presets comes down to."""
 
@@ -220,6 +228,9 @@ class Scenarios:
         self._bases: dict[tuple[Preset, ...], list[Mapping[str, str]]] = {}
         self._origins: set[str | None] = set()  # kinds of presets that supply something that the outputs take
         self.unused: tuple[str, ...] = ()  # members of a scenario that no output takes
+        self.misfits: list[Misfit] = []  # of the rows computed so far
+        known = CAPACITY in self._explicit | self._same.keys() or "hardware" in self._keywords
+        self._checks = checks_of_names(wanted, self._explicit) if known and not self._quiet else []
         if not self._keywords:
             self._check((), Grid(self._same, presets=self._presets))
         elif not self._quiet:
@@ -259,21 +270,58 @@ class Scenarios:
                         numbers = np.arange(start, start + size) if isinstance(picked, slice) else picked
                         check_load(grid, rows=numbers + first)
                     given = [name for name in part if name in self._numbers]
-                    told = _of_part(bar.callback, start, size, rows)
-                    found, outside = run(grid, self._wanted, threads=threads, progress=told, columns=given)
+                    told = told_of_part(bar.callback, start, size, rows)
+                    found, fits, outside = self._run(grid, given, threads, told)
+                    self._note_misfits(columns, picked, fits, found[0][0])
                     if at_once:
                         results = [values if dims else np.full(rows, values) for values, dims in found]
                     else:
                         results = results or [np.empty(rows) for _ in self._wanted]
                         for result, (values, _) in zip(results, found, strict=True):
                             result[picked] = values
-                    bad = _bad_rows(grid, size, given, outside)
+                    bad = bad_rows(grid, size, given, outside)
                     wrong.append(bad + start if isinstance(picked, slice) else picked[bad])
         results = results or [np.empty(rows) for _ in self._wanted]
         nowhere = np.concatenate(wrong) if wrong else np.empty(0, dtype=np.intp)
         for result in results:
             result[nowhere] = np.nan
         return results, nowhere
+
+    def _run(
+        self, grid: Grid, given: Sequence[str], threads: int | None, progress: ProgressWish
+    ) -> tuple[list[_Result], list[Values], int]:
+        """The outputs of some rows, whether they fit into memory, and how many values are out of range."""
+        options: dict[str, Any] = {"threads": threads, "progress": progress, "columns": given}
+        if self._checks:
+            with contextlib.suppress(MissingInput):  # of a check: those of the outputs have been looked for
+                results, outside = run(grid, [*self._wanted, *self._checks], **options)
+                return results[: len(self._wanted)], [fits for fits, _ in results[len(self._wanted) :]], outside
+        found, outside = run(grid, self._wanted, **options)
+        return found, [], outside
+
+    def _note_misfits(self, columns: Columns, picked: Any, fits: Sequence[Values], values: Values) -> None:
+        """Note which rows do not fit into memory, those left out in which a value is missing."""
+        for check, fit in zip(self._checks, fits, strict=False):  # none where they cannot be told
+            if fit.all():
+                continue
+            numbers = np.arange(picked.start, picked.stop) if isinstance(picked, slice) else picked
+            unfit = numbers[np.broadcast_to((fit == 0) & ~np.isnan(values), numbers.shape)]
+            if len(unfit):
+                grid = Grid(dict(self._same), presets=dict(self._presets))
+                for name, column in columns.items():
+                    if isinstance(column, Names):
+                        add_preset(grid, column.presets[column.codes[unfit[0]]], self._explicit)
+                    else:
+                        grid.inputs[name] = Input(lookup(name), column.part(unfit[:1], np.empty(1))[0])
+                self.misfits.append(misfit_of_row(check, grid.numbers(), len(unfit)))
+
+    def _taken(self, scalars: Mapping[str, float], arrays: Collection[str]) -> set[str]:
+        """The inputs that outputs take, and checks of the memory where they can be computed."""
+        taken = set(used(self._wanted, scalars, arrays))
+        for check in self._checks:
+            with contextlib.suppress(MissingInput):
+                taken |= set(used([check], scalars, arrays))
+        return taken
 
     def _plans(self, columns: Columns, rows: int) -> tuple[list[_Plan], Positions | None]:
         """The plans of a table, and which of them computes each row; a row that misses a preset has none."""
@@ -323,7 +371,7 @@ class Scenarios:
             if varying:
                 given = {name: i.number for name, i in self._same.items()} | constants
                 try:
-                    taken = used(self._wanted, given, self._numbers | varying.keys())
+                    taken = self._taken(given, self._numbers | varying.keys())
                 except MissingInput:  # of a branch that none of them takes
                     alike[:0] = [[m] for m in members]
                     continue
@@ -348,13 +396,14 @@ class Scenarios:
             named = ", ".join(f"{preset.kind}={preset.name!r}" for preset in presets)
             raise MissingInput(f"{error}; that is in the rows with {named}") from None
         bounding = self._bounding(supplied)
-        roots = constant_roots(grid.registry, (*self._wanted, *bounding), self._numbers, self._same.keys(), supplied)
+        outputs = (*self._wanted, *self._checks, *bounding)
+        roots = constant_roots(grid.registry, outputs, self._numbers, self._same.keys(), supplied)
         # A default may turn with a quantity that the rows give, whatever its values.
         stand_ins = dict.fromkeys(implying(grid.registry) & self._numbers, 1.0)
         computed = zip(roots, _core.numbers(list(roots), constants | stand_ins), strict=True)
         numbers = {name: x for name, x in computed if x is not None}  # None: of a branch that they do not take
         scalars = {name: x for name, x in constants.items() if name in self._same} | numbers
-        needed = set(used(self._wanted, scalars, self._numbers)) | bounding
+        needed = self._taken(scalars, self._numbers) | bounding
         self._reduced[presets] = _Reduced(numbers, frozenset(needed & numbers.keys()))
         return self._reduced[presets]
 
@@ -432,39 +481,6 @@ def _split(plans: Sequence[_Plan], plan_of: Positions | None, block: slice) -> I
     for plan, part in zip([*plans, None], np.split(order, ends[:-1]), strict=True):
         if len(part):
             yield plan, part
-
-
-def _of_part(tell: Callable[[int, int], None] | None, done: int, part: int, rows: int) -> ProgressWish:
-    """What the engine tells of a part, as rows of the table."""
-    if tell is None:
-        return False
-    return lambda points, total: tell(done + points * part // max(total, 1), rows)
-
-
-def _bad_rows(grid: Grid, rows: int, given: Collection[str], outside: int) -> Positions:
-    """Rows with a value that is missing or out of range among those `given`, or above its bound.
-
-    Of those given, the engine has told how many values are `outside` of their range or above one another.
-    """
-    bounds = []
-    for name, bound in bounded_pairs():
-        one, most = grid.inputs.get(name), grid.inputs.get(bound)
-        if one is None or most is None or not (one.dims or most.dims):
-            continue
-        if outside or name not in given or bound not in given:
-            bounds.append((one.values, most.values))
-    if not outside and not bounds:
-        return np.empty(0, dtype=np.intp)
-    bad = np.zeros(rows, dtype=bool)
-    for start in range(0, rows if outside else 0, _CHECKED):
-        at = slice(start, start + _CHECKED)
-        for i in map(grid.inputs.__getitem__, given):
-            values, q = i.values[at], i.quantity
-            if _core.count_outside(values, q.low, q.high, q.above_low):
-                bad[at] |= ~((values >= q.low) & (values <= q.high)) | (q.above_low & (values == q.low))
-    for low, high in bounds:
-        bad |= low > high
-    return np.flatnonzero(bad)
 
 
 def preset_names(columns: Columns, inputs: Mapping[str, Any], rows: int) -> dict[str, list[str | None]]:

@@ -4,6 +4,7 @@ The grammar, from the whole to its parts; nothing of it is handed to Python::
 
     condition   comparison { "and" comparison }
     comparison  sum relation sum [ relation sum ]          relation is one of < <= > >= == !=
+                quantity                                   one that is no or yes: it must be yes
     sum         product { ("+" | "-") product }
     product     factor { ("*" | "/") factor }
     factor      { "-" } ( number | quantity | "(" sum ")" | function "(" sum { "," sum } ")" )
@@ -123,6 +124,9 @@ def parse_formula(text: str, unit: str | None = None) -> Formula:
 
 
 _POWERS = ("^", "**", "²", "³")
+
+
+_NO_OR_YES = ("no", "yes")  # a choice that stands alone as a condition
 
 
 _RELATIONS = ("<", "<=", ">", ">=", "==", "!=")
@@ -257,6 +261,11 @@ class _Parser(TokenReader):
             relations.append(token)
             sides.append(self.side())
         if not relations:
+            value, formula = sides[0]
+            if value.choices == _NO_OR_YES and (self.peek().kind == "end" or self.peek().text == "and"):
+                steps = _Wording(self.text)
+                yes = steps.formula(steps.word(self.text[value.start : value.end], "yes", value.choices))
+                return [Condition(self.text[value.start : value.end], formula, yes, "==")]
             if self.peek().kind != "end" and self.peek().text != "and":
                 self.finish()
             self.fail("a comparison is missing: < <= > >=")

@@ -153,9 +153,9 @@ def test_quantities_that_are_computed_can_be_sought():
 
 
 def test_a_result_can_be_an_input():
-    batch = solve("batch_size", "pass_time == 0.5 s", **{**CELL, "context_length": [10.0, 1e4]})
+    batch = solve("batch_size", "pass_time == 0.025 s", **{**CELL, "context_length": [10.0, 1e4]})
     t = rs.evaluate("pass_time", {**CELL, "context_length": [10.0, 1e4], "batch_size": batch})
-    assert t.to_numpy() == near(0.5)
+    assert t.to_numpy() == near(0.025)
 
 
 # --------------------------------------------------------------------------------------------------------------- calls
@@ -287,3 +287,23 @@ def test_a_grid_has_an_axis_less_than_the_engine():
     names = [n for n, q in entries().items() if not q.computed and not q.choices and q.high > 3 and n != "batch_size"]
     with pytest.raises(errors.AxisError, match="16 axes"):
         solve("batch_size", "batch_size == 3", **dict(zip(names, axes.values(), strict=False)))
+
+
+# -------------------------------------------------------------------------------------------------------------- memory
+
+
+def test_a_reason_tells_of_the_memory():
+    """T11: memory caps the batch, so that more clients change no token."""
+    cell = {"model": "DeepSeek-V3", "hardware": "HGX H200", "weight_format": "fp8", "output_tokens": 1000}
+    room = rs.value("memory_limited_sequences", cell, input_tokens=60_000)
+    for limit, reason in (("50 s", "always"), ("0.1 ms", "never")):
+        found = rs.solve("concurrency", f"time_per_output_token <= {limit}", cell, input_tokens=[60_000, 1])
+        assert np.isnan(found).all()
+        assert found["reason"].values[0] == f"{reason}: memory holds {room:.3g} sequences"
+    found = rs.solve(
+        "link_efficiency", "time_to_first_token <= 1 ms", cell, input_tokens=60_000, concurrency=[2, 256],
+        communication="exposed",
+    )  # fmt: skip
+    assert found["reason"].values.tolist() == ["never", f"never: memory holds {room:.3g} of 256 sequences"]
+    of_batch = rs.solve("batch_size", "time_per_output_token <= 0.1 ms", cell, input_tokens=60_000)
+    assert of_batch["reason"].item() == "never"

@@ -300,7 +300,12 @@ def test_the_chosen_alternative_alone_is_needed():
         "running",
         "sequence",
         lambda admission, concurrency, memory_limited_sequences: rs.math.choose(
-            admission, by_memory=rs.math.minimum(concurrency, memory_limited_sequences), all=concurrency
+            admission,
+            by_memory=rs.math.minimum(
+                concurrency,
+                rs.math.where(rs.math.count(memory_limited_sequences) < 1, 0, memory_limited_sequences),
+            ),
+            all=concurrency,
         ),
         brief="x",
     )

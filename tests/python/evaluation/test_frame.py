@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import roofslate as rs
 from roofslate import errors
+from roofslate.grid import row_checks
 from roofslate.grid import scenarios as tables
 
 
@@ -328,7 +329,7 @@ def table_of_presets(rows, seed=7):
 @pytest.fixture(name="blocks", params=[1 << 18, 1, 5], ids=["one-block", "single-rows", "blocks-of-5"])
 def blocks_of_rows(request, monkeypatch):
     monkeypatch.setattr(tables, "_BLOCK", request.param)
-    monkeypatch.setattr(tables, "_CHECKED", 3)
+    monkeypatch.setattr(row_checks, "_CHECKED", 3)
 
 
 @pytest.mark.usefixtures("blocks")
@@ -447,12 +448,12 @@ def test_bad_rows_are_found_wherever_they_are():
 
 def test_progress_counts_rows():
     told = []
-    tell = tables._of_part(lambda *rows: told.append(rows), 20, 10, 60)
+    tell = row_checks.told_of_part(lambda *rows: told.append(rows), 20, 10, 60)
     assert callable(tell)
     for points in (0, 150, 300):
         tell(points, 300)
     assert told == [(20, 60), (25, 60), (30, 60)]
-    assert tables._of_part(None, 20, 10, 60) is False
+    assert row_checks.told_of_part(None, 20, 10, 60) is False
 
 
 def test_many_combinations_of_presets(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 MODELS = ["DeepSeek-V3", "lecture", "gpt-oss-120b", "kimi k2"]
-HARDWARE = ["GB200 NVL72", "HGX H200", "BW72 (lecture)"]
+HARDWARE = ["GB200 NVL72", "GB300 NVL72", "BW72 (lecture)"]
 
 
 def scenarios(rows):
@@ -14,7 +14,7 @@ def scenarios(rows):
     return pd.DataFrame(
         {
             "id": [f"{k:06d}" for k in range(rows)],
-            "batch_size": np.round(1 + 4000 * rng.random(rows)),
+            "batch_size": np.round(1 + 1000 * rng.random(rows)),
             "context_length": rng.choice(["8k", "128k", "1500", "0.5k token"], rows),
             "chip_price": 1e-3 * rng.random(rows),
             "model": rng.choice(MODELS, rows),

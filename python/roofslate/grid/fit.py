@@ -1,0 +1,221 @@
+"""What does not fit into memory: which points, how many, and by how much."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from roofslate import _core, units
+from roofslate._base.messages import warn
+from roofslate.errors import DoesNotFit, MissingInput
+from roofslate.grid.checks import used
+from roofslate.registry.registry import current
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from roofslate.grid.grid import Grid
+    from roofslate.registry.registry import Registry
+    from roofslate.registry.values import Values
+
+__all__ = [
+    "CAPACITY",
+    "Misfit",
+    "checks_of",
+    "checks_of_names",
+    "is_small",
+    "memory_conditions",
+    "memory_ways",
+    "misfit_of_point",
+    "misfit_of_row",
+    "misfits_of",
+    "warn_of_misfits",
+]
+
+CAPACITY = "hbm_capacity"
+_MOST = 1 << 16  # points at which a check is computed beside the outputs; of more only bounds are
+_NO = 0.0
+FLOOR = "floor"  # the calibration that is a bound
+
+
+class _Check(NamedTuple):
+    """A condition on memory: `outcome` and all that follows from it ask for it, `used` is held against the capacity."""
+
+    outcome: str
+    used: str
+    what: str
+
+
+_CHECKS = {
+    "memory_fits": _Check("pass_time", "hbm_used", "weights and KV cache"),
+    "training_memory_fits": _Check("training_step_time", "training_memory", "training states and activations"),
+}
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Points that do not fit, and the one of them that takes most."""
+
+    check: str
+    unfit: int
+    points: int
+    used: float  # a chip
+    capacity: float
+    chips: float
+    never: bool  # it has no finite time
+    held: float  # sequences that find room
+    first: bool = False  # `used` is that of the first, not the most
+
+    def text(self, noun: str) -> str:
+        """The message."""
+        if self.used > self.capacity:
+            used, capacity = (units.format(x, "byte", 3) for x in (self.used, self.capacity))
+            most = "up to " if self.unfit > 1 and not self.first else ""
+            why = f"{_CHECKS[self.check].what} take {most}{used} of {capacity} a chip (chips={self.chips:g})"
+        else:
+            why = f"memory holds {self.held:.3g} of 1 sequence (chips={self.chips:g})"
+        end = "their times are inf" if self.never else f"computed as asked; where='{self.check}' leaves them out"
+        why += " in the first" if self.unfit > 1 and self.first else ""
+        return f"{self.unfit:,} of {self.points:,} {noun} do not fit: {why}; {end}"
+
+
+def checks_of(grid: Grid, wanted: Sequence[str]) -> list[str]:
+    """The conditions on memory that outputs ask for and that a grid can tell; none where the outputs have them."""
+    if CAPACITY not in grid.inputs or grid.quiet or grid.chunked:
+        return []
+    return _asked(grid.registry, wanted, grid.inputs)
+
+
+def checks_of_names(wanted: Sequence[str], given: Collection[str]) -> list[str]:
+    """The same of a table, by the names of what is given."""
+    return _asked(current(), wanted, dict.fromkeys(given))
+
+
+def memory_conditions(grid: Grid, wanted: Sequence[str]) -> list[str]:
+    """The conditions on memory that a search by an estimate must meet: no best point that cannot run."""
+    if CAPACITY not in grid.inputs or all(p.name == FLOOR for p in grid.presets.get("calibration", ())):
+        return []
+    found = []
+    for check in _asked(grid.registry, wanted, grid.inputs):
+        with contextlib.suppress(MissingInput):
+            used([check], grid.numbers(), [name for name, i in grid.inputs.items() if i.dims])
+            found.append(check)
+    return found
+
+
+def is_small(grid: Grid, checks: Sequence[str]) -> bool:
+    """Whether checks can be computed like outputs: of many points they would take as much memory as those."""
+    return math.prod(grid.sizes.values()) <= _MOST or all(_points(grid, check) <= _MOST for check in checks)
+
+
+def misfits_of(grid: Grid, checks: Sequence[str], values: Sequence[Values] = ()) -> list[Misfit]:
+    """What does not fit of a grid; `values` of the checks where they have been computed.
+
+    Of many points bounds are computed, and points where bounds do not tell.
+    """
+    found: list[Misfit] = []
+    for k, check in enumerate(checks):
+        if values and values[k].all():
+            continue
+        condition = ([("quantity", check)], "==", [("constant", _NO)])
+        axes = list(range(len(grid.sizes)))
+        _, counts, _ = grid.core.fold(_core.Count([condition]), axes, 1, None, True, None)
+        unfit = int(counts[0])
+        if unfit:
+            used: list[tuple[str, str]] = [("quantity", _CHECKS[check].used)]
+            _, where, _ = grid.core.fold(_core.Best(used, True, [condition]), axes, 1, None, True, None)
+            shape = tuple(grid.sizes.values())
+            place = dict(zip(grid.sizes, np.unravel_index(int(where[0]), shape), strict=True)) if shape else {}
+            numbers = {n: float(i.values[tuple(place[dim] for dim in i.dims)]) for n, i in grid.inputs.items()}
+            found.append(_misfit(check, numbers, unfit, math.prod(shape)))
+    return found
+
+
+def misfit_of_row(check: str, numbers: Mapping[str, float], unfit: int) -> Misfit:
+    """The first of the rows of a table that do not fit, for all of them."""
+    return replace(_misfit(check, numbers, unfit, unfit), first=True)
+
+
+def misfit_of_point(output: str, numbers: dict[str, float], registry: Registry) -> tuple[float | None, list[Misfit]]:
+    """A value, None where an input is missing, and its point if that does not fit."""
+    checks = _asked(registry, (output,), numbers)
+    value, *fits = _core.numbers([output, *checks], numbers)
+    if _NO not in fits:
+        return value, []
+    return value, [_misfit(check, numbers, 1, 1) for check, x in zip(checks, fits, strict=True) if x == _NO]
+
+
+def warn_of_misfits(misfits: Sequence[Misfit], *, rows: int | None = None) -> None:
+    """Warn once of all points that do not fit, of several evaluations too, or of so many rows."""
+    if not misfits:
+        return
+    worst = max(misfits, key=lambda misfit: misfit.used / misfit.capacity)
+    alike = [misfit for misfit in misfits if misfit.check == worst.check]
+    unfit = sum(misfit.unfit for misfit in alike)
+    points = sum(misfit.points for misfit in alike) if rows is None else rows
+    warn(replace(worst, unfit=unfit, points=points).text("points" if rows is None else "rows"), DoesNotFit)
+
+
+def _asked(registry: Registry, wanted: Sequence[str], given: Mapping[str, Any]) -> list[str]:
+    """The conditions on memory that outputs ask for, unless what is given cuts the chain above them."""
+    names = given.keys()
+    found: list[str] = []
+    for output in wanted:
+        for check, way in memory_ways(registry, output):
+            if check in found or check in wanted:
+                continue
+            if names.isdisjoint(way) or _reaches(registry, output, frozenset(given), _CHECKS[check].outcome):
+                found.append(check)
+    return found
+
+
+@functools.lru_cache(maxsize=1024)
+def memory_ways(registry: Registry, output: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Conditions on memory that may bear on an output, each with what lies on the way to it."""
+    found = []
+    for check, (outcome, _, _) in _CHECKS.items():
+        after = registry.descendants(outcome) | {outcome}
+        if output in after:
+            found.append((check, after & (registry.ancestors(output) | {output})))
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=1024)
+def _reaches(registry: Registry, output: str, given: frozenset[str], outcome: str) -> bool:
+    """Whether an output may depend on an outcome if nothing above what is given counts."""
+    seen: set[str] = set()
+    waiting = [output]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen and name not in given:
+            seen.add(name)
+            q = registry.entries[name]
+            waiting += [*q.needs, *filter(None, [q.fallback])]
+    return outcome in seen
+
+
+def _points(grid: Grid, check: str) -> int:
+    """At how many points a check may differ."""
+    axes = grid.core.axes_of(_core.Count([([("quantity", check)], "==", [("constant", _NO)])]))
+    sizes = list(grid.sizes.values())
+    return math.prod(sizes[k] for k in axes)
+
+
+def _misfit(check: str, numbers: Mapping[str, float], unfit: int, points: int) -> Misfit:
+    """How one point does not fit; where clients wait for room, one sequence."""
+    known = dict(numbers)
+    serving = check == "memory_fits"
+    admission, batches = _core.numbers(["admission", "microbatches"], known)
+    never = serving and admission == 0
+    held = _core.number("memory_limited_sequences", known) if serving else math.nan
+    if never:
+        known.pop("concurrency", None)
+        known["batch_size"] = 1 / (batches or 1)
+    names = [_CHECKS[check].used, CAPACITY, "chips"]
+    used, capacity, chips = (x if x is not None else math.nan for x in _core.numbers(names, known))
+    return Misfit(check, unfit, points, used, capacity, chips, never, held)
