@@ -9,6 +9,7 @@ from roofslate.display import style
 from roofslate.errors import AxisError, InputTypeError, UnknownName
 from roofslate.grid.basis import carriers_of
 from roofslate.grid.draws import SAMPLE
+from roofslate.plotting.contours import heart, levels_of
 from roofslate.registry.registry import current
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ __all__ = ["plot"]
 
 _FEW = 8  # so many values of an axis become lines of their own
 _BINDING = "bottleneck"
+_FITS = ("memory_fits", "training_memory_fits")
 _SIZE = (6.4, 4.0)
 _MOST_LABELS = 12
 _REGIONS = ("#CFE0EE", "#F3DFC4", "#D5EAD9", "#EBD3E2", "#E8E8E8", "#F5F0C8", "#D8D8F0")
@@ -38,13 +40,14 @@ def plot(
 
     Axes of presets and short axes become lines. Ticks are scaled (``200k``, ``20 ms``); axes whose values grow by a
     factor are logarithmic. Of a Dataset that also holds `bottleneck` the regions are outlined; alone it is drawn as
-    regions. A result of `sample` becomes a fan along its other axis, a median with bands that hold half and nine tenths
-    of the draws, or without one a histogram with marks at 5, 50 and 95 %.
+    regions. Where `memory_fits` of a Dataset is no, the picture is hatched. A result of `sample` becomes a fan along
+    its other axis, a median with bands that hold half and nine tenths of the draws, or without one a histogram with
+    marks at 5, 50 and 95 %.
 
     Parameters
     ----------
     result : xarray.DataArray or xarray.Dataset
-        From `evaluate` or `sample`; of a Dataset, one variable and, if wanted, `bottleneck`.
+        From `evaluate` or `sample`; of a Dataset, one variable and, if wanted, `bottleneck` and `memory_fits`.
     x : str, optional
         The horizontal axis.
     y : str, optional
@@ -67,6 +70,7 @@ def plot(
     InputTypeError
         If the result is no xarray object.
     """
+    result, fits = _apart(result)
     surface, binding, band = _chosen(result)
     lone = [dim for dim in surface.dims if surface.sizes[dim] == 1 and dim not in (x, y, hue)]
     surface = surface.squeeze(lone)
@@ -87,12 +91,15 @@ def plot(
     with style.drawing(ax, _SIZE) as ax:
         if len(dims) == 1:
             _one_axis(ax, surface, dims[0], binding, [end.squeeze() for end in band])
+            across, other = dims[0], None
         else:
             across, other, as_lines = _roles(surface, dims, x, y, hue)
             if as_lines and surface.name != _BINDING:
                 _lines(ax, surface, across, other)
             else:
                 _map(ax, surface, across, other, binding)
+        if fits is not None and not _is_named(surface, across):
+            _hatch(ax, fits.squeeze(lone, drop=True) if lone else fits, surface, across, other)
         style.corner(ax, _basis(surface))
     return ax
 
@@ -101,6 +108,34 @@ def _basis(surface: xr.DataArray) -> str:
     """Bound or estimate, where constants of a real machine matter to what is drawn."""
     known, name = current(), str(surface.name)
     return style.basis_of(surface.attrs, known.entries[name].unit) if name in carriers_of(known) else ""
+
+
+def _apart(result: Any) -> tuple[Any, xr.DataArray | None]:
+    """What is drawn, and whether it fits into memory where a dataset says so beside others."""
+    names = [name for name in _FITS if name in getattr(result, "data_vars", ())]
+    if not names or len(result.data_vars) == 1:
+        return result, None
+    return result.drop_vars(names), result[names[0]]
+
+
+def _hatch(ax: Axes, fits: xr.DataArray, surface: xr.DataArray, across: str, other: str | None) -> None:
+    """Hatch where memory has no room."""
+    import numpy as np
+
+    x = _points(surface, across)
+    look: Any = {"facecolor": "none", "edgecolor": style.NOTE, "hatch": "////", "linewidth": 0}
+    if set(fits.dims) <= {across}:
+        unfit = np.broadcast_to(fits.to_numpy() == 0, x.shape)
+        if unfit.any():
+            whole = ax.get_xaxis_transform()
+            ax.fill_between(x, 0, 1, where=unfit, step="mid", transform=whole, label="does not fit", **look)
+    elif other is not None and not ax.get_lines():
+        up = _points(surface, other)
+        unfit = np.asarray(fits.broadcast_like(surface).transpose(other, across) == 0)
+        if unfit.any():
+            ax.contourf(x, up, unfit.astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"])
+            row, column = heart(unfit)
+            ax.text(x[column], up[row], "does not fit", ha="center", va="center", fontsize=9.5, bbox=style.HALO)
 
 
 def _chosen(result: Any) -> tuple[xr.DataArray, xr.DataArray | None, list[xr.DataArray]]:
@@ -422,24 +457,12 @@ def _map(ax: Axes, surface: xr.DataArray, across: str, up: str, binding: xr.Data
     bar.set_label(style.words(str(surface.name), unit))
     style.scale_ticks(bar.ax.yaxis, unit)
     bar.outline.set_visible(False)
-    levels = _levels(values, log=wide)
+    levels = levels_of(values, log=wide)
     if levels:
         lines = ax.contour(x, y, values, levels=levels, colors="white", linewidths=0.9)
         ax.clabel(lines, fmt=lambda level: _text(level, unit), fontsize=8)
     if binding is not None:
         _regions(ax, binding.transpose(up, across), x, y, fill=False)
-
-
-def _levels(values: Any, *, log: bool) -> list[float]:
-    """Round values between least and most for contours, at most a dozen."""
-    import numpy as np
-    from matplotlib.ticker import LogLocator, MaxNLocator
-
-    if not values.count() or values.min() == values.max():
-        return []
-    low, high = float(values.min()), float(values.max())
-    locator = LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,), numticks=12) if log else MaxNLocator(7)
-    return [float(level) for level in np.asarray(locator.tick_values(low, high)) if low < level < high]
 
 
 def _regions(ax: Axes, binding: xr.DataArray, x: npt.NDArray[Any], y: npt.NDArray[Any], *, fill: bool) -> None:
@@ -459,22 +482,8 @@ def _regions(ax: Axes, binding: xr.DataArray, x: npt.NDArray[Any], y: npt.NDArra
                 ax.contourf(x, y, inside.astype(float), levels=[0.5, 1.5], colors="none", hatches=[_HATCHES[look]])
         if not inside.all():
             ax.contour(x, y, inside.astype(float), levels=[0.5], colors="#111111", linewidths=1.8)
-        row, column = _heart(inside)
+        row, column = heart(inside)
         ax.text(x[column], y[row], name, ha="center", va="center", fontsize=9.5, weight="bold", bbox=style.HALO)
-
-
-def _heart(inside: npt.NDArray[Any]) -> tuple[int, int]:
-    """Point of a region that is deep inside of it."""
-    import numpy as np
-
-    depth = np.zeros(inside.shape, dtype=int)
-    left = np.pad(inside, 1)
-    while left.any():
-        depth += left[1:-1, 1:-1]
-        left[1:-1, 1:-1] &= left[:-2, 1:-1] & left[2:, 1:-1] & left[1:-1, :-2] & left[1:-1, 2:]
-    deepest = np.argwhere(depth == depth.max())
-    row, column = deepest[np.abs(deepest - deepest.mean(axis=0)).sum(axis=1).argmin()]
-    return int(row), int(column)
 
 
 def _one_color(color: str) -> Any:

@@ -15,6 +15,8 @@ from matplotlib.collections import QuadMesh
 from roofslate.errors import AxisError, InputTypeError, UnknownName
 from support.pictures import ticks
 
+# Pictures show what a memory cannot hold, too.
+pytestmark = pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")
 SCENE: dict[str, Any] = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "expert_reads": "all"}
 BATCH = rs.geomspace(1, 8192, 40)
 CONTEXT = rs.geomspace("1k", "1M", 30)
@@ -266,3 +268,24 @@ def test_ticks_have_room_for_their_words() -> None:
     boxes = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
     assert len(boxes) >= 2
     assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+
+
+def hatched(ax: Any) -> list[Any]:
+    return [made for made in ax.collections if made.get_hatch() or any(getattr(made, "hatches", ["", ""])[:1])]
+
+
+def test_what_does_not_fit_is_hatched() -> None:
+    across = rs.evaluate(["pass_time", "memory_fits"], batch_size=BATCH, context_length="128k", **SCENE)
+    (region,) = hatched(rs.plot(across))
+    assert region.get_label() == "does not fit"
+    left = region.get_paths()[0].vertices[:, 0].min()
+    room = rs.value("memory_limited_batch", context_length="128k", model=SCENE["model"], hardware=SCENE["hardware"])
+    assert room / 1.3 < left < room * 1.3
+    surface = rs.evaluate(["pass_time", "memory_fits"], batch_size=BATCH, context_length=CONTEXT, **SCENE)
+    ax = rs.plot(surface)
+    assert "does not fit" in words(ax)
+    assert hatched(ax)
+    small = rs.evaluate(["pass_time", "memory_fits"], batch_size=[1.0, 2, 3, 4], context_length="8k", **SCENE)
+    assert not hatched(rs.plot(small))
+    cell = {name: SCENE[name] for name in ("model", "hardware")}
+    assert not hatched(rs.plot(rs.evaluate("memory_fits", batch_size=BATCH, context_length="128k", **cell)))
