@@ -177,15 +177,17 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "W_1",
             "byte",
-            "memory of all chips that the weights and the caches of the least clients ask for",
+            "memory of all chips that the weights and the caches of the least clients ask for, each as large as the "
+            "fullest needs it",
             "R3.6");
         template <class T> static constexpr T formula(
             in<deployed_weight_bytes, T> W,
             in<kv_cache_copies, T> copies,
             in<kv_stored_bytes, T> S,
             in<min_concurrency, T> n_1,
-            in<kv_cache_memory_share, T> eta)
-        { return W + copies * S * n_1 / eta; }
+            in<kv_cache_memory_share, T> eta,
+            in<layer_balance, T> balance)
+        { return (W + copies * S * n_1 / eta) / balance; }
     };
 
     using sequences = list<

@@ -214,8 +214,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "t_{kv}",
             "s",
-            "time to fetch what a pass reads of the caches, every copy; inf: memory holds no sequence of the "
-            "clients, so that no pass ends",
+            "time to fetch what a pass reads of the caches, every copy; inf: memory holds no sequence",
             "R1.3");
         template <class T> static constexpr T formula(
             in<admission, T> which,

@@ -364,6 +364,8 @@ def explain(
     band = band_text(wide, name, values[name], grid) if wide else ""
     said = basis([name], grid) if carries_constants(name, grid) else {}
     text = ", calibration ".join(said.values())
+    if grid.layout:
+        text = f"{text}; layout {grid.layout}" if text else f"layout {grid.layout}"
     return Explanation(tuple(steps[n] for n in order if n in steps), tuple(givens), band, text)
 
 
@@ -465,6 +467,8 @@ def _origin(q: Quantity, grid: Grid, values: Mapping[str, float], level: int) ->
         return f"default [{q.source}]" if values[q.name] == q.default else "implied by what is given"
     if i.origin is None:
         return "given"
+    if i.origin not in grid.presets:
+        return f"{i.origin} {grid.layout}"
     preset = grid.presets[i.origin][0]
     fact = preset.facts.get(q.name)
     return f"{i.origin} {preset.name}{f': {fact.origin}' if fact else ''}"

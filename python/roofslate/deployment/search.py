@@ -47,7 +47,8 @@ Places = npt.NDArray[np.intp]
 _GOAL = "goal of the search"
 
 
-# What a deployment must hold anyway, where the quantity before it is given or matters.
+# What a deployment must hold anyway, where the quantity before it is given or matters: with a margin, what implies
+# `memory_fits`.
 _ALWAYS = (
     ("batch_size", "hbm_used <= hbm_capacity"),
     ("concurrency", "min_deployed_bytes <= replica_hbm_capacity"),
@@ -73,10 +74,11 @@ def deploy(
 
     A layout is what the question depends on of ``chips``, ``pipeline_stages``, ``attention_data_parallel``,
     ``tensor_parallel``, ``expert_parallel``, and in training ``data_parallel`` and ``microbatches``. It is legal if the
-    stages divide chips and layers, the chips of a group divide heads and matrices, key-value heads divide or are copied
-    evenly, and the chips of a stage share experts out evenly. Each part takes all legal values unless given as a number
-    or a list; chips are powers of two and whole scale-up domains, up to eight domains. In training these are the chips
-    of a stage, up to 131,072 in all, and of the micro-batches that divide the batch those count that do best.
+    stages divide the chips and each has a layer, the chips of a group divide heads and matrices, and key-value heads
+    divide or are copied evenly. Stages and experts that are shared out unevenly cost what the fullest takes. Each part
+    takes all legal values unless given as a number or a list; chips are powers of two and whole scale-up domains, up to
+    eight domains. In training these are the chips of a stage, up to 131,072 in all, and of the micro-batches that
+    divide the batch those count that do best.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from roofslate.evaluation.calibrations import side_by_side, varies_alone
 from roofslate.grid import dask as chunked
 from roofslate.grid.basis import basis
 from roofslate.grid.fit import Misfit, checks_of, is_small, misfits_of, warn_of_misfits
-from roofslate.grid.label import conversions, data_array, dataset, variable
+from roofslate.grid.label import conversions, data_array, dataset, said_of, variable
 from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import compute, given_memory, keep_apart
 from roofslate.presets.lookup import PRESETS
@@ -133,10 +133,11 @@ def _evaluated(
             part, unfit = _evaluated(wanted, changed(inputs, {"calibration": preset}), None, own, options)
             each.append(part)
             misfits += unfit
+        grid.layout = "; ".join(dict.fromkeys(part.attrs["layout"] for part in each if "layout" in part.attrs))
         joined = side_by_side(each, "calibration", list(grid.sizes))
         if not isinstance(outputs, str) or bands is not None:
             return dataset(joined, grid), misfits
-        return data_array(wanted[0], joined[wanted[0]], grid), misfits
+        return data_array(wanted[0], joined[wanted[0]], grid, attrs=said_of(grid)), misfits
     wide = None
     if bands is not None:
         wide = requested_bands(bands, wanted, grid.inputs, grid.presets.get("calibration", ()))
@@ -157,7 +158,7 @@ def _evaluated(
     if not isinstance(outputs, str) or wide is not None:
         return dataset(variables, grid), misfits
     ((name, only),) = variables.items()
-    return data_array(name, only, grid, attrs={"unused": ", ".join(grid.unused)} if grid.unused else None), misfits
+    return data_array(name, only, grid, attrs=said_of(grid)), misfits
 
 
 def _computed(

@@ -11,10 +11,11 @@ import numpy as np
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, RoofslateWarning
 from roofslate.evaluation.bands import bands_apply, requested_bands
+from roofslate.grid.columns import Columns, Names, read_columns
 from roofslate.grid.fit import warn_of_misfits
 from roofslate.grid.label import conversions
 from roofslate.grid.read import changed, with_scenario
-from roofslate.grid.scenarios import Columns, Names, Scenarios, choice_codes, preset_names, read_columns
+from roofslate.grid.scenarios import Scenarios, choice_codes, preset_names
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names

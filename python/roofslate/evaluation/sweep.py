@@ -26,10 +26,11 @@ from roofslate.evaluation.table_files import (
     Reader,
     with_units,
 )
+from roofslate.grid.columns import Column, Columns, Names, check_column, column_of, read_word
 from roofslate.grid.fit import warn_of_misfits
 from roofslate.grid.label import conversions
 from roofslate.grid.read import with_scenario
-from roofslate.grid.scenarios import Column, Columns, Names, Scenarios, check_column, choice_codes, column_of, read_word
+from roofslate.grid.scenarios import Scenarios, choice_codes
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import wanted_names

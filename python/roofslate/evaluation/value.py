@@ -13,6 +13,7 @@ from roofslate.grid.checks import LOADS, WINDOWED, effects
 from roofslate.grid.fit import CAPACITY, memory_ways, misfit_of_point, warn_of_misfits
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
+from roofslate.grid.layout import is_parallel, layout_of_point, takes_layout
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
 from roofslate.grid.read import WithScenario, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
@@ -62,13 +63,14 @@ def value(
     if scenario is not None:
         inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
-    # what may disagree, lack its other half, or not fit, is for the full reading
+    # what may disagree, lack its other half, not fit or lack a layout is for the full reading
     if (
         known
         and units is None
         and WINDOWED not in inputs
         and not (CLIENTS in inputs and BATCH in inputs)
         and not (CAPACITY in inputs and memory_ways(current(), output))
+        and not ("chips" in inputs and is_parallel(inputs))
     ):
         plain = _core.value(output, inputs)
         if plain is not NotImplemented:
@@ -139,6 +141,8 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
         return _point_of_grid(output, inputs)
     if PRICE in found and found[PRICE] > HIGHEST_PRICE:
         warn_of_price(inputs, found[PRICE])
+    if "chips" in found and is_parallel(found) and takes_layout(registry, output):
+        layout_of_point(found)
     return found
 
 

@@ -207,7 +207,7 @@ def _blocked_by_preset(name: str, used: Iterable[str], grid: Grid) -> str:
     """Message about a preset that supplies something downstream of an input; empty where none does."""
     for other in used:
         origin = grid.inputs[other].origin
-        if origin is not None and name in ancestors(other) and _would_tell(name, other, grid):
+        if origin in grid.presets and name in ancestors(other) and _would_tell(name, other, grid):
             preset = grid.presets[origin][0].name
             return (
                 f"{name!r} has no effect: {origin}={preset!r} supplies {other!r}, which would follow from it; "

@@ -95,6 +95,7 @@ class Grid:
     explicit: AbstractSet[str] | None = None  # inputs that no preset supplies, where they have been counted
     quiet: bool = False  # the call checked its inputs before
     unused: tuple[str, ...] = ()  # members that no output takes
+    layout: str = ""  # what a rule chose, in words
     _core: _core.Grid | None = None
 
     def add_axis(self, dim: str, size: int, coord: Any, owner: str) -> None:

@@ -12,6 +12,7 @@ from roofslate import units as _units
 from roofslate._base.messages import shown
 from roofslate._base.version import __version__
 from roofslate.errors import InputTypeError, UnitError, UnknownName
+from roofslate.grid.layout import LAYOUT
 from roofslate.registry.registry import lookup
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from roofslate.grid.grid import Grid
 
-__all__ = ["conversions", "data_array", "dataset", "labelled", "provenance", "variable"]
+__all__ = ["conversions", "data_array", "dataset", "labelled", "provenance", "said_of", "variable"]
 
 
 def conversions(wanted: Sequence[str], units: Mapping[str, str] | None) -> dict[str, tuple[float, str]]:
@@ -253,6 +254,12 @@ def provenance(grid: Grid) -> dict[str, str]:
             attrs[name] = (
                 i.quantity.choices[int(i.number)] if i.quantity.choices else _written(i.number, i.quantity.unit)
             )
+    return attrs | said_of(grid)
+
+
+def said_of(grid: Grid) -> dict[str, str]:
+    """Attributes of any result: the layout that a rule chose, members of a scenario that no output takes."""
+    attrs = {LAYOUT: grid.layout} if grid.layout else {}
     if grid.unused:
         attrs["unused"] = ", ".join(grid.unused)
     return attrs

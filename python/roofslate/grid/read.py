@@ -22,6 +22,7 @@ from roofslate.errors import (
 from roofslate.grid.align import align_array, align_series
 from roofslate.grid.checks import check_bounds, check_effect, check_load
 from roofslate.grid.grid import Chunked, Grid, Input
+from roofslate.grid.layout import complete_layout
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
@@ -133,6 +134,8 @@ def read_grid(
     if grid.gaps and wanted:
         _fill_gaps(grid, wanted)
     if wanted:
+        if "chips" in grid.inputs:
+            complete_layout(grid, wanted)
         check_effect(grid, wanted)
     return grid
 

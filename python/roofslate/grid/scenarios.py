@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from roofslate import _core
 from roofslate._base.progress import Progress, ProgressWish
-from roofslate.errors import AxisError, InputTypeError, MissingInput, RoofslateError
+from roofslate.errors import AxisError, MissingInput
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
 from roofslate.grid.checks import LOADS, check_effect, check_load, used
+from roofslate.grid.columns import Column, Columns, Names
 from roofslate.grid.fit import CAPACITY, Misfit, checks_of_names, misfit_of_row
 from roofslate.grid.grid import Grid, Input, Positions
+from roofslate.grid.layout import LAYOUT_INPUTS, complete_layout, layouts_of_rows, left_to_rule
 from roofslate.grid.plausible import PRICE, check_priced_chip
 from roofslate.grid.read import add_preset, read_grid
 from roofslate.grid.row_checks import (
@@ -30,147 +32,20 @@ from roofslate.grid.row_checks import (
 from roofslate.grid.row_constants import constant_roots, implying
 from roofslate.grid.run import ROW, run
 from roofslate.presets.lookup import PRESETS, find_preset
-from roofslate.registry.registry import Quantity, ancestors, bounded_pairs, current, lookup
-from roofslate.registry.values import Values, input_quantity, is_bool, parsed
+from roofslate.registry.registry import ancestors, bounded_pairs, current, lookup
+from roofslate.registry.values import Values
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from roofslate.presets.preset import Preset
 
 __all__ = [
-    "Column",
-    "Columns",
-    "Names",
     "Scenarios",
-    "check_column",
     "choice_codes",
-    "column_of",
     "preset_names",
-    "read_columns",
 ]
 
 _BLOCK = 1 << 18  # rows that are converted or gathered at a time
 _NO_VALUE = np.full(1, np.nan)  # of a column in a check
-_FEW = 256  # rows that are quicker to number in Python
-
-
-@dataclass(frozen=True)
-class Column:
-    """An input of each row: numbers, or positions in a list of numbers that ends with NaN, for -1."""
-
-    data: npt.NDArray[Any]
-    values: Values | None = None
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether the engine can read the numbers where they lie."""
-        return self.values is None and _is_plain(self.data)
-
-    def part(self, rows: Any, room: Values | None) -> Values:
-        """The numbers of some rows: where they lie, or in `room`."""
-        picked: Values = self.data[rows]
-        if room is None or (self.values is None and _is_plain(picked)):
-            return picked
-        found = room[: len(picked)]
-        if self.values is not None:
-            np.take(self.values, picked, out=found, mode="wrap")  # type: ignore[call-overload]
-        else:
-            np.copyto(found, picked, casting="unsafe")
-        return found
-
-
-def _is_plain(array: npt.NDArray[Any]) -> bool:
-    flags, dtype = array.flags, array.dtype
-    return dtype == np.float64 and flags.c_contiguous and flags.aligned and dtype.isnative
-
-
-@dataclass(frozen=True)
-class Names:
-    """A column that names presets: the position of each row's preset, -1 where it names none."""
-
-    codes: Positions
-    presets: list[Preset]
-
-
-Columns = Mapping[str, Column | Names]
-
-
-def check_column(name: Any, inputs: Collection[str]) -> None:
-    """Refuse a column that is no input, or that is given for all rows as well."""
-    if name not in PRESETS:
-        input_quantity(name)
-    if name in inputs:
-        raise InputTypeError(f"{name!r} is a column of the table and a keyword: leave one out")
-
-
-def column_of(name: str, codes: Positions, words: Sequence[Any]) -> Column | Names:
-    """A column by the positions of its values among the distinct ones, each of which is read once."""
-    q = None if name in PRESETS else lookup(name)
-    try:
-        found = [read_word(name, q, word) for word in words]
-    except RoofslateError:  # maybe of a category that no row has
-        occurring = np.isin(np.arange(len(words)), codes)
-        found = [read_word(name, q, word) if occurs else np.nan for word, occurs in zip(words, occurring, strict=True)]
-    return Names(codes, found) if q is None else Column(codes, np.array([*found, np.nan]))
-
-
-def read_word(name: str, q: Quantity | None, word: Any) -> Any:
-    """What a value of a column means: a number, or a preset where the column is of no quantity."""
-    if q is None:
-        return find_preset(name, word)
-    if is_bool(word):  # which would pass for 0 and 1
-        raise InputTypeError(f"{name}: expected a number or a text, got {word}")
-    return parsed(word, q)
-
-
-def read_columns(table: pd.DataFrame, ignore: Collection[str], inputs: Collection[str]) -> dict[str, Column | Names]:
-    """The columns of a table. Their ranges are checked when they are computed."""
-    names = table.columns.tolist()
-    if len(set(names)) < len(names):
-        raise AxisError("the table has two columns of the same name")
-    names = [name for name in names if name not in ignore]
-    for name in names:
-        check_column(name, inputs)
-    return {name: _of_series(name, table[name]) for name in names}
-
-
-def _of_series(name: str, column: pd.Series) -> Column | Names:
-    import pandas as pd
-
-    dtype = column.dtype
-    if name not in PRESETS:
-        choices = lookup(name).choices
-        if isinstance(dtype, np.dtype) and dtype.kind in "iuf" and not choices:
-            return Column(column.to_numpy())
-        plain = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
-        if pd.api.types.is_timedelta64_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
-            raise InputTypeError(f"{name}: expected a number, got a column of {dtype}")
-        if plain and (choices or pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)):
-            expected = f"words of {lookup(name).range_text}" if choices else "a number"
-            raise InputTypeError(f"{name}: expected {expected}, got a column of {dtype}")
-        if plain:
-            return Column(column.to_numpy(dtype=np.float64, na_value=np.nan))
-        if pd.api.types.is_object_dtype(dtype):
-            kind = pd.api.types.infer_dtype(column, skipna=True)
-            if not choices and kind in ("integer", "floating", "mixed-integer-float"):
-                try:
-                    return Column(column.to_numpy(dtype=np.float64, na_value=np.nan))
-                except OverflowError:
-                    pass  # the distinct values name the one that is too large
-            if not kind.startswith("string") and any(map(is_bool, column.array)):  # True and 1 are not distinct
-                raise InputTypeError(f"{name}: expected a number or a text, got True or False in a column of {dtype}")
-    if isinstance(dtype, pd.CategoricalDtype):
-        return column_of(name, column.cat.codes.to_numpy(), column.cat.categories.tolist())
-    if len(column) <= _FEW and isinstance(dtype, pd.StringDtype):
-        texts = column.tolist()
-        position = {text: k for k, text in enumerate(dict.fromkeys(text for text in texts if isinstance(text, str)))}
-        return column_of(name, np.array([position.get(text, -1) for text in texts], dtype=np.intp), list(position))
-    try:
-        codes, words = pd.factorize(column)
-    except (TypeError, ValueError):
-        raise InputTypeError(f"{name}: expected a number or a text, got a column of other objects") from None
-    return column_of(name, codes, list(words))
 
 
 @dataclass
@@ -219,7 +94,9 @@ class Scenarios:
         self._warned_of_price = False
         self._members, self._quiet, self._exempt = common.members, common.quiet, common.exempt
         self._related = frozenset(wanted).union(*map(ancestors, wanted))
-        self._numbers = frozenset(name for name in columns if name not in PRESETS)
+        given = [name for name in columns if name not in PRESETS]
+        self._ruled = left_to_rule(current(), wanted, given, common.inputs)
+        self._numbers = frozenset([*given, *self._ruled])
         self._keywords = [name for name in PRESETS if name in columns]
         self._presets = common.presets
         self._same = {name: i for name, i in common.inputs.items() if name not in self._numbers}
@@ -232,7 +109,10 @@ class Scenarios:
         known = CAPACITY in self._explicit | self._same.keys() or "hardware" in self._keywords
         self._checks = checks_of_names(wanted, self._explicit) if known and not self._quiet else []
         if not self._keywords:
-            self._check((), Grid(self._same, presets=self._presets))
+            whole = Grid(self._same, presets=self._presets)
+            if not self._ruled:
+                complete_layout(whole, wanted)
+            self._check((), whole)
         elif not self._quiet:
             self.unused = unrelated_inputs(common, self._explicit, self._related, wanted)
 
@@ -244,6 +124,8 @@ class Scenarios:
         What a row gives depends on that row alone. All but ranges is checked before any work is done. In messages the
         `first` row has this number.
         """
+        if self._ruled:
+            columns = self._with_layouts(columns, rows)
         plans, plan_of = self._plans(columns, rows)
         at_once = plan_of is None and all(column.is_ready for column in plans[0].columns.values())
         step = max(rows, 1) if at_once else _BLOCK
@@ -287,6 +169,34 @@ class Scenarios:
             result[nowhere] = np.nan
         return results, nowhere
 
+    def _with_layouts(self, columns: Columns, rows: int) -> Columns:
+        """Columns with the parts of the layouts that a rule adds, chosen once for each model, hardware and layout."""
+        codes, own = np.zeros(rows, dtype=np.intp), []
+        for name, column in columns.items():
+            if isinstance(column, Names):
+                values: Any = column.codes
+            elif name in LAYOUT_INPUTS:
+                values = column.part(slice(None), np.empty(rows))
+            else:
+                continue
+            own.append(name)
+            _, each = np.unique(values, return_inverse=True)
+            _, codes = np.unique(codes * (each.max(initial=0) + 1) + each, return_inverse=True)
+        _, first = np.unique(codes, return_index=True)
+        points = [self._point({name: columns[name] for name in own}, row).numbers() for row in first.tolist()]
+        found = layouts_of_rows(points, self._ruled, checked=self._quiet)
+        return {**columns, **{name: Column(codes, np.append(x, 1)) for name, x in zip(self._ruled, found, strict=True)}}
+
+    def _point(self, columns: Columns, row: int) -> Grid:
+        """One row as a grid."""
+        grid = Grid(dict(self._same), presets=dict(self._presets))
+        for name, column in columns.items():
+            if not isinstance(column, Names):
+                grid.inputs[name] = Input(lookup(name), column.part(slice(row, row + 1), np.empty(1))[0])
+            elif column.codes[row] >= 0:
+                add_preset(grid, column.presets[column.codes[row]], self._explicit)
+        return grid
+
     def _run(
         self, grid: Grid, given: Sequence[str], threads: int | None, progress: ProgressWish
     ) -> tuple[list[_Result], list[Values], int]:
@@ -307,13 +217,8 @@ class Scenarios:
             numbers = np.arange(picked.start, picked.stop) if isinstance(picked, slice) else picked
             unfit = numbers[np.broadcast_to((fit == 0) & ~np.isnan(values), numbers.shape)]
             if len(unfit):
-                grid = Grid(dict(self._same), presets=dict(self._presets))
-                for name, column in columns.items():
-                    if isinstance(column, Names):
-                        add_preset(grid, column.presets[column.codes[unfit[0]]], self._explicit)
-                    else:
-                        grid.inputs[name] = Input(lookup(name), column.part(unfit[:1], np.empty(1))[0])
-                self.misfits.append(misfit_of_row(check, grid.numbers(), len(unfit)))
+                numbers = self._point(columns, int(unfit[0])).numbers()
+                self.misfits.append(misfit_of_row(check, numbers, len(unfit)))
 
     def _taken(self, scalars: Mapping[str, float], arrays: Collection[str]) -> set[str]:
         """The inputs that outputs take, and checks of the memory where they can be computed."""
@@ -388,6 +293,8 @@ class Scenarios:
             add_preset(grid, preset, self._explicit)
         if not self._quiet:
             check_priced_chip(grid)
+        if not self._ruled:
+            complete_layout(grid, self._wanted)
         constants = grid.numbers()
         supplied = frozenset(constants)
         try:
@@ -418,7 +325,8 @@ class Scenarios:
             self.unused = whole.unused
         elif not self._origins.issuperset(self._keywords):
             self._origins |= {whole.inputs[name].origin for name in taken}
-        unused = [name for name in varying if name not in (self._related if self._keywords else taken)]
+        relevant = {*self._ruled, *(self._related if self._keywords else taken)}
+        unused = [name for name in varying if name not in relevant]
         if unused and not self._quiet:
             refuse_column(whole, self._wanted, unused[0])
         if is_floor(self._wanted, grid, self._numbers):

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate.errors import IneffectiveInput, InputTypeError
+from roofslate.grid.columns import Column, Names, read_columns
 from roofslate.grid.read import Settled
-from roofslate.grid.scenarios import Column, Names, Scenarios, read_columns
+from roofslate.grid.scenarios import Scenarios
 from roofslate.presets.fits import PERCENTILES, Values
 
 if TYPE_CHECKING:

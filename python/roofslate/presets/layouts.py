@@ -1,4 +1,7 @@
-"""Layouts: how the chips of a replica share a model out, so that everything divides."""
+"""Layouts: how the chips of a replica share a model out, which are legal, and which one a rule takes.
+
+Heads and matrices must divide. Stages and experts need not: the fullest stage and the fullest chip hold up the others.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,16 @@ import numpy.typing as npt
 
 from roofslate.errors import ValueRangeError
 
-__all__ = ["DIMENSIONS", "SIZES", "Dimension", "Search", "check_layout", "dimensions_searched", "legal_layouts"]
+__all__ = [
+    "DIMENSIONS",
+    "SIZES",
+    "Dimension",
+    "Search",
+    "check_layout",
+    "dimensions_searched",
+    "layouts_by_rule",
+    "legal_layouts",
+]
 
 Integers = npt.NDArray[np.int64]
 
@@ -143,10 +155,12 @@ def _no_rule(_: _Partial) -> Iterator[_Rule]:
 def _of_stages(layouts: _Partial) -> Iterator[_Rule]:
     part, sizes = layouts.part, layouts.sizes
     yield _divides(layouts.name, part, "chips", layouts.at["chips"])
-    yield from layouts.of_size("layers")
-    if "layers" in sizes and "model_chunks" in sizes:
-        chunks = part * sizes["model_chunks"]
-        yield _divides("pipeline_stages x model_chunks", chunks, "layers", np.asarray(sizes["layers"]))
+    if "layers" in sizes:  # stages need not be alike, but each has a layer
+        layers = np.asarray(sizes["layers"])
+        yield _Rule(layouts.name, part, "leave a layer to each stage of", "layers", layers, part <= layers)
+        if "model_chunks" in sizes:
+            chunks = part * sizes["model_chunks"]
+            yield _divides("pipeline_stages x model_chunks", chunks, "layers", layers)
 
 
 def _of_groups(layouts: _Partial) -> Iterator[_Rule]:
@@ -186,8 +200,7 @@ def _of_experts(layouts: _Partial) -> Iterator[_Rule]:
     if not layouts.routed:
         return
     at, stage = layouts.at, layouts.stage
-    yield layouts.of_stage()
-    yield from layouts.of_size("experts")
+    yield layouts.of_stage()  # experts need not be shared out evenly
     left = np.maximum(stage // layouts.part // (at["data_parallel"] * at["context_parallel"]), 1)
     shared = np.minimum(left, at["tensor_parallel"])  # groups with batches of their own have copies
     yield _divides("the chips of an expert:", shared, "those that all its copies have:", left)
@@ -293,8 +306,7 @@ def legal_layouts(candidates: Mapping[str, Sequence[float] | None], sizes: Mappi
     free: dict[str, Integers] = dict.fromkeys((name for name in candidates if name not in taken), every)
     if "microbatches" in free and "global_batch_size" in known:
         free["microbatches"] = _divisors(np.array([known["global_batch_size"]]))
-    experts = known.get("experts", 1)
-    free["expert_parallel"] = every[experts % every == 0]
+    free["expert_parallel"] = every if known.get("experts", 1) > 1 else every[:1]
     at: dict[str, Integers] = {"chips": taken["chips"]}
     for name, dimension in itertools.islice(DIMENSIONS.items(), 1, None):
         if name == "tensor_parallel" and name not in taken:
@@ -312,6 +324,79 @@ def legal_layouts(candidates: Mapping[str, Sequence[float] | None], sizes: Mappi
             legal = left
         at = {part: x[legal] for part, x in at.items()}
     return at
+
+
+def layouts_by_rule(
+    chips: int, domain: int, sizes: Mapping[str, int], given: Mapping[str, int]
+) -> list[dict[str, int]]:
+    """The layout of a replica that serves where none is given, and those to take instead while copies find no room.
+
+    Of a dense model as many chips of a scale-up domain share each matrix as can, the rest are stages. Of a model with
+    routed experts no more than have a head of the cache of their own, one where the cache is latent; the rest are
+    groups that each attend for sequences of their own, and the experts are spread over all chips.
+
+    Parameters
+    ----------
+    chips, domain : int
+        Of the replica; as many of them as are joined at scale-up bandwidth.
+    sizes : mapping
+        Those of `SIZES` that are known.
+    given : mapping
+        Parts that are given, which stay: of ``tensor_parallel``, ``pipeline_stages``, ``attention_data_parallel``,
+        ``expert_parallel``.
+
+    Returns
+    -------
+    list of dict
+        ``tensor_parallel``, ``pipeline_stages`` and ``attention_data_parallel`` of each; each but the first shares
+        matrices among twice as many chips as the one before.
+
+    Raises
+    ------
+    ValueRangeError
+        If what is given is illegal, or no layout is legal.
+    """
+    tensor, stages, groups = (given.get(name) for name in _SERVING_PARTS)
+    routed = sizes.get("experts", 1) > 1
+    left = chips // ((tensor or 1) * (stages or 1) * (groups or 1))
+    most = min(left, domain)
+    if routed and groups is None:
+        most = 1 if sizes.get("kv_latent_size") else min(most, sizes.get("kv_heads", most))
+    legal = [n for n in _divisors(np.array([max(left, 1)])).tolist() if n <= max(domain, 1) and _shares_heads(n, sizes)]
+    first = tensor or max(n for n in legal if n <= max(most, 1))
+    tensors = [first, *(n for n in legal if tensor is None and n > first and n % first == 0 and routed)]
+    found = []
+    for each in tensors:
+        rest = max(left if tensor else left // each, 1)
+        layout = {"tensor_parallel": each, "pipeline_stages": stages or 1, "attention_data_parallel": groups or 1}
+        if groups is None and (routed or stages is not None):
+            layout["attention_data_parallel"] = rest
+        elif stages is None:
+            layout["pipeline_stages"] = rest
+        found.append(layout)
+        if layout["pipeline_stages"] > sizes.get("layers", chips) and stages is None:
+            raise ValueRangeError(
+                f"{chips} chips of one replica make {layout['pipeline_stages']} stages of {sizes['layers']} layers: "
+                "give fewer chips, and more replicas, or the layout"
+            )
+        check_layout({"chips": chips, **given, **layout}, sizes)
+    return found
+
+
+_SERVING_PARTS = ("tensor_parallel", "pipeline_stages", "attention_data_parallel")
+
+
+def _shares_heads(tensor: int, sizes: Mapping[str, int]) -> bool:
+    """Whether heads and matrices divide over so many chips."""
+    heads = sizes.get("kv_heads", tensor)
+    return (
+        sizes.get("attention_heads", tensor) % tensor == 0
+        and (bool(sizes.get("kv_latent_size")) or heads % tensor == 0 or tensor % heads == 0)
+        and (
+            (sizes.get("experts", 1) > 1 and not sizes.get("dense_layers"))
+            or sizes.get("intermediate_size", tensor) % tensor == 0
+        )
+    )
 
 
 def _integers(name: str, values: Sequence[float]) -> Integers:

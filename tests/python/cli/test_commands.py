@@ -96,7 +96,7 @@ def test_csv_holds_what_evaluate_gives():
         "pass_time",
         "compute_utilization",
         *CELL,
-        "batch_size=1,64,2400",
+        "batch_size=1,64,1000",
         "context_length=1k:128k:4",
         "-f",
         "csv",
@@ -106,7 +106,7 @@ def test_csv_holds_what_evaluate_gives():
         ["pass_time", "compute_utilization"],
         model="DeepSeek-V3",
         hardware="GB200 NVL72",
-        batch_size=[1, 64, 2400],
+        batch_size=[1, 64, 1000],
         context_length=rs.linspace("1k", "128k", 4),
     )
     assert len(rows) == 12
@@ -140,7 +140,7 @@ def test_rows_are_those_of_the_dataset():
 
 def test_the_grid_of_the_interface():
     words = [
-        "batch_size=1:8192:50:log",
+        "batch_size=1:1024:50:log",
         "context_length=128k",
         "chip_price=2 USD/h",
         "--units",
@@ -149,7 +149,7 @@ def test_the_grid_of_the_interface():
     rows = rows_of(output("evaluate", "pass_time", "cost_per_token", *CELL, *words, "-f", "csv"))
     assert len(rows) == 50
     cell = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "context_length": "128k", "chip_price": "2 USD/h"}
-    last = rs.value("cost_per_token", batch_size=8192, units="USD/Mtoken", **cell)
+    last = rs.value("cost_per_token", batch_size=1024, units="USD/Mtoken", **cell)
     assert float(rows[-1]["cost_per_token"]) == pytest.approx(last, rel=1e-14)
 
 

@@ -275,7 +275,7 @@ chip_price = "$3/h"
 @pytest.mark.parametrize("column", [None, "hardware", "prices", "both"])
 def test_two_presets_that_supply_the_same_input(write, column):
     catalogs.load_presets(write(RENTED))
-    inputs = {"chips": 8, "batch_size": 1, "context_length": 1000, "model": "lecture"}
+    inputs = {"chips": 16, "batch_size": 1, "context_length": 1000, "model": "lecture"}
     named = {"hardware": "Rented", "prices": "lecture"}
     columns = [name for name in named if column in (name, "both")]
     table = pd.DataFrame({name: [named.pop(name)] * 2 for name in columns})

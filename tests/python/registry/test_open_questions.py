@@ -94,7 +94,7 @@ def test_a_technique_is_a_model_that_can_be_compared() -> None:
     models = ["Llama-3.1-70B", *(f"Llama-3.1-70B {name}" for name in names)]
     wanted = ["kv_read_bytes", "kv_stored_bytes", "balance_context", "cost_per_token", "memory_limited_batch"]
     table = rs.evaluate(
-        wanted, model=models, hardware="B200", prices="lecture", chips=8, batch_size=64, context_length=["8k", "128k"]
+        wanted, model=models, hardware="B200", prices="lecture", chips=8, batch_size=24, context_length=["8k", "128k"]
     )
     plain = table.isel(model=0)
     assert (table["kv_read_bytes"] <= plain["kv_read_bytes"]).all()

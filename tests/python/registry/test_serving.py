@@ -239,11 +239,11 @@ def test_prompts_beside_decoding_cost_no_more_than_apart(scenario: dict[str, Any
 def test_overlapped_passes_take_as_long_as_the_longer_of_work_and_links(scenario: dict[str, Any]) -> None:
     apart = {**scenario, "serving_mode": "disaggregated"}
     fixed = time_of(apart, "kernel_overhead") + time_of(apart, "collective_latency")
-    work = time_of(apart, communication="free") - fixed
+    work = time_of(apart, "pass_time", communication="free") - fixed
     links = time_of(apart, "link_wait_time")
-    both = time_of(apart, communication="overlapped") - fixed
+    both = time_of(apart, "pass_time", communication="overlapped") - fixed
     assert both == pytest.approx(max(work, links), rel=1e-9)  # differences of sums
-    assert time_of(apart) - fixed == pytest.approx(work + links, rel=1e-9)
+    assert time_of(apart, "pass_time") - fixed == pytest.approx(work + links, rel=1e-9)
     long, short = (time_of(scenario, "prefill_time", communication=o) for o in ("exposed", "overlapped"))
     assert long / 2 * (1 - 1e-12) <= short <= long * (1 + 1e-12)  # at best halved
 

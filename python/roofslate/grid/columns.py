@@ -1,0 +1,143 @@
+"""Columns of tables as they lie: numbers, texts that are read once each, names of presets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from roofslate.errors import AxisError, InputTypeError, RoofslateError
+from roofslate.presets.lookup import PRESETS, find_preset
+from roofslate.registry.registry import Quantity, lookup
+from roofslate.registry.values import Values, input_quantity, is_bool, parsed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from roofslate.grid.grid import Positions
+    from roofslate.presets.preset import Preset
+
+__all__ = ["Column", "Columns", "Names", "check_column", "column_of", "read_columns", "read_word"]
+
+_FEW = 256  # rows that are quicker to number in Python
+
+
+@dataclass(frozen=True)
+class Column:
+    """An input of each row: numbers, or positions in a list of numbers that ends with NaN, for -1."""
+
+    data: npt.NDArray[Any]
+    values: Values | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the engine can read the numbers where they lie."""
+        return self.values is None and _is_plain(self.data)
+
+    def part(self, rows: Any, room: Values | None) -> Values:
+        """The numbers of some rows: where they lie, or in `room`."""
+        picked: Values = self.data[rows]
+        if room is None or (self.values is None and _is_plain(picked)):
+            return picked
+        found = room[: len(picked)]
+        if self.values is not None:
+            np.take(self.values, picked, out=found, mode="wrap")  # type: ignore[call-overload]
+        else:
+            np.copyto(found, picked, casting="unsafe")
+        return found
+
+
+def _is_plain(array: npt.NDArray[Any]) -> bool:
+    flags, dtype = array.flags, array.dtype
+    return dtype == np.float64 and flags.c_contiguous and flags.aligned and dtype.isnative
+
+
+@dataclass(frozen=True)
+class Names:
+    """A column that names presets: the position of each row's preset, -1 where it names none."""
+
+    codes: Positions
+    presets: list[Preset]
+
+
+Columns = Mapping[str, Column | Names]
+
+
+def check_column(name: Any, inputs: Collection[str]) -> None:
+    """Refuse a column that is no input, or that is given for all rows as well."""
+    if name not in PRESETS:
+        input_quantity(name)
+    if name in inputs:
+        raise InputTypeError(f"{name!r} is a column of the table and a keyword: leave one out")
+
+
+def column_of(name: str, codes: Positions, words: Sequence[Any]) -> Column | Names:
+    """A column by the positions of its values among the distinct ones, each of which is read once."""
+    q = None if name in PRESETS else lookup(name)
+    try:
+        found = [read_word(name, q, word) for word in words]
+    except RoofslateError:  # maybe of a category that no row has
+        occurring = np.isin(np.arange(len(words)), codes)
+        found = [read_word(name, q, word) if occurs else np.nan for word, occurs in zip(words, occurring, strict=True)]
+    return Names(codes, found) if q is None else Column(codes, np.array([*found, np.nan]))
+
+
+def read_word(name: str, q: Quantity | None, word: Any) -> Any:
+    """What a value of a column means: a number, or a preset where the column is of no quantity."""
+    if q is None:
+        return find_preset(name, word)
+    if is_bool(word):  # which would pass for 0 and 1
+        raise InputTypeError(f"{name}: expected a number or a text, got {word}")
+    return parsed(word, q)
+
+
+def read_columns(table: pd.DataFrame, ignore: Collection[str], inputs: Collection[str]) -> dict[str, Column | Names]:
+    """The columns of a table. Their ranges are checked when they are computed."""
+    names = table.columns.tolist()
+    if len(set(names)) < len(names):
+        raise AxisError("the table has two columns of the same name")
+    names = [name for name in names if name not in ignore]
+    for name in names:
+        check_column(name, inputs)
+    return {name: _of_series(name, table[name]) for name in names}
+
+
+def _of_series(name: str, column: pd.Series) -> Column | Names:
+    import pandas as pd
+
+    dtype = column.dtype
+    if name not in PRESETS:
+        choices = lookup(name).choices
+        if isinstance(dtype, np.dtype) and dtype.kind in "iuf" and not choices:
+            return Column(column.to_numpy())
+        plain = pd.api.types.is_numeric_dtype(dtype) and not isinstance(dtype, pd.CategoricalDtype)
+        if pd.api.types.is_timedelta64_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
+            raise InputTypeError(f"{name}: expected a number, got a column of {dtype}")
+        if plain and (choices or pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)):
+            expected = f"words of {lookup(name).range_text}" if choices else "a number"
+            raise InputTypeError(f"{name}: expected {expected}, got a column of {dtype}")
+        if plain:
+            return Column(column.to_numpy(dtype=np.float64, na_value=np.nan))
+        if pd.api.types.is_object_dtype(dtype):
+            kind = pd.api.types.infer_dtype(column, skipna=True)
+            if not choices and kind in ("integer", "floating", "mixed-integer-float"):
+                try:
+                    return Column(column.to_numpy(dtype=np.float64, na_value=np.nan))
+                except OverflowError:
+                    pass  # the distinct values name the one that is too large
+            if not kind.startswith("string") and any(map(is_bool, column.array)):  # True and 1 are not distinct
+                raise InputTypeError(f"{name}: expected a number or a text, got True or False in a column of {dtype}")
+    if isinstance(dtype, pd.CategoricalDtype):
+        return column_of(name, column.cat.codes.to_numpy(), column.cat.categories.tolist())
+    if len(column) <= _FEW and isinstance(dtype, pd.StringDtype):
+        texts = column.tolist()
+        position = {text: k for k, text in enumerate(dict.fromkeys(text for text in texts if isinstance(text, str)))}
+        return column_of(name, np.array([position.get(text, -1) for text in texts], dtype=np.intp), list(position))
+    try:
+        codes, words = pd.factorize(column)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"{name}: expected a number or a text, got a column of other objects") from None
+    return column_of(name, codes, list(words))
