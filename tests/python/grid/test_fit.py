@@ -135,3 +135,17 @@ def test_a_yes_is_a_condition() -> None:
     assert rs.count("time_per_output_token <= 20 ms and memory_fits", asked) == 1
     with pytest.raises(rs.errors.ConditionError, match="a comparison is missing"):
         rs.count("overlap", asked)
+
+
+def test_a_training_layout_beyond_the_memory_is_warned_of() -> None:
+    run: dict[str, Any] = {
+        "model": "Llama-3.1-405B", "hardware": "H100", "chips": 16_384, "tensor_parallel": 8, "microbatches": 16,
+        "global_batch_size": 2048, "sequence_length": 8192, "pipeline_schedule": "1f1b", "calibration": "training",
+        "sharded_state": "optimizer", "weight_format": "bf16",
+    }  # fmt: skip
+    rs.value("training_step_time", run, pipeline_stages=16, activation_policy="block")
+    message = (
+        r"^1 of 1 points do not fit: training states and activations take .* of 80 GB a chip \(chips=16384\); computed"
+    )
+    with pytest.warns(DoesNotFit, match=message):
+        rs.value("training_step_time", run, pipeline_stages=1, activation_policy="block")
