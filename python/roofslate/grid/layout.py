@@ -11,6 +11,7 @@ from roofslate import _core
 from roofslate.errors import ValueRangeError
 from roofslate.grid.grid import Input, spread
 from roofslate.presets.layouts import SIZES, layouts_by_rule
+from roofslate.registry.registry import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -60,11 +61,8 @@ def is_parallel(inputs: Mapping[str, Any]) -> bool:
 
 def layout_of_point(numbers: dict[str, float]) -> str:
     """Complete the layout of one point; return it in words, empty where nothing is left to the rule."""
-    found = _chosen(numbers)
-    if found is None:
-        return ""
-    text = _text(found, numbers)
-    numbers.update((name, float(found[name])) for name in _SUPPLIED if name not in numbers and found[name] != 1)
+    added, text = _added(tuple(map(numbers.get, _deciding())))
+    numbers.update(added)
     return text
 
 
@@ -77,7 +75,8 @@ def complete_layout(grid: Grid, wanted: Sequence[str]) -> None:
     if any(name in grid.chunked for name in varying):
         return
     if not varying:
-        numbers = {name: i.number if not i.dims else float(np.max(i.values)) for name, i in inputs.items()}
+        known = ((name, inputs[name]) for name in _deciding() if name in inputs)
+        numbers = {name: float(np.max(i.values)) if i.dims else i.number for name, i in known}
         grid.layout = layout_of_point(numbers)
         for name in numbers.keys() - inputs.keys():
             inputs[name] = Input(grid.registry.entries[name], numbers[name], (), LAYOUT)
@@ -89,7 +88,7 @@ def complete_layout(grid: Grid, wanted: Sequence[str]) -> None:
             f"the layouts of {int(np.prod(shape)):,} combinations of chips and models are too many for the rule: give "
             "tensor_parallel, pipeline_stages and attention_data_parallel"
         )
-    spreads = {name: _along(grid, name, dims, shape) for name in inputs}
+    spreads = {name: _along(grid, name, dims, shape) for name in _deciding() if name in inputs}
     columns = {name: np.ones(shape) for name in _SUPPLIED if name not in inputs}
     texts: dict[str, None] = {}
     for place in np.ndindex(shape):
@@ -139,15 +138,31 @@ def _along(grid: Grid, name: str, dims: Sequence[str], shape: tuple[int, ...]) -
     return np.broadcast_to(spread(values, [dim for dim in i.dims if dim in dims], dims), shape)
 
 
-def _chosen(numbers: Mapping[str, float]) -> dict[str, int] | None:
-    """The layout of a point, checked; None where chips are not whole, or outputs of a pool are asked for."""
+@functools.cache
+def _deciding() -> tuple[str, ...]:
+    """Inputs that decide upon a layout."""
+    return (*LAYOUT_INPUTS, *sorted(BUILT_IN.ancestors("kv_cache_capacity").difference(LAYOUT_INPUTS)))
+
+
+@functools.lru_cache(maxsize=4096)
+def _added(values: tuple[float | None, ...]) -> tuple[Mapping[str, float], str]:
+    """What the rule adds to a point, checked, and its layout in words; nothing where the rule has nothing to say."""
+    numbers = {name: x for name, x in zip(_deciding(), values, strict=True) if x is not None}
+    found = _chosen(numbers)
+    if found is None:
+        return {}, ""
+    added = {name: float(found[name]) for name in _SUPPLIED if name not in numbers and found[name] != 1}
+    return added, _text(found, numbers)
+
+
+def _chosen(numbers: Mapping[str, float]) -> Mapping[str, int] | None:
+    """The first layout by the rule whose copies find room; None without one."""
     read = tuple((name, numbers[name]) for name in LAYOUT_INPUTS if name in numbers)
     candidates = _candidates(read)
     if len(candidates) < 2:
         return dict(candidates[0]) if candidates else None
-    rest = {name: x for name, x in numbers.items() if name not in ("concurrency", "batch_size")}
     for layout in candidates:
-        (room,) = _core.numbers(["kv_cache_capacity"], {**rest, **{name: float(layout[name]) for name in _SUPPLIED}})
+        (room,) = _core.numbers(["kv_cache_capacity"], {**numbers, **{name: float(layout[name]) for name in _SUPPLIED}})
         if room is None:
             return dict(candidates[0])
         if room > 0:
