@@ -186,8 +186,9 @@ namespace roofslate::quantities
             in<kv_stored_bytes, T> S,
             in<min_concurrency, T> n_1,
             in<kv_cache_memory_share, T> eta,
-            in<layer_balance, T> balance)
-        { return (W + copies * S * n_1 / eta) / balance; }
+            in<layout, T> l,
+            in<stage_balance, T> b_P)
+        { return (W + copies * S * n_1 / eta) / layer_balance<T>(l, b_P); }
     };
 
     using sequences = list<

@@ -334,22 +334,15 @@ namespace roofslate::quantities
     // A micro-batch passes P stages, so P - 1 hops; v chunks a stage, one round after the other, make it v P - 1, those
     // from the last stage to the first among them. In a V of two chunks it turns around on the last stage, which is no
     // hop; DualPipe's two directions have P - 1 each.
-    struct stage_hops
+    // Hops of a micro-batch from stage to stage, forward, over the stages (arXiv:2104.04473).
+    template <class T> constexpr auto stage_hops(
+        in<pipeline_schedule, T> which,
+        in<pipeline_stages, T> P,
+        in<model_chunks, T> v)
     {
-        static constexpr Spec spec = Spec(
-            "n_h/P",
-            "1",
-            "hops of a micro-batch from stage to stage, forward, over the stages",
-            "arXiv:2104.04473");
-        template <class T> static constexpr T formula(
-            in<pipeline_schedule, T> which,
-            in<pipeline_stages, T> P,
-            in<model_chunks, T> v)
-        {
-            const T once = 1.0 - 1.0 / P;
-            return choose(which, once, once, once, once, select(P > T(1.0), v - 1.0 / P, T(0.0)), 2.0 * once, once);
-        }
-    };
+        const T once = 1.0 - 1.0 / P;
+        return choose(which, once, once, once, once, select(P > T(1.0), v - 1.0 / P, T(0.0)), 2.0 * once, once);
+    }
     struct stage_hop_time
     {
         static constexpr Spec spec = Spec(
@@ -362,14 +355,16 @@ namespace roofslate::quantities
         static constexpr T formula(
             in<tokens_per_step, T> tokens,
             in<chips_per_stage, T> G_P,
-            in<stage_hops, T> hops,
+            in<pipeline_schedule, T> which,
+            in<pipeline_stages, T> P,
+            in<model_chunks, T> v,
             in<hidden_size, T> d,
             in<collective_bytes_per_element, T> w,
             in<chips, T> G,
             in<scale_up_domain, T> G_u,
             in<scale_up_bandwidth, T> u,
             in<scale_out_bandwidth, T> u_o)
-        { return tokens / count(G_P) * (2.0 * hops * d * w) / select(G > G_u, u_o, u); }
+        { return tokens / count(G_P) * (2.0 * stage_hops<T>(which, P, v) * d * w) / select(G > G_u, u_o, u); }
     };
     struct link_overlap
     {
@@ -741,7 +736,6 @@ namespace roofslate::quantities
         training_kernel_time,
         tensor_collective_time,
         training_all_to_all_time,
-        stage_hops,
         stage_hop_time,
         link_overlap,
         stage_communication_time,

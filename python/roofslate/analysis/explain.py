@@ -362,7 +362,7 @@ def explain(
     }
     givens = [Given(lookup(n), values[n], origin) for n, origin in origins.items()]
     band = band_text(wide, name, values[name], grid) if wide else ""
-    said = basis([name], grid) if carries_constants(name, grid) else {}
+    said = basis([name], grid) if carries_constants(name, grid.registry) else {}
     text = ", calibration ".join(said.values())
     if grid.layout:
         text = f"{text}; layout {grid.layout}" if text else f"layout {grid.layout}"

@@ -10,7 +10,7 @@ from roofslate._base.messages import shown
 from roofslate.display.html import columns
 from roofslate.display.result import DrawnResult, Table
 from roofslate.errors import InputTypeError
-from roofslate.grid.basis import carriers_of
+from roofslate.grid.basis import carries_constants
 from roofslate.registry.registry import Quantity, current, lookup
 from roofslate.registry.values import wanted_names
 
@@ -50,7 +50,7 @@ class InputRanking(DrawnResult):
 
 def basis_attrs(output: str, attrs: Mapping[Any, Any]) -> dict[str, str]:
     """Of the attributes of a result, those that say bound or estimate, where constants of a real machine matter."""
-    carries = output in carriers_of(current())
+    carries = carries_constants(output, current())
     return {key: attrs[key] for key in ("basis", "calibration") if carries and key in attrs}
 
 

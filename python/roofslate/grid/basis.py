@@ -101,9 +101,10 @@ def is_floor(outputs: Sequence[str], grid: Grid, others: Iterable[str] = ()) -> 
     return True
 
 
-def carries_constants(output: str, grid: Grid) -> bool:
-    """Whether a constant with an ideal value is upstream of an output."""
-    return output in carriers_of(grid.registry)
+def carries_constants(output: str, registry: Registry) -> bool:
+    """Whether a constant with an ideal value is upstream of an output, by other ways than the tokens of a training."""
+    upstream = _upstream(registry, (output,), _TOKENS - {output})
+    return any(registry.entries[name].ideal is not None for name in upstream)
 
 
 def joined(parts: Sequence[Mapping[str, str]]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate._base.messages import unknown
 from roofslate.display import style
 from roofslate.errors import AxisError, InputTypeError, UnknownName
-from roofslate.grid.basis import carriers_of
+from roofslate.grid.basis import carries_constants
 from roofslate.grid.draws import SAMPLE
 from roofslate.plotting.contours import heart, levels_of
 from roofslate.registry.registry import current
@@ -107,7 +107,7 @@ def plot(
 def _basis(surface: xr.DataArray) -> str:
     """Bound or estimate, where constants of a real machine matter to what is drawn."""
     known, name = current(), str(surface.name)
-    return style.basis_of(surface.attrs, known.entries[name].unit) if name in carriers_of(known) else ""
+    return style.basis_of(surface.attrs, known.entries[name].unit) if carries_constants(name, known) else ""
 
 
 def _apart(result: Any) -> tuple[Any, xr.DataArray | None]:

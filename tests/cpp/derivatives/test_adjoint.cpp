@@ -149,6 +149,7 @@ namespace
         for (auto& [q, x] : all)
             if (const auto bound = all.find(registry()[q].bound); bound != all.end())
                 x = std::min(x, bound->second * uniform(random, 0.3, 0.9));
+        all[registry().at("hbm_capacity")] *= 1e9; // what does not fit takes forever, and has no slope
         return all;
     }
     struct Asked // a quantity at a point, ready to be differentiated by all numbers that it takes

@@ -162,7 +162,8 @@ def test_copies_on_grids(copies, whole_scenario, bits):
     rng = np.random.default_rng(7)
     with copies["single"]:
         for name in [name for name, q in BUILT.items() if q.computed]:
-            axes = axes_of(BUILT[name].needs, whole_scenario, rng)
+            halves = ["attention_window"] if "windowed_attention_layers" in BUILT[name].needs else []
+            axes = axes_of([*BUILT[name].needs, *halves], whole_scenario, rng)
             found = rs.evaluate([name, f"copy_of_{name}"], Settled(axes))
             assert found.sizes == {"point": 67}
             np.testing.assert_array_equal(bits(found[f"copy_of_{name}"]), bits(found[name].astype(float)), err_msg=name)
