@@ -148,7 +148,7 @@ namespace roofslate::quantities
             in<hbm_used, T> used,
             in<hbm_capacity, T> h)
         {
-            const T all = select(used <= h, select(count(most) >= T(1.0), T(1.0), T(0.0)), T(0.0));
+            const T all = select(used <= h && count(most) >= T(1.0), T(1.0), T(0.0));
             return choose(which, select(B_r > T(0.0), T(1.0), T(0.0)), all);
         }
     };

@@ -212,7 +212,7 @@ def _with_memory(
         if not concurrency:
             told[place] += f": memory holds {most[place]:.3g} sequences"
         elif most[place] < concurrency[0][place]:
-            told[place] += f": memory holds {most[place]:.3g} of {clients[0][place]:g} sequences"
+            told[place] += f": memory holds {most[place]:.3g} of {concurrency[0][place]:g} sequences"
     return told.astype(str)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate import units
 from roofslate.display.html import columns
 from roofslate.display.result import Result, Table
-from roofslate.errors import AxisError, MissingInput, RoofslateWarning
+from roofslate.errors import AxisError, DoesNotFit, MissingInput, RoofslateWarning
 from roofslate.evaluation.bands import bands_apply
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.evaluation.value import value
@@ -257,7 +257,9 @@ def _evaluated(
     asked = changed(changed(inputs, constants), {**of_missing, **constants}, exempt=True)
     fitted: Any = getattr(preset, "constants", None)
     banded = bands_apply(level, preset) and any(name in fitted.fits for name in known)
-    result: Any = evaluate(known, asked, bands=level if banded and level is not None else None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DoesNotFit)  # the summary has a line for it
+        result: Any = evaluate(known, asked, bands=level if banded and level is not None else None)
     return result, missing
 
 

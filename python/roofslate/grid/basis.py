@@ -103,6 +103,8 @@ def is_floor(outputs: Sequence[str], grid: Grid, others: Iterable[str] = ()) -> 
 
 def carries_constants(output: str, registry: Registry) -> bool:
     """Whether a constant with an ideal value is upstream of an output, by other ways than the tokens of a training."""
+    if output not in registry.entries:
+        return False
     upstream = _upstream(registry, (output,), _TOKENS - {output})
     return any(registry.entries[name].ideal is not None for name in upstream)
 

@@ -72,8 +72,8 @@ def check_load(grid: Grid, sought: str | None = None, rows: Positions | None = N
         first, second = (float(np.broadcast_to(x, differ.shape)[differ][0]) for x in (given, held))
         where = "" if rows is None else f"row {rows[np.broadcast_to(differ, rows.shape)][0]}: "
         raise ValueRangeError(
-            f"{where}concurrency and batch_size disagree: {first:g} requests, and {second:g} sequences in the batches in "
-            "flight (microbatches x batch_size); give one of the two"
+            f"{where}concurrency and batch_size disagree: {first:g} requests, and {second:g} sequences in the batches "
+            "in flight (microbatches x batch_size); give one of the two"
         )
 
 

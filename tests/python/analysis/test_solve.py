@@ -148,6 +148,8 @@ CONSTANT = {
 }
 # The difference of two times that grow alike: rounding alone ends its plateau, and no slope shows that it does.
 CANCELS = {("concurrent_prefill_time", "compute_time")}
+# Links are slower beyond a domain, and the known solution is the last number of chips inside: the closed end of a jump.
+CANCELS |= {("link_time_per_token", "chips"), ("stage_hop_time", "chips")}
 
 
 # One token fetches the active weights, however many there are in all: several tokens tell how many.

@@ -27,7 +27,7 @@ from support.explorers import CELL, moved, run
     [
         ({"context_length": "8k"}, ipywidgets.FloatLogSlider, (300, 200e3)),
         ({"chip_price": "3 USD/h"}, ipywidgets.FloatLogSlider, (0.1 / 3600, 90 / 3600)),
-        ({"scale_up_latency": "2 us"}, ipywidgets.FloatLogSlider, (70e-9, 60e-6)),
+        ({"switch_latency": "2 us"}, ipywidgets.FloatLogSlider, (70e-9, 60e-6)),
         ({"chips": 72}, ipywidgets.FloatLogSlider, (2, 2000)),
         ({"chips": 16.5}, ipywidgets.FloatLogSlider, (1, 500)),
         ({"batch_size": (1, 4096)}, ipywidgets.FloatLogSlider, (1, 4096)),

@@ -3,7 +3,8 @@
 floor_inputs.csv has a row for each output that follows from others, with the inputs that were asked for one after the
 other at commit c08bf5c, before the chains became one, in today's names. What else lay on the same scale has no row:
 weights counted in parameters are now counted in bytes and so ask for a format, the cache beside windows is now all of a
-sequence's cache, a request's energy counts its prompts, and the time of a token under drafts or beside prompts is now that of every deployment.
+sequence's cache, a request's energy counts its prompts, and the time of a token under drafts or beside prompts is now
+that of every deployment.
 """
 
 from __future__ import annotations
