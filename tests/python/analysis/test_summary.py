@@ -46,13 +46,13 @@ def test_the_text_names_columns_date_and_memory() -> None:
     assert f"estimate: calibration serving ({rs.calibration('serving').date})" in notes
     assert "memory: fits, 39% of 80 GB per chip" in notes
     (tpot,) = [line for line in notes if "(TPOT)" in line]
-    assert tpot.split("  ")[-1] == "22.7 ms to 45.4 ms"
+    assert tpot.split("  ")[-1] == "27.3 ms to 48.6 ms"
     assert "80% band" in text
     assert "decode cost per token" in text
     assert "cost per output token, prompts included" in text
     html = rs.summary(SCENARIO)._repr_html_()
     assert html.startswith("<table")
-    assert "22.7 ms to 45.4 ms" in html
+    assert "27.3 ms to 48.6 ms" in html
     assert "90% band" in str(rs.summary(SCENARIO, bands=0.9))
 
 
@@ -123,7 +123,7 @@ def test_bad_inputs_are_the_errors_of_evaluate() -> None:
     with pytest.raises(AxisError, match="give one name"):
         rs.summary(SCENARIO, calibration=["floor", "serving"])
     with pytest.raises(UnknownName, match="concurrency"):
-        rs.summary(SCENARIO, client=3)
+        rs.summary(SCENARIO, concurency=3)
     with pytest.raises(UnknownName, match="serving"):
         rs.summary(SCENARIO, calibration="servin")
     with pytest.raises(ValueRangeError, match="concurrency"):
