@@ -1,6 +1,7 @@
 // The binding of single values.
 #include "roofslate/graph/numbers.hpp"
 #include "roofslate/python/binding.hpp"
+#include <algorithm>
 #include <optional>
 
 namespace roofslate::binding
@@ -13,6 +14,16 @@ namespace roofslate::binding
             if (spec.is_choice() && x >= 0 && x < double(most_choices) && spec.choices[std::size_t(x)])
                 return py::str(spec.choices[std::size_t(x)]);
             return py::float_(x);
+        }
+
+        // Quantities that the Python side has to look at wherever they are given.
+        std::vector<int> read_fully;
+        void set_read_fully(const std::vector<std::string>& names)
+        {
+            const Current current;
+            read_fully.clear();
+            for (const std::string& name : names)
+                read_fully.push_back(current.registry.at(name));
         }
 
         // Plain numbers in range under known names, or nothing: whatever else there is to say, the Python side says.
@@ -69,6 +80,9 @@ namespace roofslate::binding
             const auto supplied = plain_numbers(registry, inputs, values);
             if (quantity < 0 || !supplied)
                 return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+            for (const Supplied& s : *supplied)
+                if (std::find(read_fully.begin(), read_fully.end(), s.quantity) != read_fully.end())
+                    return py::reinterpret_borrow<py::object>(Py_NotImplemented);
             Numbers numbers(registry, *supplied);
             const double value = numbers[quantity];
             for (const Supplied& s : *supplied)
@@ -104,12 +118,34 @@ namespace roofslate::binding
             const std::vector<Supplied> supplied = checked_numbers(current.registry, inputs, values);
             return Numbers(current.registry, supplied)[current.registry.at(name)];
         }
-        // Each from the same inputs; none where an input is missing.
-        std::vector<std::optional<double>> numbers(const std::vector<std::string>& names, const py::dict& inputs)
+        // Checked numbers that many points share.
+        struct Supply
+        {
+            explicit Supply(const py::dict& inputs) : numbers(checked_numbers(Current().registry, inputs, values)) {}
+            Supply(const Supply&) = delete; // its numbers point to its values
+            Supply& operator=(const Supply&) = delete;
+            std::vector<double> values;
+            std::vector<Supplied> numbers;
+        };
+        // Each from the same inputs, which win over those of a supply; none where an input is missing.
+        std::vector<std::optional<double>> numbers(
+            const std::vector<std::string>& names,
+            const py::dict& inputs,
+            const Supply* supply)
         {
             const Current current;
             std::vector<double> values;
-            const std::vector<Supplied> supplied = checked_numbers(current.registry, inputs, values);
+            std::vector<Supplied> supplied = checked_numbers(current.registry, inputs, values);
+            if (supply)
+            {
+                const auto end = std::ptrdiff_t(supplied.size());
+                supplied.reserve(supplied.size() + supply->numbers.size());
+                for (const Supplied& s : supply->numbers)
+                    if (std::none_of(supplied.begin(), supplied.begin() + end, [&](const Supplied& given) {
+                            return given.quantity == s.quantity;
+                        }))
+                        supplied.push_back(s);
+            }
             Numbers numbers(current.registry, supplied);
             std::vector<std::optional<double>> found;
             for (const std::string& name : names)
@@ -155,7 +191,15 @@ namespace roofslate::binding
             &numbers,
             py::arg("quantities"),
             py::arg("inputs"),
-            "Values from checked numbers; None where an input is missing.");
+            py::arg("supply") = py::none(),
+            "Values from checked numbers, which win over those of a supply; None where an input is missing.");
+        py::class_<Supply>(m, "Supply", "Checked numbers that many points share.")
+            .def(py::init<const py::dict&>(), py::arg("inputs"));
+        m.def(
+            "read_fully",
+            &set_read_fully,
+            py::arg("quantities"),
+            "Name the quantities with which `value` leaves the reading to the caller.");
         m.def(
             "chain",
             &chain,

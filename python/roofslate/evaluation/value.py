@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from roofslate import _core
 from roofslate.errors import AxisError, RoofslateError
 from roofslate.grid.checks import LOADS, WINDOWED, effects
-from roofslate.grid.fit import CAPACITY, memory_ways, misfit_of_point, warn_of_misfits
+from roofslate.grid.fit import CAPACITY, conditions_of_point, misfits_of_point, warn_of_misfits
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
-from roofslate.grid.layout import is_parallel, layout_of_point, takes_layout
+from roofslate.grid.layout import PARTS, is_parallel, layout_of_point, takes_layout
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
 from roofslate.grid.read import WithScenario, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
@@ -22,7 +22,9 @@ from roofslate.registry.registry import Definition, current, entries, lookup
 from roofslate.registry.values import input_quantity, number, wanted_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from roofslate.registry.registry import Registry
 
 __all__ = ["value"]
 
@@ -63,15 +65,7 @@ def value(
     if scenario is not None:
         inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
-    # what may disagree, lack its other half, not fit or lack a layout is for the full reading
-    if (
-        known
-        and units is None
-        and WINDOWED not in inputs
-        and not (CLIENTS in inputs and BATCH in inputs)
-        and not (CAPACITY in inputs and memory_ways(current(), output))
-        and not ("chips" in inputs and is_parallel(inputs))
-    ):
+    if known and units is None and not (CLIENTS in inputs and BATCH in inputs):  # which may disagree
         plain = _core.value(output, inputs)
         if plain is not NotImplemented:
             if PRICE in inputs and inputs[PRICE] > HIGHEST_PRICE:
@@ -79,26 +73,58 @@ def value(
             return plain  # type: ignore[no-any-return]
     (name,) = [output] if known else wanted_names([output])
     q = lookup(name)
-    checked = _point_numbers(name, inputs)
-    x = None
-    if CAPACITY in checked and memory_ways(registry := current(), name) and not getattr(inputs, "quiet", False):
-        x, misfits = misfit_of_point(name, checked, registry)
-        if misfits:
-            warn_of_misfits(misfits)
+    explicit, preset = _read_point(name, inputs)
+    checks: Sequence[str] = ()
+    if (CAPACITY in preset.numbers or CAPACITY in explicit) and not getattr(inputs, "quiet", False):
+        checks = _memory_checks(current(), name, tuple(explicit), preset)
+    x, *fits = _core.numbers([name, *checks], explicit, preset.supply)
     if x is None:
-        x = _core.number(name, checked)
+        x = _core.number(name, preset.numbers | explicit)  # says what is missing
+    if 0 in fits:
+        warn_of_misfits(misfits_of_point(checks, fits, preset.numbers | explicit))
     if q.choices:
         return q.choices[int(x)]
     return x if units is None else x / conversions([name], {name: units})[name][0]
 
 
-def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
-    """All inputs of a point as checked numbers, those of presets among them."""
-    found: dict[str, float] = {}
+class _Presets(NamedTuple):
+    """What the presets of a point supply together."""
+
+    numbers: dict[str, float]
+    supply: _core.Supply | None
+    overlap: bool  # several presets supply the same
+    parallel: bool  # they ask for a layout
+
+    def __hash__(self) -> int:
+        return id(self.numbers)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+_NOTHING = _Presets({}, None, overlap=False, parallel=False)
+
+
+@functools.lru_cache(maxsize=1024)
+def _together(presets: tuple[Preset, ...]) -> _Presets:
+    """What presets supply together, kept for the next point of the same."""
+    each = [preset_numbers(preset) for preset in presets]
+    numbers = {name: x for own in each for name, x in own.items()}
+    overlap = len(numbers) < sum(map(len, each))
+    return _Presets(numbers, _core.Supply(numbers), overlap, is_parallel(numbers))
+
+
+@functools.lru_cache(maxsize=1024)
+def _memory_checks(registry: Registry, output: str, explicit: tuple[str, ...], preset: _Presets) -> Sequence[str]:
+    """The conditions on memory that bear on an output, by the names of what is given."""
+    return conditions_of_point(registry, output, preset.numbers.keys() | explicit)
+
+
+def _read_point(output: str, inputs: Mapping[str, Any]) -> tuple[dict[str, float], _Presets]:
+    """The inputs of a point as checked numbers, and what presets supply beside them."""
     explicit: dict[str, float] = {}
     presets = []
     choices = []
-    supplied = 0
     registry = current()
     known = registry.entries
     for name, given in inputs.items():
@@ -113,37 +139,43 @@ def _point_numbers(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
             choices.append((name, x))
         elif name in PRESETS:
             if not isinstance(given, (str, Preset)):
-                return _point_of_grid(output, inputs)
-            preset = find_preset(name, given)
-            presets.append(preset)
-            numbers = preset_numbers(preset)
-            supplied += len(numbers)
-            found |= numbers
+                return _point_of_grid(output, inputs), _NOTHING
+            presets.append(find_preset(name, given))
         elif isinstance(given, (str, float, int)) and not isinstance(given, bool):
             q = input_quantity(name)
             explicit[name] = x = number(given, q)
             if q.choices or x == q.ideal or x == q.default:
                 choices.append((name, x))
         else:
-            return _point_of_grid(output, inputs)
+            return _point_of_grid(output, inputs), _NOTHING
     definitions = registry.definitions_of((output, *explicit)) if registry.definitions else ()
     origin = None
     if type(inputs) is not dict and isinstance(inputs, WithScenario):
         origin = inputs.members, inputs.exempt, inputs.quiet
-    overlap_of_presets = len(found) < supplied
-    found |= explicit
+    preset = _together(tuple(presets)) if presets else _NOTHING
+    supplied = preset.numbers
     if (
-        overlap_of_presets
-        or (CLIENTS in found and BATCH in found)
-        or _exceeds_bound(found, registry.bounded_pairs)
+        preset.overlap
+        or ((CLIENTS in explicit or CLIENTS in supplied) and (BATCH in explicit or BATCH in supplied))
+        or (
+            not _bounded(registry).isdisjoint(explicit)  # presets are in bounds by themselves
+            and _exceeds_bound(supplied | explicit, registry.bounded_pairs)
+        )
         or not _has_effect(output, tuple(explicit), tuple(presets), tuple(choices), definitions, origin)
     ):
-        return _point_of_grid(output, inputs)
-    if PRICE in found and found[PRICE] > HIGHEST_PRICE:
-        warn_of_price(inputs, found[PRICE])
-    if "chips" in found and is_parallel(found) and takes_layout(registry, output):
-        layout_of_point(found)
-    return found
+        return _point_of_grid(output, inputs), _NOTHING
+    price = explicit.get(PRICE)
+    if price is None:
+        price = supplied.get(PRICE, 0.0)
+    if price > HIGHEST_PRICE:
+        warn_of_price(inputs, price)
+    chips = "chips" in explicit or "chips" in supplied
+    if chips and (preset.parallel or is_parallel(explicit)) and takes_layout(registry, output):
+        whole = supplied | explicit
+        if is_parallel(whole):
+            layout_of_point(whole)
+            return whole, _NOTHING
+    return explicit, preset
 
 
 def _point_of_grid(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
@@ -154,14 +186,19 @@ def _point_of_grid(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(i.values) for name, i in grid.inputs.items()}
 
 
+@functools.lru_cache(maxsize=64)
+def _bounded(registry: Registry) -> frozenset[str]:
+    """Quantities that may not exceed another one, and those others."""
+    return frozenset(name for pair in registry.bounded_pairs for name in pair)
+
+
 def _exceeds_bound(found: Mapping[str, float], pairs: Iterable[tuple[str, str]]) -> bool:
-    for name, bound in pairs:  # noqa: SIM110 - a generator takes twice as long
-        if name in found and bound in found and found[name] > found[bound]:
-            return True
-    return False
+    return any(name in found and bound in found and found[name] > found[bound] for name, bound in pairs)
 
 
 CLIENTS, BATCH = LOADS
+# What may lack its other half, not fit or lack a layout, the core leaves to the full reading.
+_core.read_fully([WINDOWED, CAPACITY, *sorted(PARTS)])
 _ANY = "any"  # an axis of inputs of which only the name matters
 
 

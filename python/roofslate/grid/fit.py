@@ -28,12 +28,13 @@ __all__ = [
     "Misfit",
     "checks_of",
     "checks_of_names",
+    "conditions_of_point",
     "is_small",
     "memory_conditions",
     "memory_ways",
-    "misfit_of_point",
     "misfit_of_row",
     "misfits_of",
+    "misfits_of_point",
     "warn_of_misfits",
 ]
 
@@ -141,13 +142,14 @@ def misfit_of_row(check: str, numbers: Mapping[str, float], unfit: int) -> Misfi
     return replace(_misfit(check, numbers, unfit, unfit), first=True)
 
 
-def misfit_of_point(output: str, numbers: dict[str, float], registry: Registry) -> tuple[float | None, list[Misfit]]:
-    """A value, None where an input is missing, and its point if that does not fit."""
-    checks = _asked(registry, (output,), numbers)
-    value, *fits = _core.numbers([output, *checks], numbers)
-    if _NO not in fits:
-        return value, []
-    return value, [_misfit(check, numbers, 1, 1) for check, x in zip(checks, fits, strict=True) if x == _NO]
+def conditions_of_point(registry: Registry, output: str, given: Collection[str]) -> list[str]:
+    """The conditions on memory that bear on an output, by the names of what is given."""
+    return _asked(registry, (output,), dict.fromkeys(given))
+
+
+def misfits_of_point(checks: Sequence[str], fits: Sequence[float | None], numbers: Mapping[str, float]) -> list[Misfit]:
+    """What a point does not fit into, by the values of its conditions."""
+    return [_misfit(check, numbers, 1, 1) for check, x in zip(checks, fits, strict=True) if x == _NO]
 
 
 def warn_of_misfits(misfits: Sequence[Misfit], *, rows: int | None = None) -> None:
