@@ -16,14 +16,38 @@ namespace roofslate::binding
             return py::float_(x);
         }
 
-        // Quantities that the Python side has to look at wherever they are given.
-        std::vector<int> read_fully;
-        void set_read_fully(const std::vector<std::string>& names)
+        // What the Python side has to look at wherever it is given: quantities, two that may disagree, and one above a
+        // number.
+        struct ReadFully
+        {
+            std::vector<int> quantities;
+            int either = -1, other = -1, limited = -1;
+            double most = 0;
+            bool holds(const std::vector<Supplied>& supplied) const
+            {
+                int of_pair = 0;
+                for (const Supplied& s : supplied)
+                {
+                    if (std::find(quantities.begin(), quantities.end(), s.quantity) != quantities.end())
+                        return true;
+                    of_pair += s.quantity == either || s.quantity == other;
+                    if (of_pair == 2 || (s.quantity == limited && *s.view.data > most))
+                        return true;
+                }
+                return false;
+            }
+        } read_fully;
+        void set_read_fully(
+            const std::vector<std::string>& names,
+            const std::pair<std::string, std::string>& pair,
+            const std::pair<std::string, double>& limit)
         {
             const Current current;
-            read_fully.clear();
+            const Registry& registry = current.registry;
+            read_fully =
+                {{}, registry.at(pair.first), registry.at(pair.second), registry.at(limit.first), limit.second};
             for (const std::string& name : names)
-                read_fully.push_back(current.registry.at(name));
+                read_fully.quantities.push_back(registry.at(name));
         }
 
         // Plain numbers in range under known names, or nothing: whatever else there is to say, the Python side says.
@@ -80,9 +104,8 @@ namespace roofslate::binding
             const auto supplied = plain_numbers(registry, inputs, values);
             if (quantity < 0 || !supplied)
                 return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-            for (const Supplied& s : *supplied)
-                if (std::find(read_fully.begin(), read_fully.end(), s.quantity) != read_fully.end())
-                    return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+            if (read_fully.holds(*supplied))
+                return py::reinterpret_borrow<py::object>(Py_NotImplemented);
             Numbers numbers(registry, *supplied);
             const double value = numbers[quantity];
             for (const Supplied& s : *supplied)
@@ -199,7 +222,11 @@ namespace roofslate::binding
             "read_fully",
             &set_read_fully,
             py::arg("quantities"),
-            "Name the quantities with which `value` leaves the reading to the caller.");
+            py::arg("pair"),
+            py::arg("limit"),
+            "Name quantities with which `value` leaves the reading to the caller, two with which together, and one "
+            "with "
+            "which above a number.");
         m.def(
             "chain",
             &chain,

@@ -611,12 +611,13 @@ namespace roofslate::quantities
             "definition");
         template <class T> static constexpr T formula(
             in<input_tokens, T> I,
+            in<fresh_input_tokens, T> I_f,
             in<prefix_length, T> L_p,
             in<output_tokens, T> O,
             in<input_price, T> p_i,
             in<cache_read_price, T> p_r,
             in<output_price, T> p_o)
-        { return ((I - L_p) * p_i + spend(L_p, p_r) + O * p_o) / (I + O); }
+        { return (I_f * p_i + spend(L_p, p_r) + O * p_o) / (I + O); }
     };
     struct serving_cost
     {

@@ -18,7 +18,7 @@ from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, wa
 from roofslate.grid.read import WithScenario, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
 from roofslate.presets.preset import Preset
-from roofslate.registry.registry import Definition, current, entries, lookup
+from roofslate.registry.registry import Definition, current, entries, kept_by_registry, lookup
 from roofslate.registry.values import input_quantity, number, wanted_names
 
 if TYPE_CHECKING:
@@ -65,11 +65,9 @@ def value(
     if scenario is not None:
         inputs = with_scenario(scenario, inputs)
     known = isinstance(output, str) and output in entries()
-    if known and units is None and not (CLIENTS in inputs and BATCH in inputs):  # which may disagree
+    if known and units is None:
         plain = _core.value(output, inputs)
         if plain is not NotImplemented:
-            if PRICE in inputs and inputs[PRICE] > HIGHEST_PRICE:
-                warn_of_price(inputs, inputs[PRICE])
             return plain  # type: ignore[no-any-return]
     (name,) = [output] if known else wanted_names([output])
     q = lookup(name)
@@ -114,7 +112,7 @@ def _together(presets: tuple[Preset, ...]) -> _Presets:
     return _Presets(numbers, _core.Supply(numbers), overlap, is_parallel(numbers))
 
 
-@functools.lru_cache(maxsize=1024)
+@kept_by_registry
 def _memory_checks(registry: Registry, output: str, explicit: tuple[str, ...], preset: _Presets) -> Sequence[str]:
     """The conditions on memory that bear on an output, by the names of what is given."""
     return conditions_of_point(registry, output, preset.numbers.keys() | explicit)
@@ -186,7 +184,7 @@ def _point_of_grid(output: str, inputs: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(i.values) for name, i in grid.inputs.items()}
 
 
-@functools.lru_cache(maxsize=64)
+@kept_by_registry
 def _bounded(registry: Registry) -> frozenset[str]:
     """Quantities that may not exceed another one, and those others."""
     return frozenset(name for pair in registry.bounded_pairs for name in pair)
@@ -197,8 +195,8 @@ def _exceeds_bound(found: Mapping[str, float], pairs: Iterable[tuple[str, str]])
 
 
 CLIENTS, BATCH = LOADS
-# What may lack its other half, not fit or lack a layout, the core leaves to the full reading.
-_core.read_fully([WINDOWED, CAPACITY, *sorted(PARTS)])
+# What may lack its other half, not fit, lack a layout, disagree or be in another unit is for the full reading.
+_core.read_fully([WINDOWED, CAPACITY, *sorted(PARTS)], LOADS, (PRICE, HIGHEST_PRICE))
 _ANY = "any"  # an axis of inputs of which only the name matters
 
 

@@ -192,7 +192,12 @@ class BestPoints:
             return []
         there = self.request.at_places(self.at, self.dims)
         with contextlib.suppress(MissingInput):
-            return misfits_of(there, checks_of(there, wanted))
+            checks = checks_of(there, wanted)
+            if not self.found.all():  # what meets no condition is no result
+                held, _ = run(there, checks, progress=False)
+                fits = [spread(values, own, self.dims) != 0 for values, own in held]
+                checks = [check for check, of_check in zip(checks, fits, strict=True) if (self.found & ~of_check).any()]
+            return misfits_of(there, checks)
         return []
 
     @property

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +13,7 @@ from roofslate import _core, units
 from roofslate._base.messages import warn
 from roofslate.errors import DoesNotFit, MissingInput
 from roofslate.grid.checks import used
-from roofslate.registry.registry import current
+from roofslate.registry.registry import current, kept_by_registry
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -176,7 +175,7 @@ def _asked(registry: Registry, wanted: Sequence[str], given: Mapping[str, Any]) 
     return found
 
 
-@functools.lru_cache(maxsize=1024)
+@kept_by_registry
 def memory_ways(registry: Registry, output: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Conditions on memory that may bear on an output, each with what lies on the way to it."""
     found = []
@@ -187,7 +186,7 @@ def memory_ways(registry: Registry, output: str) -> tuple[tuple[str, frozenset[s
     return tuple(found)
 
 
-@functools.lru_cache(maxsize=1024)
+@kept_by_registry
 def _reaches(registry: Registry, output: str, given: frozenset[str], outcome: str) -> bool:
     """Whether an output may depend on an outcome if nothing above what is given counts."""
     seen: set[str] = set()

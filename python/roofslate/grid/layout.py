@@ -11,7 +11,7 @@ from roofslate import _core
 from roofslate.errors import ValueRangeError
 from roofslate.grid.grid import Input, spread
 from roofslate.presets.layouts import SIZES, layouts_by_rule
-from roofslate.registry.registry import BUILT_IN
+from roofslate.registry.registry import BUILT_IN, kept_by_registry
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -41,7 +41,7 @@ _OF_TRAINING = ("training", "training_run")  # themes
 _MOST = 1 << 16  # combinations
 
 
-@functools.lru_cache(maxsize=1024)
+@kept_by_registry
 def takes_layout(registry: Registry, output: str) -> bool:
     """Whether an output may depend on how chips share the work to serve."""
     upstream = registry.ancestors(output) | {output}

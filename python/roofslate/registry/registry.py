@@ -11,7 +11,7 @@ import html
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from roofslate import _core
 from roofslate._base.messages import shown, unknown
@@ -20,7 +20,7 @@ from roofslate.errors import InputTypeError, UnknownName
 from roofslate.registry.aliases import RANKS, aliases, named_by, rank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -31,6 +31,7 @@ __all__ = [
     "Scope",
     "Step",
     "entries",
+    "kept_by_registry",
     "lookup",
     "matching",
     "quantities",
@@ -180,6 +181,30 @@ class Scope:
     inherited: frozenset[str]  # definitions that come from outside
 
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+_MOST_KEPT = 4096  # results of a registry
+
+
+def kept_by_registry(
+    function: Callable[Concatenate[Registry, Arguments], Result],
+) -> Callable[Concatenate[Registry, Arguments], Result]:
+    """Keep a function's results in the registry that they are of, and no longer: scopes of definitions end."""
+
+    @functools.wraps(function)
+    def call(registry: Registry, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        key = (function, args)
+        try:
+            return registry.kept[key]  # type: ignore[no-any-return]
+        except KeyError:
+            if len(registry.kept) >= _MOST_KEPT:
+                registry.kept.clear()
+            result = registry.kept[key] = function(registry, *args, **kwargs)
+            return result
+
+    return call
+
+
 class Registry(_core.Registry):
     """The built-in quantities and definitions on top of them. It never changes.
 
@@ -201,6 +226,7 @@ class Registry(_core.Registry):
         self.scope = scope
         self._ancestors: dict[str, frozenset[str]] = {}
         self._descendants: dict[str, frozenset[str]] = {}
+        self.kept: dict[Any, Any] = {}  # see `kept_by_registry`
         if base:
             self.__dict__["entries"] = self._described(base.entries)
 

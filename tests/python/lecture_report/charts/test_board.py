@@ -22,8 +22,8 @@ def under_title(ax: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "inputs", "missing"),
     [
-        ("overtraining", {"model": "Llama-3.1-8B"}, "pretraining_tokens"),
-        ("overtraining_tornado", {"model": "Qwen3-8B", "model_lifetime": ("30 d", "60 d")}, "pretraining_tokens"),
+        ("overtraining", {"model": "gpt-oss-120b"}, "pretraining_tokens"),
+        ("overtraining_tornado", {"model": "gpt-oss-120b", "model_lifetime": ("30 d", "60 d")}, "pretraining_tokens"),
         ("latency_vs_batch", RACK, "context_length"),
         ("latency_vs_batch", {"hardware": "GB200 NVL72", "context_length": "8k"}, "weight_format"),
         ("cost_vs_batch", {**RACK, "context_length": "8k"}, "chip_price"),

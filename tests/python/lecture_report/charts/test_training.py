@@ -188,7 +188,7 @@ def test_overtraining_of_real_models_has_a_start_for_each() -> None:
     )
     assert point(one, "trained on 1T") == (1e12, 0)
     served = {"inference_tokens": "100T", "decode_inefficiency": 3}
-    alone = charts.overtraining.data(model="Qwen3-8B", **served)
+    alone = charts.overtraining.data(model="Qwen3-8B")
     assert alone.index.tolist() == ["Qwen3-8B"]
     assert alone["pretraining_tokens"].tolist() == [36e12]  # published; T4: not what the lecture's traffic makes of it
     balanced = charts.overtraining.data(model="gpt-oss-120b", **served)  # nothing is published
