@@ -103,7 +103,7 @@ class _MutantRegistry(Registry):
         _core.Registry.__init__(self, _core.mutated(BUILT_IN, name, mutant.steps, dict(mutant.facts)), [])
         self.definitions = ()
         self.scope = None
-        self._ancestors, self._descendants = {}, {}
+        self._ancestors, self._descendants, self.kept = {}, {}, {}
         self.__dict__["entries"] = {
             **BUILT_IN.entries,
             name: dataclasses.replace(BUILT_IN.entries[name], **mutant.facts),
