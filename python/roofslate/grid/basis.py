@@ -35,7 +35,9 @@ _CHAINS = {
     "training": ("trained_tokens_per_second_per_chip", "pretraining_cost"),
 }
 # Tokens that balance the three buckets rest on both chains, and a run of given tokens on its own alone.
-_TOKENS = frozenset({"pretraining_tokens", "rl_tokens", "decode_inefficiency"})
+_TOKENS = frozenset({"pretraining_tokens", "rl_tokens"})
+# Counts of tokens and FLOP that rest on a machine only through these are no bounds of anything that it does.
+_BALANCE = _TOKENS | {"decode_inefficiency"}
 
 
 @functools.lru_cache(maxsize=1024)
@@ -102,10 +104,10 @@ def is_floor(outputs: Sequence[str], grid: Grid, others: Iterable[str] = ()) -> 
 
 
 def carries_constants(output: str, registry: Registry) -> bool:
-    """Whether a constant with an ideal value is upstream of an output, by other ways than the tokens of a training."""
+    """Whether a constant with an ideal value is upstream of an output, by other ways than a balance of buckets."""
     if output not in registry.entries:
         return False
-    upstream = _upstream(registry, (output,), _TOKENS - {output})
+    upstream = _upstream(registry, (output,), _BALANCE - {output})
     return any(registry.entries[name].ideal is not None for name in upstream)
 
 

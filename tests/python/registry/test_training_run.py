@@ -123,7 +123,7 @@ SERVED = {"model": "DeepSeek-V3", "hardware": "H200", "chips": 16, "context_leng
     ],
     ids=["floor", "all experts", "stages", "drafts", "estimate"],
 )
-def test_a_model_costs_what_the_cell_that_serves_it_costs(changes):
+def test_a_model_costs_what_the_replica_that_serves_it_costs(changes):
     """The inefficiency of the serving chain turns the FLOP of the bucket back into the price of its tokens."""
     asked = {**SERVED, **changes, "batch_size": 64}
     bucket = rs.value("inference_cost", asked, inference_tokens=1e14, training_utilization=0.4)
