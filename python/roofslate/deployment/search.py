@@ -266,13 +266,12 @@ class _Search:
         else:
             rows = pd.Series(rank).sort_values(ascending=not self.maximize, kind="stable").index.to_numpy()
         at = at[met]
-        layouts = self._layouts_of(everything)
-        rows = self._distinct(rows, [layouts[k] for k in at.tolist()])
+        layouts = self._layouts
+        rows = self._distinct(rows, layouts[at])
         table = {name: values[rows] for name, values in columns.items()}
         if self.measured:
             table[MARGIN] = np.fmin.reduce([table[name] for name in self.measured])
-        able = {layouts[k] for k in at.tolist()}
-        others = np.array([k for k, layout in enumerate(layouts) if layout not in able], dtype=np.intp)
+        others = np.flatnonzero(~np.isin(layouts, layouts[at]))
         ranks = pd.RangeIndex(1, len(rows) + 1, name="rank")
         return pd.DataFrame(table, index=ranks), at[rows], self._rejected(others)
 
@@ -302,21 +301,23 @@ class _Search:
         columns: dict[str, Any] = self.layouts.named([place[at] for place in self.layouts.places])
         return columns | {part: values[at] for part, values in self.layouts.columns.items()}
 
-    def _layouts_of(self, at: Places) -> list[tuple[Any, ...]]:
-        """The parts that tell layouts apart, a tuple a row."""
-        if not self.apart:
-            return [()] * len(at)
-        columns = self._parts_of(at)
-        return list(zip(*(columns[name].tolist() for name in self.apart), strict=True))
+    @functools.cached_property
+    def _layouts(self) -> Places:
+        """A number for each candidate, the same for those that only differ in their micro-batches."""
+        if "microbatches" not in self.layouts.parts:
+            return np.arange(self.layouts.count)
+        columns = self._parts_of(np.arange(self.layouts.count))
+        numbers: dict[tuple[Any, ...], int] = {}
+        rows = zip(*(columns[name].tolist() for name in self.apart), strict=True) if self.apart else ()
+        found = [numbers.setdefault(row, len(numbers)) for row in rows]
+        return np.array(found, dtype=np.intp) if found else np.zeros(self.layouts.count, dtype=np.intp)
 
-    def _distinct(self, rows: Places, layouts: Sequence[tuple[Any, ...]]) -> Places:
+    def _distinct(self, rows: Places, layouts: Places) -> Places:
         """The first row of each layout."""
         if "microbatches" not in self.layouts.parts:
             return rows
-        first: dict[tuple[Any, ...], int] = {}
-        for row in rows.tolist():
-            first.setdefault(layouts[row], row)
-        return np.array(list(first.values()), dtype=np.intp)
+        _, first = np.unique(layouts[rows], return_index=True)
+        return rows[np.sort(first)]
 
     def _best(
         self, at: Places, goal: tuple[Step, ...], unit: str, where: Sequence[str], maximize: bool
@@ -361,14 +362,14 @@ class _Search:
                 continue
             goal = _least(measured) if measured else (("constant", 0.0),)
             margin, places = self._best(able, goal, "1", where, True)
-            layouts = self._layouts_of(able)
+            layouts = self._layouts[able]
             rows = np.flatnonzero(~np.isnan(margin))
-            done = {layouts[k] for k in rows.tolist()}
+            done = layouts[rows]
             rows = self._distinct(rows[np.argsort(-margin[rows], kind="stable")], layouts)
             if len(rows):
                 own_places = {dim: place[rows] for dim, place in places.items()}
                 stages.append(_Stage(measured, able[rows], own_places, margin[rows]))
-            at = at[[layout not in done for layout in self._layouts_of(at)]]
+            at = at[~np.isin(self._layouts[at], done)]
         if not stages and not self.layouts.reasons:
             return pd.DataFrame({CONDITION: [], MARGIN: []})
         tables = [pd.DataFrame(self._misses(stages, others))] if stages else []

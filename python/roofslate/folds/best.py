@@ -14,7 +14,7 @@ from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Chunk, Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names, only_value, quantities_of, values_where
 from roofslate.grid.basis import basis
-from roofslate.grid.fit import Misfit, checks_of, misfits_of, warn_of_misfits
+from roofslate.grid.fit import Misfit, checks_of, misfits_of, misfits_of_point, warn_of_misfits
 from roofslate.grid.grid import spread
 from roofslate.grid.label import conversions, dataset, labelled, variable
 from roofslate.grid.read import with_scenario
@@ -188,11 +188,14 @@ class BestPoints:
 
     def misfits(self, wanted: Sequence[str]) -> list[Misfit]:
         """Which of the points do not fit into memory."""
-        if not checks_of(self.request.grid, wanted) or not self.found.any():
+        checks = checks_of(self.request.grid, wanted)
+        if not checks or not self.found.any():
             return []
         there = self.request.at_places(self.at, self.dims)
         with contextlib.suppress(MissingInput):
-            checks = checks_of(there, wanted)
+            if not there.sizes:
+                numbers = there.numbers()
+                return misfits_of_point(checks, _core.numbers(checks, numbers), numbers)
             if not self.found.all():  # what meets no condition is no result
                 held, _ = run(there, checks, progress=False)
                 fits = [spread(values, own, self.dims) != 0 for values, own in held]

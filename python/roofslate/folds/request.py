@@ -151,8 +151,10 @@ class FoldRequest:
         grid.coords = {dim: self.grid.coords[dim] for dim in self.kept if dim in self.grid.coords}
         for name, i in self.grid.inputs.items():
             moved = any(dim in at for dim in i.dims)
+            if not moved and name not in self.grid.chunked:
+                grid.inputs[name] = i
+                continue
             own = [dim for dim in axes if dim in i.dims or (moved and dim in dims)]
-            values = i.values
             if moved:
 
                 def along(dim: str, own: list[str] = own) -> Positions:
@@ -164,7 +166,7 @@ class FoldRequest:
 
                 index = tuple(along(dim) for dim in i.dims)
                 values = self.grid.chunked[name].at(index) if name in self.grid.chunked else i.values[index]
-            elif name in self.grid.chunked:
+            else:
                 values = self.grid.chunked[name].at()
             grid.inputs[name] = Input(i.quantity, values, tuple(own if moved else i.dims), i.origin)
         return grid

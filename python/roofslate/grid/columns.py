@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from roofslate.grid.grid import Positions
     from roofslate.presets.preset import Preset
 
-__all__ = ["Column", "Columns", "Names", "check_column", "column_of", "read_columns", "read_word"]
+__all__ = ["FEW", "Column", "Columns", "Names", "check_column", "column_of", "read_columns", "read_word"]
 
-_FEW = 256  # rows that are quicker to number in Python
+FEW = 256  # rows that are quicker to number in Python
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ def read_columns(table: pd.DataFrame, ignore: Collection[str], inputs: Collectio
     names = table.columns.tolist()
     if len(set(names)) < len(names):
         raise AxisError("the table has two columns of the same name")
-    names = [name for name in names if name not in ignore]
     for name in names:
-        check_column(name, inputs)
-    return {name: _of_series(name, table[name]) for name in names}
+        if name not in ignore:
+            check_column(name, inputs)
+    return {name: _of_series(name, column) for name, column in table.items() if name not in ignore}
 
 
 def _of_series(name: str, column: pd.Series) -> Column | Names:
@@ -132,7 +132,7 @@ def _of_series(name: str, column: pd.Series) -> Column | Names:
                 raise InputTypeError(f"{name}: expected a number or a text, got True or False in a column of {dtype}")
     if isinstance(dtype, pd.CategoricalDtype):
         return column_of(name, column.cat.codes.to_numpy(), column.cat.categories.tolist())
-    if len(column) <= _FEW and isinstance(dtype, pd.StringDtype):
+    if len(column) <= FEW and isinstance(dtype, pd.StringDtype):
         texts = column.tolist()
         position = {text: k for k, text in enumerate(dict.fromkeys(text for text in texts if isinstance(text, str)))}
         return column_of(name, np.array([position.get(text, -1) for text in texts], dtype=np.intp), list(position))

@@ -15,7 +15,7 @@ from roofslate._base.progress import Progress, ProgressWish
 from roofslate.errors import AxisError, MissingInput
 from roofslate.grid.basis import FLOOR_BASIS, basis, is_floor, joined
 from roofslate.grid.checks import LOADS, check_effect, check_load, used
-from roofslate.grid.columns import Column, Columns, Names
+from roofslate.grid.columns import FEW, Column, Columns, Names
 from roofslate.grid.fit import CAPACITY, Misfit, checks_of_names, misfit_of_row
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.layout import LAYOUT_INPUTS, complete_layout, layouts_of_rows, left_to_rule
@@ -222,6 +222,8 @@ class Scenarios:
 
     def _taken(self, scalars: Mapping[str, float], arrays: Collection[str]) -> set[str]:
         """The inputs that outputs take, and checks of the memory where they can be computed."""
+        with contextlib.suppress(MissingInput):
+            return set(used([*self._wanted, *self._checks], scalars, arrays))
         taken = set(used(self._wanted, scalars, arrays))
         for check in self._checks:
             with contextlib.suppress(MissingInput):
@@ -350,6 +352,11 @@ class Scenarios:
 
 def _combinations(columns: Sequence[Names], rows: int) -> tuple[Positions, list[tuple[Preset, ...]]]:
     """The combinations of presets that occur, and the position of each row's, -1 where a preset is missing."""
+    if 0 < rows <= FEW:
+        chosen = [*zip(*(column.codes.tolist() for column in columns), strict=True)]
+        places = {combination: k for k, combination in enumerate(sorted({x for x in chosen if min(x) >= 0}))}
+        codes = np.array([places.get(x, -1) for x in chosen], dtype=np.intp)
+        return codes, [tuple(c.presets[k] for c, k in zip(columns, part, strict=True)) for part in places]
     sizes = [max(len(column.presets), 1) for column in columns]
     size = int(np.prod(sizes, dtype=object))
     codes: Positions = np.zeros(rows, dtype=np.min_scalar_type(-1 - size))
