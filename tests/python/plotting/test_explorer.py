@@ -353,7 +353,7 @@ def test_in_jupyterlab(laboratory: Any, browser: Any) -> None:
     page.goto(f"{address}doc/tree/explore.ipynb")
     page.locator(".jp-CodeCell").wait_for()
     page.evaluate(RUN)
-    picture = page.locator(f'.jp-OutputArea img[alt^="{charts.latency_vs_batch.title}"]')
+    picture = page.locator(f'.jp-OutputArea img[alt^="{charts.latency_vs_batch.subject}"]')
     picture.wait_for()
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 600
     field = page.locator('input[title^="context length (tokens)"]')
