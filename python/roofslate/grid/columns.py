@@ -102,7 +102,7 @@ def read_columns(table: pd.DataFrame, ignore: Collection[str], inputs: Collectio
     for name in names:
         if name not in ignore:
             check_column(name, inputs)
-    return {name: _of_series(name, column) for name, column in table.items() if name not in ignore}
+    return {str(name): _of_series(str(name), column) for name, column in table.items() if name not in ignore}
 
 
 def _of_series(name: str, column: pd.Series) -> Column | Names:

@@ -350,13 +350,18 @@ class Scenarios:
         return {name for pair in pairs for name in pair if name in supplied and supplied | self._numbers >= set(pair)}
 
 
+def _few_combinations(columns: Sequence[Names]) -> tuple[Positions, list[tuple[Preset, ...]]]:
+    """The same of few rows, in Python."""
+    rows = list(zip(*(column.codes.tolist() for column in columns), strict=True))
+    places = {row: k for k, row in enumerate(sorted({row for row in rows if min(row) >= 0}))}
+    codes = np.array([places.get(row, -1) for row in rows], dtype=np.intp)
+    return codes, [tuple(c.presets[k] for c, k in zip(columns, row, strict=True)) for row in places]
+
+
 def _combinations(columns: Sequence[Names], rows: int) -> tuple[Positions, list[tuple[Preset, ...]]]:
     """The combinations of presets that occur, and the position of each row's, -1 where a preset is missing."""
     if 0 < rows <= FEW:
-        chosen = [*zip(*(column.codes.tolist() for column in columns), strict=True)]
-        places = {combination: k for k, combination in enumerate(sorted({x for x in chosen if min(x) >= 0}))}
-        codes = np.array([places.get(x, -1) for x in chosen], dtype=np.intp)
-        return codes, [tuple(c.presets[k] for c, k in zip(columns, part, strict=True)) for part in places]
+        return _few_combinations(columns)
     sizes = [max(len(column.presets), 1) for column in columns]
     size = int(np.prod(sizes, dtype=object))
     codes: Positions = np.zeros(rows, dtype=np.min_scalar_type(-1 - size))
