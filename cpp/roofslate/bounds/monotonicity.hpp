@@ -56,11 +56,12 @@ namespace roofslate
         Bounds elasticity(int node);
         // Truth: neither steps nor jumps.
         int smooth(int node);
-        bool has_routine(int node); // that depends on the input
+        bool has_routine(int node); // that depends on the input, and has no bounds
+
+        bool depends(int node) const { return depends_[std::size_t(node)] > 0; } // of those that have been asked for
+        std::vector<int> ask(int node); // all that it is computed from
 
     private:
-        bool depends(int node) const { return depends_[std::size_t(node)] > 0; } // of those that have been asked for
-        std::vector<int> ask(int node);
         Bounds known(int node) const { return known_[std::size_t(node)]; }
         Bounds derive(const Node& n, int i);
         Bounds of_sum(const Node& n, int i);

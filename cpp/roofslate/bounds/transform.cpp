@@ -34,6 +34,35 @@ namespace roofslate
             return number(a.range.high <= limit);
         return op(Op::less_equal, a.high, number(limit));
     }
+    Bounds Bounder::of_routine(const Routine& routine, const std::array<Bounds, 3>& arguments)
+    {
+        if (!routine.is_monotone())
+            return anything();
+        std::array<int, 3> low{-1, -1, -1}, high{-1, -1, -1};
+        std::array<double, 3> least{}, greatest{};
+        bool exact = true, all_known = true;
+        for (std::size_t k = 0; k < std::size_t(routine.arity); ++k)
+        {
+            const Bounds& a = arguments[k];
+            const bool rises = routine.directions[k] > 0;
+            low[k] = rises ? a.low : a.high, high[k] = rises ? a.high : a.low;
+            least[k] = rises ? a.range.low : a.range.high, greatest[k] = rises ? a.range.high : a.range.low;
+            exact = exact && a.exact, all_known = all_known && a.range.known();
+        }
+        const auto value = [&](const std::array<int, 3>& x) {
+            return g_.operation(Op::routine, x[0], x[1], x[2], &routine);
+        };
+        const Range range = all_known
+            ? Range{
+                  roofslate::widened(routine.value(least.data()), -1, routine_share),
+                  roofslate::widened(routine.value(greatest.data()), 1, routine_share)}
+            : Range{};
+        if (exact)
+            return {value(low), value(low), range.known() ? range : Range{}};
+        const Ends e = widened({value(low), value(high)}, routine_share);
+        // one end that is NaN makes both so
+        return {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low), range.known() ? range : Range{}, false};
+    }
     Bounds Bounder::apply(Op o, const Bounds& a, const Bounds& b, const Bounds& c)
     {
         const Range range = range_of(o, a.range, b.range, c.range);
@@ -54,12 +83,12 @@ namespace roofslate
                   hh = op(o, a.high, b.high);
         return {least(least(ll, lh), least(hl, hh)), most(most(ll, lh), most(hl, hh))};
     }
-    Bounder::Ends Bounder::widened(const Ends& e)
+    Bounder::Ends Bounder::widened(const Ends& e, double share)
     {
         const auto by = [&](int x) {
             return op(
                 Op::add,
-                op(Op::mul, op(Op::min, op(Op::max, x, op(Op::neg, x)), number(DBL_MAX)), number(widening_share)),
+                op(Op::mul, op(Op::min, op(Op::max, x, op(Op::neg, x)), number(DBL_MAX)), number(share)),
                 number(widening_least));
         };
         return {op(Op::sub, e.low, by(e.low)), op(Op::add, e.high, by(e.high))};
@@ -124,7 +153,7 @@ namespace roofslate
         case Op::ceil:
         case Op::floor: return {op(o, a.low), op(o, a.high)};
         case Op::exp: return widened_power({op(o, a.low), op(o, a.high)}, at_least(a, 0), at_most(a, 0));
-        case Op::log: return widened({op(o, a.low), op(o, a.high)});
+        case Op::log: return widened({op(o, a.low), op(o, a.high)}, widening_share);
         case Op::pow:
             return widened_power(
                 corners(o, a, b),

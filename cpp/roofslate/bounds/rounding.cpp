@@ -1,0 +1,194 @@
+#include "roofslate/bounds/rounding.hpp"
+
+namespace roofslate
+{
+    namespace
+    {
+        constexpr double least_normal = 1e-290, greatest_normal = 1e290;
+        constexpr double of_function = 3, of_routine = 4096; // units in the last place
+        constexpr double of_given = 2;                       // what is computed beforehand
+    }
+
+    int Rounding::size(int x)
+    {
+        const Range r = trend_.value(x).range;
+        return r.low >= 0 ? x : op(Op::max, x, op(Op::neg, x));
+    }
+    int Rounding::plus_share(int error, double share, int value)
+    {
+        const int part = op(Op::mul, size(value), number(share));
+        return error < 0 ? part : op(Op::add, error, part);
+    }
+    int Rounding::absolute(const Error& error, int node)
+    { return error.is_share() ? op(Op::mul, size(node), number(error.share)) : error.node; }
+    Rounding::Error Rounding::error(int node)
+    {
+        const std::vector<int> all = trend_.ask(node);
+        errors_.resize(std::size_t(g_.size())), has_error_.resize(std::size_t(g_.size()), 0);
+        for (const int i : all)
+            if (!has_error_[std::size_t(i)])
+            {
+                const Node n = g_[i]; // a copy: the graph grows
+                const Error e = n.is_constant() ? Error{} : n.is_leaf() ? Error{of_given} : derive(n, i);
+                errors_[std::size_t(i)] = e, has_error_[std::size_t(i)] = 1;
+            }
+        return known(node);
+    }
+    Rounding::Error Rounding::derive(const Node& n, int i)
+    {
+        const int a = n.argument[0], b = n.argument[1];
+        const Error ea = known(a), eb = n.arity() > 1 ? known(b) : Error{};
+        const bool shares = ea.is_share() && eb.is_share();
+        const auto node = [](int e) { return Error{0, e}; };
+        switch (n.op)
+        {
+        case Op::neg: return ea;
+        case Op::add:
+        case Op::sub: return of_sum(n, i);
+        case Op::mul:
+            if (shares)
+                return {ea.share + eb.share + 1};
+            return node(plus_share(
+                op(Op::add,
+                   op(Op::mul, absolute(ea, a), size(b)),
+                   op(Op::mul, absolute(eb, b), size(a))),
+                1,
+                i));
+        case Op::div:
+            if (shares)
+                return {ea.share + eb.share + 1};
+            return node(plus_share(
+                op(Op::div, op(Op::add, absolute(ea, a), op(Op::mul, absolute(eb, b), size(i))), size(b)), 1, i));
+        case Op::sqrt:
+            if (shares)
+                return {ea.share / 2 + 1};
+            return node(plus_share(op(Op::div, absolute(ea, a), op(Op::add, i, i)), 1, i));
+        case Op::min:
+        case Op::max:
+        {
+            if (shares)
+                return {std::max(ea.share, eb.share)};
+            const int first = n.op == Op::max ? op(Op::less, b, a) : op(Op::less, a, b);
+            return node(op(Op::select, first, absolute(ea, a), absolute(eb, b)));
+        }
+        case Op::select:
+        {
+            const int c = n.argument[2];
+            const Error ec = known(c);
+            if (eb.is_share() && ec.is_share())
+                return {std::max(eb.share, ec.share)};
+            return node(op(Op::select, a, absolute(eb, b), absolute(ec, c)));
+        }
+        case Op::exp: return node(plus_share(op(Op::mul, i, absolute(ea, a)), of_function, i));
+        case Op::log:
+            return node(
+                ea.is_share() ? plus_share(number(ea.share), of_function, i)
+                              : plus_share(op(Op::div, absolute(ea, a), a), of_function, i));
+        case Op::pow:
+        {
+            const Range exponent = trend_.value(b).range;
+            if (ea.is_share() && !trend_.depends(b) && exponent.known() && !exponent.infinite())
+                return {std::max(std::fabs(exponent.low), std::fabs(exponent.high)) * ea.share + of_function};
+            const int of_base = op(Op::mul, size(b), op(Op::div, absolute(ea, a), a)),
+                      of_exponent = op(Op::mul, size(op(Op::log, a)), absolute(eb, b));
+            return node(plus_share(op(Op::mul, i, op(Op::add, of_base, of_exponent)), of_function, i));
+        }
+        case Op::routine: return {of_routine};
+        default: return {}; // truths, and what goes in steps
+        }
+    }
+    Rounding::Error Rounding::of_sum(const Node& n, int i)
+    {
+        const int a = n.argument[0], b = n.argument[1];
+        const Error ea = known(a), eb = known(b);
+        const Range x = trend_.value(a).range, y = trend_.value(b).range;
+        const bool up = x.low >= 0 && (n.op == Op::add ? y.low >= 0 : y.high <= 0),
+                   down = x.high <= 0 && (n.op == Op::add ? y.high <= 0 : y.low >= 0);
+        if (ea.is_share() && eb.is_share() && (up || down))
+            return {std::max(ea.share, eb.share) + 1};
+        return {0, plus_share(op(Op::add, absolute(ea, a), absolute(eb, b)), 1, i)};
+    }
+
+    int Rounding::tame(int node)
+    {
+        int all = number(1);
+        for (const int i : trend_.ask(node))
+        {
+            const Node n = g_[i];
+            const bool scales = n.op == Op::mul || n.op == Op::div || n.op == Op::pow || n.op == Op::exp;
+            if (!trend_.depends(i) || n.is_leaf() || !(scales || n.op == Op::add || n.op == Op::sub))
+                continue;
+            const Bounds v = trend_.value(i), a = trend_.value(n.argument[0]);
+            const Bounds b = n.arity() > 1 ? trend_.value(n.argument[1]) : a;
+            if (a.range.low == HUGE_VAL || b.range.low == HUGE_VAL) // without limit, and meant so
+                continue;
+            all = bounder_.both(
+                all, bounder_.both(bounder_.at_most(v, greatest_normal), bounder_.at_least(v, -greatest_normal)));
+            if (!scales)
+                continue;
+            int away = bounder_.either(bounder_.at_least(v, least_normal), bounder_.at_most(v, -least_normal));
+            const auto or_holds_zero = [&](const Bounds& x) {
+                if (x.range.holds_zero())
+                    away = bounder_.either(
+                        away,
+                        op(Op::both,
+                           op(Op::less_equal, x.low, number(0)),
+                           op(Op::less_equal, number(0), x.high)));
+            };
+            if (n.op == Op::mul || n.op == Op::div)
+                or_holds_zero(a);
+            if (n.op == Op::mul)
+                or_holds_zero(b);
+            all = bounder_.both(all, away);
+        }
+        return all;
+    }
+
+    int Rounding::undefined(int node)
+    {
+        const std::vector<int> all = trend_.ask(node);
+        std::vector<int> found(std::size_t(all.empty() ? 0 : all.back() + 1), -1);
+        for (const int i : all)
+        {
+            const Node n = g_[i];
+            int& here = found[std::size_t(i)];
+            here = number(0);
+            const auto of = [&](std::size_t k) { return found[std::size_t(n.argument[k])]; };
+            if (trend_.value(i).range.known() || n.is_constant() || n.is_leaf())
+                continue;
+            if (n.op == Op::select)
+                here = bounder_.both(of(1), of(2));
+            else if (n.op < Op::less)
+            {
+                for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+                    here = bounder_.either(here, of(k));
+                here = bounder_.either(here, undefined_here(n));
+            }
+        }
+        return found[std::size_t(node)];
+    }
+    // Of numbers, no number.
+    int Rounding::undefined_here(const Node& n)
+    {
+        const Bounds a = trend_.value(n.argument[0]);
+        if (n.op == Op::sqrt || n.op == Op::log || n.op == Op::pow)
+            return a.range.low >= 0 ? number(0) : op(Op::less, a.high, number(0));
+        if (n.arity() < 2)
+            return number(0);
+        const Bounds b = trend_.value(n.argument[1]);
+        switch (n.op)
+        {
+        case Op::mul:
+            return bounder_.either(
+                bounder_.both(is_zero(a), is_infinite(b)), bounder_.both(is_infinite(a), is_zero(b)));
+        case Op::div:
+            return bounder_.either(
+                bounder_.both(is_zero(a), is_zero(b)), bounder_.both(is_infinite(a), is_infinite(b)));
+        case Op::sub:
+            return bounder_.either(
+                bounder_.both(bounder_.at_least(a, HUGE_VAL), bounder_.at_least(b, HUGE_VAL)),
+                bounder_.both(bounder_.at_most(a, -HUGE_VAL), bounder_.at_most(b, -HUGE_VAL)));
+        default: return number(0);
+        }
+    }
+}
