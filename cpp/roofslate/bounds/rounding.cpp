@@ -1,4 +1,5 @@
 #include "roofslate/bounds/rounding.hpp"
+#include <cfloat>
 
 namespace roofslate
 {
@@ -6,6 +7,7 @@ namespace roofslate
     {
         constexpr double least_normal = 1e-290, greatest_normal = 1e290;
         constexpr double of_function = 3, of_routine = 4096; // units in the last place
+        constexpr double lost_divisor = 4 * DBL_EPSILON;     // of a divisor that may be zero nothing is known
         constexpr double of_given = 2;                       // what is computed beforehand
     }
 
@@ -57,8 +59,13 @@ namespace roofslate
         case Op::div:
             if (shares)
                 return {ea.share + eb.share + 1};
-            return node(plus_share(
-                op(Op::div, op(Op::add, absolute(ea, a), op(Op::mul, absolute(eb, b), size(i))), size(b)), 1, i));
+        {
+            const int divisor = absolute(eb, b),
+                      known_divisor = op(Op::less, op(Op::mul, divisor, number(lost_divisor)), size(b));
+            const int e = plus_share(
+                op(Op::div, op(Op::add, absolute(ea, a), op(Op::mul, divisor, size(i))), size(b)), 1, i);
+            return node(op(Op::select, known_divisor, e, number(HUGE_VAL)));
+        }
         case Op::sqrt:
             if (shares)
                 return {ea.share / 2 + 1};
@@ -107,6 +114,46 @@ namespace roofslate
         if (ea.is_share() && eb.is_share() && (up || down))
             return {std::max(ea.share, eb.share) + 1};
         return {0, plus_share(op(Op::add, absolute(ea, a), absolute(eb, b)), 1, i)};
+    }
+
+    int Rounding::same(int x, int z)
+    {
+        if (x == z)
+            return number(1);
+        if (x > z) // equal in either order
+            std::swap(x, z);
+        if (const auto known = same_.find({x, z}); known != same_.end())
+            return known->second;
+        same_[{x, z}] = number(0);
+        int proved = bounder_.either(same_as_chosen(x, z), same_as_chosen(z, x));
+        const Node a = g_[x], b = g_[z];
+        if (a.op == b.op && a.routine == b.routine && a.arity() == b.arity() && a.arity() > 0)
+        {
+            int all = number(1);
+            for (std::size_t k = 0; k < std::size_t(a.arity()) && !bounder_.is(all, 0); ++k)
+                all = bounder_.both(all, same(a.argument[k], b.argument[k]));
+            proved = bounder_.either(proved, all);
+        }
+        return same_[{x, z}] = proved;
+    }
+    // ... where one is a choice that is decided.
+    int Rounding::same_as_chosen(int choice, int z)
+    {
+        const Node n = g_[choice];
+        if (n.op != Op::max && n.op != Op::min && n.op != Op::select)
+            return number(0);
+        const std::size_t k = n.op == Op::select;
+        const int first = same(n.argument[k], z), second = same(n.argument[k + 1], z);
+        if (bounder_.is(first, 0) && bounder_.is(second, 0))
+            return number(0);
+        const Bounds a = trend_.value(n.argument[0]), b = trend_.value(n.argument[1]);
+        const auto at_most = [&](const Bounds& u, const Bounds& v) { return op(Op::less_equal, u.high, v.low); };
+        const int takes_first = n.op == Op::max ? at_most(b, a) : n.op == Op::min ? at_most(a, b) : a.low,
+                  takes_second = n.op == Op::max ? at_most(a, b)
+            : n.op == Op::min                    ? at_most(b, a)
+                                                 : op(Op::equal, a.high, number(0));
+        const int first_taken = n.op == Op::select ? op(Op::equal, takes_first, number(1)) : takes_first;
+        return bounder_.either(bounder_.both(first_taken, first), bounder_.both(takes_second, second));
     }
 
     int Rounding::tame(int node)

@@ -2,6 +2,7 @@
 // underflows, or that a value is undefined.
 #pragma once
 #include "roofslate/bounds/monotonicity.hpp"
+#include <map>
 
 namespace roofslate
 {
@@ -24,8 +25,10 @@ namespace roofslate
         // Truths: nothing that moves with the input leaves the range of normal numbers; the value is nowhere a number.
         int tame(int node);
         int undefined(int node);
+        int same(int x, int z); // two values are equal to the bit
 
     private:
+        int same_as_chosen(int choice, int z);
         Error derive(const Node& n, int i);
         Error of_sum(const Node& n, int i);
         int undefined_here(const Node& n);
@@ -43,5 +46,6 @@ namespace roofslate
         Graph& g_;
         std::vector<Error> errors_;
         std::vector<char> has_error_;
+        std::map<std::pair<int, int>, int> same_;
     };
 }

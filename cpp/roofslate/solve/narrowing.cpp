@@ -11,6 +11,7 @@ namespace roofslate
         constexpr int far_steps = 2;                       // in one: by the whole logarithm
         constexpr int newton_steps = 10, most_steps = 250; // then every fourth one halves
         constexpr std::size_t fewest_lanes = 32;           // that are worth sorting out
+        constexpr double nearer_share = 1e-4;              // of how far the sides are apart at the ends of a stretch
         constexpr double side_share = 32 * DBL_EPSILON;    // from a jump to its sides
     }
 
@@ -140,6 +141,15 @@ namespace roofslate
                 stack_[s.point].push_back({s.point, s.a, y_[i], s.at_a, here});
         }
     }
+    HalfLine::Meeting HalfLine::meeting(std::size_t lane, const Stretch& s) const
+    {
+        if (values_[Look::state][lane] == 0 || values_[Look::agreed][lane] != 0)
+            return Meeting::root;
+        if (values_[Look::explained][lane] == 0)
+            return Meeting::jump;
+        const bool nearer = values_[Look::gap][lane] <= nearer_share * std::min(s.at_a.gap, s.at_b.gap);
+        return values_[Look::close][lane] != 0 || nearer ? Meeting::root : Meeting::hidden;
+    }
     // Newton's last word, if the sides agree there: else they may jump past one another.
     void HalfLine::settle_turns(const Brackets& k)
     {
@@ -158,7 +168,7 @@ namespace roofslate
         {
             const Stretch& s = k.whole[i];
             const End here = end(i);
-            if (values_[Look::agreed][i] == 0 && here.state != 0)
+            if (meeting(i, s) != Meeting::root)
             {
                 jumps.push_back(s), roots.push_back(y_[i]), sure.push_back(k.sure[i]);
                 continue;
@@ -183,7 +193,7 @@ namespace roofslate
         const std::size_t n = wholes.size();
         std::array<Point, block> of;
         std::array<std::array<End, block>, 2> ends;
-        Truths closed{};
+        Truths closed{}, hidden{};
         for (std::size_t i = 0; i < n; ++i)
             of[i] = wholes[i].point;
         for (const std::size_t side : {0, 1})
@@ -194,7 +204,9 @@ namespace roofslate
             for (std::size_t i = 0; i < n; ++i)
             {
                 ends[side][i] = end(i);
-                if (values_[Look::agreed][i] != 0 && !closed[i] && y_[i] >= wholes[i].a && y_[i] <= wholes[i].b)
+                const Meeting met = meeting(i, wholes[i]);
+                hidden[i] |= met == Meeting::hidden;
+                if (met == Meeting::root && !closed[i] && y_[i] >= wholes[i].a && y_[i] <= wholes[i].b)
                 {
                     closed[i] = true;
                     const int flag = values_[Look::hazy][i] != 0 ? Crossings::hazy : 0;
@@ -206,6 +218,8 @@ namespace roofslate
         {
             const Stretch& s = wholes[i];
             const double below = roots[i] * (1 - side_share), above = roots[i] * (1 + side_share);
+            if (!closed[i] && hidden[i])
+                leave(s);
             if (closed[i] || sure[i])
                 continue;
             const Stretch lower{s.point, s.a, below, s.at_a, ends[0][i]},

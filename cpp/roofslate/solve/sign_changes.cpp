@@ -48,7 +48,10 @@ namespace roofslate
             scatter(seen()[Look::state], points.data(), points.size(), ends.state.data());
             scatter(seen()[Look::sign], points.data(), points.size(), ends.sign.data());
             if (!plain_)
+            {
                 scatter(values_[Look::near], points.data(), points.size(), ends.near.data());
+                scatter(values_[Look::gap], points.data(), points.size(), ends.gap.data());
+            }
         };
         look(low, low_ends_), look(high, high_ends_);
     }

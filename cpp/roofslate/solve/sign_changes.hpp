@@ -25,13 +25,13 @@ namespace roofslate
 
     // What is known at a value of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater,
     // of an inequality -1 where it holds within rounding and 1 where it does not, NaN where a side is undefined; the
-    // same by the computed values alone; and whether the sides are a few roundings apart.
+    // same by the computed values alone; whether the sides are a few roundings apart; and how far they are.
     struct End
-    { double state, sign, near; };
+    { double state, sign, near, gap; };
     struct Ends // of the points of a block
     {
-        std::array<double, LaneGraph::capacity> state{}, sign{}, near{};
-        End operator[](std::size_t i) const { return {state[i], sign[i], near[i]}; }
+        std::array<double, LaneGraph::capacity> state{}, sign{}, near{}, gap{};
+        End operator[](std::size_t i) const { return {state[i], sign[i], near[i], gap[i]}; }
     };
     struct Crossings // roots, or stretches of them, in columns; magnitudes of the unknown
     {
@@ -144,7 +144,9 @@ namespace roofslate
                 state,
                 sign,
                 near,
-                agreed, // as at a root
+                agreed,    // as at a root
+                explained, // by rounding, and the distance of numbers
+                close,     // not far from agreed
                 gap,
                 hazy,
             };
@@ -156,7 +158,20 @@ namespace roofslate
         const LaneProgram& seen() const { return plain_ ? states_ : values_; }
         // of a plain line nobody asks how near the sides are
         End end(std::size_t lane) const
-        { return {seen()[Look::state][lane], seen()[Look::sign][lane], plain_ ? 0 : values_[Look::near][lane]}; }
+        {
+            return {
+                seen()[Look::state][lane],
+                seen()[Look::sign][lane],
+                plain_ ? 0 : values_[Look::near][lane],
+                plain_ ? 0 : values_[Look::gap][lane]};
+        }
+        enum class Meeting
+        {
+            root,
+            hidden, // rounding is larger than what tells
+            jump,
+        };
+        Meeting meeting(std::size_t lane, const Stretch& whole) const;
         Verdict judge(const Stretch& s, std::size_t lane) const;
         Verdict judge_alike(const Stretch& s, bool telling) const;
         double state(const End& end) const

@@ -10,6 +10,7 @@ namespace roofslate
         constexpr double equal_share = 8 * rounding;      // sides that differ by less are equal
         constexpr double closed_share = 16 * rounding;    // a bracket as narrow tells its root
         constexpr double level_slope = 0x1p-20;           // what hardly moves: elasticities apart by less
+        constexpr double like_share = 1e-4;               // ... at a root that rounding shakes
         constexpr double near_errors = 4;                 // sides that may be equal but for rounding
         constexpr double agreed_share = 1e-12;            // of sides that agree at a root
         // at a root, the tangent's zero is nearer, though rounding shakes the sides
@@ -144,27 +145,32 @@ namespace roofslate
         {
             const int separate = bounder.either(op(Op::less, l.high, r.low), op(Op::less, r.high, l.low));
             const int known = bounder.both(op(Op::equal, l.low, l.low), op(Op::equal, r.low, r.low));
+            const int same = bounder.both(known, rounded.same(left, right));
             const int undefined = bounder.either(rounded.undefined(left), rounded.undefined(right));
             bounds_.compile(
                 lanes_,
                 {bounder.either(separate, undefined),
-                 bounder.both(known, monotone),
+                 bounder.either(same, bounder.both(known, monotone)),
                  known,
-                 bounder.both(known, bounder.both(smooth, monotone))},
+                 bounder.either(same, bounder.both(known, bounder.both(smooth, monotone)))},
                 set_);
-            // ... or as far as one step of the unknown moves them
-            const int agreed = of_numbers(op(
-                Op::less_equal,
-                gap,
-                op(Op::max,
-                   share_of(right_size, agreed_share),
-                   op(Op::add, error, share_of(drift_here, near_errors * closed_share)))));
+            const int agreed = of_numbers(op(Op::less_equal, gap, share_of(right_size, agreed_share))),
+                      close = of_numbers(op(Op::less_equal, gap, share_of(right_size, like_share)));
+            // ... as far as rounding and one step of the unknown move them
+            const int explained = bounder.both(
+                op(Op::less, error, number(HUGE_VAL)),
+                of_numbers(op(
+                    Op::less_equal,
+                    gap,
+                    op(Op::add, share_of(error, 2), share_of(drift_here, near_errors * closed_share)))));
             values_.compile(
                 lanes_,
                 {where_defined(state),
                  where_defined(sign_here),
                  of_numbers(op(Op::less_equal, gap, share_of(error, near_errors))),
                  agreed,
+                 explained,
+                 close,
                  gap,
                  hazy},
                 set_);
