@@ -186,6 +186,8 @@ namespace roofslate
                 or_holds_zero(a);
             if (n.op == Op::mul)
                 or_holds_zero(b);
+            if (n.op == Op::pow && !(a.range.low > 0))
+                away = bounder_.either(away, is_zero(a));
             all = bounder_.both(all, away);
         }
         return all;
@@ -205,6 +207,11 @@ namespace roofslate
                 continue;
             if (n.op == Op::select)
                 here = bounder_.both(of(1), of(2));
+            else if (n.op == Op::pow) // the power 0 of anything is 1
+            {
+                if (!trend_.value(n.argument[1]).range.holds_zero())
+                    here = bounder_.either(of(0), undefined_here(n));
+            }
             else if (n.op < Op::less)
             {
                 for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)

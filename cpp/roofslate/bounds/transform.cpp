@@ -100,6 +100,15 @@ namespace roofslate
                   high = op(Op::add, op(Op::mul, e.high, number(1 + widening_share)), little);
         return {op(Op::max, low, at_least_one), op(Op::select, at_most_one, op(Op::min, high, number(1)), high)};
     }
+    // e to a power that is so low that nothing is left of it.
+    Bounder::Ends Bounder::vanishing(const Ends& e, const Bounds& exponent, double lowest)
+    {
+        constexpr double vanished = -750;
+        if (lowest > vanished)
+            return e;
+        const int gone = op(Op::less, exponent.high, number(vanished));
+        return {op(Op::select, gone, number(0), e.low), op(Op::select, gone, number(0), e.high)};
+    }
     // Infinities of both signs may meet.
     Bounder::Ends Bounder::sum(Op o, int a_low, int b_low, int a_high, int b_high, bool proved)
     {
@@ -152,13 +161,21 @@ namespace roofslate
         case Op::sqrt:
         case Op::ceil:
         case Op::floor: return {op(o, a.low), op(o, a.high)};
-        case Op::exp: return widened_power({op(o, a.low), op(o, a.high)}, at_least(a, 0), at_most(a, 0));
+        case Op::exp:
+            return vanishing(
+                widened_power({op(o, a.low), op(o, a.high)}, at_least(a, 0), at_most(a, 0)), a, a.range.low);
         case Op::log: return widened({op(o, a.low), op(o, a.high)}, widening_share);
         case Op::pow:
-            return widened_power(
+        {
+            const Ends e = widened_power(
                 corners(o, a, b),
                 either(both(at_least(a, 1), at_least(b, 0)), both(at_most(a, 1), at_most(b, 0))),
                 either(both(at_most(a, 1), at_least(b, 0)), both(at_least(a, 1), at_most(b, 0))));
+            const Range least = range_of(Op::pow, a.range, b.range, {});
+            if (least.known() && least.low > 0)
+                return e;
+            return vanishing(e, apply(Op::mul, apply(Op::log, a), b), -HUGE_VAL);
+        }
         case Op::less:
             return {op(o, a.high, b.low), numbers ? op(o, a.low, b.high) : possible(op(Op::less_equal, b.high, a.low))};
         case Op::less_equal:

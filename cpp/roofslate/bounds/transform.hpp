@@ -70,6 +70,7 @@ namespace roofslate
         Ends quotient(const Bounds& a, const Bounds& b, bool proved);
         Ends corners(Op o, const Bounds& a, const Bounds& b);
         Ends widened(const Ends& e, double share);
+        Ends vanishing(const Ends& e, const Bounds& exponent, double lowest);
         Ends widened_power(const Ends& e, int at_least_one, int at_most_one);
         int least(int a, int b) { return a == b ? a : op(Op::min, a, b); }
         int most(int a, int b) { return a == b ? a : op(Op::max, a, b); }

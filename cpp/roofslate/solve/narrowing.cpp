@@ -125,7 +125,7 @@ namespace roofslate
             else
                 wholes.push_back(whole), roots.push_back(root);
         }
-        std::array<Point, block> of;
+        std::array<Point, block> of{};
         for (std::size_t i = 0; i < roots.size(); ++i)
             of[i] = wholes[i].point, y_[i] = roots[i];
         evaluate(of.data(), roots.size());
@@ -147,7 +147,7 @@ namespace roofslate
             return Meeting::root;
         if (values_[Look::explained][lane] == 0)
             return Meeting::jump;
-        const bool nearer = values_[Look::gap][lane] <= nearer_share * std::min(s.at_a.gap, s.at_b.gap);
+        const bool nearer = values_[Look::gap][lane] <= nearer_share * std::min(std::fabs(s.at_a.apart), std::fabs(s.at_b.apart));
         return values_[Look::close][lane] != 0 || nearer ? Meeting::root : Meeting::hidden;
     }
     // Newton's last word, if the sides agree there: else they may jump past one another.
@@ -161,7 +161,7 @@ namespace roofslate
         }
         std::copy_n(k.root.begin(), k.size, y_);
         evaluate(k.point.data(), k.size);
-        std::vector<Stretch> jumps;
+        std::vector<Stretch> jumps, level;
         std::vector<double> roots;
         std::vector<bool> sure;
         for (std::size_t i = 0; i < k.size; ++i)
@@ -177,12 +177,19 @@ namespace roofslate
                 s.point, y_[i], y_[i], values_[Look::gap][i], values_[Look::hazy][i] != 0 ? Crossings::hazy : 0);
             if (here.state == 0 && values_[Look::gap][i] <= DBL_MAX && s.a < y_[i] && y_[i] < s.b)
             {
-                add_bracket(edges_, {s.point, s.a, y_[i], s.at_a, here}, state(s.at_a), false, k.sure[i]);
-                add_bracket(edges_, {s.point, y_[i], s.b, here, s.at_b}, state(s.at_b), true, k.sure[i]);
+                level.push_back({s.point, s.a, y_[i], s.at_a, here});
+                level.push_back({s.point, y_[i], s.b, here, s.at_b});
             }
         }
         if (!jumps.empty())
             settle_by_sides(jumps, roots, sure);
+        for (const Stretch& s : level) // around a root on a stretch of roots
+        {
+            if (edges_.to_come->size == block)
+                narrow(edges_);
+            const bool last = state(s.at_a) == 0;
+            add_bracket(edges_, s, state(last ? s.at_b : s.at_a), last, true);
+        }
     }
     // Looks at both sides of places where the order of the sides changes and they do not agree: beside a kink they may.
     void HalfLine::settle_by_sides(
@@ -191,7 +198,7 @@ namespace roofslate
         const std::vector<bool>& sure)
     {
         const std::size_t n = wholes.size();
-        std::array<Point, block> of;
+        std::array<Point, block> of{};
         std::array<std::array<End, block>, 2> ends;
         Truths closed{}, hidden{};
         for (std::size_t i = 0; i < n; ++i)

@@ -9,7 +9,11 @@ namespace roofslate
         constexpr double closest_share = 0x1p-48; // ... at all: there are a few numbers in it
         constexpr double scanned_share = 0.2589254117941673; // ... if nothing is known of them: a tenth of a decade
         constexpr double beside_share = 0x1p-20;  // roots as near to the first one are looked for too
-        constexpr std::size_t most_stretches = 4096; // of a point, that are looked at
+        constexpr double level_change = 4 * DBL_EPSILON; // of the sides' ratio
+        constexpr double clear_share = 0x1p-10;          // of how far sides are apart at ends, in between
+        constexpr std::size_t most_stretches = 32768;    // of a point, that are looked at
+        // of these, so many at a time: few while a root may be near
+        constexpr std::size_t together(std::size_t before) { return before < 64 ? 1 : before < 512 ? 8 : 64; }
     }
 
     void HalfLine::load(const Point* points, std::size_t n)
@@ -50,7 +54,8 @@ namespace roofslate
             if (!plain_)
             {
                 scatter(values_[Look::near], points.data(), points.size(), ends.near.data());
-                scatter(values_[Look::gap], points.data(), points.size(), ends.gap.data());
+                scatter(values_[Look::apart], points.data(), points.size(), ends.apart.data());
+                scatter(values_[Look::ratio], points.data(), points.size(), ends.ratio.data());
             }
         };
         look(low, low_ends_), look(high, high_ends_);
@@ -65,7 +70,7 @@ namespace roofslate
         which_ = which;
         beyond_.fill(which == Which::largest ? 0 : HUGE_VAL);
         crossings_.clear();
-        std::vector<Stretch> batch, undecided;
+        std::vector<Stretch> batch;
         if (plain_)
             conclude_plain(points);
         else
@@ -74,25 +79,9 @@ namespace roofslate
         narrow();
         while (!batch.empty() && !progress.stopped())
         {
-            undecided.clear();
-            std::array<Point, block> of;
-            for (std::size_t i = 0; i < batch.size(); ++i)
-                of[i] = batch[i].point, a_[i] = batch[i].a, b_[i] = batch[i].b;
-            load(of.data(), batch.size());
-            bounds_.run(batch.size());
-            for (std::size_t i = 0; i < batch.size(); ++i)
-            {
-                const Verdict verdict = judge(batch[i], i);
-                if (verdict == Verdict::settled || verdict == Verdict::settled_and_left)
-                    conclude(batch[i], bounds_[3][i] != 0);
-                if (verdict == Verdict::left || verdict == Verdict::settled_and_left)
-                    leave(batch[i]);
-                if (verdict == Verdict::split)
-                    undecided.push_back(batch[i]);
-            }
-            split(undecided);
             const std::size_t before = crossings_.size();
-            narrow();
+            for (std::size_t first = 0; first < batch.size(); first += block)
+                look_at(batch.data() + first, std::min(block, batch.size() - first));
             prune(before, all_of_point);
             next_batch(points, batch);
             progress.tell();
@@ -101,14 +90,40 @@ namespace roofslate
             see_through_haze();
         return crossings_;
     }
+    void HalfLine::look_at(const Stretch* stretches, std::size_t n)
+    {
+        std::vector<Stretch> undecided;
+        std::array<Point, block> of{};
+        for (std::size_t i = 0; i < n; ++i)
+            of[i] = stretches[i].point, a_[i] = stretches[i].a, b_[i] = stretches[i].b;
+        load(of.data(), n);
+        bounds_.run(n);
+        for (std::size_t i = 0; i < n; ++i)
+        {
+            const Stretch& s = stretches[i];
+            const Verdict verdict = judge(s, i);
+            if (verdict == Verdict::settled || verdict == Verdict::settled_and_left)
+                conclude(s, bounds_[Proof::sure][i] != 0 || is_level(s, i));
+            if (verdict == Verdict::left || verdict == Verdict::settled_and_left)
+                leave(s);
+            if (verdict == Verdict::split)
+                undecided.push_back(s);
+        }
+        split(undecided);
+        narrow();
+    }
     HalfLine::Verdict HalfLine::judge(const Stretch& s, std::size_t lane) const
     {
-        const bool none = bounds_[0][lane] != 0, turns_once = bounds_[1][lane] != 0, known = bounds_[2][lane] != 0;
-        if (none)
+        const bool known = bounds_[Proof::known][lane] != 0;
+        if (bounds_[Proof::nothing][lane] != 0)
             return Verdict::none;
-        if (turns_once)
+        if (bounds_[Proof::once][lane] != 0)
             return Verdict::settled;
         const double a = state(s.at_a), b = state(s.at_b);
+        if (a == b && is_level(s, lane))
+            return equal_ && a == 0 ? Verdict::settled : Verdict::none;
+        if (a == b && is_clear(s, lane))
+            return Verdict::none;
         const bool telling = known || !scans_;
         if (a == b)
             return judge_alike(s, telling);
@@ -116,6 +131,36 @@ namespace roofslate
         if (!telling && share <= scanned_share)
             return Verdict::settled_and_left;
         return share <= narrow_share ? Verdict::settled : Verdict::split;
+    }
+    // Nothing but rounding changes.
+    bool HalfLine::is_level(const Stretch& s, std::size_t lane) const
+    {
+        const double slope = std::max(-bounds_[Proof::slowest][lane], bounds_[Proof::fastest][lane]);
+        return std::max(slope, 0.0) * std::log(s.b / s.a) <= level_change && slope == slope;
+    }
+    // By the slopes, the sides stay apart between ends at which they are.
+    bool HalfLine::is_clear(const Stretch& s, std::size_t lane) const
+    {
+        if (s.at_a.near != 0 || s.at_b.near != 0)
+            return false;
+        const auto stays = [](double at_a, double at_b, double low, double high, double width) {
+            if (!(at_a * at_b > 0))
+                return false;
+            if (at_a < 0)
+                at_a = -at_a, at_b = -at_b, std::swap(low, high), low = -low, high = -high;
+            const double least = std::min(at_a, at_b);
+            if (low >= 0 || high <= 0)
+                return true;
+            return (high * at_a - low * at_b + low * high * width) / (high - low) > clear_share * least;
+        };
+        return stays(
+                   s.at_a.ratio,
+                   s.at_b.ratio,
+                   bounds_[Proof::slowest][lane],
+                   bounds_[Proof::fastest][lane],
+                   std::log(s.b / s.a))
+            || stays(
+                   s.at_a.apart, s.at_b.apart, bounds_[Proof::least][lane], bounds_[Proof::greatest][lane], s.b - s.a);
     }
     // Of a stretch whose ends say the same.
     HalfLine::Verdict HalfLine::judge_alike(const Stretch& s, bool telling) const
@@ -130,7 +175,8 @@ namespace roofslate
             return Verdict::split;
         if (s.at_a.near == 0 && s.at_b.near == 0)
             return Verdict::none;
-        return equal_ ? Verdict::settled : Verdict::left;
+        // where it holds or the sides are to be unlike, rounding alone can make it turn and turn back
+        return equal_ ? Verdict::settled : strict_ || s.at_a.state == -1 ? Verdict::none : Verdict::left;
     }
     void HalfLine::leave(const Stretch& s)
     {
@@ -146,7 +192,7 @@ namespace roofslate
     }
     void HalfLine::split(const std::vector<Stretch>& stretches)
     {
-        std::array<Point, block> of;
+        std::array<Point, block> of{};
         for (std::size_t i = 0; i < stretches.size(); ++i)
             of[i] = stretches[i].point, y_[i] = std::sqrt(stretches[i].a * stretches[i].b);
         evaluate(of.data(), stretches.size());
@@ -172,10 +218,14 @@ namespace roofslate
                 stack.pop_back();
             if (stack.empty())
                 continue;
-            if (++stretches_[p] <= most_stretches)
+            if (stretches_[p] < most_stretches)
             {
-                batch.push_back(stack.back());
-                stack.pop_back();
+                for (std::size_t n = together(stretches_[p]); n > 0 && !stack.empty(); --n, ++stretches_[p])
+                {
+                    if (is_wanted(stack.back()))
+                        batch.push_back(stack.back());
+                    stack.pop_back();
+                }
                 continue;
             }
             for (const Stretch& s : stack)

@@ -25,13 +25,14 @@ namespace roofslate
 
     // What is known at a value of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater,
     // of an inequality -1 where it holds within rounding and 1 where it does not, NaN where a side is undefined; the
-    // same by the computed values alone; whether the sides are a few roundings apart; and how far they are.
+    // same by the computed values alone; whether the sides are a few roundings apart; their difference; and the logarithm of their
+    // ratio, where they have one sign.
     struct End
-    { double state, sign, near, gap; };
+    { double state, sign, near, apart, ratio; };
     struct Ends // of the points of a block
     {
-        std::array<double, LaneGraph::capacity> state{}, sign{}, near{}, gap{};
-        End operator[](std::size_t i) const { return {state[i], sign[i], near[i], gap[i]}; }
+        std::array<double, LaneGraph::capacity> state{}, sign{}, near{}, apart{}, ratio{};
+        End operator[](std::size_t i) const { return {state[i], sign[i], near[i], apart[i], ratio[i]}; }
     };
     struct Crossings // roots, or stretches of them, in columns; magnitudes of the unknown
     {
@@ -149,6 +150,22 @@ namespace roofslate
                 close,     // not far from agreed
                 gap,
                 hazy,
+                apart,
+                ratio, // its logarithm
+            };
+        };
+        struct Proof // what bounds say of stretches: the columns of bounds_
+        {
+            enum Column
+            {
+                nothing, // turns inside
+                once,    // it turns at most
+                known,   // there are bounds
+                sure,    // ... and it does not jump
+                slowest, // slopes of the ratio, in logarithms
+                fastest,
+                least, // ... of the difference
+                greatest,
             };
         };
         Stretch whole(Point p) const { return {p, low(p), high(p), low_ends_[p], high_ends_[p]}; }
@@ -163,7 +180,8 @@ namespace roofslate
                 seen()[Look::state][lane],
                 seen()[Look::sign][lane],
                 plain_ ? 0 : values_[Look::near][lane],
-                plain_ ? 0 : values_[Look::gap][lane]};
+                plain_ ? 0 : values_[Look::apart][lane],
+                plain_ ? 0 : values_[Look::ratio][lane]};
         }
         enum class Meeting
         {
@@ -172,8 +190,11 @@ namespace roofslate
             jump,
         };
         Meeting meeting(std::size_t lane, const Stretch& whole) const;
+        void look_at(const Stretch* stretches, std::size_t n);
         Verdict judge(const Stretch& s, std::size_t lane) const;
         Verdict judge_alike(const Stretch& s, bool telling) const;
+        bool is_level(const Stretch& s, std::size_t lane) const;
+        bool is_clear(const Stretch& s, std::size_t lane) const;
         double state(const End& end) const
         { return end.state == end.state ? end.state : equal_ ? undefined_state : 1; }
         double sign(const End& end) const { return end.sign == end.sign ? end.sign : 1; }
@@ -199,7 +220,7 @@ namespace roofslate
         void see_through_haze();
 
         const InstructionSet& set_;
-        bool equal_;
+        bool equal_, strict_;
         bool plain_ = false; // all of it is a stretch in which the comparison turns once at most, without a jump
         bool scans_ = false; // nothing is known of stretches: a side has a routine
         LaneGraph lanes_;

@@ -39,7 +39,10 @@ namespace roofslate
         double sign,
         const Range& y,
         const InstructionSet& set)
-        : set_(set), equal_(equation.comparison.relation == Relation::equal), stack_(block)
+        : set_(set),
+          equal_(equation.comparison.relation == Relation::equal),
+          strict_(equation.comparison.relation == Relation::less),
+          stack_(block)
     { build(equation, givens, sign, y); }
     // NOLINTNEXTLINE(readability-function-size): one graph, from the sides to Newton's steps
     void HalfLine::build(const Equation& equation, const Givens& givens, double sign, const Range& range)
@@ -87,7 +90,7 @@ namespace roofslate
         const int slope = difference(left_slope, right_slope), apart = op(Op::sub, left, right);
 
         // Does the comparison turn once at most while the unknown runs from a to b?
-        const Bounds elasticity = bounder.apply(Op::sub, trend.elasticity(left), trend.elasticity(right)),
+        const Bounds elasticity = trend.elasticity_of_ratio(left, right),
                      drift = trend.value(slope);
         const auto one_way = [&](const Bounds& e) {
             return bounder.either(bounder.at_least_zero(e), bounder.at_most_zero(e));
@@ -143,16 +146,30 @@ namespace roofslate
             states_.compile(lanes_, {where_defined(state), where_defined(sign_here)}, set_);
         else
         {
-            const int separate = bounder.either(op(Op::less, l.high, r.low), op(Op::less, r.high, l.low));
+            const bool strict = comparison.relation == Relation::less;
+            const auto below = [&](const Bounds& u, const Bounds& v, bool or_equal) {
+                return op(or_equal ? Op::less_equal : Op::less, u.high, v.low);
+            };
+            const int separate = bounder.either(below(l, r, !equal_ && !strict), below(r, l, !equal_ && strict));
             const int known = bounder.both(op(Op::equal, l.low, l.low), op(Op::equal, r.low, r.low));
-            const int same = bounder.both(known, rounded.same(left, right));
+            const auto is_fixed = [&](const Bounds& u) { return op(Op::equal, u.low, u.high); };
+            const int same = bounder.both(
+                known, bounder.either(rounded.same(left, right), bounder.both(is_fixed(l), is_fixed(r))));
             const int undefined = bounder.either(rounded.undefined(left), rounded.undefined(right));
+            // slopes of the logarithm of the sides' ratio by that of the unknown, and of their difference
+            const int by_ratio = bounder.both(known, bounder.both(bounder.both(tame, smooth), alike)),
+                      by_difference = bounder.both(known, bounder.both(tame, smooth));
+            const auto if_proved = [&](int proved, int x) { return op(Op::select, proved, x, number(NAN)); };
             bounds_.compile(
                 lanes_,
                 {bounder.either(separate, undefined),
                  bounder.either(same, bounder.both(known, monotone)),
                  known,
-                 bounder.either(same, bounder.both(known, bounder.both(smooth, monotone)))},
+                 bounder.either(same, bounder.both(known, bounder.both(smooth, monotone))),
+                 if_proved(by_ratio, elasticity.low),
+                 if_proved(by_ratio, elasticity.high),
+                 if_proved(by_difference, drift.low),
+                 if_proved(by_difference, drift.high)},
                 set_);
             const int agreed = of_numbers(op(Op::less_equal, gap, share_of(right_size, agreed_share))),
                       close = of_numbers(op(Op::less_equal, gap, share_of(right_size, like_share)));
@@ -172,7 +189,9 @@ namespace roofslate
                  explained,
                  close,
                  gap,
-                 hazy},
+                 hazy,
+                 apart,
+                 op(Op::select, op(Op::less, number(0), op(Op::div, left, right)), op(Op::log, op(Op::div, left, right)), number(NAN))},
                 set_);
         }
 
