@@ -6,6 +6,8 @@ namespace roofslate
     namespace
     {
         constexpr double least_normal = 1e-290, greatest_normal = 1e290;
+        // what underflows is tiny, also after a factor or two, and drowns in a sum
+        constexpr double tiny_size = 1e-200, little_factor = 1e50, large_sum = 1e-80;
         constexpr double of_function = 3, of_routine = 4096; // units in the last place
         constexpr double lost_divisor = 4 * DBL_EPSILON;     // of a divisor that may be zero nothing is known
         constexpr double of_given = 2;                       // what is computed beforehand
@@ -158,29 +160,48 @@ namespace roofslate
 
     int Rounding::tame(int node)
     {
-        int all = number(1);
-        for (const int i : trend_.ask(node))
+        const std::vector<int> all = trend_.ask(node);
+        std::vector<Size> sizes(std::size_t(all.empty() ? 0 : all.back() + 1));
+        for (const int i : all)
         {
             const Node n = g_[i];
-            const bool scales = n.op == Op::mul || n.op == Op::div || n.op == Op::pow || n.op == Op::exp;
-            if (!trend_.depends(i) || n.is_leaf() || !(scales || n.op == Op::add || n.op == Op::sub))
+            Size& here = sizes[std::size_t(i)];
+            here = {number(1), number(0)};
+            if (!trend_.depends(i) || n.is_leaf())
                 continue;
-            const Bounds v = trend_.value(i), a = trend_.value(n.argument[0]);
-            const Bounds b = n.arity() > 1 ? trend_.value(n.argument[1]) : a;
-            if (a.range.low == HUGE_VAL || b.range.low == HUGE_VAL) // without limit, and meant so
-                continue;
-            all = bounder_.both(
-                all, bounder_.both(bounder_.at_most(v, greatest_normal), bounder_.at_least(v, -greatest_normal)));
-            if (!scales)
-                continue;
-            int away = bounder_.either(bounder_.at_least(v, least_normal), bounder_.at_most(v, -least_normal));
-            const auto or_holds_zero = [&](const Bounds& x) {
-                if (x.range.holds_zero())
+            std::array<Size, 3> x;
+            for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+                x[k] = sizes[std::size_t(n.argument[k])];
+            here = size_of(n, i, x);
+        }
+        return sizes[std::size_t(node)].tame;
+    }
+    Rounding::Size Rounding::size_of(const Node& n, int i, const std::array<Size, 3>& x)
+    {
+        const Bounds v = trend_.value(i), a = trend_.value(n.argument[0]);
+        const Bounds b = n.arity() > 1 ? trend_.value(n.argument[1]) : a;
+        const auto within = [&](const Bounds& u, double limit) {
+            return bounder_.both(bounder_.at_most(u, limit), bounder_.at_least(u, -limit));
+        };
+        const auto beyond = [&](const Bounds& u, double limit) {
+            return bounder_.either(bounder_.at_least(u, limit), bounder_.at_most(u, -limit));
+        };
+        int all = number(1);
+        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+            all = bounder_.both(all, x[k].tame);
+        const bool scales = n.op == Op::mul || n.op == Op::div || n.op == Op::pow || n.op == Op::exp;
+        if (scales)
+        {
+            const int bounded = within(v, greatest_normal);
+            const bool unlimited = a.range.low == HUGE_VAL || b.range.low == HUGE_VAL; // and meant so
+            int away = unlimited ? number(1) : beyond(v, least_normal);
+            const auto or_holds_zero = [&](const Bounds& u) {
+                if (u.range.holds_zero())
                     away = bounder_.either(
                         away,
                         op(Op::both,
-                           op(Op::less_equal, x.low, number(0)),
-                           op(Op::less_equal, number(0), x.high)));
+                           op(Op::less_equal, u.low, number(0)),
+                           op(Op::less_equal, number(0), u.high)));
             };
             if (n.op == Op::mul || n.op == Op::div)
                 or_holds_zero(a);
@@ -188,9 +209,27 @@ namespace roofslate
                 or_holds_zero(b);
             if (n.op == Op::pow && !(a.range.low > 0))
                 away = bounder_.either(away, is_zero(a));
-            all = bounder_.both(all, away);
+            int tiny = bounder_.both(all, within(v, tiny_size));
+            if (n.op == Op::mul)
+                tiny = bounder_.either(
+                    tiny,
+                    bounder_.either(
+                        bounder_.both(bounder_.both(x[0].tiny, x[1].tame), within(b, little_factor)),
+                        bounder_.both(bounder_.both(x[1].tiny, x[0].tame), within(a, little_factor))));
+            return {bounder_.both(all, bounder_.both(unlimited ? number(1) : bounded, away)), tiny};
         }
-        return all;
+        if (n.op == Op::neg)
+            return x[0];
+        if (n.op == Op::add || n.op == Op::sub || n.op == Op::min || n.op == Op::max)
+        {
+            const int large = beyond(v, large_sum);
+            const auto drowned = [&](std::size_t one, std::size_t other) {
+                return bounder_.both(bounder_.both(x[one].tame, x[other].tiny), large);
+            };
+            all = bounder_.either(all, bounder_.either(drowned(0, 1), drowned(1, 0)));
+            return {bounder_.both(all, within(v, greatest_normal)), number(0)};
+        }
+        return {all, number(0)};
     }
 
     int Rounding::undefined(int node)

@@ -28,6 +28,11 @@ namespace roofslate
         int same(int x, int z); // two values are equal to the bit
 
     private:
+        struct Size // truths
+        {
+            int tame, tiny; // as accurate as rounding is; so small that it may have underflowed
+        };
+        Size size_of(const Node& n, int i, const std::array<Size, 3>& arguments);
         int same_as_chosen(int choice, int z);
         Error derive(const Node& n, int i);
         Error of_sum(const Node& n, int i);

@@ -59,7 +59,9 @@ namespace roofslate
             : Range{};
         if (exact)
             return {value(low), value(low), range.known() ? range : Range{}};
-        const Ends e = widened({value(low), value(high)}, routine_share);
+        const int lowest = value(low);
+        Ends e = widened({lowest, value(high)}, routine_share);
+        e.low = op(Op::max, e.low, op(Op::min, lowest, number(0)));
         // one end that is NaN makes both so
         return {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low), range.known() ? range : Range{}, false};
     }

@@ -148,7 +148,9 @@ namespace roofslate
         if (values_[Look::explained][lane] == 0)
             return Meeting::jump;
         const bool nearer = values_[Look::gap][lane] <= nearer_share * std::min(std::fabs(s.at_a.apart), std::fabs(s.at_b.apart));
-        return values_[Look::close][lane] != 0 || nearer ? Meeting::root : Meeting::hidden;
+        return values_[Look::close][lane] != 0 || nearer ? Meeting::root
+            : values_[Look::near][lane] != 0             ? Meeting::hidden
+                                                         : Meeting::jump;
     }
     // Newton's last word, if the sides agree there: else they may jump past one another.
     void HalfLine::settle_turns(const Brackets& k)
@@ -226,7 +228,7 @@ namespace roofslate
             const Stretch& s = wholes[i];
             const double below = roots[i] * (1 - side_share), above = roots[i] * (1 + side_share);
             if (!closed[i] && hidden[i])
-                leave(s);
+                crossings_.add(s.point, roots[i], roots[i], HUGE_VAL, Crossings::hazy | Crossings::hidden);
             if (closed[i] || sure[i])
                 continue;
             const Stretch lower{s.point, s.a, below, s.at_a, ends[0][i]},

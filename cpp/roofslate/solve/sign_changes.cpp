@@ -1,5 +1,7 @@
 #include "roofslate/solve/sign_changes.hpp"
 #include <cfloat>
+#include <cstdlib>
+#include <cstdio>
 
 namespace roofslate
 {
@@ -9,7 +11,6 @@ namespace roofslate
         constexpr double closest_share = 0x1p-48; // ... at all: there are a few numbers in it
         constexpr double scanned_share = 0.2589254117941673; // ... if nothing is known of them: a tenth of a decade
         constexpr double beside_share = 0x1p-20;  // roots as near to the first one are looked for too
-        constexpr double level_change = 4 * DBL_EPSILON; // of the sides' ratio
         constexpr double clear_share = 0x1p-10;          // of how far sides are apart at ends, in between
         constexpr std::size_t most_stretches = 32768;    // of a point, that are looked at
         // of these, so many at a time: few while a root may be near
@@ -103,7 +104,7 @@ namespace roofslate
             const Stretch& s = stretches[i];
             const Verdict verdict = judge(s, i);
             if (verdict == Verdict::settled || verdict == Verdict::settled_and_left)
-                conclude(s, bounds_[Proof::sure][i] != 0 || is_level(s, i));
+                conclude(s, bounds_[Proof::sure][i] != 0 || bounds_[Proof::level][i] != 0);
             if (verdict == Verdict::left || verdict == Verdict::settled_and_left)
                 leave(s);
             if (verdict == Verdict::split)
@@ -120,7 +121,7 @@ namespace roofslate
         if (bounds_[Proof::once][lane] != 0)
             return Verdict::settled;
         const double a = state(s.at_a), b = state(s.at_b);
-        if (a == b && is_level(s, lane))
+        if (a == b && bounds_[Proof::level][lane] != 0)
             return equal_ && a == 0 ? Verdict::settled : Verdict::none;
         if (a == b && is_clear(s, lane))
             return Verdict::none;
@@ -131,12 +132,6 @@ namespace roofslate
         if (!telling && share <= scanned_share)
             return Verdict::settled_and_left;
         return share <= narrow_share ? Verdict::settled : Verdict::split;
-    }
-    // Nothing but rounding changes.
-    bool HalfLine::is_level(const Stretch& s, std::size_t lane) const
-    {
-        const double slope = std::max(-bounds_[Proof::slowest][lane], bounds_[Proof::fastest][lane]);
-        return std::max(slope, 0.0) * std::log(s.b / s.a) <= level_change && slope == slope;
     }
     // By the slopes, the sides stay apart between ends at which they are.
     bool HalfLine::is_clear(const Stretch& s, std::size_t lane) const
@@ -180,6 +175,7 @@ namespace roofslate
     }
     void HalfLine::leave(const Stretch& s)
     {
+        if (getenv("KS")) fprintf(stderr, "leave %.17g %.17g states %g %g near %g %g ratio %g %g apart %g %g | %g %g %g %g slopes %g %g %g %g\n", s.a, s.b, s.at_a.state, s.at_b.state, s.at_a.near, s.at_b.near, s.at_a.ratio, s.at_b.ratio, s.at_a.apart, s.at_b.apart, bounds_[0][0], bounds_[1][0], bounds_[2][0], bounds_[3][0], bounds_[4][0], bounds_[5][0], bounds_[6][0], bounds_[7][0]);
         Range& all = left_[s.point];
         all = {std::min(all.low, s.a), std::max(all.high, s.b)};
     }
@@ -291,11 +287,15 @@ namespace roofslate
     // Sides that nearly agree at an end, and do not cross.
     void HalfLine::conclude_touch(const Stretch& s)
     {
-        if (equal_ && s.b / s.a - 1 <= closest_share && (s.at_a.near != 0 || s.at_b.near != 0))
+        if (!equal_ || s.b / s.a - 1 > closest_share)
+            return;
+        if (s.at_a.near == agreed_and_near || s.at_b.near == agreed_and_near)
         {
-            const double x = s.at_a.near != 0 ? s.a : s.b;
-            crossings_.add(s.point, x, x, 0, 0);
+            const double x = s.at_a.near == agreed_and_near ? s.a : s.b;
+            crossings_.add(s.point, x, x, std::fabs(s.at_a.apart), 0);
         }
+        else if (s.at_a.near != 0 || s.at_b.near != 0)
+            leave(s);
     }
     void HalfLine::add_bracket(Narrowing& narrowing, const Stretch& s, double mark, bool want, bool sure)
     {
@@ -346,7 +346,14 @@ namespace roofslate
             }
             for (std::size_t k = first; k < last; ++k)
                 if (is_hazy(order[k]))
-                    dropped[order[k]] = clear || (last - first) % 2 == 0 || k != best;
+                {
+                    dropped[order[k]] = true;
+                    if (clear || (last - first) % 2 == 0 || k != best)
+                        continue;
+                    dropped[order[k]] = (c.flags[order[k]] & Crossings::hidden) != 0;
+                    if (dropped[order[k]])
+                        leave({c.point[order[k]], c.from[order[first]], c.to[order[last - 1]], {}, {}});
+                }
         }
         Crossings kept;
         for (std::size_t k = 0; k < c.size(); ++k)

@@ -40,6 +40,7 @@ namespace roofslate
         {
             hazy = 1,    // rounding hides where it is
             guessed = 2, // that the sides agree between its ends
+            hidden = 8,  // ... and whether it is one
             begins = 4,  // of an inequality: it holds above
         };
         std::vector<Point> point;
@@ -166,6 +167,7 @@ namespace roofslate
                 fastest,
                 least, // ... of the difference
                 greatest,
+                level, // nothing but rounding changes
             };
         };
         Stretch whole(Point p) const { return {p, low(p), high(p), low_ends_[p], high_ends_[p]}; }
@@ -193,12 +195,11 @@ namespace roofslate
         void look_at(const Stretch* stretches, std::size_t n);
         Verdict judge(const Stretch& s, std::size_t lane) const;
         Verdict judge_alike(const Stretch& s, bool telling) const;
-        bool is_level(const Stretch& s, std::size_t lane) const;
         bool is_clear(const Stretch& s, std::size_t lane) const;
         double state(const End& end) const
         { return end.state == end.state ? end.state : equal_ ? undefined_state : 1; }
         double sign(const End& end) const { return end.sign == end.sign ? end.sign : 1; }
-        static constexpr double undefined_state = 2;
+        static constexpr double undefined_state = 2, agreed_and_near = 2;
         void leave(const Stretch& s);
         void conclude_plain(const std::vector<Point>& points);
         void conclude(const Stretch& s, bool sure);

@@ -11,6 +11,7 @@ namespace roofslate
         constexpr double closed_share = 16 * rounding;    // a bracket as narrow tells its root
         constexpr double level_slope = 0x1p-20;           // what hardly moves: elasticities apart by less
         constexpr double like_share = 1e-4;               // ... at a root that rounding shakes
+        constexpr double level_change = 4 * rounding;    // of what is level
         constexpr double near_errors = 4;                 // sides that may be equal but for rounding
         constexpr double agreed_share = 1e-12;            // of sides that agree at a root
         // at a root, the tangent's zero is nearer, though rounding shakes the sides
@@ -159,6 +160,18 @@ namespace roofslate
             // slopes of the logarithm of the sides' ratio by that of the unknown, and of their difference
             const int by_ratio = bounder.both(known, bounder.both(bounder.both(tame, smooth), alike)),
                       by_difference = bounder.both(known, bounder.both(tame, smooth));
+            const auto largest = [&](const Bounds& u) { return op(Op::max, op(Op::neg, u.low), u.high); };
+            const auto least_size = [&](const Bounds& u) {
+                return op(Op::max, number(0), op(Op::max, u.low, op(Op::neg, u.high)));
+            };
+            const int steady_ratio = op(
+                          Op::less_equal,
+                          op(Op::mul, largest(elasticity), op(Op::log, op(Op::div, b, a))),
+                          number(level_change)),
+                      steady_difference = op(
+                          Op::less_equal,
+                          op(Op::mul, largest(drift), op(Op::sub, b, a)),
+                          share_of(least_size(r), level_change));
             const auto if_proved = [&](int proved, int x) { return op(Op::select, proved, x, number(NAN)); };
             bounds_.compile(
                 lanes_,
@@ -169,7 +182,8 @@ namespace roofslate
                  if_proved(by_ratio, elasticity.low),
                  if_proved(by_ratio, elasticity.high),
                  if_proved(by_difference, drift.low),
-                 if_proved(by_difference, drift.high)},
+                 if_proved(by_difference, drift.high),
+                 bounder.either(bounder.both(by_ratio, steady_ratio), bounder.both(by_difference, steady_difference))},
                 set_);
             const int agreed = of_numbers(op(Op::less_equal, gap, share_of(right_size, agreed_share))),
                       close = of_numbers(op(Op::less_equal, gap, share_of(right_size, like_share)));
@@ -184,7 +198,9 @@ namespace roofslate
                 lanes_,
                 {where_defined(state),
                  where_defined(sign_here),
-                 of_numbers(op(Op::less_equal, gap, share_of(error, near_errors))),
+                 op(Op::mul,
+                    of_numbers(op(Op::less_equal, gap, share_of(error, near_errors))),
+                    op(Op::add, number(1), agreed)),
                  agreed,
                  explained,
                  close,
