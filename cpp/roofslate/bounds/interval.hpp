@@ -26,8 +26,9 @@ namespace roofslate
     // Our own exp, log and pow are good to little more than a unit in the last place, and do not rise with every step
     // of their arguments.
     inline constexpr double widening_share = 1e-15, widening_least = 1e-307;
-    inline double widened(double x, int direction)
-    { return std::isinf(x) ? x : x + direction * (std::fabs(x) * widening_share + widening_least); }
+    inline constexpr double routine_share = 1e-11; // routines are good to 1e-12
+    inline double widened(double x, int direction, double share = widening_share)
+    { return std::isinf(x) ? x : x + direction * (std::fabs(x) * share + widening_least); }
     // ... of exp and pow, which are never negative, and stay on their side of one: that is where their arguments tell
     // them to be.
     inline Range widened_power(const Range& r, bool at_least_one, bool at_most_one)

@@ -172,12 +172,100 @@ namespace roofslate
             if (known_[std::size_t(i)].low < 0)
             {
                 const Node n = g_[i];
-                known_[std::size_t(i)] = i == input_ ? bounder_.constant(1)
-                    : depends(i)
+                powers_.resize(std::size_t(g_.size()));
+                if (depends(i))
+                    powers_[std::size_t(i)] = powers_of(n, i);
+                const Bounds e = i == input_ ? bounder_.constant(1)
+                    : !depends(i)            ? bounder_.constant(0)
+                    : is_atom(i)
                     ? derive(n, i)
-                    : bounder_.constant(0);
+                    : of_powers(powers_[std::size_t(i)]);
+                known_[std::size_t(i)] = e;
             }
         return known(node);
+    }
+    Bounds Trend::elasticity_of_ratio(int over, int under)
+    {
+        elasticity(over), elasticity(under);
+        powers_.resize(std::size_t(g_.size()));
+        return of_powers(sum(powers_[std::size_t(over)], powers_[std::size_t(under)], -1));
+    }
+    Trend::Powers Trend::sum(const Powers& a, const Powers& b, double times_b)
+    {
+        Powers all = a;
+        for (const Term& t : b)
+        {
+            const auto at = std::lower_bound(all.begin(), all.end(), t);
+            if (at == all.end() || t < *at)
+                all.insert(at, {t.atom, t.factor, t.times * times_b});
+            else
+                at->times += t.times * times_b;
+        }
+        all.erase(std::remove_if(all.begin(), all.end(), [](const Term& t) { return t.times == 0; }), all.end());
+        return all;
+    }
+    Trend::Powers Trend::raised(const Powers& base, int exponent)
+    {
+        Powers all;
+        for (const Term& t : base)
+            if (g_[exponent].is_constant())
+                all.push_back({t.atom, t.factor, t.times * g_[exponent].value});
+            else
+                all.push_back({t.atom, t.factor < 0 ? exponent : op(Op::mul, t.factor, exponent), t.times});
+        std::sort(all.begin(), all.end());
+        return all;
+    }
+    Trend::Powers Trend::powers_of(const Node& n, int i)
+    {
+        constexpr std::size_t most_terms = 16;
+        const auto of = [&](std::size_t k) -> const Powers& { return powers_[std::size_t(n.argument[k])]; };
+        const Powers atom{{i, -1, 1}};
+        Powers found = atom;
+        switch (n.op)
+        {
+        case Op::neg: found = of(0); break;
+        case Op::mul: found = sum(of(0), of(1), 1); break;
+        case Op::div: found = sum(of(0), of(1), -1); break;
+        case Op::sqrt: found = sum({}, of(0), 0.5); break;
+        case Op::pow:
+            if (!depends(n.argument[1]))
+                found = raised(of(0), n.argument[1]);
+            break;
+        case Op::add:
+        case Op::sub:
+        case Op::min:
+        case Op::max:
+            if (of(0) == of(1))
+                found = of(0);
+            break;
+        case Op::select:
+            if (!depends(n.argument[0]) && of(1) == of(2))
+                found = of(1);
+            break;
+        case Op::less:
+        case Op::less_equal:
+        case Op::equal: break;
+        default: // what is constant but for rounding makes a constant
+            if (i != input_ && std::all_of(n.argument.begin(), n.argument.begin() + n.arity(), [&](int k) {
+                    return powers_[std::size_t(k)].empty();
+                }))
+                found = {};
+        }
+        return found.size() > most_terms ? atom : found;
+    }
+    Bounds Trend::of_powers(const Powers& powers)
+    {
+        Bounds all;
+        for (const Term& t : powers)
+        {
+            Bounds part = known(t.atom);
+            if (t.factor >= 0)
+                part = bounder_.apply(Op::mul, value(t.factor), part);
+            if (t.times != 1)
+                part = bounder_.apply(Op::mul, bounder_.constant(t.times), part);
+            all = all.low < 0 ? part : bounder_.apply(Op::add, all, part);
+        }
+        return all.low < 0 ? bounder_.constant(0) : all;
     }
     int Trend::smooth(int node)
     {
@@ -195,7 +283,8 @@ namespace roofslate
     bool Trend::has_routine(int node)
     {
         const std::vector<int> all = ask(node);
-        return std::any_of(all.begin(), all.end(), [&](int i) { return depends(i) && g_[i].op == Op::routine; });
+        return std::any_of(all.begin(), all.end(), [&](int i) { return depends(i) && g_[i].op == Op::routine && !g_[i].routine->is_monotone();
+        });
     }
 
     Bounds Trend::derive(const Node& n, int i)

@@ -54,13 +54,36 @@ namespace roofslate
         // Where the value keeps its sign; NaN where nothing can be said, as where it jumps. What goes in steps goes all
         // of a sudden.
         Bounds elasticity(int node);
+        // ... of the ratio of two values: what both are proportional to cancels.
+        Bounds elasticity_of_ratio(int over, int under);
         // Truth: neither steps nor jumps.
         int smooth(int node);
-        bool has_routine(int node); // that depends on the input
+        bool has_routine(int node); // that depends on the input, and has no bounds
+
+        bool depends(int node) const { return depends_[std::size_t(node)] > 0; } // of those that have been asked for
+        std::vector<int> ask(int node); // all that it is computed from
 
     private:
-        bool depends(int node) const { return depends_[std::size_t(node)] > 0; } // of those that have been asked for
-        std::vector<int> ask(int node);
+        // The elasticity of a product of powers: a sum over the factors, each an atom with a double times a node.
+        struct Term
+        {
+            int atom, factor; // -1: one
+            double times;
+            bool operator<(const Term& t) const
+            { return atom != t.atom ? atom < t.atom : factor < t.factor; }
+            bool operator==(const Term& t) const
+            { return atom == t.atom && factor == t.factor && times == t.times; }
+        };
+        using Powers = std::vector<Term>; // sorted
+        static Powers sum(const Powers& a, const Powers& b, double times_b);
+        Powers powers_of(const Node& n, int i);
+        Powers raised(const Powers& base, int exponent);
+        Bounds of_powers(const Powers& powers);
+        bool is_atom(int i) const
+        {
+            const Powers& p = powers_[std::size_t(i)];
+            return p.size() == 1 && p[0].atom == i;
+        }
         Bounds known(int node) const { return known_[std::size_t(node)]; }
         Bounds derive(const Node& n, int i);
         Bounds of_sum(const Node& n, int i);
@@ -80,5 +103,6 @@ namespace roofslate
         std::function<Bounds(int)> of_leaf_;
         std::vector<signed char> depends_; // by node; -1: has not been asked for
         std::vector<Bounds> known_; // elasticities
+        std::vector<Powers> powers_;
     };
 }

@@ -34,6 +34,37 @@ namespace roofslate
             return number(a.range.high <= limit);
         return op(Op::less_equal, a.high, number(limit));
     }
+    Bounds Bounder::of_routine(const Routine& routine, const std::array<Bounds, 3>& arguments)
+    {
+        if (!routine.is_monotone())
+            return anything();
+        std::array<int, 3> low{-1, -1, -1}, high{-1, -1, -1};
+        std::array<double, 3> least{}, greatest{};
+        bool exact = true, all_known = true;
+        for (std::size_t k = 0; k < std::size_t(routine.arity); ++k)
+        {
+            const Bounds& a = arguments[k];
+            const bool rises = routine.directions[k] > 0;
+            low[k] = rises ? a.low : a.high, high[k] = rises ? a.high : a.low;
+            least[k] = rises ? a.range.low : a.range.high, greatest[k] = rises ? a.range.high : a.range.low;
+            exact = exact && a.exact, all_known = all_known && a.range.known();
+        }
+        const auto value = [&](const std::array<int, 3>& x) {
+            return g_.operation(Op::routine, x[0], x[1], x[2], &routine);
+        };
+        const Range range = all_known
+            ? Range{
+                  roofslate::widened(routine.value(least.data()), -1, routine_share),
+                  roofslate::widened(routine.value(greatest.data()), 1, routine_share)}
+            : Range{};
+        if (exact)
+            return {value(low), value(low), range.known() ? range : Range{}};
+        const int lowest = value(low);
+        Ends e = widened({lowest, value(high)}, routine_share);
+        e.low = op(Op::max, e.low, op(Op::min, lowest, number(0)));
+        // one end that is NaN makes both so
+        return {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low), range.known() ? range : Range{}, false};
+    }
     Bounds Bounder::apply(Op o, const Bounds& a, const Bounds& b, const Bounds& c)
     {
         const Range range = range_of(o, a.range, b.range, c.range);
@@ -54,12 +85,12 @@ namespace roofslate
                   hh = op(o, a.high, b.high);
         return {least(least(ll, lh), least(hl, hh)), most(most(ll, lh), most(hl, hh))};
     }
-    Bounder::Ends Bounder::widened(const Ends& e)
+    Bounder::Ends Bounder::widened(const Ends& e, double share)
     {
         const auto by = [&](int x) {
             return op(
                 Op::add,
-                op(Op::mul, op(Op::min, op(Op::max, x, op(Op::neg, x)), number(DBL_MAX)), number(widening_share)),
+                op(Op::mul, op(Op::min, op(Op::max, x, op(Op::neg, x)), number(DBL_MAX)), number(share)),
                 number(widening_least));
         };
         return {op(Op::sub, e.low, by(e.low)), op(Op::add, e.high, by(e.high))};
@@ -70,6 +101,15 @@ namespace roofslate
         const int low = op(Op::sub, op(Op::mul, e.low, number(1 - widening_share)), little),
                   high = op(Op::add, op(Op::mul, e.high, number(1 + widening_share)), little);
         return {op(Op::max, low, at_least_one), op(Op::select, at_most_one, op(Op::min, high, number(1)), high)};
+    }
+    // e to a power that is so low that nothing is left of it.
+    Bounder::Ends Bounder::vanishing(const Ends& e, const Bounds& exponent, double lowest)
+    {
+        constexpr double vanished = -750;
+        if (lowest > vanished)
+            return e;
+        const int gone = op(Op::less, exponent.high, number(vanished));
+        return {op(Op::select, gone, number(0), e.low), op(Op::select, gone, number(0), e.high)};
     }
     // Infinities of both signs may meet.
     Bounder::Ends Bounder::sum(Op o, int a_low, int b_low, int a_high, int b_high, bool proved)
@@ -123,13 +163,21 @@ namespace roofslate
         case Op::sqrt:
         case Op::ceil:
         case Op::floor: return {op(o, a.low), op(o, a.high)};
-        case Op::exp: return widened_power({op(o, a.low), op(o, a.high)}, at_least(a, 0), at_most(a, 0));
-        case Op::log: return widened({op(o, a.low), op(o, a.high)});
+        case Op::exp:
+            return vanishing(
+                widened_power({op(o, a.low), op(o, a.high)}, at_least(a, 0), at_most(a, 0)), a, a.range.low);
+        case Op::log: return widened({op(o, a.low), op(o, a.high)}, widening_share);
         case Op::pow:
-            return widened_power(
+        {
+            const Ends e = widened_power(
                 corners(o, a, b),
                 either(both(at_least(a, 1), at_least(b, 0)), both(at_most(a, 1), at_most(b, 0))),
                 either(both(at_most(a, 1), at_least(b, 0)), both(at_least(a, 1), at_most(b, 0))));
+            const Range least = range_of(Op::pow, a.range, b.range, {});
+            if (least.known() && least.low > 0)
+                return e;
+            return vanishing(e, apply(Op::mul, apply(Op::log, a), b), -HUGE_VAL);
+        }
         case Op::less:
             return {op(o, a.high, b.low), numbers ? op(o, a.low, b.high) : possible(op(Op::less_equal, b.high, a.low))};
         case Op::less_equal:

@@ -36,12 +36,15 @@ namespace roofslate
                 known_[std::size_t(i)] = n.is_constant() ? constant(n.value)
                     : n.is_leaf()                        ? of_leaf(i)
                     : n.op == Op::routine
-                    ? anything()
+                    ? of_routine(*n.routine, x)
                     : apply(n.op, x[0], x[1], x[2]);
             }
             return known_[std::size_t(node)];
         }
         Bounds apply(Op op, const Bounds& a, const Bounds& b = {}, const Bounds& c = {});
+
+        // By the directions in which a routine goes, where they are known.
+        Bounds of_routine(const Routine& routine, const std::array<Bounds, 3>& arguments);
 
         Bounds constant(double value);
         Bounds anything();
@@ -49,6 +52,9 @@ namespace roofslate
         // Truths, 1 or 0: does the value of a lane stay on this side of zero?
         int at_least_zero(const Bounds& a) { return at_least(a, 0); }
         int at_most_zero(const Bounds& a) { return at_most(a, 0); }
+        // ... and of any other number?
+        int at_least(const Bounds& a, double limit);
+        int at_most(const Bounds& a, double limit);
         int both(int a, int b) { return is(a, 0) || is(b, 1) ? a : is(b, 0) || is(a, 1) ? b : op(Op::mul, a, b); }
         int either(int a, int b) { return is(a, 1) || is(b, 0) ? a : is(b, 1) || is(a, 0) ? b : op(Op::max, a, b); }
         bool is(int node, double value) const { return g_[node].is_constant() && g_[node].value == value; }
@@ -56,8 +62,6 @@ namespace roofslate
         Graph& graph() { return g_; }
 
     private:
-        int at_least(const Bounds& a, double limit);
-        int at_most(const Bounds& a, double limit);
         struct Ends
         { int low, high; };
         Ends ends(Op op, const Bounds& a, const Bounds& b, const Bounds& c, bool proved);
@@ -65,7 +69,8 @@ namespace roofslate
         Ends product(const Bounds& a, const Bounds& b, bool proved);
         Ends quotient(const Bounds& a, const Bounds& b, bool proved);
         Ends corners(Op o, const Bounds& a, const Bounds& b);
-        Ends widened(const Ends& e);
+        Ends widened(const Ends& e, double share);
+        Ends vanishing(const Ends& e, const Bounds& exponent, double lowest);
         Ends widened_power(const Ends& e, int at_least_one, int at_most_one);
         int least(int a, int b) { return a == b ? a : op(Op::min, a, b); }
         int most(int a, int b) { return a == b ? a : op(Op::max, a, b); }

@@ -43,6 +43,15 @@ namespace roofslate
         double (*value)(const double* arguments);
         // the derivatives by its arguments, functions of all of them; nullptr: there is none
         std::array<const Routine*, 3> partials{};
+        // by argument: 1 if its value never falls with it, -1 if it never rises, 0 if nothing is known
+        std::array<signed char, 3> directions{};
+        bool is_monotone() const
+        {
+            for (int k = 0; k < arity; ++k)
+                if (directions[std::size_t(k)] == 0)
+                    return false;
+            return true;
+        }
     };
 
     struct Operation

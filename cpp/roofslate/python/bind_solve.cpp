@@ -35,10 +35,14 @@ namespace roofslate::binding
             const auto* const outcomes = reinterpret_cast<const std::uint8_t*>(roots.outcomes.data());
             auto* const values = new Doubles(std::move(roots.values));
             const py::capsule owner(values, [](void* p) { delete static_cast<Doubles*>(p); });
+            std::vector<double> left;
+            for (const Range& r : roots.left)
+                left.insert(left.end(), {r.low, r.high});
             return py::make_tuple(
                 py::array_t<double>(py::ssize_t(roots.size), values->get(), owner),
                 array_of(std::vector<std::uint8_t>(outcomes, outcomes + roots.outcomes.size())),
-                grid.axes(comparison.axes()));
+                grid.axes(comparison.axes()),
+                array_of(left));
         }
     }
 
@@ -53,6 +57,7 @@ namespace roofslate::binding
             py::arg("threads"),
             py::arg("progress"),
             "Where an input on an axis of its own makes a condition true: for each point of the other axes `each` "
-            "values; why there are none (0: there are, 1: never, 2: always, 3: undefined); those axes.");
+            "values; why there are none (0: there are, 1: never, 2: always, 3: undefined, 4: undecided); those axes; and, "
+            "where some are undecided, between which two values of each point the search gave up.");
     }
 }

@@ -15,6 +15,7 @@ namespace roofslate::quantities
         static constexpr const char* name = "erlang_c";
         static constexpr const char* latex = "C";
         static constexpr int arity = 2;
+        static constexpr std::array<signed char, 3> directions{-1, 1};
         struct by_load;
         using partials = list<no_partial, by_load>; // that by the slots is no short formula of them
         static constexpr Dimension dimension(const Dimension& batch_slots, const Dimension& load)

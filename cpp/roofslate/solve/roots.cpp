@@ -11,7 +11,7 @@ namespace roofslate
     {
         constexpr std::size_t block = LaneGraph::capacity;
         constexpr std::size_t fewest_blocks_of_thread = 8;
-        constexpr double same_share = 64 * DBL_EPSILON; // roots that are nearer to one another are one
+        constexpr double same_share = 0x1p-25; // roots that are nearer to one another are one
 
         std::vector<int> nodes_of(const Comparison& c)
         {
@@ -59,12 +59,26 @@ namespace roofslate
             std::vector<Outcome> outcomes;
             Doubles values;
             std::vector<std::vector<double>> roots;
+            std::vector<Range> left; // as soon as there is one
+
+            void leave(std::size_t point, const Range& r)
+            {
+                const std::lock_guard<std::mutex> lock(mutex_);
+                left.resize(outcomes.size());
+                left[point] = r;
+            }
+
+        private:
+            std::mutex mutex_;
         };
         Which mirrored(Which which)
         { return which == Which::smallest ? Which::largest : which == Which::largest ? Which::smallest : which; }
 
         struct Interval // of roots
-        { double from, to; };
+        {
+            double from, to, gap;
+            int flags; // Crossings::Flag
+        };
 
         class Solver // of one thread
         {
@@ -76,7 +90,7 @@ namespace roofslate
                   upper_(shared, 1, shared.upper),
                   lower_(shared, -1, shared.lower),
                   zero_(shared, 0, {1, shared.zero ? 1.0 : 0.0}),
-                  found_(shared.which == Which::all ? block : 0)
+                  found_(block)
             {
             }
             std::size_t solve(std::size_t number)
@@ -84,24 +98,21 @@ namespace roofslate
                 first_ = number * block;
                 const std::size_t n = std::min(block, shared_.givens.points() - first_);
                 given_.read(first_, n);
-                open_.fill(true), any_closed_ = false;
+                open_.fill(true), any_closed_ = false, any_listed_ = false;
                 const Unknown& u = shared_.comparison.unknown;
                 if (n != divided_ || !u.above.empty() || !u.below.empty())
                     divide(n);
                 for (Part* part : {&upper_, &lower_, &zero_})
                     if (part->line)
                         part->line->begin(given_, part->points, part->from, part->to);
-                if (shared_.comparison.relation == Relation::equal)
-                    find_always(n);
+                find_level(n);
                 const bool largest = shared_.which == Which::largest;
                 largest ? find_upper() : find_lower();
                 find_zero();
                 largest ? find_lower() : find_upper();
                 for (std::size_t i = 0; i < n; ++i)
-                    if (open_[i])
-                        close(i, outcome(i));
-                    else if (shared_.which == Which::all && !found_[i].empty())
-                        list(found_[i], shared_.roots[first_ + i]);
+                    if (open_[i] || is_listed(i))
+                        finish(i);
                 return n;
             }
 
@@ -159,42 +170,23 @@ namespace roofslate
                         part.points.push_back(Point(i));
                 }
             }
-            // Points at which both sides agree all over the range.
-            void find_always(std::size_t n)
+            // Points at which both sides agree at all ends, so that they may everywhere.
+            void find_level(std::size_t n)
             {
-                bool any = false;
-                for (const Part* part : {&upper_, &lower_, &zero_})
-                    for (std::size_t i = 0; i < n && part->line; ++i)
-                        any = any || part->line->state_at_low(i) == 0;
-                if (!any)
+                level_.fill(false);
+                if (shared_.comparison.relation != Relation::equal)
                     return;
-                any = false;
-                std::array<int, block> missing{};
                 for (std::size_t i = 0; i < n; ++i)
                 {
-                    bool all = true;
+                    bool any = false, all = true;
                     for (const Part* part : {&upper_, &lower_, &zero_})
                         if (all && part->line && part->has[i])
-                            all = part->line->state_at_low(i) == 0 && part->line->state_at_high(i) == 0, ++missing[i];
-                    missing[i] = all ? missing[i] : 0;
-                    any = any || missing[i];
+                            any = true, all = part->line->state_at_low(i) == 0 && part->line->state_at_high(i) == 0;
+                    level_[i] = any && all;
                 }
-                if (!any)
-                    return;
-                for (Part* part : {&upper_, &lower_, &zero_})
-                    if (part->line)
-                    {
-                        points_.clear();
-                        for (const Point p : part->points)
-                            if (missing[p])
-                                points_.push_back(p);
-                        const Crossings& found = part->line->find(points_, Which::all, progress_);
-                        for (std::size_t k = 0; k < found.size(); ++k)
-                            if (const Point p = found.point[k];
-                                found.from[k] == part->from[p] && found.to[k] == part->to[p] && --missing[p] == 0)
-                                close(p, Outcome::always);
-                    }
             }
+            bool needs_more(std::size_t i) const
+            { return open_[i] || level_[i] || shared_.which == Which::all; }
             // Those of the part's points that need more roots.
             const std::vector<Point>& open_points(const Part& part)
             {
@@ -202,46 +194,49 @@ namespace roofslate
                     return part.points;
                 points_.clear();
                 for (const Point p : part.points)
-                    if (open_[p] || (shared_.which == Which::all && shared_.outcomes[first_ + p] != Outcome::always))
+                    if (needs_more(p))
                         points_.push_back(p);
                 return points_;
             }
-            void close(std::size_t i, Outcome without)
+            bool is_listed(std::size_t i) const { return any_listed_ && !found_[i].empty(); }
+            void list(std::size_t i, const Interval& found)
             {
-                open_[i] = false, any_closed_ = true;
-                shared_.outcomes[first_ + i] = without;
-                if (shared_.which != Which::all)
-                    shared_.values[first_ + i] = NAN;
+                open_[i] = level_[i], any_closed_ = any_listed_ = true;
+                found_[i].push_back(found);
             }
-            void add(std::size_t i, double from, double to)
+            // A plain line tells a value at most, of which nothing more is to be known.
+            void add(const Crossings& found, double sign)
             {
-                open_[i] = false;
-                if (shared_.which == Which::all)
-                    found_[i].push_back({from, to});
-                else
-                    shared_.values[first_ + i] = shared_.which == Which::smallest ? from : to;
+                const auto is_plain = [](const Part& part) { return !part.line || part.line->is_plain(); };
+                const bool at_once = shared_.which != Which::all && is_plain(upper_) && is_plain(lower_) && !any_listed_
+                    && std::equal(found.from.begin(), found.from.end(), found.to.begin());
+                for (std::size_t k = 0; k < found.size(); ++k)
+                {
+                    const Point p = found.point[k];
+                    if (at_once && open_[p] && !level_[p])
+                    {
+                        open_[p] = false;
+                        shared_.values[first_ + p] = as_root(found.from[k], sign);
+                        continue;
+                    }
+                    const double from = as_root(found.from[k], sign), to = as_root(found.to[k], sign);
+                    const int flags = found.flags[k] ^ (sign < 0 ? int(Crossings::begins) : 0);
+                    list(p, {std::min(from, to), std::max(from, to), found.gap[k], flags});
+                }
+                any_closed_ = any_closed_ || found.size();
             }
+            static double as_root(double y, double sign)
+            { return y <= least_magnitude ? 0 : y >= greatest_magnitude ? sign * HUGE_VAL : sign * y; }
             void find_upper()
             {
-                if (!upper_.line)
-                    return;
-                const Crossings& found = upper_.line->find(open_points(upper_), shared_.which, progress_);
-                for (std::size_t k = 0; k < found.size(); ++k)
-                    add(found.point[k],
-                        found.from[k] <= least_magnitude ? 0 : found.from[k],
-                        found.to[k] >= greatest_magnitude ? HUGE_VAL : found.to[k]);
-                any_closed_ = any_closed_ || found.size();
+                if (upper_.line)
+                    add(upper_.line->find(open_points(upper_), shared_.which, level_, progress_), 1);
             }
             void find_lower()
             {
-                if (!lower_.line)
-                    return;
-                const Crossings& found = lower_.line->find(open_points(lower_), mirrored(shared_.which), progress_);
-                for (std::size_t k = 0; k < found.size(); ++k)
-                    add(found.point[k],
-                        found.to[k] >= greatest_magnitude ? -HUGE_VAL : -found.to[k],
-                        found.from[k] <= least_magnitude ? 0 : -found.from[k]);
-                any_closed_ = any_closed_ || found.size();
+                if (lower_.line)
+                    add(lower_.line->find(open_points(lower_), mirrored(shared_.which), level_, progress_),
+                        -1);
             }
             // Zero itself, and what turns between it and the smallest magnitudes.
             void find_zero()
@@ -255,10 +250,62 @@ namespace roofslate
                         return part.line && part.has[p] && (part.line->state_at_low(p) == -1) != (here == -1);
                     };
                     if (shared_.comparison.relation == Relation::equal ? here == 0 : turns(upper_) || turns(lower_))
-                        add(p, 0, 0), any_closed_ = true;
+                        list(p, {0, 0, 0, turns(lower_) == (here == -1) ? int(Crossings::begins) : 0});
                 }
             }
-            Outcome outcome(std::size_t i) const // where nothing was found
+
+            // What was found and what is left of a point, and what of it is asked for.
+            void finish(std::size_t i)
+            {
+                std::vector<Interval>& found = found_[i];
+                merge(found, shared_.comparison.relation == Relation::equal);
+                const Range left = left_of(i);
+                Outcome& outcome = shared_.outcomes[first_ + i];
+                const bool is_left = left.low <= left.high;
+                const double first = found.empty() ? HUGE_VAL : found.front().from,
+                             last = found.empty() ? -HUGE_VAL : found.back().to;
+                if (level_[i] && found.size() == 1 && first <= least_of(i) && last >= greatest_of(i))
+                    outcome = is_left || (found[0].flags & Crossings::guessed) ? Outcome::undecided : Outcome::always;
+                else if (
+                    is_left
+                    && (shared_.which == Which::all || found.empty()
+                        || (shared_.which == Which::smallest ? left.low < first : left.high > last)))
+                    outcome = Outcome::undecided;
+                else
+                    outcome = found.empty() ? without_roots(i) : Outcome::found;
+                if (outcome == Outcome::undecided)
+                    shared_.leave(first_ + i, is_left ? left : Range{first, last});
+                if (shared_.which != Which::all)
+                    shared_.values[first_ + i] = outcome != Outcome::found ? NAN
+                        : shared_.which == Which::smallest                 ? first
+                                                                           : last;
+                else if (outcome != Outcome::always)
+                    for (const Interval& interval : found)
+                    {
+                        shared_.roots[first_ + i].push_back(interval.from);
+                        if (interval.from < interval.to)
+                            shared_.roots[first_ + i].push_back(interval.to);
+                    }
+                found.clear();
+            }
+            double least_of(std::size_t i) const
+            { return has(lower_, i) ? as_root(lower_.to[i], -1) : has(zero_, i) ? 0 : as_root(upper_.from[i], 1); }
+            double greatest_of(std::size_t i) const
+            { return has(upper_, i) ? as_root(upper_.to[i], 1) : has(zero_, i) ? 0 : as_root(lower_.from[i], -1); }
+            static bool has(const Part& part, std::size_t i) { return part.line && part.has[i]; }
+            Range left_of(std::size_t i) const
+            {
+                Range all{HUGE_VAL, -HUGE_VAL};
+                if (has(upper_, i) && upper_.line->has_left(i))
+                    all = upper_.line->left(i);
+                if (has(lower_, i) && lower_.line->has_left(i))
+                {
+                    const Range& y = lower_.line->left(i);
+                    all = {std::min(all.low, -y.high), std::max(all.high, -y.low)};
+                }
+                return all;
+            }
+            Outcome without_roots(std::size_t i) const
             {
                 bool defined = false, held = false;
                 for (const Part* part : {&upper_, &lower_, &zero_})
@@ -268,26 +315,35 @@ namespace roofslate
                     return Outcome::always;
                 return defined || !(low_[i] <= high_[i]) ? Outcome::never : Outcome::undefined;
             }
-            static bool apart(double a, double b)
-            { return a < b && (std::isinf(b - a) || b - a > same_share * std::min(std::fabs(a), std::fabs(b))); }
-            static void list(std::vector<Interval>& found, std::vector<double>& roots)
+            static bool apart(double a, double b, double share)
+            { return a < b && (std::isinf(b - a) || b - a > share * std::min(std::fabs(a), std::fabs(b))); }
+            // What is nearer to one another than roots are told apart is one: of an equality the value at which the
+            // sides agree best, of an inequality a boundary, or none if it fails in between alone.
+            static void merge(std::vector<Interval>& found, bool equal)
             {
-                std::sort(found.begin(), found.end(), [](const Interval& a, const Interval& b) {
+                std::stable_sort(found.begin(), found.end(), [](const Interval& a, const Interval& b) {
                     return a.from < b.from;
                 });
-                std::size_t last = 0;
-                for (std::size_t k = 1; k < found.size(); ++k)
-                    if (!apart(found[last].to, found[k].from))
-                        found[last].to = std::max(found[last].to, found[k].to);
-                    else
-                        found[++last] = found[k];
-                for (std::size_t k = 0; k <= last; ++k)
+                std::size_t kept = 0;
+                for (std::size_t k = 0, next; k < found.size(); k = next)
                 {
-                    roots.push_back(found[k].from);
-                    if (apart(found[k].from, found[k].to))
-                        roots.push_back(found[k].to);
+                    Interval all = found[k];
+                    const Interval* best = nullptr;
+                    for (next = k; next < found.size() && !apart(all.to, found[next].from, same_share); ++next)
+                    {
+                        const Interval& member = found[next];
+                        all.to = std::max(all.to, member.to);
+                        all.flags |= member.flags & Crossings::guessed;
+                        if (member.from == member.to && (!best || member.gap < best->gap))
+                            best = &member;
+                    }
+                    if (!equal && (next - k) % 2 == 0 && !(found[k].flags & Crossings::begins))
+                        continue;
+                    if (!apart(all.from, all.to, 2 * same_share))
+                        all.from = all.to = best ? best->from : all.from;
+                    found[kept++] = all;
                 }
-                found.clear();
+                found.resize(kept);
             }
 
             Shared& shared_;
@@ -297,8 +353,9 @@ namespace roofslate
             std::size_t first_ = 0, divided_ = 0;
             std::vector<Point> points_;
             HalfLine::Numbers low_, high_;
-            std::array<bool, block> open_; // nothing has been found yet
-            bool any_closed_ = false;
+            HalfLine::Truths open_; // nothing has been found yet
+            HalfLine::Truths level_;
+            bool any_closed_ = false, any_listed_ = false;
             std::vector<std::vector<Interval>> found_;
         };
     }
@@ -324,11 +381,11 @@ namespace roofslate
             [&] { return std::make_unique<Solver>(shared, progress); },
             [](std::unique_ptr<Solver>& solver, std::size_t number) { return solver->solve(number); });
         if (which != Which::all)
-            return {1, points, std::move(shared.values), std::move(shared.outcomes)};
+            return {1, points, std::move(shared.values), std::move(shared.outcomes), std::move(shared.left)};
         std::size_t each = 0;
         for (const std::vector<double>& of_point : shared.roots)
             each = std::max(each, of_point.size());
-        Roots roots{each, points * each, aligned_doubles(points * each), std::move(shared.outcomes)};
+        Roots roots{each, points * each, aligned_doubles(points * each), std::move(shared.outcomes), std::move(shared.left)};
         std::fill_n(roots.values.get(), roots.size, NAN);
         for (std::size_t p = 0; p < points; ++p)
             std::copy(shared.roots[p].begin(), shared.roots[p].end(), roots.values.get() + p * each);

@@ -34,6 +34,7 @@ namespace roofslate
         never,
         always,
         undefined,
+        undecided, // the search gave up
     };
     struct Comparison
     {
@@ -59,14 +60,16 @@ namespace roofslate
     // Of an inequality the ends of where it holds: of the values next to such an end the one at which it still does. In
     // the order of the grid, the last axis fastest; `each` for a point, NaN after the last one.
     //
-    // Values at which both sides are computed are few, since bounds and trends tell most stretches apart. Two roots of
-    // one point may be missed that are nearer to each other than a share of 2^-26 (where a side has a routine: of which
-    // nothing is known, a tenth of a decade), or where telling stretches apart takes more than some thousand of them.
+    // One search of which the smallest, the largest and all roots are views. Bounds and trends prove of every stretch of
+    // the range that nothing turns in it, or that one root does; what is not proved after some thousand stretches is
+    // left, and the outcome undecided, unless a root is wanted that is nearer to the end. Two roots that are nearer to
+    // each other than a share of 2^-26 may be taken for one or for none.
     struct Roots
     {
         std::size_t each, size;
         Doubles values;
         std::vector<Outcome> outcomes;
+        std::vector<Range> left; // by point, of those that are undecided: all that was not searched lies in it
     };
     Roots solve(const Comparison& comparison, Which which, const Options& options);
 }

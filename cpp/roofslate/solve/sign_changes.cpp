@@ -1,238 +1,20 @@
 #include "roofslate/solve/sign_changes.hpp"
-#include "roofslate/bounds/monotonicity.hpp"
 #include <cfloat>
-#include <numeric>
+#include <cstdlib>
+#include <cstdio>
 
 namespace roofslate
 {
     namespace
     {
-        constexpr double rounding = DBL_EPSILON;
-        constexpr double equal_share = 8 * rounding;      // sides that differ by less are equal
-        constexpr double closed_share = 16 * rounding;    // a bracket as narrow tells its root
-        constexpr double level_slope = 0x1p-20;           // what hardly moves: elasticities apart by less
-        constexpr double agreed_share = 1e-12;            // of sides that agree at a root
-        // at a root, the tangent's zero is nearer, though rounding shakes the sides
-        constexpr double near_step = 1e-9;
-        constexpr double close_share = 0x1p-30;           // sides that Newton's step brings together
-        constexpr double narrow_share = 0x1p-26;          // stretches that are not split
+        constexpr double narrow_share = 0x1p-26;  // stretches that are not split where their ends differ
+        constexpr double closest_share = 0x1p-48; // ... at all: there are a few numbers in it
         constexpr double scanned_share = 0.2589254117941673; // ... if nothing is known of them: a tenth of a decade
-        constexpr std::size_t most_stretches = 4096;      // of a point, that are split
-        constexpr int arrivals = 2;                    // without a bracket
-        constexpr int far_steps = 2;                      // in one: by the whole logarithm
-        constexpr int newton_steps = 10, most_steps = 250; // then every fourth one halves
-        constexpr std::size_t fewest_lanes = 32;          // that are worth sorting out
-
-        // Between values by point and by lane; as a rule all points are there, in their order.
-        bool are_all(const Point* points, std::size_t n) { return n == 0 || points[n - 1] + std::size_t(1) == n; }
-        void gather(const double* from, const Point* points, std::size_t n, double* to)
-        {
-            if (are_all(points, n))
-                std::copy_n(from, n, to);
-            else
-                for (std::size_t i = 0; i < n; ++i)
-                    to[i] = from[points[i]];
-        }
-        void scatter(const double* from, const Point* points, std::size_t n, double* to)
-        {
-            if (are_all(points, n))
-                std::copy_n(from, n, to);
-            else
-                for (std::size_t i = 0; i < n; ++i)
-                    to[points[i]] = from[i];
-        }
-
-        // Copies a node into another graph, from what has been copied.
-        int copied(Graph& to, const Graph& from, std::vector<int>& copies, int node)
-        {
-            for (const int i : in_order(from, {node}, [&](int k) { return copies[std::size_t(k)] >= 0; }))
-            {
-                const Node& n = from[i];
-                const auto at = [&](std::size_t k) {
-                    return n.argument[k] >= 0 ? copies[std::size_t(n.argument[k])] : -1;
-                };
-                copies[std::size_t(i)] =
-                    n.is_constant() ? to.constant(n.value) : to.operation(n.op, at(0), at(1), at(2), n.routine);
-            }
-            return copies[std::size_t(node)];
-        }
-    }
-
-    HalfLine::HalfLine(
-        const Equation& equation,
-        const Givens& givens,
-        double sign,
-        const Range& y,
-        const InstructionSet& set)
-        : set_(set), equal_(equation.comparison.relation == Relation::equal), stack_(block)
-    { build(equation, givens, sign, y); }
-    // NOLINTNEXTLINE(readability-function-size): one graph, from the sides to Newton's steps
-    void HalfLine::build(const Equation& equation, const Givens& givens, double sign, const Range& range)
-    {
-        const Comparison& comparison = equation.comparison;
-        Graph& g = lanes_.graph();
-        const auto op = [&](Op o, int a, int b = -1, int c = -1) { return g.operation(o, a, b, c); };
-        const auto number = [&](double x) { return g.constant(x); };
-        const auto size = [&](int x) { return op(Op::max, x, op(Op::neg, x)); };
-        const Range truth{0, 1};
-        const int y = lanes_.leaf(range, y_), a = lanes_.leaf(range, a_), b = lanes_.leaf(range, b_),
-                  mark = lanes_.leaf({-1, 1}, mark_);
-        const int want = lanes_.leaf(truth, want_), open = lanes_.leaf(truth, open_);
-        std::vector<int> copies(std::size_t(comparison.graph.size()), -1);
-        std::vector<std::pair<int, Range>> inputs;
-        copies[std::size_t(comparison.unknown.leaf)] = sign < 0 ? op(Op::neg, y) : sign > 0 ? y : number(0);
-        for (std::size_t k = 0; k < givens.size(); ++k)
-        {
-            given_lanes_.push_back(nullptr);
-            const int leaf = lanes_.leaf(givens.range(k), given_lanes_.back());
-            copies[std::size_t(givens.node(k))] = leaf;
-            inputs.emplace_back(leaf, givens.range(k));
-        }
-        const auto copy = [&](int node) { return node < 0 ? node : copied(g, comparison.graph, copies, node); };
-        const auto by_y = [&](int tangent) { return tangent >= 0 && sign < 0 ? op(Op::neg, tangent) : tangent; };
-        const int left = copy(comparison.left), right = copy(comparison.right),
-                  left_slope = by_y(copy(equation.left_slope)), right_slope = by_y(copy(equation.right_slope));
-
-        const auto of_leaf = [&](int i) {
-            if (i == y)
-                return Bounds{a, b, range, false};
-            return Bounds{i, i, std::find_if(inputs.begin(), inputs.end(), [&](const auto& input) {
-                                    return input.first == i;
-                                })->second};
-        };
-        Bounder bounder(g, g);
-        Trend trend(bounder, y, of_leaf);
-        const Bounds l = trend.value(left), r = trend.value(right);
-        const bool positive = l.range.low > 0 && r.range.low > 0, numbers = l.range.known() && r.range.known();
-
-        const auto difference = [&](int x, int z) {
-            return x < 0 && z < 0 ? number(0) : x < 0 ? op(Op::neg, z) : z < 0 ? x : op(Op::sub, x, z);
-        };
-        const auto times = [&](int x, int factor) { return x < 0 ? x : op(Op::mul, x, factor); };
-        const int slope = difference(left_slope, right_slope), apart = op(Op::sub, left, right);
-
-        // Does the comparison turn once at most while the unknown runs from a to b?
-        const Bounds elasticity = bounder.apply(Op::sub, trend.elasticity(left), trend.elasticity(right)),
-                     drift = trend.value(slope);
-        const auto one_way = [&](const Bounds& e) {
-            return bounder.either(bounder.at_least_zero(e), bounder.at_most_zero(e));
-        };
-        const int alike = bounder.either(
-            bounder.both(bounder.at_least_zero(l), bounder.at_least_zero(r)),
-            bounder.both(bounder.at_most_zero(l), bounder.at_most_zero(r)));
-        const int smooth = bounder.both(trend.smooth(left), trend.smooth(right));
-        const int monotone =
-            bounder.either(bounder.both(alike, one_way(elasticity)), bounder.both(smooth, one_way(drift)));
-        plain_ = bounder.is(monotone, 1) && bounder.is(smooth, 1) && numbers;
-
-        const int gap = size(apart), right_size = r.range.low >= 0 ? right : size(right), moved = op(Op::mul, y, slope),
-                  drift_here = size(moved);
-        const auto share_of = [&](int x, double share) { return op(Op::mul, x, number(share)); };
-        const bool finite =
-            l.range.high < HUGE_VAL && l.range.low > -HUGE_VAL && r.range.high < HUGE_VAL && r.range.low > -HUGE_VAL;
-        const auto of_numbers = [&](int so) {
-            return finite ? so : op(Op::mul, so, op(Op::less, gap, number(HUGE_VAL)));
-        };
-        const int less = op(Op::less, left, right), greater = op(Op::less, right, left);
-        const int defined = numbers ? number(1) : op(Op::max, op(Op::max, less, greater), op(Op::equal, left, right));
-        const int sign_here = equal_
-            ? op(Op::select, defined, op(Op::sub, greater, less), number(NAN))
-            : op(Op::select,
-                 comparison.relation == Relation::less ? less : op(Op::less_equal, left, right),
-                 number(-1),
-                 number(1));
-        // Sides agree if they hardly differ and hardly move: else there is a better place nearby.
-        const int level = of_numbers(op(
-            Op::less_equal,
-            op(Op::max, gap, share_of(drift_here, equal_share / level_slope)),
-            share_of(right_size, equal_share)));
-        const int state = equal_ ? op(Op::select, level, number(0), sign_here) : sign_here,
-                  shown = equal_ ? state : op(Op::select, defined, state, number(NAN));
-        scans_ = trend.has_routine(left) || trend.has_routine(right);
-        if (plain_)
-            states_.compile(lanes_, {shown}, set_);
-        else
-        {
-            const int separate = bounder.either(op(Op::less, l.high, r.low), op(Op::less, r.high, l.low));
-            const int known = bounder.both(op(Op::equal, l.low, l.low), op(Op::equal, r.low, r.low));
-            bounds_.compile(
-                lanes_,
-                {separate, monotone, known, bounder.both(known, bounder.both(smooth, monotone))},
-                set_);
-            const int agreed = of_numbers(op(Op::less_equal, gap, share_of(right_size, agreed_share)));
-            values_.compile(
-                lanes_,
-                {shown,
-                 op(Op::select, agreed, number(0), gap),
-                 op(Op::less, gap, op(Op::mul, drift_here, number(near_step)))},
-                set_);
-        }
-
-        // Newton's step, in the logarithms of the unknown and, where they have one sign, of the sides.
-        const int product = op(Op::mul, left, right),
-                  cross = difference(times(left_slope, right), times(right_slope, left));
-        const bool proved = positive && l.range.low * r.range.low > 0 && l.range.high * r.range.high < HUGE_VAL;
-        const int one_sign =
-            proved ? number(1) : op(Op::mul, op(Op::less, number(0), product), op(Op::less, product, number(HUGE_VAL)));
-        const int logarithm =
-            op(Op::select, one_sign, op(Op::mul, op(Op::log, op(Op::div, left, right)), product), apart);
-        const int far_guess = op(
-            Op::mul,
-            y,
-            op(Op::exp, op(Op::neg, op(Op::div, logarithm, op(Op::mul, y, op(Op::select, one_sign, cross, slope))))));
-        // Near the turn, or where the sides are straight in the unknown or its reciprocal, the tangent in that one
-        // does.
-        const int rising = op(Op::less, number(0), moved);
-        const int near_guess = op(
-            Op::mul,
-            y,
-            op(Op::div,
-               op(Op::select, rising, op(Op::sub, moved, apart), moved),
-               op(Op::select, rising, moved, op(Op::add, moved, apart))));
-        const int resolved = op(Op::max, share_of(drift_here, closed_share), share_of(right_size, equal_share)),
-                  trusted = op(Op::min, share_of(drift_here, agreed_share), share_of(right_size, close_share));
-        // where it holds
-        const int there = op(Op::less, gap, op(Op::min, resolved, trusted)),
-                  arrived = equal_ ? there : op(Op::mul, there, op(Op::less, sign_here, number(0)));
-        const auto inside = [&](int x, int from, int to) {
-            return op(Op::mul, op(Op::less, from, x), op(Op::less, x, to));
-        };
-        const int onto = equal_
-            ? near_guess
-            : op(Op::mul, near_guess, op(Op::add, number(1), op(Op::mul, mark, number(4 * rounding))));
-        const int nearer = op(Op::select, inside(onto, a, b), onto, y),
-                  final = equal_ ? op(Op::max, a, op(Op::min, near_guess, b)) : y;
-        leap_.nodes = {op(Op::select, inside(far_guess, a, b), far_guess, op(Op::sqrt, op(Op::mul, a, b)))};
-        step_.nodes = {nearer};
-        arrival_.nodes = {op(Op::select, arrived, final, nearer), op(Op::sub, number(1), arrived)};
-        // Where that fails a bracket closes around the turn; each step goes a little too far, so that both of its sides
-        // come near.
-        const auto add_step = [&](Narrowing& narrowing, Kind kind, int at_y) {
-            const bool turns = &narrowing == &turns_;
-            const int guess = turns && kind == near ? near_guess : far_guess;
-            const int after = op(Op::equal, op(Op::equal, at_y, mark), want);
-            const int new_a = op(Op::select, after, a, y), new_b = op(Op::select, after, y, b);
-            const int wide = op(Op::less, share_of(y, closed_share), op(Op::sub, new_b, new_a)),
-                      done = turns ? arrived : number(0);
-            const int middle = op(Op::sqrt, op(Op::mul, new_a, new_b));
-            const int beyond =
-                op(Op::mul, guess, op(Op::select, after, number(1 - 4 * rounding), number(1 + 4 * rounding)));
-            const int next = kind == halving ? middle
-                : kind == returning
-                ? op(Op::select, after, new_a, new_b)
-                : op(Op::select, inside(beyond, new_a, new_b), beyond, middle);
-            const int closed = equal_
-                ? op(Op::select, want, new_a, new_b)
-                : op(Op::select, op(Op::less, mark, number(0)), new_a, new_b);
-            const int on = op(Op::mul, wide, op(Op::sub, number(1), done)), last = op(Op::select, done, final, closed);
-            narrowing.steps[kind].nodes = {
-                op(Op::select, open, op(Op::select, on, next, last), y),
-                op(Op::mul, open, on),
-                op(Op::select, open, new_a, a),
-                op(Op::select, open, new_b, b)};
-        };
-        for (const Kind kind : {near, far, halving, returning})
-            add_step(turns_, kind, sign_here), add_step(edges_, kind, state);
+        constexpr double beside_share = 0x1p-20;  // roots as near to the first one are looked for too
+        constexpr double clear_share = 0x1p-10;          // of how far sides are apart at ends, in between
+        constexpr std::size_t most_stretches = 32768;    // of a point, that are looked at
+        // of these, so many at a time: few while a root may be near
+        constexpr std::size_t together(std::size_t before) { return before < 64 ? 1 : before < 512 ? 8 : 64; }
     }
 
     void HalfLine::load(const Point* points, std::size_t n)
@@ -248,10 +30,11 @@ namespace roofslate
     {
         load(points, n);
         (plain_ ? states_ : values_).run(n);
+        const double* const states = seen()[Look::state];
         for (std::size_t i = 0; i < n && !plain_; ++i)
         {
-            defined_[points[i]] |= states()[i] == states()[i];
-            held_[points[i]] |= states()[i] == -1;
+            defined_[points[i]] |= states[i] == states[i];
+            held_[points[i]] |= states[i] == -1;
         }
     }
     void HalfLine::begin(
@@ -263,21 +46,32 @@ namespace roofslate
         given_ = &given, loaded_lanes_ = 0;
         low_ = &low, high_ = &high;
         defined_.fill(plain_), held_.fill(false), stretches_.fill(0);
+        left_.fill({HUGE_VAL, -HUGE_VAL});
         const auto look = [&](const Numbers& at, Ends& ends) {
             gather(at.data(), points.data(), points.size(), y_);
             evaluate(points.data(), points.size());
-            scatter(states(), points.data(), points.size(), ends.state.data());
+            scatter(seen()[Look::state], points.data(), points.size(), ends.state.data());
+            scatter(seen()[Look::sign], points.data(), points.size(), ends.sign.data());
             if (!plain_)
-                scatter(values_[1], points.data(), points.size(), ends.gap.data());
+            {
+                scatter(values_[Look::near], points.data(), points.size(), ends.near.data());
+                scatter(values_[Look::apart], points.data(), points.size(), ends.apart.data());
+                scatter(values_[Look::ratio], points.data(), points.size(), ends.ratio.data());
+            }
         };
         look(low, low_ends_), look(high, high_ends_);
     }
 
-    const Crossings& HalfLine::find(const std::vector<Point>& points, Which which, Progress& progress)
+    const Crossings& HalfLine::find(
+        const std::vector<Point>& points,
+        Which which,
+        const Truths& all_of_point,
+        Progress& progress)
     {
         which_ = which;
+        beyond_.fill(which == Which::largest ? 0 : HUGE_VAL);
         crossings_.clear();
-        std::vector<Stretch> batch, undecided;
+        std::vector<Stretch> batch;
         if (plain_)
             conclude_plain(points);
         else
@@ -286,247 +80,285 @@ namespace roofslate
         narrow();
         while (!batch.empty() && !progress.stopped())
         {
-            undecided.clear();
-            std::array<Point, block> of;
-            for (std::size_t i = 0; i < batch.size(); ++i)
-                of[i] = batch[i].point, a_[i] = batch[i].a, b_[i] = batch[i].b;
-            load(of.data(), batch.size());
-            bounds_.run(batch.size());
-            for (std::size_t i = 0; i < batch.size(); ++i)
-            {
-                const Verdict verdict = judge(batch[i], i);
-                if (verdict == Verdict::settled)
-                    conclude(batch[i], is_sure(i));
-                else if (verdict == Verdict::split)
-                    undecided.push_back(batch[i]);
-            }
-            split(undecided);
             const std::size_t before = crossings_.size();
-            narrow();
-            if (which_ != Which::all)
-                for (std::size_t k = before; k < crossings_.size(); ++k)
-                    stack_[crossings_.point[k]].clear();
-            batch.clear();
-            for (const Point p : points)
-                if (!stack_[p].empty())
-                {
-                    batch.push_back(stack_[p].back());
-                    stack_[p].pop_back();
-                    ++stretches_[p];
-                }
+            for (std::size_t first = 0; first < batch.size(); first += block)
+                look_at(batch.data() + first, std::min(block, batch.size() - first));
+            prune(before, all_of_point);
+            next_batch(points, batch);
             progress.tell();
         }
+        if (!plain_ && equal_)
+            see_through_haze();
         return crossings_;
+    }
+    void HalfLine::look_at(const Stretch* stretches, std::size_t n)
+    {
+        std::vector<Stretch> undecided;
+        std::array<Point, block> of{};
+        for (std::size_t i = 0; i < n; ++i)
+            of[i] = stretches[i].point, a_[i] = stretches[i].a, b_[i] = stretches[i].b;
+        load(of.data(), n);
+        bounds_.run(n);
+        for (std::size_t i = 0; i < n; ++i)
+        {
+            const Stretch& s = stretches[i];
+            const Verdict verdict = judge(s, i);
+            if (verdict == Verdict::settled || verdict == Verdict::settled_and_left)
+                conclude(s, bounds_[Proof::sure][i] != 0 || bounds_[Proof::level][i] != 0);
+            if (verdict == Verdict::left || verdict == Verdict::settled_and_left)
+                leave(s);
+            if (verdict == Verdict::split)
+                undecided.push_back(s);
+        }
+        split(undecided);
+        narrow();
     }
     HalfLine::Verdict HalfLine::judge(const Stretch& s, std::size_t lane) const
     {
-        if (equal_ && which_ != Which::all && (which_ == Which::smallest ? s.at_a : s.at_b).state == 0
-            && (s.at_a.state != 0 || s.at_b.state != 0))
-            return Verdict::settled;
-        const bool half_defined = (s.at_a.state == s.at_a.state) != (s.at_b.state == s.at_b.state);
-        const bool separate = bounds_[0][lane] != 0, monotone = bounds_[1][lane] != 0, known = bounds_[2][lane] != 0;
-        if (separate)
+        const bool known = bounds_[Proof::known][lane] != 0;
+        if (bounds_[Proof::nothing][lane] != 0)
             return Verdict::none;
-        const bool defined = s.at_a.state == s.at_a.state || s.at_b.state == s.at_b.state,
-                   telling = known || half_defined || (defined && !scans_);
-        const double share = s.b / s.a - 1;
-        if ((monotone && !half_defined) || share <= (telling ? narrow_share : scanned_share)
-            || stretches_[s.point] > most_stretches)
+        if (bounds_[Proof::once][lane] != 0)
             return Verdict::settled;
-        return Verdict::split;
+        const double a = state(s.at_a), b = state(s.at_b);
+        if (a == b && bounds_[Proof::level][lane] != 0)
+            return equal_ && a == 0 ? Verdict::settled : Verdict::none;
+        if (a == b && is_clear(s, lane))
+            return Verdict::none;
+        const bool telling = known || !scans_;
+        if (a == b)
+            return judge_alike(s, telling);
+        const double share = s.b / s.a - 1;
+        if (!telling && share <= scanned_share)
+            return Verdict::settled_and_left;
+        return share <= narrow_share ? Verdict::settled : Verdict::split;
+    }
+    // By the slopes, the sides stay apart between ends at which they are.
+    bool HalfLine::is_clear(const Stretch& s, std::size_t lane) const
+    {
+        if (s.at_a.near != 0 || s.at_b.near != 0)
+            return false;
+        const auto stays = [](double at_a, double at_b, double low, double high, double width) {
+            if (!(at_a * at_b > 0))
+                return false;
+            if (at_a < 0)
+                at_a = -at_a, at_b = -at_b, std::swap(low, high), low = -low, high = -high;
+            const double least = std::min(at_a, at_b);
+            if (low >= 0 || high <= 0)
+                return true;
+            return (high * at_a - low * at_b + low * high * width) / (high - low) > clear_share * least;
+        };
+        return stays(
+                   s.at_a.ratio,
+                   s.at_b.ratio,
+                   bounds_[Proof::slowest][lane],
+                   bounds_[Proof::fastest][lane],
+                   std::log(s.b / s.a))
+            || stays(
+                   s.at_a.apart, s.at_b.apart, bounds_[Proof::least][lane], bounds_[Proof::greatest][lane], s.b - s.a);
+    }
+    // Of a stretch whose ends say the same.
+    HalfLine::Verdict HalfLine::judge_alike(const Stretch& s, bool telling) const
+    {
+        const double share = s.b / s.a - 1;
+        const bool defined = s.at_a.state == s.at_a.state || s.at_b.state == s.at_b.state;
+        if ((!telling || !defined) && share <= scanned_share)
+            return Verdict::left;
+        if (equal_ && s.at_a.state == 0)
+            return share <= narrow_share ? Verdict::settled : Verdict::split;
+        if (share > closest_share)
+            return Verdict::split;
+        if (s.at_a.near == 0 && s.at_b.near == 0)
+            return Verdict::none;
+        // where it holds or the sides are to be unlike, rounding alone can make it turn and turn back
+        return equal_ ? Verdict::settled : strict_ || s.at_a.state == -1 ? Verdict::none : Verdict::left;
+    }
+    void HalfLine::leave(const Stretch& s)
+    {
+        if (getenv("KS")) fprintf(stderr, "leave %.17g %.17g states %g %g near %g %g ratio %g %g apart %g %g | %g %g %g %g slopes %g %g %g %g\n", s.a, s.b, s.at_a.state, s.at_b.state, s.at_a.near, s.at_b.near, s.at_a.ratio, s.at_b.ratio, s.at_a.apart, s.at_b.apart, bounds_[0][0], bounds_[1][0], bounds_[2][0], bounds_[3][0], bounds_[4][0], bounds_[5][0], bounds_[6][0], bounds_[7][0]);
+        Range& all = left_[s.point];
+        all = {std::min(all.low, s.a), std::max(all.high, s.b)};
+    }
+    // The one that is looked at next last.
+    void HalfLine::push(const Stretch& lower, const Stretch& upper)
+    {
+        std::vector<Stretch>& stack = stack_[lower.point];
+        stack.push_back(which_ == Which::largest ? lower : upper);
+        stack.push_back(which_ == Which::largest ? upper : lower);
     }
     void HalfLine::split(const std::vector<Stretch>& stretches)
     {
-        std::array<Point, block> of;
+        std::array<Point, block> of{};
         for (std::size_t i = 0; i < stretches.size(); ++i)
             of[i] = stretches[i].point, y_[i] = std::sqrt(stretches[i].a * stretches[i].b);
         evaluate(of.data(), stretches.size());
         for (std::size_t i = 0; i < stretches.size(); ++i)
         {
             const Stretch& s = stretches[i];
-            const End end{states()[i], gap(i)};
-            if (s.at_a.state == 0 && s.at_b.state == 0 && end.state == 0) // as far as one sees, all of it
-            {
+            const End middle = end(i);
+            if (equal_ && s.at_a.state == 0 && s.at_b.state == 0 && middle.state == 0) // as far as one sees, all of it
                 conclude(s, false);
-                continue;
-            }
-            const Stretch lower{s.point, s.a, y_[i], s.at_a, end}, upper{s.point, y_[i], s.b, end, s.at_b};
-            stack_[s.point].push_back(which_ == Which::largest ? lower : upper);
-            stack_[s.point].push_back(which_ == Which::largest ? upper : lower);
+            else
+                push({s.point, s.a, y_[i], s.at_a, middle}, {s.point, y_[i], s.b, middle, s.at_b});
         }
     }
+    bool HalfLine::is_wanted(const Stretch& s) const
+    { return which_ == Which::largest ? s.b >= beyond_[s.point] : s.a <= beyond_[s.point]; }
+    void HalfLine::next_batch(const std::vector<Point>& points, std::vector<Stretch>& batch)
+    {
+        batch.clear();
+        for (const Point p : points)
+        {
+            std::vector<Stretch>& stack = stack_[p];
+            while (!stack.empty() && !is_wanted(stack.back()))
+                stack.pop_back();
+            if (stack.empty())
+                continue;
+            if (stretches_[p] < most_stretches)
+            {
+                for (std::size_t n = together(stretches_[p]); n > 0 && !stack.empty(); --n, ++stretches_[p])
+                {
+                    if (is_wanted(stack.back()))
+                        batch.push_back(stack.back());
+                    stack.pop_back();
+                }
+                continue;
+            }
+            for (const Stretch& s : stack)
+                if (is_wanted(s))
+                    leave(s);
+            stack.clear();
+        }
+    }
+    // A root that is sure makes all beyond it superfluous; what is beside it may be the same one.
+    void HalfLine::prune(std::size_t first, const Truths& all_of_point)
+    {
+        for (std::size_t k = first; which_ != Which::all && k < crossings_.size(); ++k)
+        {
+            const Point p = crossings_.point[k];
+            if (all_of_point[p] || (crossings_.flags[k] & Crossings::hazy))
+                continue;
+            if (which_ == Which::largest)
+                beyond_[p] = std::max(beyond_[p], crossings_.to[k] * (1 - beside_share));
+            else
+                beyond_[p] = std::min(beyond_[p], crossings_.from[k] * (1 + beside_share));
+        }
+    }
+
     // All at once, but for those that have an end at which both sides agree.
     void HalfLine::conclude_plain(const std::vector<Point>& points)
     {
         Brackets& k = *turns_.to_come;
-        const double *const low = low_ends_.state.data(), *const high = high_ends_.state.data();
-        const bool last = equal_ && which_ == Which::largest;
+        const double *const low = low_ends_.state.data(), *const high = high_ends_.state.data(),
+                     *const sign_at_low = low_ends_.sign.data(), *const sign_at_high = high_ends_.sign.data();
         std::size_t turning = 0, n = points.size();
         if (are_all(points.data(), n)) // at once, as a rule
             for (std::size_t i = 0; i < n; ++i)
-                turning += low[i] * high[i] < 0;
+                turning += (low[i] * high[i] < 0) & (sign_at_low[i] * sign_at_high[i] < 0);
         if (turning == n)
         {
             std::copy_n(points.begin(), n, k.point.begin());
             std::copy_n(low_->begin(), n, k.a.begin()), std::copy_n(high_->begin(), n, k.b.begin()),
-                std::copy_n(last ? high : low, n, k.mark.begin());
+                std::copy_n(sign_at_low, n, k.mark.begin());
+            std::fill_n(k.want.begin(), n, 0.0), std::fill_n(k.sure.begin(), n, true);
+            k.size = n;
+            return;
         }
-        else
-        {
-            turning = 0;
-            for (const Point p : points)
-            {
-                k.point[turning] = p, k.a[turning] = (*low_)[p], k.b[turning] = (*high_)[p],
-                k.mark[turning] = last ? high[p] : low[p];
-                turning += low[p] * high[p] < 0;
-            }
-        }
-        std::fill_n(k.want.begin(), turning, last), std::fill_n(k.sure.begin(), turning, true);
-        k.size = turning;
-        if (which_ == Which::all)
-            for (std::size_t i = 0; i < turning; ++i)
-                k.whole[i] = whole(k.point[i]);
         for (const Point p : points)
-            if (equal_ && turning < n && low[p] * high[p] == 0)
-                conclude(whole(p), true);
+            conclude(whole(p), true);
     }
-    // What the states at its ends say of a stretch.
+    // What the states at its ends say of a stretch in which the comparison turns once at most.
     void HalfLine::conclude(const Stretch& s, bool sure)
     {
         const double a = state(s.at_a), b = state(s.at_b);
-        const bool starts = equal_ && a == 0, ends = equal_ && b == 0;
-        if (starts && ends)
-            crossings_.add(s.point, s.a, s.b);
-        else if (starts && which_ == Which::smallest)
-            crossings_.add(s.point, s.a, s.a);
-        else if (ends && which_ == Which::largest)
-            crossings_.add(s.point, s.b, s.b);
-        else if (starts)
-            add_bracket(s, sure, true);
-        else if (equal_ ? a * b <= 0 : a != b)
-            add_bracket(s, sure, equal_ && which_ == Which::largest);
+        if (equal_ && a == 0 && b == 0)
+            crossings_.add(s.point, s.a, s.b, 0, sure ? 0 : Crossings::guessed);
+        else if (a == b)
+            conclude_touch(s);
+        else if (equal_ && (a == 0 || b == 0))
+            add_bracket(edges_, s, a == 0 ? b : a, a == 0, sure);
+        else if (equal_ && (a == undefined_state || b == undefined_state))
+            add_bracket(edges_, s, undefined_state, b == undefined_state, sure);
+        else if (sign(s.at_a) != sign(s.at_b))
+            add_bracket(turns_, s, sign(s.at_a), false, sure);
+        else
+            add_bracket(edges_, s, a, false, sure);
     }
-    void HalfLine::add_bracket(const Stretch& s, bool sure, bool last)
+    // Sides that nearly agree at an end, and do not cross.
+    void HalfLine::conclude_touch(const Stretch& s)
     {
-        const bool edge = state(last ? s.at_a : s.at_b) == 0;
-        Brackets& k = *(edge ? edges_ : turns_).to_come;
+        if (!equal_ || s.b / s.a - 1 > closest_share)
+            return;
+        if (s.at_a.near == agreed_and_near || s.at_b.near == agreed_and_near)
+        {
+            const double x = s.at_a.near == agreed_and_near ? s.a : s.b;
+            crossings_.add(s.point, x, x, std::fabs(s.at_a.apart), 0);
+        }
+        else if (s.at_a.near != 0 || s.at_b.near != 0)
+            leave(s);
+    }
+    void HalfLine::add_bracket(Narrowing& narrowing, const Stretch& s, double mark, bool want, bool sure)
+    {
+        Brackets& k = *narrowing.to_come;
         const std::size_t i = k.size++;
         k.point[i] = s.point, k.a[i] = s.a, k.b[i] = s.b;
-        k.mark[i] = state(last ? s.at_b : s.at_a), k.want[i] = last;
+        k.mark[i] = mark, k.want[i] = want;
         k.sure[i] = sure;
-        if (!sure || which_ == Which::all)
-            k.whole[i] = s;
+        k.whole[i] = s;
     }
-    void HalfLine::narrow()
+    // Roots that rounding hides one among others: those between which both sides are equal but for rounding are one, or
+    // none if the sides do not change their order, or if they belong to a stretch on which the sides agree.
+    void HalfLine::see_through_haze()
     {
-        while (turns_.to_come->size || edges_.to_come->size)
-        {
-            narrow(turns_);
-            narrow(edges_);
-        }
-    }
-    void HalfLine::narrow(Narrowing& narrowing)
-    {
-        std::swap(narrowing.brackets, narrowing.to_come);
-        narrowing.to_come->size = 0;
-        Brackets& k = *narrowing.brackets;
-        const std::size_t n = k.size;
-        if (n == 0)
+        const Crossings& c = crossings_;
+        std::vector<std::size_t> order;
+        std::vector<bool> dropped(c.size(), false);
+        const auto is_hazy = [&](std::size_t k) { return (c.flags[k] & Crossings::hazy) != 0; };
+        for (std::size_t k = 0; k < c.size(); ++k)
+            order.push_back(k);
+        if (std::none_of(order.begin(), order.end(), is_hazy))
             return;
-        load(k.point.data(), n);
-        std::copy_n(k.a.begin(), n, a_), std::copy_n(k.b.begin(), n, b_), std::copy_n(k.b.begin(), n, y_),
-            std::copy_n(k.mark.begin(), n, mark_), std::copy_n(k.want.begin(), n, want_);
-        std::array<Point, block> of = k.point, bracket; // of lanes
-        std::iota(bracket.begin(), bracket.end(), Point(0));
-        std::size_t lanes = n;
-        const auto let_go = [&](const double* open) { // what is done makes way
-            const bool all_shut = set_.below(open, lanes, 0.5) == lanes;
-            if (lanes == n)
-                std::copy_n(y_, n, k.root.begin());
-            if (lanes == n && all_shut)
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t k) {
+            return c.point[i] != c.point[k] ? c.point[i] < c.point[k] : c.from[i] < c.from[k];
+        });
+        const auto are_one = [&](std::size_t i, std::size_t k) {
+            const Point p = c.point[i];
+            if (p != c.point[k] || !(is_hazy(i) || is_hazy(k)))
+                return false;
+            bool alike = true;
+            for (int part = 1; part < 4 && alike; ++part)
             {
-                lanes = 0;
-                return;
+                y_[0] = c.to[i] * std::pow(c.from[k] / c.to[i], part / 4.0);
+                load(&p, 1);
+                values_.run(1);
+                alike = values_[Look::near][0] != 0;
             }
-            std::size_t still = 0;
-            for (std::size_t i = 0; i < lanes; ++i)
-            {
-                const Point j = bracket[i];
-                k.root[j] = y_[i];
-                bracket[still] = j, of[still] = of[i];
-                a_[still] = a_[i], b_[still] = b_[i], y_[still] = y_[i], mark_[still] = mark_[i],
-                want_[still] = want_[i];
-                still += open[i] != 0;
-            }
-            lanes = still;
-            load(of.data(), lanes);
+            return alike;
         };
-        const auto run = [&](Step& step) -> LaneProgram& {
-            LaneProgram& program = program_of(step);
-            program.run(lanes);
-            std::copy_n(program[0], lanes, y_);
-            return program;
-        };
-        if (&narrowing == &turns_)
+        for (std::size_t first = 0, last; first < order.size(); first = last)
         {
-            run(leap_), run(step_);
-            for (int step = 0; step < arrivals && lanes; ++step)
-                let_go(run(arrival_)[1]);
-        }
-        constexpr Kind later[]{halving, far, returning, far};
-        std::fill_n(open_, lanes, 1.0);
-        for (int step = 0; step < most_steps && lanes; ++step)
-        {
-            const Kind kind = step < far_steps ? far : step < newton_steps ? near : later[(step - newton_steps) % 4];
-            LaneProgram& program = run(narrowing.steps[kind]);
-            std::copy_n(program[1], lanes, open_), std::copy_n(program[2], lanes, a_),
-                std::copy_n(program[3], lanes, b_);
-            const std::size_t shut = set_.below(open_, lanes, 0.5);
-            if (shut == lanes || (shut >= lanes / 2 && lanes >= fewest_lanes) || step + 1 == most_steps)
+            std::size_t clear = 0, best = first;
+            for (last = first; last == first || (last < order.size() && are_one(order[last - 1], order[last])); ++last)
             {
-                let_go(program[1]);
-                std::fill_n(open_, lanes, 1.0);
+                clear += !is_hazy(order[last]);
+                if (c.gap[order[last]] < c.gap[order[best]])
+                    best = last;
             }
+            for (std::size_t k = first; k < last; ++k)
+                if (is_hazy(order[k]))
+                {
+                    dropped[order[k]] = true;
+                    if (clear || (last - first) % 2 == 0 || k != best)
+                        continue;
+                    dropped[order[k]] = (c.flags[order[k]] & Crossings::hidden) != 0;
+                    if (dropped[order[k]])
+                        leave({c.point[order[k]], c.from[order[first]], c.to[order[last - 1]], {}, {}});
+                }
         }
-        settle(k);
-    }
-    LaneProgram& HalfLine::program_of(Step& step)
-    {
-        if (!step.program.compiled())
-            step.program.compile(lanes_, step.nodes, set_);
-        return step.program;
-    }
-    // Of an inequality the side on which it holds. Of an equality Newton's last word, if the sides agree there: else
-    // they jump past one another.
-    void HalfLine::settle(Brackets& k)
-    {
-        if (!equal_ || (plain_ && which_ != Which::all))
-        {
-            crossings_.add(k.point.data(), k.root.data(), k.size);
-            return;
-        }
-        for (std::size_t i = 0; i < k.size; ++i)
-            y_[i] = k.root[i];
-        load(k.point.data(), k.size);
-        (plain_ ? states_ : values_).run(k.size);
-        for (std::size_t i = 0; i < k.size; ++i)
-        {
-            const Stretch& whole = k.whole[i];
-            const bool flat = states()[i] == 0, steady = !plain_ && values_[2][i] != 0;
-            const bool agreed =
-                k.sure[i] || flat || gap(i) == 0 || (steady && gap(i) <= std::min(whole.at_a.gap, whole.at_b.gap));
-            if (!agreed && whole.at_a.state != 0 && whole.at_b.state != 0)
-                continue;
-            const double root = agreed ? y_[i] : whole.at_a.state == 0 ? whole.a : whole.b;
-            const bool all = which_ == Which::all;
-            if (all && k.want[i] != 0) // where the stretch of roots begins is known
-                crossings_.add(k.point[i], whole.a, root);
-            else if (all && whole.at_b.state == 0)
-                crossings_.add(k.point[i], root, whole.b);
-            else if (all && flat && !steady)
-                add_bracket({k.point[i], root, whole.b, {states()[i], gap(i)}, whole.at_b}, k.sure[i], true);
-            else
-                crossings_.add(k.point[i], root, root);
-        }
+        Crossings kept;
+        for (std::size_t k = 0; k < c.size(); ++k)
+            if (!dropped[k])
+                kept.add(c.point[k], c.from[k], c.to[k], c.gap[k], c.flags[k]);
+        crossings_ = std::move(kept);
     }
 }

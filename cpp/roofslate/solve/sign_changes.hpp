@@ -3,6 +3,7 @@
 #include "roofslate/derivatives/tangent.hpp"
 #include "roofslate/run/parallel.hpp"
 #include "roofslate/solve/invariants.hpp"
+#include "roofslate/solve/lanes.hpp"
 #include "roofslate/solve/roots.hpp"
 
 namespace roofslate
@@ -22,27 +23,37 @@ namespace roofslate
         int left_slope, right_slope;
     };
 
-    using Point = std::uint16_t; // of a block
     // What is known at a value of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater,
-    // of an inequality -1 where it holds and 1 where it does not, NaN where a side is undefined; and the gap between
-    // the sides.
+    // of an inequality -1 where it holds within rounding and 1 where it does not, NaN where a side is undefined; the
+    // same by the computed values alone; whether the sides are a few roundings apart; their difference; and the logarithm of their
+    // ratio, where they have one sign.
     struct End
-    { double state, gap; };
+    { double state, sign, near, apart, ratio; };
     struct Ends // of the points of a block
     {
-        std::array<double, LaneGraph::capacity> state{}, gap{};
-        End operator[](std::size_t i) const { return {state[i], gap[i]}; }
+        std::array<double, LaneGraph::capacity> state{}, sign{}, near{}, apart{}, ratio{};
+        End operator[](std::size_t i) const { return {state[i], sign[i], near[i], apart[i], ratio[i]}; }
     };
     struct Crossings // roots, or stretches of them, in columns; magnitudes of the unknown
     {
+        enum Flag : std::uint8_t
+        {
+            hazy = 1,    // rounding hides where it is
+            guessed = 2, // that the sides agree between its ends
+            hidden = 8,  // ... and whether it is one
+            begins = 4,  // of an inequality: it holds above
+        };
         std::vector<Point> point;
-        std::vector<double> from, to;
+        std::vector<double> from, to, gap; // how far the sides are apart
+        std::vector<std::uint8_t> flags;
 
         std::size_t size() const { return point.size(); }
-        void clear() { point.clear(), from.clear(), to.clear(); }
-        void add(const Point* p, const double* x, std::size_t n)
-        { point.insert(point.end(), p, p + n), from.insert(from.end(), x, x + n), to.insert(to.end(), x, x + n); }
-        void add(Point p, double x, double z) { point.push_back(p), from.push_back(x), to.push_back(z); }
+        void clear() { point.clear(), from.clear(), to.clear(), gap.clear(), flags.clear(); }
+        void add(Point p, double x, double z, double distance, int flag)
+        {
+            point.push_back(p), from.push_back(x), to.push_back(z);
+            gap.push_back(distance), flags.push_back(std::uint8_t(flag));
+        }
     };
 
     // The unknown is y or -y with y > 0; or zero, whatever y is.
@@ -51,6 +62,7 @@ namespace roofslate
     public:
         static constexpr std::size_t block = LaneGraph::capacity;
         using Numbers = std::array<double, block>;
+        using Truths = std::array<bool, block>;
 
         HalfLine(
             const Equation& equation,
@@ -72,8 +84,17 @@ namespace roofslate
         bool was_defined(std::size_t point) const { return defined_[point]; } // somewhere
         bool did_hold(std::size_t point) const
         { return held_[point] || state_at_low(point) == -1 || state_at_high(point) == -1; }
-        // For those of the points that are still open; of the smallest or largest y one a point, at most.
-        const Crossings& find(const std::vector<Point>& points, Which which, Progress& progress);
+        // Each point has one crossing at most, which is a single value, and nothing is left of it.
+        bool is_plain() const { return plain_; }
+        bool has_left(std::size_t point) const { return left_[point].low <= left_[point].high; }
+        const Range& left(std::size_t point) const { return left_[point]; } // all that was not searched lies in it
+        // For those of the points that are wanted, in no order. Of the smallest or largest y what is far beyond the
+        // first root is left out, unless all of the point is asked for.
+        const Crossings& find(
+            const std::vector<Point>& points,
+            Which which,
+            const Truths& all_of_point,
+            Progress& progress);
 
     private:
         struct Stretch
@@ -89,8 +110,8 @@ namespace roofslate
             Numbers a, b, root;
             Numbers mark; // the state that ends or begins ...
             Numbers want; // ... here: 1 if it begins
-            std::array<bool, block> sure;
-            std::array<Stretch, block> whole; // where it is not sure, or all roots are wanted
+            Truths sure;
+            std::array<Stretch, block> whole; // unless the line is plain
         };
         struct Step // a program that is made when it is needed
         {
@@ -115,28 +136,92 @@ namespace roofslate
             none, // nothing turns inside
             settled, // the ends tell
             split,
+            left, // nothing more can be proved
+            settled_and_left,
+        };
+        struct Look // at values of the unknown: the columns of values_
+        {
+            enum Column
+            {
+                state,
+                sign,
+                near,
+                agreed,    // as at a root
+                explained, // by rounding, and the distance of numbers
+                close,     // not far from agreed
+                gap,
+                hazy,
+                apart,
+                ratio, // its logarithm
+            };
+        };
+        struct Proof // what bounds say of stretches: the columns of bounds_
+        {
+            enum Column
+            {
+                nothing, // turns inside
+                once,    // it turns at most
+                known,   // there are bounds
+                sure,    // ... and it does not jump
+                slowest, // slopes of the ratio, in logarithms
+                fastest,
+                least, // ... of the difference
+                greatest,
+                level, // nothing but rounding changes
+            };
         };
         Stretch whole(Point p) const { return {p, low(p), high(p), low_ends_[p], high_ends_[p]}; }
-        bool is_sure(std::size_t lane) const { return bounds_[3][lane] != 0; }
         void build(const Equation& equation, const Givens& givens, double sign, const Range& y);
         void load(const Point* points, std::size_t n);
         void evaluate(const Point* points, std::size_t n); // at y_
-        const double* states() const { return plain_ ? states_[0] : values_[0]; }
-        // of a plain line nobody asks for it
-        double gap(std::size_t lane) const { return plain_ ? NAN : values_[1][lane]; }
+        const LaneProgram& seen() const { return plain_ ? states_ : values_; }
+        // of a plain line nobody asks how near the sides are
+        End end(std::size_t lane) const
+        {
+            return {
+                seen()[Look::state][lane],
+                seen()[Look::sign][lane],
+                plain_ ? 0 : values_[Look::near][lane],
+                plain_ ? 0 : values_[Look::apart][lane],
+                plain_ ? 0 : values_[Look::ratio][lane]};
+        }
+        enum class Meeting
+        {
+            root,
+            hidden, // rounding is larger than what tells
+            jump,
+        };
+        Meeting meeting(std::size_t lane, const Stretch& whole) const;
+        void look_at(const Stretch* stretches, std::size_t n);
         Verdict judge(const Stretch& s, std::size_t lane) const;
-        double state(const End& end) const { return equal_ || end.state == end.state ? end.state : 1; }
+        Verdict judge_alike(const Stretch& s, bool telling) const;
+        bool is_clear(const Stretch& s, std::size_t lane) const;
+        double state(const End& end) const
+        { return end.state == end.state ? end.state : equal_ ? undefined_state : 1; }
+        double sign(const End& end) const { return end.sign == end.sign ? end.sign : 1; }
+        static constexpr double undefined_state = 2, agreed_and_near = 2;
+        void leave(const Stretch& s);
         void conclude_plain(const std::vector<Point>& points);
         void conclude(const Stretch& s, bool sure);
-        void add_bracket(const Stretch& s, bool sure, bool last);
+        void conclude_touch(const Stretch& s);
+        void add_bracket(Narrowing& narrowing, const Stretch& s, double mark, bool want, bool sure);
+        void push(const Stretch& lower, const Stretch& upper);
         void split(const std::vector<Stretch>& stretches);
+        bool is_wanted(const Stretch& s) const;
+        void next_batch(const std::vector<Point>& points, std::vector<Stretch>& batch);
+        void prune(std::size_t first, const Truths& all_of_point);
         void narrow();
         void narrow(Narrowing& narrowing);
         LaneProgram& program_of(Step& step);
-        void settle(Brackets& k);
+        void settle(Brackets& k, bool edges);
+        void settle_inequality(const Brackets& k);
+        void settle_edges(const Brackets& k);
+        void settle_turns(const Brackets& k);
+        void settle_by_sides(const std::vector<Stretch>& wholes, const std::vector<double>& roots, const std::vector<bool>& sure);
+        void see_through_haze();
 
         const InstructionSet& set_;
-        bool equal_;
+        bool equal_, strict_;
         bool plain_ = false; // all of it is a stretch in which the comparison turns once at most, without a jump
         bool scans_ = false; // nothing is known of stretches: a side has a routine
         LaneGraph lanes_;
@@ -152,8 +237,10 @@ namespace roofslate
         // by point
         const Numbers *low_ = nullptr, *high_ = nullptr;
         Ends low_ends_, high_ends_;
-        std::array<bool, block> defined_, held_;
+        Truths defined_, held_;
         std::array<std::size_t, block> stretches_; // looked at
+        std::array<Range, block> left_;
+        Numbers beyond_; // nobody asks for what is there
         std::vector<std::vector<Stretch>> stack_; // the next one last
 
         Which which_ = Which::smallest;

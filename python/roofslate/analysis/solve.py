@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REASONS", "solve"]
 
-REASONS = ("", "never", "always", "undefined")  # as the engine counts them
+REASONS = ("", "never", "always", "undefined", "undecided")  # as the engine counts them
 _PLACES = ("smallest", "largest", "all")
 _ROOT = "root"  # the axis of several solutions
 _RUNNING = "running_sequences"  # at most as many as memory holds
@@ -126,7 +126,7 @@ def solve(
     with Progress(progress) as bar:
         try:
             comparison = list(c.left.steps), c.relation, list(c.right.steps)
-            values, reasons, axes = grid.core.solve(q.name, comparison, at, thread_count(threads), bar.callback)
+            values, reasons, axes, left = grid.core.solve(q.name, comparison, at, thread_count(threads), bar.callback)
         except MissingInput as error:
             raise explain_missing(error, grid) from None
     dims = tuple(list(grid.sizes)[k] for k in axes)
@@ -137,6 +137,8 @@ def solve(
     compared = [*c.left.quantities, *c.right.quantities]
     solved = variable(q.name, values, (*dims, _ROOT) if at == "all" else dims, unit, basis(compared, grid))
     words = _words(reasons.reshape(shape))
+    if left.size:
+        words = _with_left(words, left.reshape((*shape, 2)) / factor, unit)
     if reasons.any():
         words = _with_memory(words, dims, grid, q.name, compared)
     reason = xr.Variable(dims, words)
@@ -214,6 +216,18 @@ def _with_memory(
         elif most[place] < concurrency[0][place]:
             told[place] += f": memory holds {most[place]:.3g} of {concurrency[0][place]:g} sequences"
     return told.astype(str)
+
+
+def _with_left(
+    words: npt.NDArray[np.str_], left: npt.NDArray[np.float64], unit: str
+) -> npt.NDArray[np.str_]:
+    """Reasons with the stretch of the unknown in which the search gave up."""
+    texts = np.array(words, dtype=object)
+    for at in np.argwhere(words == "undecided"):
+        place = tuple(at)
+        low, high = left[place]
+        texts[place] += f": the search gave up between {low:.6g} and {high:.6g} {unit}".removesuffix(" 1")
+    return texts.astype(str)
 
 
 def _words(reasons: npt.NDArray[np.uint8]) -> npt.NDArray[np.str_]:

@@ -1,0 +1,282 @@
+"""Random questions to `solve`, and what a scan of the same condition says against an answer."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import roofslate as rs
+from questions.draw import Chance, Scenario, computed, quantity
+from roofslate import errors
+from roofslate.grid.read import Settled
+
+SCANNED = 2001
+EPSILON = 2.0**-52
+CLOSE = 1e-12
+REFUSED = (errors.MissingInput, errors.IneffectiveInput, errors.ValueRangeError, errors.UnitError, errors.OutOfMemory)
+
+
+@dataclass
+class Question:
+    name: str
+    unknown: str
+    relation: str
+    limit: float
+    start: float  # a value of the unknown in its usual or absurd size
+    low: float
+    high: float
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def condition(self) -> str:
+        return f"{self.name} {self.relation} {self.limit!r}"
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        y = rs.evaluate(self.name, Settled(self.inputs), progress=False, **{self.unknown: x})
+        return np.broadcast_to(y.to_numpy(), x.shape)
+
+    def holds(self, v: np.ndarray) -> np.ndarray:
+        c = self.limit
+        return {"==": v == c, "<": v < c, "<=": v <= c, ">": v > c, ">=": v >= c}[self.relation]
+
+    def ask(self, at: str) -> Any:
+        return rs.solve(self.unknown, self.condition, Settled(self.inputs), at=at, progress=False)
+
+
+def draw(seed: int, *, absurd: bool) -> Question | None:
+    """A question whose condition is met somewhere, by and large; None: the inputs do not suit one another."""
+    chance = Chance(seed)
+    name = chance.choice([n for n in computed() if not quantity(n).choices])
+    scenario = Scenario(chance, [name], presets=0.2, expand=chance.choice([1.0, 0.95, 0.5 if absurd else 0.95]))
+    numbers = {n: x for n, x in scenario.inputs.items() if isinstance(x, float) and math.isfinite(x)}
+    if absurd:
+        for n, x in numbers.items():
+            if chance.yes(0.4):
+                y = x * 10.0 ** chance.uniform(-6, 6)
+                y = -y if quantity(n).computed and chance.yes(0.1) else y
+                q = quantity(n)
+                scenario.inputs[n] = y if q.computed else min(max(y, q.low), q.high) if x else x
+    unknowns = [n for n in numbers if not quantity(n).choices]
+    if not unknowns:
+        return None
+    unknown = chance.choice(unknowns)
+    inputs: dict[str, Any] = {**scenario.presets, **scenario.inputs}
+    start = inputs.pop(unknown)
+    q = quantity(unknown)
+    given = {n: x for k, p in scenario.presets.items() for n, x in _catalog(k)[p].values.items()} | scenario.inputs
+    bounds = [x for n, x in given.items() if quantity(n).bound == unknown and n != unknown and isinstance(x, float)]
+    low = max([q.low if not q.computed else -1e75, *bounds])
+    high = min([q.high if not q.computed else 1e75, *([given[q.bound]] if isinstance(given.get(q.bound), float) else [])])
+    if not (math.isfinite(start) and low <= start <= high):
+        return None
+    question = Question(name, unknown, chance.choice(["==", "==", "<=", "<", ">=", ">"]), 0.0, start, low, high, inputs)
+    try:
+        c = float(question.values(np.array([start]))[0])
+    except REFUSED:
+        return None
+    if not math.isfinite(c):
+        return None
+    if chance.yes(0.2):
+        c = c * chance.choice([0.5, 0.9, 1.1, 2.0, 100.0])
+    question.limit = c
+    return question
+
+
+def _catalog(keyword: str) -> Any:
+    return {"model": rs.models, "hardware": rs.hardware, "prices": rs.prices, "loss_law": rs.loss_laws}[keyword]
+
+
+class Scan:
+    """The condition at 2,001 values of the unknown, and how far rounding shakes it there."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.x = self._places()
+        self.v = self.values(self.x)
+        self.tolerance = np.full(self.x.shape, CLOSE * abs(question.limit))
+        with np.errstate(invalid="ignore"):
+            doubtful = np.abs(self.v - question.limit) <= 1e-3 * abs(question.limit) + 1e-300
+        if doubtful.any():
+            self.tolerance[doubtful] += self.noise(self.x[doubtful])
+
+    def _places(self) -> np.ndarray:
+        q, n = self.question, SCANNED
+        size = abs(q.start) or 1.0
+        ends = [x for x in (q.low, q.high) if math.isfinite(x) and x != 0 and abs(x) < 1e75]
+        wide, near = size * np.geomspace(1e-9, 1e9, n * 3 // 5), size * np.geomspace(0.2, 5, n - n * 3 // 5 - len(ends) - 1)
+        sign = -1 if q.start < 0 else 1
+        x = np.concatenate([sign * wide, sign * near, ends, [q.start]])
+        if q.low < 0 and q.high > 0:
+            x[::4] *= -1
+            x[-1] = q.start
+        x = np.unique(x[(x >= q.low) & (x <= q.high)])
+        return x[x != 0] if x.size > 1 else x
+
+    def values(self, x: np.ndarray) -> np.ndarray:
+        return self.question.values(x)
+
+    def noise(self, x: np.ndarray) -> np.ndarray:
+        """How much a value changes among neighbors of x but for one jump."""
+        steps = x[:, None] * (1 + EPSILON * np.arange(-8, 9))
+        np.clip(steps, self.question.low, self.question.high, out=steps)
+        flat = np.sort(steps.ravel())
+        v = self.values(flat)[np.argsort(np.argsort(steps.ravel(), kind="stable"))].reshape(steps.shape)
+        with np.errstate(invalid="ignore", over="ignore"):
+            moves = np.sort(np.abs(np.diff(v, axis=1)), axis=1)
+        moves[~np.isfinite(moves)] = 0
+        return 8 * moves[:, -2]
+
+
+def roots_of(answer: Any) -> list[float]:
+    return [x for x in np.atleast_1d(answer.to_numpy()).tolist() if not math.isnan(x)]
+
+
+def complaints(q: Question) -> tuple[list[str], bool]:
+    """All that is wrong with the three answers; and whether the search gave up."""
+    answers = {at: q.ask(at) for at in ("smallest", "largest", "all")}
+    reasons = {at: answer["reason"].item().partition(":")[0] for at, answer in answers.items()}
+    roots = roots_of(answers["all"])
+    said = _views(answers, reasons, roots)
+    scan = Scan(q)
+    said += _equality(q, scan, roots, reasons["all"]) if q.relation == "==" else _inequality(q, scan, roots, reasons["all"])
+    return said, "undecided" in reasons.values()
+
+
+def _views(answers: dict[str, Any], reasons: dict[str, str], roots: list[float]) -> list[str]:
+    said = []
+    for at, k in (("smallest", 0), ("largest", -1)):
+        one = answers[at].item()
+        if reasons[at] == "undecided":
+            continue
+        if reasons["all"] == "undecided":
+            if at == "smallest" and roots and not math.isnan(one) and one > roots[0]:
+                said.append(f"views: {at} {one!r}, all {roots[:5]}")
+            elif reasons[at] in ("never", "always", "undefined") and roots:
+                said.append(f"views: {at} {reasons[at]}, all {roots[:5]}")
+        elif (reasons[at] != reasons["all"]) or (one != roots[k] if roots else not math.isnan(one)):
+            said.append(f"views: {at} {one!r} {reasons[at]}, all {roots[:5]} {reasons['all']}")
+    said += [f"twice: {a!r} {b!r}" for a, b in zip(roots, roots[1:], strict=False)
+             if b - a <= 1e-8 * max(abs(a), abs(b)) and math.isfinite(b - a)]  # fmt: skip
+    return said
+
+
+def _tolerance(scan: Scan, x: np.ndarray) -> np.ndarray:
+    return CLOSE * abs(scan.question.limit) + scan.noise(x)
+
+
+def _equality(q: Question, scan: Scan, roots: list[float], reason: str) -> list[str]:
+    said = []
+    c = q.limit
+    finite = np.array([x for x in roots if math.isfinite(x) and x != 0])
+    if finite.size:
+        v = scan.values(finite)
+        for x, y, tolerance in zip(finite, v, _tolerance(scan, finite), strict=True):
+            if not abs(y - c) <= tolerance:
+                said.append(f"false root: {x!r} has {y!r}, not {c!r} (tolerance {tolerance:.1e})")
+    if reason == "undecided":
+        return said
+    agreed = np.abs(scan.v - c) <= scan.tolerance
+    if reason == "always":
+        if not agreed.all():
+            k = int(np.argmin(agreed))
+            said.append(f"always: but at {scan.x[k]!r} it is {scan.v[k]!r}")
+        return said
+    places = list(scan.x[np.abs(scan.v - c) <= CLOSE * abs(c)])
+    said += [f"missed: at {x!r} they agree ({reason})" for x in _unexplained(scan, places, roots)]
+    with np.errstate(invalid="ignore"):
+        d = np.where(np.isfinite(scan.v), scan.v - c, np.nan)
+        sure = np.abs(d) > scan.tolerance
+        k = np.flatnonzero(sure[:-1] & sure[1:] & (d[:-1] * d[1:] < 0) & (scan.x[:-1] * scan.x[1:] > 0))
+    if k.size:
+        crossed = _bisected(scan, scan.x[k], scan.x[k + 1], d[k])
+        said += [f"missed root: {x!r} ({reason})" for x in _unexplained(scan, crossed, roots)]
+    return said
+
+
+def _bisected(scan: Scan, a: np.ndarray, b: np.ndarray, sign: np.ndarray) -> list[float]:
+    """Where the sides cross without a jump."""
+    c = scan.question.limit
+    a, b = a.copy(), b.copy()
+    for _ in range(80):
+        m = a / 2 + b / 2
+        m = np.where(a * b > 0, np.sign(a) * np.sqrt(np.abs(a)) * np.sqrt(np.abs(b)), m)
+        m = np.where((m > a) & (m < b), m, a / 2 + b / 2)
+        order = np.argsort(m)
+        v = np.empty_like(m)
+        v[order] = scan.values(m[order])
+        left = (v - c) * sign > 0
+        a, b = np.where(left, m, a), np.where(left, b, m)
+    both = np.concatenate([a, b])
+    order = np.argsort(both)
+    v = np.empty_like(both)
+    v[order] = scan.values(both[order])
+    tolerance = _tolerance(scan, a)
+    va, vb = v[: a.size], v[a.size :]
+    smooth = (np.abs(va - c) <= tolerance) & (np.abs(vb - c) <= tolerance)
+    return a[smooth].tolist()
+
+
+def _unexplained(scan: Scan, places: list[float], roots: list[float]) -> list[float]:
+    """Values at which the sides agree that are no root, nor on a stretch that ends at one."""
+    c, missing = scan.question.limit, []
+    finite = [x for x in roots if math.isfinite(x)]
+    for x in places:
+        if any(abs(x - r) <= 1e-7 * abs(r) for r in finite):
+            continue
+        if math.inf in roots or -math.inf in roots or 0.0 in roots:
+            continue_to = [r for r in roots if not math.isfinite(r) or r == 0]
+        else:
+            continue_to = []
+        near = [*sorted(finite, key=lambda r: abs(r - x))[:2], *continue_to]
+        if not any(_stretch(scan, x, r) for r in near):
+            missing.append(x)
+            break
+    del c
+    return missing
+
+
+def _stretch(scan: Scan, x: float, r: float) -> bool:
+    q = scan.question
+    if r == 0 or not math.isfinite(r):
+        r = math.copysign(abs(x) * (1e-6 if r == 0 else 1e6), x)
+        r = min(max(r, q.low), q.high)
+    a, b = min(x, r), max(x, r)
+    if a * b <= 0:
+        return False
+    between = math.copysign(1, x) * np.geomspace(abs(a), abs(b), 33)[1:-1]
+    between = np.unique(np.clip(between, q.low, q.high))
+    return bool((np.abs(scan.values(between) - q.limit) <= _tolerance(scan, between)).all())
+
+
+def _inequality(q: Question, scan: Scan, roots: list[float], reason: str) -> list[str]:
+    said = []
+    with np.errstate(invalid="ignore"):
+        sure = ~(np.abs(scan.v - q.limit) <= scan.tolerance)  # undefined is sure: it does not hold
+    holds = q.holds(scan.v)
+    finite = np.array([x for x in roots if math.isfinite(x) and x != 0])
+    if finite.size:
+        v = scan.values(finite)
+        for x, y, tolerance in zip(finite, v, _tolerance(scan, finite), strict=True):
+            if not bool(q.holds(np.array([y]))[0]) and not abs(y - q.limit) <= tolerance:
+                said.append(f"boundary: at {x!r} it is {y!r}, does not hold")
+    if reason == "undecided":
+        return said
+    x, holds = scan.x[sure], holds[sure]
+    if not x.size:
+        return said
+    if reason in ("always", "never", "undefined"):
+        wrong = holds != (reason == "always")
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            said.append(f"{reason}: but at {x[k]!r} it is {scan.values(x[k : k + 1])[0]!r}")
+        return said
+    for k in range(x.size - 1):
+        if any(min(abs(x[k] - r), abs(x[k + 1] - r)) <= 1e-9 * abs(r) for r in roots):
+            continue
+        crossed = sum(x[k] < r < x[k + 1] for r in roots)
+        if (crossed % 2 == 1) != (holds[k] != holds[k + 1]):
+            said.append(f"parity: {crossed} boundaries between {x[k]!r} and {x[k + 1]!r}, holds {holds[k]} {holds[k + 1]}")
+            break
+    return said
