@@ -291,6 +291,39 @@ def _sum_of_times(question):
     return float(rs.evaluate("pass_time", question, threads=2).sum())
 
 
+DAEMON = """
+import threading, time, numpy as np, roofslate as rs
+
+batch_slots, load = np.linspace(1, 300, 500), np.linspace(0.1, 0.9, 500)
+asked = threading.Event()
+
+
+def work():
+    while True:
+        rs.evaluate(
+            "mean_queue_wait",
+            threads=2,
+            progress={progress},
+            batch_slots=batch_slots,
+            slot_utilization=load,
+            output_tokens=100,
+            batch_interval=0.02,
+        )
+        asked.set()
+
+
+threading.Thread(target=work, daemon=True).start()
+asked.wait()
+time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize("progress", ["False", "lambda *_: None", "lambda *_: sum(range(100_000))"])
+def test_the_interpreter_ends_while_a_daemon_thread_computes(run_python, progress):
+    """Python ends such a thread where it asks for the GIL, on the way through frames that others use."""
+    run_python(DAEMON.format(progress=progress))
+
+
 # ---------------------------------------------------------------------------------------------------- stop, progress
 
 INTERRUPT = """

@@ -6,6 +6,7 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+#include <pthread.h>
 #include <unistd.h>
 
 namespace roofslate
@@ -67,6 +68,10 @@ namespace roofslate
             static Pool* const p = new Pool;
             return *p;
         }
+
+        // A child has none of the threads that could give back a mutex, so the one that forks holds it.
+        const int fork_handlers =
+            pthread_atfork([] { pool().mutex.lock(); }, [] { pool().mutex.unlock(); }, [] { pool().mutex.unlock(); });
 
         // Small blocks that a thread takes again and again.
         class SmallBlocks

@@ -46,7 +46,7 @@ namespace roofslate::binding
             "fill_seconds",
             [](py::array_t<double, py::array::c_style> data, int threads, bool stream) {
                 double* const to = data.mutable_data();
-                const py::gil_scoped_release release;
+                const WithoutGil released;
                 return fill_seconds(to, std::size_t(data.size()), std::max(threads, 1), stream);
             },
             py::arg("data").noconvert(),

@@ -84,7 +84,7 @@ namespace roofslate::binding
                 options.inspect = std::ref(inspector);
             try
             {
-                const py::gil_scoped_release release;
+                const WithoutGil released;
                 store(graph, outputs, options);
             }
             catch (const Interrupted&)

@@ -5,6 +5,7 @@
 #include "roofslate/language/error.hpp"
 #include "roofslate/memory/pool.hpp"
 #include "roofslate/memory/promise.hpp"
+#include "roofslate/python/gil.hpp"
 #include "roofslate/run/options.hpp"
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -59,24 +60,26 @@ namespace roofslate::binding
         explicit Reporter(const py::object& callback) : callback_(callback) {}
         bool operator()(std::size_t done, std::size_t total)
         {
-            const py::gil_scoped_acquire gil;
-            try
-            {
-                if (PyErr_CheckSignals() != 0)
-                    throw py::error_already_set();
-                if (!callback_.is_none())
-                    callback_(std::min(done, total), total);
-                return true;
-            }
-            catch (...)
-            {
-                thrown_ = std::current_exception();
-                return false;
-            }
+            return with_gil([&] {
+                const bool continues = PyErr_CheckSignals() == 0 && told(done, total);
+                if (!continues)
+                    thrown_ = std::make_exception_ptr(py::error_already_set());
+                return continues;
+            });
         }
         void rethrow() const { std::rethrow_exception(thrown_); }
 
     private:
+        bool told(std::size_t done, std::size_t total) const
+        {
+            if (callback_.is_none())
+                return true;
+            PyObject* const answer =
+                PyObject_CallFunction(callback_.ptr(), "nn", Py_ssize_t(std::min(done, total)), Py_ssize_t(total));
+            Py_XDECREF(answer);
+            return answer;
+        }
+
         const py::object& callback_;
         std::exception_ptr thrown_;
     };

@@ -1,6 +1,7 @@
 // Which registry a caller sees: that of its context, otherwise that of the process.
 #include "roofslate/python/binding.hpp"
 #include <mutex>
+#include <pthread.h>
 
 namespace roofslate::binding
 {
@@ -17,6 +18,10 @@ namespace roofslate::binding
             static Process& p = *new Process;
             return p;
         }
+        const int fork_handlers = pthread_atfork( // as for the pool
+            [] { process().mutex.lock(); },
+            [] { process().mutex.unlock(); },
+            [] { process().mutex.unlock(); });
         py::object current_object()
         {
             PyObject* found = nullptr;

@@ -57,7 +57,7 @@ namespace roofslate::binding
         const Options options{threads, std::ref(reporter), {}};
         try
         {
-            const py::gil_scoped_release release;
+            const WithoutGil released;
             return call(options);
         }
         catch (const Interrupted&)

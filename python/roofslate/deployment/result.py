@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate import units as _units
+from roofslate._base.locks import cached_property
 from roofslate.deployment.candidates import LAYOUT, Candidates
 from roofslate.display import style
 from roofslate.display.html import html_table
@@ -81,7 +81,7 @@ class Deployments:
     _axes: dict[str, Any]  # their values; those of the layouts are the columns that tell them apart
     _places: npt.NDArray[np.intp]  # of the rows of the table among the layouts
 
-    @functools.cached_property
+    @cached_property
     def inputs(self) -> dict[str, Any]:
         """The whole search as inputs of `best`, `pareto`, `evaluate`: all that was given, with an axis ``layout``."""
         return self._candidates.labelled()

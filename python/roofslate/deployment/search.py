@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate import _core
+from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown
 from roofslate.deployment.candidates import CROWD, LAYOUT, Candidates
 from roofslate.deployment.result import CONDITION, MARGIN, Deployments
@@ -275,7 +276,7 @@ class _Search:
         ranks = pd.RangeIndex(1, len(rows) + 1, name="rank")
         return pd.DataFrame(table, index=ranks), at[rows], self._rejected(others)
 
-    @functools.cached_property
+    @cached_property
     def _missed(self) -> dict[str, npt.NDArray[np.bool_]]:
         """By condition that no searched axis can change: the layouts that miss it wherever they are looked at."""
         searched = self.layouts.searched

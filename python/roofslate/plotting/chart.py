@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
 import math
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 from roofslate import units
+from roofslate._base.locks import cached_property
 from roofslate._base.messages import warn
 from roofslate.display import style
 from roofslate.errors import AxisError, MissingInput, UnusedInput, ValueRangeError
@@ -225,7 +225,7 @@ class Chart:
             warn("; ".join(f"{name!r} does not enter the chart {self.name}" for name in unused), UnusedInput)
         return table, call
 
-    @functools.cached_property
+    @cached_property
     def inputs(self) -> dict[str, Any]:
         """Inputs that move the picture, at the lecture's values in base units.
 

@@ -8,13 +8,13 @@ import contextvars
 import html
 import io
 import json
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 
 from roofslate import units
+from roofslate._base.locks import Lock
 from roofslate._base.messages import shown, unknown
 from roofslate.display import style
 from roofslate.errors import InputTypeError, MissingInput, PresetError, RoofslateError
@@ -262,7 +262,7 @@ class Explorer:
         import ipywidgets
 
         self._picture = picture
-        self._lock = threading.RLock()  # a front end moves controls in a thread of its own
+        self._lock = Lock()  # a front end moves controls in a thread of its own
         self._context = contextvars.copy_context()  # definitions that were local to the call stay known
         controls = {name: control(name, start, self._changed) for name, start in inputs.items()}
         self.controls = {name: one for name, one in controls.items() if one is not None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown, unknown
 from roofslate.display.html import columns
 from roofslate.display.result import Result, Table
@@ -40,7 +40,7 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
     date: str = ""
     name: str = ""
 
-    @functools.cached_property
+    @cached_property
     def _values(self) -> dict[str, float | str]:
         fitted = {constant.name: constant.value for constant in self.constants}
         return {**fitted, **{name: x for name, x in self.settings.items() if name not in fitted}}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import os
 import re
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from roofslate._base.locks import Lock
 from roofslate._base.messages import shown, unknown
 from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, PresetError
@@ -300,7 +300,7 @@ class _Library:
     """All shelves; read from the files on first use, changed as a whole or not at all."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._shelves: dict[str, _Shelf] | None = None
         self._shipped = _Shipped()
 

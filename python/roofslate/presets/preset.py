@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import functools
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from roofslate import units
+from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown, unknown
 from roofslate.display.html import html_table
 from roofslate.errors import InputTypeError, PresetError
@@ -145,7 +145,7 @@ class Preset:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.attributes, *self.values]
 
-    @functools.cached_property
+    @cached_property
     def date(self) -> str:
         """Date of the newest source."""
         return max((fact.date for fact in self.facts.values()), default="")

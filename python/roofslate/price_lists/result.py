@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from roofslate import units
+from roofslate._base.locks import cached_property
 from roofslate._base.messages import unknown
 from roofslate.display import style
 from roofslate.display.html import LITERAL

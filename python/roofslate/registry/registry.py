@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from roofslate import _core
+from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown, unknown
 from roofslate._base.toml import read_data
 from roofslate.errors import InputTypeError, UnknownName
@@ -230,7 +231,7 @@ class Registry(_core.Registry):
         if base:
             self.__dict__["entries"] = self._described(base.entries)
 
-    @functools.cached_property
+    @cached_property
     def entries(self) -> dict[str, Quantity]:
         """All quantities by name."""
         return self._described({})
@@ -254,7 +255,7 @@ class Registry(_core.Registry):
         taken = {d.name for name in names for d in self.entries[name].definitions}
         return tuple(d for d in self.definitions if d.name in taken)
 
-    @functools.cached_property
+    @cached_property
     def users(self) -> dict[str, tuple[str, ...]]:
         """By quantity: those whose formulas take it."""
         users: dict[str, list[str]] = {}
@@ -263,7 +264,7 @@ class Registry(_core.Registry):
                 users.setdefault(need, []).append(entry.name)
         return {name: tuple(found) for name, found in users.items()}
 
-    @functools.cached_property
+    @cached_property
     def bounded_pairs(self) -> tuple[tuple[str, str], ...]:
         """Quantities that may not exceed another one, each with that one."""
         return tuple((q.name, q.bound) for q in self.entries.values() if q.bound)
@@ -296,7 +297,7 @@ class Registry(_core.Registry):
             found = self._descendants[name] = frozenset(reached)
         return found
 
-    @functools.cached_property
+    @cached_property
     def _fallen_back_on(self) -> dict[str, list[str]]:
         """By quantity: those that it stands in for."""
         names: dict[str, list[str]] = {}

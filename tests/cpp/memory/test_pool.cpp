@@ -2,9 +2,12 @@
 #include "roofslate/memory/available.hpp"
 #include "roofslate/memory/pool.hpp"
 #include <gtest/gtest.h>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace
@@ -107,6 +110,32 @@ namespace
         for (std::thread& t : threads)
             t.join();
         EXPECT_GT(pool_bytes(), 0u);
+    }
+    TEST_F(Pool, IsFreeInAForkedChild)
+    {
+        std::atomic<bool> stop{false};
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 2; ++t)
+            threads.emplace_back([&] {
+                while (!stop)
+                    give_block(take_block(100000));
+            });
+        int status = 0;
+        for (int k = 0; k < 200 && status == 0; ++k)
+        {
+            const pid_t child = fork();
+            if (child == 0)
+            {
+                alarm(2); // ends it if it waits for a thread that it does not have
+                give_block(take_block(100000));
+                _exit(0);
+            }
+            EXPECT_EQ(waitpid(child, &status, 0), child);
+        }
+        EXPECT_EQ(status, 0);
+        stop = true;
+        for (std::thread& t : threads)
+            t.join();
     }
     TEST(Memory, AvailableIsPlausible)
     {
