@@ -131,6 +131,11 @@ namespace roofslate
                 lock.lock();
                 if (all.tasks.empty())
                 {
+                    if (all.idle > all.most_idle)
+                    {
+                        --all.idle;
+                        return;
+                    }
                     const auto self = all.asleep.insert(all.asleep.end(), current_thread());
                     all.wanted.wait(lock, [&] { return !all.tasks.empty(); });
                     all.asleep.erase(self);
