@@ -144,7 +144,7 @@ def pareto(
     others = [n for n in quantities_of(also) if n not in objectives]
     converted = conversions([*objectives, *others], units)
     conditions = parse_conditions(where)
-    request = FoldRequest(inputs, [*objectives, *others], conditions, None)
+    request = FoldRequest(inputs, [*objectives, *others], conditions, None, threads=threads)
     required = request.require_memory(conditions)
     fold = Pareto(objectives, [n in large for n in objectives], request.conditions)
     _, where_found, _ = reduce(request, fold, threads=threads, progress=progress, prune=prune)
