@@ -15,6 +15,12 @@ namespace support
 {
     using namespace roofslate;
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    constexpr bool sanitized = true;
+#else
+    constexpr bool sanitized = false;
+#endif
+
     constexpr double inf = HUGE_VAL;
     constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
 

@@ -225,8 +225,9 @@ namespace roofslate
                 const std::size_t first = chunk * folded_chunk_, last = std::min(folded_points_, first + folded_chunk_);
                 clear(tile, n);
                 Unit u{tile, kept * folded_points_, begin, end};
-                const bool bounded = prune_ && pass.has_bounds; // else no order spares a row
-                u.backwards = bounded && last - first >= fewest_sampled_rows && falls(u, first, last);
+                const bool bounded =
+                    prune_ && pass.has_bounds; // else no order spares a row, but a good one spares stores
+                u.backwards = last - first >= (bounded ? 1 : 4) * fewest_sampled_rows && falls(u, first, last);
                 if (bounded)
                 {
                     const std::size_t length = this->length(fold_.block_axis);

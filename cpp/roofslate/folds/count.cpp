@@ -34,7 +34,7 @@ namespace roofslate
                 question,
                 options,
                 [&] { return Goal(question); },
-                [&](std::size_t kept, const Goal& goal) { found[kept] = goal.found; });
+                [&](std::size_t kept, const Goal& goal) { found[kept] += goal.found; });
             return found;
         }
     }

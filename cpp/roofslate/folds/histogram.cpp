@@ -8,6 +8,18 @@ namespace roofslate
     namespace
     {
         constexpr double fewest_boxed_points = 3e7; // below, boxes are wider than bins almost to the end
+        constexpr double fewest_points_of_value = 16; // of an input, which boxes look at one by one to bound them
+
+        bool boxes_pay(const Question& question)
+        {
+            const AxisSet folded = question.axes() & question.folded;
+            double inputs = 0;
+            for (int i = 0; i < question.graph.size(); ++i)
+                if (question.graph[i].is_leaf())
+                    inputs = std::max(inputs, double(question.graph.points(question.graph[i].axes & folded)));
+            const double points = double(question.graph.points(folded));
+            return points >= fewest_boxed_points && points >= fewest_points_of_value * inputs;
+        }
 
         // Which bin a value falls into: 0 below, then the bins, then above, then NaN.
         class Bins
@@ -169,16 +181,14 @@ namespace roofslate
         std::vector<std::int64_t> all(question.graph.points(question.kept()) * bins.size());
         if (!question.axes())
             ++all[bins.find(question.graph[question.values.front()].value)];
-        else if (prune && double(question.graph.points(question.axes() & question.folded)) >= fewest_boxed_points)
+        else if (prune && boxes_pay(question))
             search_kept_points(
                 question,
                 options,
                 [&] { return HistogramGoal(question, bins); },
                 [&](std::size_t kept, const HistogramGoal& goal) {
-                    std::copy(
-                        goal.counts.of_bin.begin(),
-                        goal.counts.of_bin.end(),
-                        all.begin() + std::ptrdiff_t(kept * bins.size()));
+                    for (std::size_t k = 0; k < bins.size(); ++k)
+                        all[kept * bins.size() + k] += goal.counts.of_bin[k];
                 });
         else
         {

@@ -1,71 +1,10 @@
+#include "roofslate/folds/front.hpp"
 #include "roofslate/folds/search.hpp"
-#include <map>
 
 namespace roofslate
 {
     namespace
     {
-        using Values = std::array<double, most_objectives>;
-        struct Member
-        {
-            Values value{};
-            std::int64_t where = nowhere;
-        };
-
-        // No member beats another. Of two values a sorted list is searched, of more all members are.
-        class Front
-        {
-        public:
-            explicit Front(std::size_t values) : n_(values) {}
-            // Is everything beaten that is nowhere smaller than `value`, and not earlier than `first`?
-            bool beats(const Values& value, std::int64_t first) const
-            {
-                const auto beaten_by = [&](const Member& m) { return beats(m, value, first); };
-                if (n_ != 2)
-                    return std::any_of(members_.begin(), members_.end(), beaten_by);
-                const auto next =
-                    std::upper_bound(members_.begin(), members_.end(), value[0], [](double x, const Member& m) {
-                        return x < m.value[0];
-                    });
-                // it has the smallest second value of those before
-                return next != members_.begin() && beaten_by(*std::prev(next));
-            }
-            void add(const Member& one)
-            {
-                if (beats(one.value, one.where))
-                    return;
-                members_.erase(
-                    std::remove_if(
-                        members_.begin(),
-                        members_.end(),
-                        [&](const Member& m) { return beats(one, m.value, m.where); }),
-                    members_.end());
-                members_.insert(
-                    std::upper_bound(
-                        members_.begin(),
-                        members_.end(),
-                        one,
-                        [](const Member& a, const Member& b) { return a.value < b.value; }),
-                    one);
-            }
-            const std::vector<Member>& members() const { return members_; }
-
-        private:
-            bool beats(const Member& m, const Values& value, std::int64_t first) const
-            {
-                bool smaller = m.where < first;
-                for (std::size_t k = 0; k < n_; ++k)
-                {
-                    if (!(m.value[k] <= value[k]))
-                        return false;
-                    smaller = smaller || m.value[k] < value[k];
-                }
-                return smaller;
-            }
-            std::size_t n_;
-            std::vector<Member> members_; // sorted by their values
-        };
-
         struct ParetoGoal
         {
             static constexpr bool ordered = true;

@@ -62,7 +62,7 @@ namespace roofslate
             std::vector<double> of_sorted(std::size_t kept, const std::vector<double>& q)
             {
                 std::vector<double> all, found;
-                fold_.reader().read(kept, 0, fold_.rows(), [&](const double* values, std::size_t n) {
+                fold_.reader().read(kept, 0, fold_.points(), [&](const double* values, std::size_t n) {
                     std::copy_if(values, values + n, std::back_inserter(all), [](double x) { return x == x; });
                 });
                 progress_.add(2 * fold_.points());
@@ -228,10 +228,10 @@ namespace roofslate
                 const TakeValues& take,
                 const Done& done)
             {
-                const std::size_t
-                    per_row = fold_.points() / fold_.rows(),
-                    chunk = std::max<std::size_t>(1, (fold_.has_routine() ? 4096 : std::size_t(1) << 21) / per_row);
-                const std::size_t chunks = (fold_.rows() + chunk - 1) / chunk;
+                // each has counts of its own
+                const std::size_t chunk =
+                    fold_.chunk_of(fold_.points(), threads_, std::size_t(1) << 18, std::size_t(1) << 19);
+                const std::size_t chunks = (fold_.points() + chunk - 1) / chunk;
                 std::mutex mutex;
                 in_parallel(
                     int(std::min<std::size_t>(std::size_t(threads_), chunks)),
@@ -243,7 +243,7 @@ namespace roofslate
                         reader->read(
                             kept,
                             c * chunk,
-                            std::min(fold_.rows(), (c + 1) * chunk),
+                            std::min(fold_.points(), (c + 1) * chunk),
                             [&](const double* values, std::size_t n) { take(state, values, n); });
                         const std::lock_guard<std::mutex> lock(mutex);
                         done(state);

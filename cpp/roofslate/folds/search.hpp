@@ -169,25 +169,51 @@ namespace roofslate
         }
     }
 
-    // Searches the folded axes for each point of the kept ones, with a goal of its own.
+    // Parts of a box for several threads, cut across its longest axis.
+    inline std::vector<Box> parts_of(const Box& whole, const std::vector<int>& axes, std::size_t wanted)
+    {
+        std::size_t longest = 0, length = 0;
+        for (const int k : axes)
+            if (const std::size_t n = whole.high[std::size_t(k)] - whole.low[std::size_t(k)]; n > length)
+                longest = std::size_t(k), length = n;
+        wanted = std::max<std::size_t>(1, std::min(wanted, length));
+        std::vector<Box> parts(wanted, whole);
+        for (std::size_t p = 0; p < wanted && length; ++p)
+        {
+            parts[p].low[longest] = whole.low[longest] + std::uint32_t(length * p / wanted);
+            parts[p].high[longest] = whole.low[longest] + std::uint32_t(length * (p + 1) / wanted);
+        }
+        return parts;
+    }
+    // Searches the folded axes for each point of the kept ones, with a goal of its own. Where the order of boxes is all
+    // the same, several threads may share a point: take(point, goal) then adds up, and is run by one at a time.
     template <class MakeGoal, class Take> void search_kept_points(
         const Question& question,
         const Options& options,
         const MakeGoal& make_goal,
         const Take& take)
     {
+        using Goal = decltype(make_goal());
+        constexpr double fewest_shared_points = 1 << 20;
+        constexpr std::size_t parts_of_thread = 16;
         const std::vector<std::size_t>& shape = question.graph.shape();
         const AxisSet kept = question.kept();
-        const std::size_t kept_points = question.graph.points(kept);
-        Progress progress(options, kept_points);
+        const std::size_t kept_points = question.graph.points(kept),
+                          threads = std::size_t(std::max(options.threads, 1));
+        const bool shared = !Goal::ordered && threads > 1 && kept_points < parts_of_thread * threads
+            && double(question.graph.points(question.axes())) >= fewest_shared_points;
+        const std::size_t parts = shared ? parts_of_thread * threads : 1;
+        Progress progress(options, kept_points * parts);
+        std::mutex mutex;
         in_parallel(
-            int(std::min<std::size_t>(std::size_t(std::max(options.threads, 1)), kept_points)),
-            kept_points,
+            int(std::min(threads, kept_points * parts)),
+            kept_points * parts,
             progress,
             [&] {
                 return std::make_unique<Boxes>(question.graph, nodes_of(question), question.axes(), instruction_set());
             },
-            [&](std::unique_ptr<Boxes>& boxes, std::size_t point) {
+            [&](std::unique_ptr<Boxes>& boxes, std::size_t c) {
+                const std::size_t point = c / parts;
                 Box whole = boxes->whole();
                 for (std::size_t k = shape.size(), rest = point; k-- > 0;)
                     if (kept >> k & 1)
@@ -195,9 +221,14 @@ namespace roofslate
                         whole.low[k] = std::uint32_t(rest % shape[k]), whole.high[k] = whole.low[k] + 1;
                         rest /= shape[k];
                     }
-                auto goal = make_goal();
-                Search(*boxes, shape, question.folded, progress).run(goal, whole);
-                take(point, goal);
+                const std::vector<Box> all = parts_of(whole, boxes->axes(), parts);
+                if (c % parts < all.size())
+                {
+                    auto goal = make_goal();
+                    Search(*boxes, shape, question.folded, progress).run(goal, all[c % parts]);
+                    const std::lock_guard<std::mutex> lock(mutex);
+                    take(point, goal);
+                }
                 return std::size_t(1);
             });
     }

@@ -42,8 +42,17 @@ namespace roofslate
 
         std::size_t kept() const { return kept_ * (row_is_kept_ ? pass_row() : 1); } // points of the kept axes
         // of the folded axes for each of them
-        std::size_t rows() const { return rows_; }
-        std::size_t points() const { return rows_ * (row_is_kept_ ? 1 : pass_row()); }
+        std::size_t points() const { return rows_ * points_of_row(); }
+        // Of points in all, those that a thread takes at once: whole rows where they are short, and no more than
+        // `most`.
+        std::size_t chunk_of(std::size_t all, int threads, std::size_t least, std::size_t most) const
+        {
+            constexpr std::size_t chunks_of_thread = 8;
+            const std::size_t share = threads > 1 ? all / (chunks_of_thread * std::size_t(threads)) : most,
+                              wanted = has_routine() ? 4096 : std::min(std::max(share, least), most),
+                              row = points_of_row();
+            return row < wanted ? wanted / row * row : (wanted + lanes - 1) / lanes * lanes;
+        }
         // of each value, along folded axes that it does not vary along
         std::int64_t repeats() const { return repeats_; }
         bool has_routine() const { return plan_.passes.back().has_routine; }
@@ -57,22 +66,24 @@ namespace roofslate
                   buffer_(aligned_doubles(lanes + widest_strip))
             {
             }
-            // Rows [first, last) of the folded axes at a point of the kept ones: take(values, n).
+            // Points [first, last) of the folded axes at a point of the kept ones: take(values, n).
             template <class Take> void read(std::size_t kept, std::size_t first, std::size_t last, const Take& take)
             {
-                const std::size_t row = fold_.pass_row(), from = fold_.row_is_kept_ ? kept % row : 0,
-                                  to = fold_.row_is_kept_ ? from + 1 : row;
-                const std::size_t outer = fold_.row_is_kept_ ? kept / row : kept;
-                for (std::size_t r = first; r < last; ++r)
+                const std::size_t of_row = fold_.points_of_row(), row = fold_.pass_row();
+                const std::size_t offset = fold_.row_is_kept_ ? kept % row : 0,
+                                  outer = fold_.row_is_kept_ ? kept / row : kept;
+                for (std::size_t point = first; point < last;)
                 {
-                    worker_.go_to(outer * fold_.rows_ + r);
+                    const std::size_t from = point % of_row, to = std::min(of_row, from + last - point);
+                    worker_.go_to(outer * fold_.rows_ + point / of_row);
+                    point += to - from;
                     for (std::size_t begin = from; begin < to; begin += lanes)
                     {
-                        const std::size_t end = std::min(begin + lanes, to);
+                        const std::size_t n = std::min(lanes, to - begin);
                         Instruction& last_one = worker_.fold();
-                        last_one.code = Code::write, last_one.result = buffer_.get() - begin;
-                        worker_.run_points(begin, end);
-                        take(buffer_.get(), end - begin);
+                        last_one.code = Code::write, last_one.result = buffer_.get() - offset - begin;
+                        worker_.run_points(offset + begin, offset + begin + n);
+                        take(buffer_.get(), n);
                     }
                 }
             }
@@ -93,11 +104,8 @@ namespace roofslate
             const TakeValues& take,
             const Done& done)
         {
-            const std::size_t per_row = points() / std::max<std::size_t>(1, rows()),
-                              chunk_points = has_routine() ? 4096 : std::size_t(1) << 20;
-            const std::size_t
-                chunk = std::max<std::size_t>(1, std::min(rows(), chunk_points / std::max<std::size_t>(1, per_row))),
-                chunks_of_point = (rows() + chunk - 1) / chunk;
+            const std::size_t chunk = chunk_of(kept() * points(), threads, 16384, std::size_t(1) << 20),
+                              chunks_of_point = (points() + chunk - 1) / chunk;
             std::mutex mutex;
             const std::size_t chunks = kept() * chunks_of_point;
             in_parallel(
@@ -107,14 +115,14 @@ namespace roofslate
                 [&] { return std::make_unique<Reader>(*this); },
                 [&](std::unique_ptr<Reader>& reader, std::size_t c) {
                     const std::size_t point = c / chunks_of_point, first = c % chunks_of_point * chunk,
-                                      last = std::min(rows(), first + chunk);
+                                      last = std::min(points(), first + chunk);
                     auto state = make_state();
                     reader->read(point, first, last, [&](const double* values, std::size_t n) {
                         take(state, values, n);
                     });
                     const std::lock_guard<std::mutex> lock(mutex);
                     done(state, point);
-                    return (last - first) * per_row;
+                    return last - first;
                 });
         }
 
@@ -123,6 +131,7 @@ namespace roofslate
         { return kept >> k & 1 ? std::pair{false, std::size_t(0)} : std::pair{true, shape[std::size_t(k)]}; }
         Pass& pass() { return plan_.passes.back(); }
         std::size_t pass_row() const { return plan_.passes.back().row; }
+        std::size_t points_of_row() const { return row_is_kept_ ? 1 : pass_row(); }
 
         const Graph& graph_;
         const InstructionSet& set_;

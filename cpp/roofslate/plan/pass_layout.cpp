@@ -6,6 +6,7 @@ namespace roofslate
     namespace
     {
         constexpr std::size_t most_kept_values = 131072; // larger intermediates are computed again where they are used
+        constexpr std::size_t most_near_values = 1024; // of a row
         constexpr std::size_t least_saved_work = 24000; // in additions: what a pass of its own costs
         constexpr std::size_t most_copied_values = 1u << 21;
 
@@ -179,7 +180,11 @@ namespace roofslate
         const std::size_t own = graph_.points(axes), here = evaluations(axes);
         if (axes == pass_.axes || own > most_kept_values || here < 2 * own)
             return false;
-        const int c = cost(i, false), least = !on_row(i) ? 20 : pass_.inner.size() > 1 ? 8 : 3;
+        // the same for all rows of the fastest loop, it stays in the nearest cache as the arrays that it takes the
+        // place of
+        const bool stays_near =
+            on_row(i) && pass_.row <= most_near_values && !pass_.outer.empty() && !(axes >> pass_.outer.back() & 1);
+        const int c = cost(i, false), least = !on_row(i) ? 20 : pass_.inner.size() > 1 ? 8 : stays_near ? 1 : 3;
         return c >= least && std::size_t(c) * (here - own) >= least_saved_work;
     }
     bool PassLayout::worth_a_row(int i)

@@ -1,4 +1,5 @@
 #include "roofslate/plan/pass_program.hpp"
+#include <optional>
 
 namespace roofslate
 {
@@ -55,9 +56,16 @@ namespace roofslate
                     if (on_row(running) && !is_array(running))
                         release(running);
                 }
+                std::optional<Directions> from_row_to_row;
+                if (!fold.outer.empty())
+                    from_row_to_row.emplace(layout_.graph(), layout_.ranges(), fold.outer.back(), layout_.arena());
                 for (const Requirement& r : fold.requirements)
                     if (const Direction d = directions.of_difference(r.left, r.right); d != Direction::unknown)
+                    {
                         add_stretch(r, d);
+                        if (from_row_to_row)
+                            pass_.stretches.back().from_row_to_row = from_row_to_row->of_difference(r.left, r.right);
+                    }
                 if (met < 0 && fold.block_axis >= 0)
                 {
                     pass_.direction = direction(layout_.graph(), layout_.ranges(), fold.objective, fold.block_axis);
@@ -194,14 +202,19 @@ namespace roofslate
             }
             void order_steps()
             {
-                const auto steady = [&](const Reference& r) {
+                const auto depth = [&](const Reference& r) {
                     if (r.source == Source::row)
-                        return layout_.is_row_alone(pass_.arrays[std::size_t(r.number)].view.axes);
-                    return r.source == Source::strip || steps_[std::size_t(r.number)].depth == 0;
+                        return layout_.depth(pass_.arrays[std::size_t(r.number)].view.axes);
+                    return r.source == Source::strip ? 0 : steps_[std::size_t(r.number)].depth;
                 };
-                pass_.first_moving = std::size_t(
-                    std::stable_partition(pass_.references.begin(), pass_.references.end(), steady)
-                    - pass_.references.begin());
+                std::stable_sort(
+                    pass_.references.begin(),
+                    pass_.references.end(),
+                    [&](const Reference& a, const Reference& b) { return depth(a) < depth(b); });
+                pass_.first_reference.assign(pass_.outer.size() + 1, pass_.references.size());
+                for (std::size_t k = pass_.references.size(); k-- > 0;)
+                    for (std::size_t d = 0; d <= depth(pass_.references[k]); ++d)
+                        pass_.first_reference[d] = k;
                 std::stable_sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
                     return a.depth < b.depth;
                 });

@@ -82,6 +82,7 @@ namespace roofslate
         };
         List<Step> steps;
         int left = -1, right = -1; // as arguments are given
+        Direction from_row_to_row = Direction::unknown; // of the difference, along the fastest loop
         bool strict = false, from_begin = true;
     };
     struct Pass
@@ -93,6 +94,7 @@ namespace roofslate
               first_step(arena),
               program(arena),
               references(arena),
+              first_reference(arena),
               arrays(arena),
               outputs(arena),
               writes(arena),
@@ -111,7 +113,7 @@ namespace roofslate
         int values = 0;
         List<Instruction> program;
         List<Reference> references;
-        std::size_t first_moving = 0; // references from here on differ from row to row
+        List<std::size_t> first_reference; // by loop: references to redo when this loop or a later one has moved
         List<Row> arrays;
         List<Output> outputs; // in order of Code::write
         List<int> writes; // their instructions

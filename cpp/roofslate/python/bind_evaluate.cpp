@@ -1,6 +1,7 @@
 // The binding of single values.
 #include "roofslate/graph/numbers.hpp"
 #include "roofslate/python/binding.hpp"
+#include "roofslate/run/parallel.hpp"
 #include <algorithm>
 #include <optional>
 
@@ -196,8 +197,30 @@ namespace roofslate::binding
             const py::array_t<double, py::array::c_style>& values,
             double low,
             double high,
-            bool above_low)
-        { return instruction_set().outside(values.data(), std::size_t(values.size()), low, high, above_low); }
+            bool above_low,
+            int threads)
+        {
+            constexpr std::size_t chunk = std::size_t(1) << 18;
+            const std::size_t n = std::size_t(values.size()), chunks = (n + chunk - 1) / chunk;
+            const double* const data = values.data();
+            if (chunks <= 1)
+                return instruction_set().outside(data, n, low, high, above_low);
+            const py::gil_scoped_release release;
+            const Options options;
+            Progress progress(options, n);
+            std::atomic<std::size_t> outside{0};
+            in_parallel(
+                int(std::min<std::size_t>(std::size_t(std::max(threads, 1)), chunks)),
+                chunks,
+                progress,
+                [] { return 0; },
+                [&](int, std::size_t c) {
+                    const std::size_t size = std::min(chunk, n - c * chunk);
+                    outside += instruction_set().outside(data + c * chunk, size, low, high, above_low);
+                    return size;
+                });
+            return outside;
+        }
     }
 
     void bind_evaluate(py::module_& m)
@@ -240,6 +263,7 @@ namespace roofslate::binding
             py::arg("low"),
             py::arg("high"),
             py::arg("above_low"),
+            py::arg("threads") = 1,
             "How many values lie outside of a range.");
     }
 }

@@ -1,4 +1,5 @@
 // The binding of the folds: a constructor each, and one call that runs them over a grid.
+#include "roofslate/folds/front.hpp"
 #include "roofslate/python/grid.hpp"
 #include "roofslate/sampling/sample.hpp"
 #include <memory>
@@ -63,6 +64,33 @@ namespace roofslate::binding
                 array_of(std::move(answer.counts)),
                 grid.axes(question.kept()));
         }
+        // The points of a list that no other one beats: their values, and which they are.
+        py::tuple front_of(
+            const py::array_t<double, py::array::c_style>& values,
+            const py::array_t<std::int64_t>& where)
+        {
+            if (values.ndim() != 2 || where.ndim() != 1 || where.shape(0) != values.shape(0) || values.shape(1) < 1
+                || std::size_t(values.shape(1)) > most_objectives)
+                throw axis_error("a front has a row of one to four values for each point");
+            const std::size_t n = std::size_t(values.shape(1));
+            Front front(n);
+            for (py::ssize_t i = 0; i < where.shape(0); ++i)
+            {
+                Member one;
+                std::copy_n(values.data(i, 0), n, one.value.begin());
+                one.where = where.at(i);
+                front.add(one);
+            }
+            std::vector<double> numbers;
+            std::vector<std::int64_t> places;
+            for (const Member& m : front.members())
+                numbers.insert(numbers.end(), m.value.begin(), m.value.begin() + std::ptrdiff_t(n)),
+                    places.push_back(m.where);
+            const py::ssize_t points = py::ssize_t(places.size());
+            return py::make_tuple(
+                array_of(std::move(numbers)).reshape({points, py::ssize_t(n)}),
+                array_of(std::move(places)));
+        }
         py::tuple bounds_of(Grid& grid, const Steps& value)
         {
             grid.check_size();
@@ -122,6 +150,12 @@ namespace roofslate::binding
                 }),
                 py::arg("value"),
                 py::arg("q"));
+        m.def(
+            "front",
+            &front_of,
+            py::arg("values"),
+            py::arg("where"),
+            "The points that no other beats, in the order of their values: the values, and where they are.");
         py::class_<Drawn>(m, "Drawn", "Inputs that are drawn along an axis.")
             .def(
                 py::init([](const Sampler& sampler, std::vector<std::string> names, std::size_t axis) {

@@ -2,15 +2,12 @@
 #pragma once
 #include "roofslate/language/error.hpp"
 #include "roofslate/run/options.hpp"
+#include "roofslate/run/threads.hpp"
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <mutex>
 #include <thread>
-#include <vector>
-#if defined(__linux__)
-#include <pthread.h>
-#include <sched.h>
-#endif
 
 namespace roofslate
 {
@@ -42,48 +39,28 @@ namespace roofslate
         std::thread::id caller_ = std::this_thread::get_id();
     };
 
-    // A new thread starts on its maker's processor as a rule and waits there for milliseconds, as long as a call takes.
-    // So it is sent to the others, and free to move once it runs.
-    class Placement
+    // Stops the other threads where this one leaves with chunks undone.
+    struct Leaving
     {
-    public:
-#if defined(__linux__)
-        explicit Placement(bool wanted)
+        Progress& progress;
+        const std::atomic<std::size_t>& next;
+        std::size_t chunks;
+        ~Leaving()
         {
-            wanted_ = wanted && sched_getaffinity(0, sizeof all_, &all_) == 0 && CPU_COUNT(&all_) > 1;
-            others_ = all_;
-            if (wanted_)
-                CPU_CLR(sched_getcpu(), &others_);
+            if (next < chunks)
+                progress.stop();
         }
-        void elsewhere(std::thread& thread) const
-        {
-            if (wanted_)
-                pthread_setaffinity_np(thread.native_handle(), sizeof others_, &others_);
-        }
-        void anywhere() const
-        {
-            if (wanted_)
-                sched_setaffinity(0, sizeof all_, &all_);
-        }
-
-    private:
-        bool wanted_ = false;
-        cpu_set_t all_{}, others_{};
-#else
-        explicit Placement(bool) {}
-        void elsewhere(std::thread&) const {}
-        void anywhere() const {}
-#endif
     };
 
     // Each thread makes a state of its own and does chunks with it: work(state, number of the chunk) gives the points
-    // done. Throws what one of them threw, or Interrupted.
+    // done. Throws what one of them threw, or Interrupted. Where it is not long, no thread is woken for it.
     template <class MakeState, class Work> void in_parallel(
         int threads,
         std::size_t chunks,
         Progress& progress,
         const MakeState& make_state,
-        const Work& work)
+        const Work& work,
+        bool is_long = true)
     {
         std::atomic<std::size_t> next{0};
         const auto run = [&] {
@@ -98,38 +75,30 @@ namespace roofslate
             run();
         else
         {
-            std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(threads));
-            const auto guarded = [&](int thread) {
+            std::mutex mutex;
+            std::exception_ptr thrown;
+            const std::function<void()> guarded = [&] {
                 try
                 {
                     run();
                 }
                 catch (...)
                 {
-                    thrown[std::size_t(thread)] = std::current_exception();
                     progress.stop();
+                    const std::lock_guard<std::mutex> lock(mutex);
+                    thrown = std::current_exception();
                 }
             };
-            std::vector<std::thread> others;
-            const Placement placement(true);
-            std::atomic<int> placed{0};
-            for (int t = 1; t < threads; ++t)
             {
-                others.emplace_back([&, t] {
-                    placement.anywhere();
-                    guarded(t);
-                    while (placed < t) // a thread that has ended can't be sent: the system takes its maker for it
-                        std::this_thread::yield();
-                });
-                placement.elsewhere(others.back());
-                placed = t;
+                const Helpers helpers(threads - 1, is_long, guarded);
+                // by whatever way this thread leaves, the others stop before it waits for them
+                const Leaving leaving{progress, next, chunks};
+                run();
+                if (helpers.lost())
+                    progress.stop();
             }
-            guarded(0);
-            for (std::thread& t : others)
-                t.join();
-            for (const std::exception_ptr& e : thrown)
-                if (e)
-                    std::rethrow_exception(e);
+            if (thrown)
+                std::rethrow_exception(thrown);
         }
         if (progress.stopped())
             throw Interrupted{};

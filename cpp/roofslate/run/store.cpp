@@ -12,8 +12,34 @@ namespace roofslate
         constexpr std::size_t chunk_points = 262144;
         constexpr std::size_t chunk_points_of_tables = 65536;  // ... where few rows are many bytes
         constexpr std::size_t chunk_points_of_routines = 1024; // ... where a point may take long
-        constexpr std::size_t fewest_threaded_points = 131072;
+        constexpr std::size_t fewest_threaded_points = 32768;
+        constexpr double long_pass = 1e5; // [ns] that are worth waking other threads
+        // ... and of a small pass, of which each thread is to have several chunks
+        constexpr std::size_t fewest_chunk_points = 8192, chunks_of_thread = 4;
         constexpr std::size_t fewest_streamed_bytes = std::size_t(8) << 20; // smaller results are left in the cache
+
+        double nanoseconds_of_point(const Pass& pass) // roughly
+        {
+            double all = 0;
+            for (const Instruction& q : pass.program)
+                switch (q.code)
+                {
+                case Code::call: all += 4; break;
+                case Code::exponential:
+                case Code::logarithm: all += 2; break;
+                case Code::square_root:
+                case Code::divide:
+                case Code::divide_into: all += 0.4; break;
+                default: all += 0.06;
+                }
+            return all;
+        }
+        // Points of a chunk, in whole cache lines, so that each thread has several.
+        std::size_t share_of_points(std::size_t points, std::size_t threads, std::size_t most)
+        {
+            const std::size_t share = points / (chunks_of_thread * threads) / 64 * 64;
+            return std::min(std::max(share, fewest_chunk_points), most);
+        }
     }
 
     void run_pass(Pass& pass, const Graph& graph, const InstructionSet& set, const Options& options, Progress& progress)
@@ -27,25 +53,26 @@ namespace roofslate
             used_before = used_before && o.used_before;
             gathers = gathers || (!pass.inner.empty() && o.stride[std::size_t(pass.inner.back())] != 1);
         }
+        const std::size_t points = pass.rows * pass.row;
+        const std::size_t most_threads =
+            points < fewest_threaded_points && !pass.has_routine ? 1 : std::size_t(std::max(options.threads, 1));
+        const std::size_t wanted_chunk = pass.has_routine ? chunk_points_of_routines
+            : most_threads == 1
+            ? chunk_points
+            : share_of_points(points, most_threads, options.inspect ? chunk_points_of_tables : chunk_points);
         const std::size_t segment = std::max<std::size_t>(
             1,
             std::min(
-                pass.row,
-                gathers               ? gathered_segment
-                    : options.inspect ? inspected_segment
-                                      : longest_segment));
-        const std::size_t units = pass.rows * ((pass.row + segment - 1) / segment), points = pass.rows * pass.row;
-        const std::size_t chunk = std::max<std::size_t>(
-            1,
-            (pass.has_routine      ? chunk_points_of_routines
-                 : options.inspect ? chunk_points_of_tables
-                                   : chunk_points)
-                / segment);
+                {pass.row,
+                 wanted_chunk,
+                 gathers               ? gathered_segment
+                     : options.inspect ? inspected_segment
+                                       : longest_segment}));
+        const std::size_t units = pass.rows * ((pass.row + segment - 1) / segment);
+        const std::size_t chunk = std::max<std::size_t>(1, wanted_chunk / segment);
         const std::size_t chunks = (units + chunk - 1) / chunk;
         const bool stream = used_before && bytes >= fewest_streamed_bytes;
-        const int threads = points < fewest_threaded_points && !pass.has_routine
-            ? 1
-            : int(std::min<std::size_t>(std::size_t(std::max(options.threads, 1)), chunks));
+        const int threads = int(std::min(most_threads, chunks));
 
         const auto work = [&](Worker& worker, std::size_t c) {
             const std::size_t last = std::min(units, (c + 1) * chunk);
@@ -66,7 +93,8 @@ namespace roofslate
             chunks,
             progress,
             [&] { return Worker(pass, graph, set, stream, options.inspect ? segment : 0); },
-            work);
+            work,
+            pass.has_routine || double(points) * nanoseconds_of_point(pass) > long_pass);
     }
 
     void store(const Graph& graph, const std::vector<Output>& outputs, const Options& options)

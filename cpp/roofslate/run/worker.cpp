@@ -105,11 +105,11 @@ namespace roofslate
           row_of_array_(pass.arrays.size(), &arena_),
           row_of_output_(pass.outputs.size(), &arena_),
           last_ends_(pass.stretches.size(), &arena_),
-          points_(&arena_)
+          points_(&arena_),
+          comparisons_(&arena_)
     {
         line_rows_ = pass.outer.empty() ? 1 : odometer_.last_length();
-        for (const Stretch& s : pass.stretches)
-            points_.resize(std::max(points_.size(), s.steps.size()));
+        lay_out_comparisons();
         for (const Row& a : pass.arrays)
             uneven_ += a.step != 1;
         for (const Output& o : pass.outputs)
@@ -206,23 +206,91 @@ namespace roofslate
             row_of_output_[k] = element(o.data, o.storage, odometer_.offset(o.stride));
             program_[std::size_t(pass_.writes[k])].result = row_of_output_[k];
         }
-        for (std::size_t k = moved == 0 ? 0 : pass_.first_moving; k < pass_.references.size(); ++k)
+        for (std::size_t k = pass_.first_reference[std::min(moved, pass_.first_reference.size() - 1)];
+             k < pass_.references.size();
+             ++k)
             fill(pass_.references[k]);
+    }
+    // True if the requirement held on all of the last row, or nowhere on it, and from there to this one can only hold
+    // on more, or on less.
+    bool Worker::is_as_before(const Stretch& s, const End& e, std::size_t begin, std::size_t end) const
+    {
+        if (begin != e.begin || end != e.end || e.row - line_ >= line_rows_ || s.from_row_to_row == Direction::unknown)
+            return false;
+        const bool whole = e.last == (s.from_begin ? end : begin), none_of_it = e.last == (s.from_begin ? begin : end);
+        const bool more = s.from_row_to_row == Direction::constant
+            || (row_ > e.row) == (s.from_row_to_row == Direction::nonincreasing);
+        const bool less = s.from_row_to_row == Direction::constant || !more;
+        return (whole && more) || (none_of_it && less);
     }
     std::pair<std::size_t, std::size_t> Worker::stretch(std::size_t begin, std::size_t end)
     {
         for (std::size_t k = 0; k < pass_.stretches.size() && begin < end; ++k)
         {
             const Stretch& s = pass_.stretches[k];
-            auto& [last, before] = last_ends_[k];
-            const std::size_t guess = 2 * last - std::min(before, 2 * last); // it moves on as it did
-            before = last;
-            last = partition_point(begin, end, std::min(std::max(guess, begin), end), [&](std::size_t i) {
-                return met(s, i, [&](int value, Direction) { return values_[std::size_t(value)]; }) == s.from_begin;
-            });
-            (s.from_begin ? end : begin) = last;
+            End& e = last_ends_[k];
+            if (!is_as_before(s, e, begin, end))
+            {
+                const std::size_t guess = 2 * e.last - std::min(e.before, 2 * e.last); // it moves on as it did
+                e.before = e.last;
+                e.last = partition_point(begin, end, std::min(std::max(guess, begin), end), [&](std::size_t i) {
+                    return met(k, i) == s.from_begin;
+                });
+                e.row = row_, e.begin = begin, e.end = end;
+            }
+            (s.from_begin ? end : begin) = e.last;
         }
         return {begin, end};
+    }
+    void Worker::lay_out_comparisons()
+    {
+        std::size_t most = 0, steps = 0;
+        for (const Stretch& s : pass_.stretches)
+            most = std::max(most, s.steps.size()), steps += s.steps.size();
+        points_.resize(most);
+        comparisons_.reserve(pass_.stretches.size());
+        for (const Stretch& s : pass_.stretches)
+        {
+            const auto of = [&](int argument) -> const double* {
+                return argument == -1 ? nullptr
+                    : argument >= 0
+                    ? &points_[std::size_t(argument)]
+                    : &values_[std::size_t(-2 - argument)];
+            };
+            Comparison& c = comparisons_.emplace_back(&arena_);
+            for (std::size_t k = 0; k < s.steps.size(); ++k)
+            {
+                const Stretch::Step& step = s.steps[k];
+                if (step.op == Op::input)
+                {
+                    const Row& array = pass_.arrays[std::size_t(step.array)];
+                    c.steps.push_back({step.op, array.step, {array.view.data, nullptr}, &points_[k]});
+                }
+                else
+                    c.steps.push_back({step.op, 0, {of(step.argument[0]), of(step.argument[1])}, &points_[k]});
+            }
+            c.left = of(s.left), c.right = of(s.right);
+        }
+    }
+    // Rows may be short, so this is most of what they cost.
+    bool Worker::met(std::size_t stretch, std::size_t point)
+    {
+        const Comparison& c = comparisons_[stretch];
+        for (const Comparison::Step& s : c.steps)
+            switch (s.op) // the common ones here
+            {
+            case Op::input: *s.result = s.x[0][std::ptrdiff_t(point) * s.step]; break;
+            case Op::add: *s.result = *s.x[0] + *s.x[1]; break;
+            case Op::mul: *s.result = *s.x[0] * *s.x[1]; break;
+            case Op::div: *s.result = *s.x[0] / *s.x[1]; break;
+            case Op::max: *s.result = math::max(*s.x[0], *s.x[1]); break;
+            default:
+            {
+                const double x[2] = {*s.x[0], s.x[1] ? *s.x[1] : 0.0};
+                *s.result = evaluate(s.op, nullptr, x);
+            }
+            }
+        return pass_.stretches[stretch].strict ? *c.left < *c.right : *c.left <= *c.right;
     }
     // A segment with arrays or results that are not contiguous: through buffers.
     void Worker::run_uneven(std::size_t begin, std::size_t end)

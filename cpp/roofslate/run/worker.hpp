@@ -83,6 +83,9 @@ namespace roofslate
         Instruction& fold() { return program_[std::size_t(pass_.fold)]; }
 
     protected:
+        static constexpr std::size_t none = std::size_t(-1);
+        struct End // of a stretch, at the row that was asked for last and at the one before it: the next row's is near
+        { std::size_t last = 0, before = 0, row = none, begin = 0, end = 0; };
         // The first point of [begin, end) at which `holds` no longer holds, by growing steps from a guess. It holds up
         // to one point and not from there on.
         template <class Holds> static std::size_t partition_point(
@@ -166,13 +169,29 @@ namespace roofslate
         }
 
     private:
-        static constexpr std::size_t none = std::size_t(-1);
         // inlined in worker.cpp: rows may be short
         inline std::size_t move_to(std::size_t row);
         inline void compute(const ScalarStep& step);
         inline void fill(const Reference& r);
         void run_uneven(std::size_t begin, std::size_t end);
+        void lay_out_comparisons();
+        bool met(std::size_t stretch, std::size_t point); // of the row
+        bool is_as_before(const Stretch& s, const End& e, std::size_t begin, std::size_t end) const;
 
+        // A stretch's requirement with the places of its numbers.
+        struct Comparison
+        {
+            explicit Comparison(Arena* arena) : steps(arena) {}
+            struct Step
+            {
+                Op op;
+                std::ptrdiff_t step; // of an array
+                std::array<const double*, 2> x;
+                double* result;
+            };
+            List<Step> steps;
+            const double *left = nullptr, *right = nullptr;
+        };
         std::array<std::byte, 8192> buffer_;
         std::pmr::monotonic_buffer_resource arena_{buffer_.data(), buffer_.size()};
 
@@ -188,9 +207,9 @@ namespace roofslate
         Doubles strips_, gathered_;
         List<const double*> row_of_array_;
         List<void*> row_of_output_;
-        // of stretches, at the last row and at the one before it: the next row's is near
-        List<std::pair<std::size_t, std::size_t>> last_ends_;
+        List<End> last_ends_;
         List<double> points_; // of a stretch: values of its steps
+        List<Comparison> comparisons_;
         // the first row of the line, along the last outer axis, and how many it has
         std::size_t row_ = none, line_ = 0, line_rows_;
     };

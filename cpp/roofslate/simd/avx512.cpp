@@ -14,6 +14,8 @@ namespace roofslate
     template <> template <> inline void Avx512::stream(double* p) const { _mm512_stream_pd(p, v); }
     template <> template <> inline void Avx512::store(float* p) const { _mm256_storeu_ps(p, _mm512_cvtpd_ps(v)); }
     template <> template <> inline void Avx512::stream(float* p) const { _mm256_stream_ps(p, _mm512_cvtpd_ps(v)); }
+    template <> inline void Avx512::store_where(double* p, const Mask& chosen) const
+    { _mm512_mask_storeu_pd(p, __mmask8(chosen.data), v); }
     template <> inline void Avx512::fence() { _mm_sfence(); }
     template <> inline double* Avx512::store_chosen(double* p, const Mask& chosen) const
     {

@@ -129,20 +129,37 @@ namespace roofslate
                     select(met, earlier, Value(0.0)).store(strip + j * width);
                 }
             };
-            static void keep(
+            // Few vectors at a time: mostly none of them is better, and nothing is stored.
+            template <bool equal_too, std::size_t K> [[gnu::always_inline]] static void keep(
                 const Instruction& q,
                 std::size_t point,
-                std::size_t j,
-                const Value& value,
-                typename Value::Mask better)
+                const Value (&a)[K])
             {
-                double *const best = q.best + point + j * width, *const where = q.where + point + j * width;
-                if (q.second.memory)
-                    better = better && Value(0.0) < Value::load(q.second.memory + j * width);
-                if (!any(better))
-                    return;
-                select(better, value, Value::load(best)).store(best);
-                select(better, Value(q.operand.scalar), Value::load(where)).store(where);
+                constexpr std::size_t few = K < 4 ? K : 4;
+                double *const best = q.best + point, *const where = q.where + point;
+                const double* const met = q.second.memory;
+                const Value at(q.operand.scalar);
+                _Pragma("GCC unroll 16") for (std::size_t i = 0; i < K; i += few)
+                {
+                    typename Value::Mask better[few];
+                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < few; ++j)
+                    {
+                        const Value before = Value::load(best + (i + j) * width);
+                        better[j] = equal_too ? a[i + j] <= before : a[i + j] < before;
+                    }
+                    if (met)
+                        _Pragma("GCC unroll 16") for (std::size_t j = 0; j < few; ++j) better[j] =
+                            better[j] && Value(0.0) < Value::load(met + (i + j) * width);
+                    typename Value::Mask some = better[0];
+                    _Pragma("GCC unroll 16") for (std::size_t j = 1; j < few; ++j) some = some || better[j];
+                    if (!any(some))
+                        continue;
+                    _Pragma("GCC unroll 16") for (std::size_t j = 0; j < few; ++j)
+                    {
+                        a[i + j].store_where(best + (i + j) * width, better[j]);
+                        at.store_where(where + (i + j) * width, better[j]);
+                    }
+                }
             }
             [[gnu::noinline]] static void keep_partly(
                 const Instruction& q,
@@ -346,13 +363,13 @@ namespace roofslate
                     if constexpr (partial)
                         keep_partly(q, at.point, at.points, a[0]);
                     else
-                        ROOFSLATE_EACH(keep(q, at.point, j, a[j], a[j] < Value::load(q.best + at.point + j * width)))
+                        keep<false>(q, at.point, a);
                     break;
                 case Code::keep_equal:
                     if constexpr (partial)
                         keep_partly(q, at.point, at.points, a[0]);
                     else
-                        ROOFSLATE_EACH(keep(q, at.point, j, a[j], a[j] <= Value::load(q.best + at.point + j * width)))
+                        keep<true>(q, at.point, a);
                     break;
                 case Code::negate: ROOFSLATE_EACH(a[j] = -a[j])
                 case Code::square_root: ROOFSLATE_EACH(a[j] = sqrt(a[j]))

@@ -43,6 +43,8 @@ namespace roofslate
                     p[k] = Stored<T>::of(values[k]);
             }
         }
+        // Only the chosen lanes.
+        void store_where(double* p, const Mask& chosen) const { select(chosen, *this, load(p)).store(p); }
         // Past the cache, if there is an instruction; `p` is aligned to what is written.
         template <class T> void stream(T* p) const { store(p); }
         static void fence() {} // streamed results are visible to other threads afterwards

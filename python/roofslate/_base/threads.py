@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError
 
-__all__ = ["thread_count"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["reading_by", "reading_threads", "thread_count"]
 
 
 _MOST_THREADS = 4096
@@ -43,3 +49,21 @@ def _in_dask_worker() -> bool:
     except ValueError:
         return False
     return True
+
+
+_reading = ContextVar("roofslate_reading_threads", default=1)
+
+
+@contextmanager
+def reading_by(wanted: int | None) -> Iterator[None]:
+    """Let the threads of a call read its inputs too."""
+    token = _reading.set(thread_count(wanted))
+    try:
+        yield
+    finally:
+        _reading.reset(token)
+
+
+def reading_threads() -> int:
+    """Threads by which long inputs are checked."""
+    return _reading.get()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate._base.messages import shown
+from roofslate._base.threads import reading_by
 from roofslate.errors import InputTypeError, MissingInput
 from roofslate.evaluation.bands import band_variables, bands_apply, requested_bands
 from roofslate.evaluation.calibrations import side_by_side, varies_alone
@@ -122,7 +123,8 @@ def _evaluated(
     factors = {name: factor for name, (factor, _) in converted.items()}
     if bands is not None:  # which depend on the names of presets
         inputs = changed(inputs, {name: x for name, x in inputs.items() if name in PRESETS}, exempt=True)
-    grid = read_grid(inputs, wanted, chunks=True)
+    with reading_by(threads):
+        grid = read_grid(inputs, wanted, chunks=True)
     if out is None and "calibration" in grid.preset_axes and varies_alone("calibration", grid):
         presets = grid.presets["calibration"]
         with_bands = [preset for preset in presets if bands_apply(bands, preset)] or presets  # none: an error names why

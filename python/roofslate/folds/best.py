@@ -138,7 +138,7 @@ def best(
     others = [n for n in quantities_of(also) if n != name]
     converted = conversions([name, *others], units)
     conditions = parse_conditions(where)
-    request = FoldRequest(inputs, [name, *others], conditions, over)
+    request = FoldRequest(inputs, [name, *others], conditions, over, threads=threads)
     required = request.require_memory(conditions)
     for dim in request.folded:
         if dim == name or dim in others:

@@ -87,7 +87,7 @@ def count(
     conditions = parse_conditions(where)
     if not conditions:
         raise InputTypeError("count needs a condition: rs.count('pass_time <= 50 ms', ...)")
-    request = FoldRequest(inputs, [], conditions, over, (n, seed, correlation))
+    request = FoldRequest(inputs, [], conditions, over, (n, seed, correlation), threads=threads)
     _, counts, axes = reduce(request, Count(request.conditions), threads=threads, progress=progress, prune=prune)
     dims = request.dims(axes)
     if not dims:

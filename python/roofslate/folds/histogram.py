@@ -138,7 +138,7 @@ def histogram(
     import xarray as xr
 
     name = only_value(output)
-    request = FoldRequest(inputs, [name], (), over, (n, seed, correlation))
+    request = FoldRequest(inputs, [name], (), over, (n, seed, correlation), threads=threads)
     request.refuse("bin", "count", "below", "above", "nan", "lower", "upper")
     edges = _edges(name, bins, range, log)
     if edges is None:

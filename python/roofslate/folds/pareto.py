@@ -68,30 +68,12 @@ class Pareto(Fold):
         fronts = x.reshape(-1).tolist()
         values = np.concatenate([front.values for front in fronts])
         where = np.concatenate([front.where for front in fronts])
-        order = np.lexsort((where, *values.T[::-1]))  # sorted so, a point is beaten by one before it or by none
-        stays = order[_unbeaten(values[order])]
         merged = np.empty((1,) * x.ndim, object)
-        merged.reshape(-1)[0] = _Front(values[stays], where[stays])
+        merged.reshape(-1)[0] = _Front(*_core.front(values, where))
         return merged
 
     def as_engine(self, merged: Any) -> tuple[Any, Any]:
         return np.empty(0), merged.reshape(-1)[0].where
-
-
-def _unbeaten(values: Values) -> Any:
-    """Which of the sorted points no point before them beats."""
-    if values.shape[1] == 2:
-        least_before = np.minimum.accumulate(np.concatenate([[np.inf], values[:, 1]]))[:-1]
-        stays = values[:, 1] < least_before
-        stays[:1] = True
-        return stays
-    stays = np.zeros(len(values), dtype=bool)
-    members, n = np.empty_like(values), 0
-    for k, value in enumerate(values):
-        stays[k] = not (members[:n] <= value).all(axis=1).any()
-        if stays[k]:
-            members[n], n = value, n + 1
-    return stays
 
 
 def pareto(
@@ -162,7 +144,7 @@ def pareto(
     others = [n for n in quantities_of(also) if n not in objectives]
     converted = conversions([*objectives, *others], units)
     conditions = parse_conditions(where)
-    request = FoldRequest(inputs, [*objectives, *others], conditions, None)
+    request = FoldRequest(inputs, [*objectives, *others], conditions, None, threads=threads)
     required = request.require_memory(conditions)
     fold = Pareto(objectives, [n in large for n in objectives], request.conditions)
     _, where_found, _ = reduce(request, fold, threads=threads, progress=progress, prune=prune)

@@ -124,7 +124,7 @@ def quantiles(
     if not np.all((wanted >= 0) & (wanted <= 1)):
         raise ValueRangeError(f"q must be from 0 to 1, got {shown(q)}")
     factor, unit = conversions([name], {name: units} if units is not None else None).get(name, (1.0, lookup(name).unit))
-    request = FoldRequest(inputs, [name], (), over, (n, seed, correlation))
+    request = FoldRequest(inputs, [name], (), over, (n, seed, correlation), threads=threads)
     request.refuse("quantile")
     fold = Quantiles(name, np.atleast_1d(wanted).tolist())
     found, _, axes = reduce(request, fold, threads=threads, progress=progress)

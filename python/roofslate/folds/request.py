@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate._base.messages import shown, unknown
+from roofslate._base.threads import reading_by
 from roofslate.errors import AxisError, InputTypeError
 from roofslate.grid.draws import SAMPLE, Draws, read_draws
 from roofslate.grid.fit import memory_conditions
@@ -52,13 +53,15 @@ class FoldRequest:
         conditions: Sequence[Condition],
         over: Names | None,
         drawn: tuple[Any, Any, Any] = (None, None, None),
+        threads: int | None = 1,
     ) -> None:
         self._ask(wanted, conditions)
         if any(x is not None for x in drawn):  # n, seed, correlation
             self.draws, others = read_draws(inputs, *drawn)
             self.grid = self.draws.grid(others, self.needed)
         else:
-            self.grid = read_grid(inputs, self.needed, chunks=True)
+            with reading_by(threads):
+                self.grid = read_grid(inputs, self.needed, chunks=True)
         self._fold(over)
 
     @classmethod

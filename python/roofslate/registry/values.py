@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from roofslate import _core, units
 from roofslate._base.messages import shown, unknown
+from roofslate._base.threads import reading_threads
 from roofslate.errors import InputTypeError, UnitError, UnknownName, ValueRangeError
 from roofslate.registry.registry import Quantity, entries, lookup, unknown_quantity
 from roofslate.registry.words import PRESET_KEYWORDS
@@ -54,7 +55,9 @@ def expected_of(q: Quantity) -> str:
 
 
 def check_range(values: Values, q: Quantity) -> None:
-    if values.flags.c_contiguous and not _core.count_outside(values.reshape(-1), q.low, q.high, q.above_low):
+    if values.flags.c_contiguous and not _core.count_outside(
+        values.reshape(-1), q.low, q.high, q.above_low, reading_threads()
+    ):
         return
     size = values.size
     values = values[tuple(slice(None if stride else 1) for stride in values.strides)]  # what is repeated, once

@@ -393,11 +393,6 @@ namespace
 
     // --- progress and stopping ---
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    constexpr bool sanitized = true;
-#else
-    constexpr bool sanitized = false;
-#endif
     struct Slow
     {
         std::vector<double> a = std::vector<double>(1000, 1.5), b = std::vector<double>(2000, 0.5), memory;

@@ -1,0 +1,33 @@
+// Threads that are kept from call to call: to start one takes as long as many a call.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <memory>
+
+namespace roofslate
+{
+    // While it lives, other threads run a job beside the one that made it.
+    class Helpers
+    {
+    public:
+        // Offers `job` to so many threads, kept ones first; where the system gives no more of them, to fewer. Each runs
+        // it once. It must not throw. A short one is not worth waking threads for, unless it comes right after another.
+        Helpers(int threads, bool is_long, const std::function<void()>& job);
+        Helpers(const Helpers&) = delete;
+        Helpers& operator=(const Helpers&) = delete;
+        ~Helpers(); // waits for those that have begun; the others need not
+
+        // Has this process forked since? Then the threads are in the other one, with what they were to do.
+        bool lost() const;
+        static void forget(); // the threads of the process that this one was forked from
+
+    private:
+        struct Crew;
+        struct Task;
+        static void work(Crew& all);
+        static std::atomic<Crew*> crew;
+
+        Crew& crew_;
+        std::unique_ptr<Task> task_;
+    };
+}
