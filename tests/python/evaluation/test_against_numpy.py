@@ -52,16 +52,20 @@ def test_rows_and_values(numbers: range) -> None:
     for question in asked("rows", numbers):
         (name,) = question.outputs
         factors = [1.0, 0.75, 0.5, 0.25]
-        columns = {key: [x * factor for factor in factors] for key, x in question.numbers.items()}
+        try:
+            value = rs.value(name, Settled(question.inputs))
+        except rs.RoofslateError:
+            continue
+        used = {key: x for key, x in question.numbers.items() if key in Evaluator(question.inputs, [name]).taken(name)}
+        columns = {key: [x * factor for factor in factors] for key, x in used.items()}
         table = pd.DataFrame(columns, index=range(4))
         others = {key: x for key, x in question.inputs.items() if key not in table}
         try:
             found = rs.frame(table, name, Settled(others))[name].to_numpy()
-            value = rs.value(name, Settled(question.inputs))
         except rs.RoofslateError:
             continue
         for k, factor in enumerate(factors):
-            row = {**others, **{key: x * factor for key, x in question.numbers.items()}}
+            row = {**others, **{key: x * factor for key, x in used.items()}}
             if math.isnan(found[k]) and factor != 1:
                 continue  # a number outside of its range has no result
             expected = Evaluator(row, [name])

@@ -24,7 +24,7 @@ CANCELLING = {"optimal_lifetime_saving", "emitted_length", "chips_contacted"}
 STEP = 1e-100  # imaginary, relative to a number that something is differentiated by: no rounding shows
 
 
-class Missing(KeyError):
+class MissingError(KeyError):
     """An input that a formula takes was not given."""
 
 
@@ -172,7 +172,7 @@ class Evaluator:
         if q.fallback:
             return self[q.fallback], self._taken[q.fallback] | {name}
         if q.default is None:
-            raise Missing(name)
+            raise MissingError(name)
         implied = any(other in self._given for other in q.implied_by)
         return np.asarray(1 - q.default if implied else q.default), frozenset({name})  # of two words the other one
 
@@ -215,6 +215,7 @@ class _Tape:
 
 def agree(found: Any, expected: Any, *, exact: bool, near: float = NEAR, least: float = 0.0) -> bool:
     """Whether numbers are the same: all bits but those of NaN and of a zero's sign, or nearly."""
+    found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
     if exact:
         return bool(np.array_equal(found, expected, equal_nan=True))
     return bool(np.allclose(found, expected, rtol=near, atol=least, equal_nan=True))
