@@ -28,6 +28,7 @@ __all__ = ["VarianceShares", "sobol"]
 
 _DEVIATIONS = 1.96  # standard deviations that 95 % of a normal distribution reach
 _RESAMPLES = 199
+_ROUNDING = 2.0**-46  # of a value: variation that the rounding of some hundred operations makes
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,9 +172,9 @@ def sobol(
         return np.broadcast_to(found.to_numpy(), n)
 
     at_a, at_b = values(a), values(b)
-    if np.ptp(at_a) == 0 and np.ptp(at_b) == 0:
+    if np.ptp([at_a, at_b]) <= _ROUNDING * np.max(np.abs([at_a, at_b])):
         raise ValueRangeError(
-            f"{output} does not vary with {', '.join(draws.names)}: there is no variance to share out"
+            f"{output} does not vary with {', '.join(draws.names)} beyond rounding: there is no variance to share out"
         )
     mixed = [values({**a, name: b[name]}) for name in draws.names]
     first, total, spread = _shares(at_a, at_b, mixed, seed)
@@ -200,13 +201,15 @@ def _shares(a: Values, b: Values, mixed: Sequence[Values], seed: int) -> tuple[V
     terms = np.column_stack([a, b, a * a, b * b, *(b * (x - a) for x in mixed), *((x - a) ** 2 / 2 for x in mixed)])
 
     def of_means(means: Values) -> Values:
-        variance = (means[2] + means[3]) / 2 - ((means[0] + means[1]) / 2) ** 2
-        shares: Values = means[4:] / variance
+        shares: Values = means[4:] / variance_of(means)
         return shares
+
+    def variance_of(means: Values) -> float:
+        return float((means[2] + means[3]) / 2 - ((means[0] + means[1]) / 2) ** 2)
 
     n = a.size
     rng = np.random.default_rng(seed)
-    again = [of_means(np.bincount(rng.integers(n, size=n), minlength=n) @ terms / n) for _ in range(_RESAMPLES)]
-    spread = _DEVIATIONS * np.std(again, axis=0, ddof=1)
+    again = (np.bincount(rng.integers(n, size=n), minlength=n) @ terms / n for _ in range(_RESAMPLES))
+    spread = _DEVIATIONS * np.std([of_means(means) for means in again if variance_of(means) > 0], axis=0, ddof=1)
     first, total = np.split(of_means(terms.mean(axis=0)), 2)
     return first, total, spread.reshape(2, -1)

@@ -152,6 +152,8 @@ def tornado(
     found = result.broadcast_like(arrays[next(iter(ranges))]).to_numpy()
     at_low, at_high = found[1::2], found[2::2]
     factor = bool(np.all(found > 0))
+    with np.errstate(invalid="ignore"):  # NaN where both ends are infinite
+        swing = np.maximum(at_low, at_high) / np.minimum(at_low, at_high) if factor else np.abs(at_high - at_low)
     table = pd.DataFrame(
         {
             "low": [low for low, _ in ranges.values()],
@@ -160,7 +162,7 @@ def tornado(
             "unit": [lookup(name).unit for name in ranges],
             "at_low": at_low,
             "at_high": at_high,
-            "swing": np.maximum(at_low, at_high) / np.minimum(at_low, at_high) if factor else np.abs(at_high - at_low),
+            "swing": swing,
         },
         index=pd.Index(list(ranges), name="input"),
     ).sort_values("swing", ascending=False, kind="stable")

@@ -78,30 +78,46 @@ def _native(path: Path) -> pa.NativeFile:
         return pa.OSFile(os.fsencode(path), "rb")
 
 
+@contextlib.contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Name the file where Arrow finds it broken."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the disk
+            raise
+        raise InputTypeError(f"{path} cannot be read: {_sentence(error)}") from None
+
+
+def _sentence(error: Exception) -> str:
+    """Put a message into one line without control characters: it may repeat what the file holds."""
+    words = " ".join(str(error).split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
+
+
 class ParquetReader(Reader):
     """Parquet file, read in pieces: a row group may be larger than memory."""
 
     def __init__(self, path: Path) -> None:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        with _native(path) as stream:
-            try:
-                file = pq.ParquetFile(stream)
-                schema = file.schema_arrow
-            except pa.ArrowInvalid as error:
-                raise InputTypeError(f"{path} cannot be read: {error}") from None
+        with _native(path) as stream, _readable(path):
+            file = pq.ParquetFile(stream)
+            schema = file.schema_arrow
             self._metadata = file.metadata
-        listed = _json(schema.metadata, b"pandas").get("index_columns")
-        index = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
-        super().__init__(path, schema, set(index))
+            listed = _json(schema.metadata, b"pandas").get("index_columns")
+            index = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+            super().__init__(path, schema, set(index))
         self.rows = self._metadata.num_rows
 
     def _batches(self) -> Generator[pa.RecordBatch, None, None]:
         import pyarrow.parquet as pq
 
-        with _native(self.path) as stream:
-            file = pq.ParquetFile(stream, metadata=self._metadata, pre_buffer=False, buffer_size=1 << 20)
+        options = {"pre_buffer": False, "buffer_size": 1 << 20, "page_checksum_verification": True}
+        with _native(self.path) as stream, _readable(self.path):
+            file = pq.ParquetFile(stream, metadata=self._metadata, **options)
             yield from file.iter_batches(_ROWS)
 
 
@@ -137,10 +153,12 @@ class CsvReader(Reader):
     def __init__(self, path: Path) -> None:
         import pyarrow as pa
 
-        with path.open(newline="", encoding="utf-8-sig", errors="replace") as text:
-            _, names = next(_csv_rows(path, text), (0, []))
+        with path.open(newline="", encoding="utf-8-sig", errors="surrogateescape") as text:
+            line, names = next(_csv_rows(path, text), (0, []))
         if not names:
             raise InputTypeError(f"{path} is empty: its first line names the columns")
+        if not all(map(_is_utf8, names)):
+            raise InputTypeError(f"{path}, line {line}: the names of columns are not UTF-8")
         super().__init__(path, pa.schema([(name, pa.string()) for name in names]), set())
 
     def _batches(self) -> Generator[pa.RecordBatch, None, None]:
@@ -158,14 +176,49 @@ class CsvReader(Reader):
                     column_types=self.schema, strings_can_be_null=True, null_values=[""]
                 ),
             )
-            yield from reader
+            last = None
+            for batch in reader:
+                last = batch[-1][-1].as_py() if len(batch) else last
+                yield batch
+            self._check_end(last or "")
         except pa.ArrowInvalid as error:
-            if "Empty CSV" in str(error):  # names of columns, and not even the end of their line
+            message = _sentence(error)
+            if "Empty CSV" in message:  # names of columns, and not even the end of their line
                 return
-            message = f"a row has at most {_BYTES:,} bytes" if "straddl" in str(error) else error
+            if "straddl" in message:
+                message = f"a row has at most {_BYTES:,} bytes"
+            elif "UTF8" in message:
+                message = "a cell is not UTF-8"
             raise InputTypeError(f"{self.path}{self._fault()}: {message}") from None
         finally:
             del reader  # the last reference, or a traceback keeps the file open; waits until no thread reads
+
+    def _check_end(self, last: str) -> None:
+        """Refuse a quote that nothing closes: to Arrow, the rest of the file is one cell, the last one.
+
+        A cell that is closed has its quote behind it, at most ends of lines between that and the end of the file.
+        """
+        cell = last.replace('"', '""').encode()
+        with self.path.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, size - len(cell) - 4))
+            tail = stream.read()
+        opened, before = tail.endswith(b'"' + cell), tail[: len(tail) - len(cell) - 1]
+        if cell.strip(b"\r\n"):
+            closed = False
+        elif cell:  # an end of a line, within quotes or behind them
+            closed = before.endswith((b'"\n', b'"\r\n'))
+        else:
+            closed = before.endswith(b'"')
+        if opened and not closed:
+            raise InputTypeError(f"{self.path}{self._last_row()}: a quote is not closed")
+
+    def _last_row(self) -> str:
+        line = 0
+        with self.path.open(newline="", encoding="utf-8-sig", errors="replace") as text:
+            for line, _ in _csv_rows(self.path, text):  # noqa: B007
+                pass
+        return f", line {line}"
 
     def place(self, row: int) -> str:
         with self.path.open(newline="", encoding="utf-8-sig", errors="replace") as text:
@@ -204,10 +257,10 @@ def _csv_rows(path: Path, text: IO[str]) -> Iterator[tuple[int, list[str]]]:
         line = reader.line_num + 1
 
 
-def _is_utf8(content: bytes) -> bool:
+def _is_utf8(content: bytes | str) -> bool:
     try:
-        content.decode()
-    except UnicodeDecodeError:
+        content.decode() if isinstance(content, bytes) else content.encode()
+    except UnicodeError:
         return False
     return True
 
@@ -248,7 +301,7 @@ class CsvWriter:
     """
 
     def __init__(self, stream: IO[bytes], schema: pa.Schema) -> None:
-        self._stream = stream
+        self._stream, self._names = stream, schema.names
         for field in schema:
             if _is_nested(field.type):
                 raise InputTypeError(f"{field.name!r} holds {field.type}, which has no place in a CSV file")
@@ -261,7 +314,7 @@ class CsvWriter:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        cells = [_cells(array) for array in arrays]
+        cells = [_text_cells(name, array) for name, array in zip(self._names, arrays, strict=True)]
         comma, end, nothing = (pa.scalar(text, pa.large_string()) for text in (",", "\n", ""))
         how = {"null_handling": "replace", "null_replacement": ""}
         cells[-1] = pc.binary_join_element_wise(cells[-1], nothing, end, **how)
@@ -274,6 +327,15 @@ class CsvWriter:
 
     def __exit__(self, *_: object) -> None:
         pass
+
+
+def _text_cells(name: str, array: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    try:
+        return _cells(array)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # bytes that are no text, kinds without one
+        raise InputTypeError(f"{name!r} holds {array.type} without a text, which has no place in a CSV file") from None
 
 
 def _is_nested(kind: pa.DataType) -> bool:

@@ -106,6 +106,13 @@ def read_columns(table: pd.DataFrame, ignore: Collection[str], inputs: Collectio
 
 
 def _of_series(name: str, column: pd.Series) -> Column | Names:
+    try:
+        return _read_series(name, column)
+    except NotImplementedError:  # kinds of Arrow that pandas stores and knows nothing of
+        raise InputTypeError(f"{name}: expected a number or a text, got a column of {column.dtype}") from None
+
+
+def _read_series(name: str, column: pd.Series) -> Column | Names:
     import pandas as pd
 
     dtype = column.dtype

@@ -86,6 +86,14 @@ def test_an_output_that_changes_its_sign_swings_by_a_difference():
         assert found.plot().get_xscale() == "linear"
 
 
+def test_an_output_that_is_infinite_has_no_swing(decode):
+    """Without a word from NumPy: the tests take warnings for errors."""
+    question = {**decode, "context_length": (1e9, 2e9), "chips": (64, 128)}
+    found = rs.tornado("balance_batch_at_context", Settled(question))
+    assert np.isinf(found.table[["at_low", "at_high"]].to_numpy()).all()
+    assert found.table["swing"].isna().all()
+
+
 def test_tornado_is_shown():
     found = rs.tornado(RATIO, RANGES, model="lecture training")
     assert str(found).splitlines()[2].split() == [
@@ -188,6 +196,30 @@ def test_shares_agree_with_scipys():
 
 
 @pytest.mark.heavy
+def test_draws_that_hardly_ever_matter_have_shares():
+    """A resample may have none of the few draws that differ, and no variance."""
+    with rs.definitions():
+        rs.define(
+            "tail",
+            "s",
+            lambda hbm_drain_time: rs.math.where(
+                hbm_drain_time > rs.math.constant("1.9 s"), rs.math.constant("5 s"), rs.math.constant("1 s")
+            ),
+            brief="rare",
+        )
+        found = rs.sobol("tail", 8, seed=1, hbm_capacity=stats.uniform(1e12, 1e12), hbm_bandwidth=1e12)
+    assert found.table.loc["hbm_capacity"].notna().all()
+
+
+def test_rounding_has_no_shares():
+    with rs.definitions():
+        rs.define("thrice", "1", lambda hbm_drain_time: 3 * hbm_drain_time / hbm_drain_time, brief="three")
+        inputs = {"hbm_capacity": stats.uniform(1e12, 1e12), "hbm_bandwidth": 0.7e12}
+        assert len(np.unique(rs.sample("thrice", 64, seed=1, **inputs))) > 1
+        with pytest.raises(ValueRangeError, match="thrice does not vary with hbm_capacity beyond rounding"):
+            rs.sobol("thrice", 64, seed=1, **inputs)
+
+
 def test_shares_are_repeatable_and_their_intervals_honest():
     inputs = {"hbm_capacity": stats.uniform(100e9, 100e9), "hbm_bandwidth": stats.lognorm(0.3, scale=8e12)}
     one = rs.sobol("hbm_drain_time", 256, inputs, seed=3)

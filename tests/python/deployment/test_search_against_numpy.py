@@ -1,0 +1,51 @@
+"""`deploy` against a search of every layout whose numbers NumPy computes from the formulas."""
+
+import math
+
+import pytest
+import roofslate as rs
+import xarray as xr
+from hypothesis import given, settings
+from support.deployments import brute, keywords, own_columns, questions
+from support.evaluator import Evaluator, agree
+
+
+class Data(dict):
+    """What `evaluate` gives, by another way: arrays by name, all of them over all axes."""
+
+    coords = ()
+
+    def __init__(self, names, inputs):
+        evaluator = Evaluator(inputs, names)
+        super().__init__({name: xr.DataArray(evaluator.full(name), dims=[*evaluator.sizes]) for name in names})
+
+
+def check(question):
+    name, _ = question["objective"]
+    expected = brute(question, Data)
+    if not expected:
+        return
+    plan = rs.deploy(question["more"], **keywords(question), progress=False)
+    own = own_columns(question)
+    found = dict(zip(plan.table[own].itertuples(index=False, name=None), plan.table[name], strict=True))
+    met = {key: x for key, x in expected.items() if not math.isnan(x)}
+    assert found.keys() == met.keys()
+    assert agree([found[key] for key in met], [*met.values()], exact=False)
+    if len(plan.table):
+        best = plan.best
+        assert agree(plan.table[name].iloc[0], Evaluator(best, [name]).number(name), exact=False)
+
+
+@pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")  # layouts that deploy rejects
+@settings(max_examples=10)
+@given(questions())
+def test_deployments(question):
+    check(question)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")
+@settings(max_examples=500)
+@given(questions())
+def test_many_deployments(question):
+    check(question)

@@ -1,0 +1,153 @@
+"""`evaluate`, `frame` and `value` against the formulas by NumPy; the formulas as they are printed."""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+from roofslate import _core
+from roofslate.grid.read import Settled
+from roofslate.registry.registry import entries
+from support.evaluator import EXACT, NEARLY, ROUTINES, Evaluator, agree
+from support.random_questions import asked, slices
+from support.slices import first_alone
+
+COMPUTED = [name for name, q in entries().items() if q.computed]
+
+
+def at_all_points(array: Any, sizes: dict[str, int]) -> np.ndarray:
+    missing = {dim: n for dim, n in sizes.items() if dim not in array.dims}
+    return array.expand_dims(missing).transpose(*sizes).to_numpy()
+
+
+@pytest.mark.filterwarnings("ignore::roofslate.errors.RoofslateWarning")
+@pytest.mark.parametrize("numbers", first_alone(slices(400)), ids=str)
+def test_grids(numbers: range) -> None:
+    answered = exact = 0
+    for question in asked("grids", numbers, most_outputs=3, axes=(0, 1, 2, 3), choices=True):
+        try:
+            found = rs.evaluate(question.outputs, Settled(question.inputs))
+        except rs.RoofslateError:
+            continue
+        expected = Evaluator(question.inputs, question.outputs)
+        for name in question.outputs:
+            assert expected.agrees(name, at_all_points(found[name], expected.sizes)), (question.number, name)
+            exact += expected.is_exact(name)
+        answered += 1
+    assert answered > 0.6 * len(numbers)
+    assert exact > answered / 2
+
+
+@pytest.mark.filterwarnings("ignore::roofslate.errors.RoofslateWarning")
+@pytest.mark.parametrize("numbers", first_alone(slices(60)), ids=str)
+def test_rows_and_values(numbers: range) -> None:
+    """The rows of a table whose columns are the numbers of a question, stretched; and one row as a value."""
+    answered = 0
+    for question in asked("rows", numbers):
+        (name,) = question.outputs
+        factors = [1.0, 0.75, 0.5, 0.25]
+        try:
+            value = rs.value(name, Settled(question.inputs))
+        except rs.RoofslateError:
+            continue
+        used = {key: x for key, x in question.numbers.items() if key in Evaluator(question.inputs, [name]).taken(name)}
+        columns = {key: [x * factor for factor in factors] for key, x in used.items()}
+        table = pd.DataFrame(columns, index=range(4))
+        others = {key: x for key, x in question.inputs.items() if key not in table}
+        try:
+            found = rs.frame(table, name, Settled(others))[name].to_numpy()
+        except rs.RoofslateError:
+            continue
+        for k, factor in enumerate(factors):
+            row = {**others, **{key: x * factor for key, x in used.items()}}
+            if math.isnan(found[k]) and factor != 1:
+                continue  # a number outside of its range has no result
+            expected = Evaluator(row, [name])
+            assert expected.agrees(name, found[k]), (question.number, name, k)
+            assert k or expected.agrees(name, value), (question.number, name)
+        answered += 1
+    assert answered > 0.5 * len(numbers)
+
+
+# ------------------------------------------------------------------------------------------------- printed formulas
+
+OPERATIONS: dict[type, str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow", ast.USub: "neg",
+}  # fmt: skip
+RELATIONS: dict[type, Any] = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}  # fmt: skip
+FUNCTIONS = {"ln": "log", "C": "erlang_c", "X": "overtraining_optimum"}
+
+
+class Printed(ast.NodeVisitor):
+    """A printed formula at numbers of its needs, as Python reads it."""
+
+    def __init__(self, name: str, needs: dict[str, float]) -> None:
+        self.q, self.needs = entries()[name], needs
+
+    def value(self) -> float:
+        text = self.q.formula.replace("^", "**")
+        with np.errstate(all="ignore"):
+            return float(self.visit(ast.parse(text.partition(" = ")[2] or text, mode="eval").body))
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        return math.inf if node.id == "inf" else self.needs[node.id]
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        return node.value if isinstance(node.value, str) else float(node.value)  # type: ignore[arg-type]
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        return self._apply(OPERATIONS[type(node.op)], node.left, node.right)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        return not self.visit(node.operand) if isinstance(node.op, ast.Not) else -self.visit(node.operand)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        assert isinstance(node.func, ast.Name)
+        return self._apply(FUNCTIONS.get(node.func.id, node.func.id), *node.args)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        chosen = self.visit(node.body if self.visit(node.test) else node.orelse)
+        return self.q.choices.index(chosen) if isinstance(chosen, str) else chosen
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        return (all if isinstance(node.op, ast.And) else any)(self.visit(part) for part in node.values)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        left, (relation,), (right,) = node.left, node.ops, node.comparators
+        a, b = self.visit(left), self.visit(right)
+        if isinstance(b, str):
+            assert isinstance(left, ast.Name)
+            b = entries()[left.id].choices.index(b)
+        return RELATIONS[type(relation)](a, b)
+
+    def _apply(self, operation: str, *operands: ast.expr) -> Any:
+        function = EXACT.get(operation) or NEARLY.get(operation) or ROUTINES[operation]
+        return function(*(np.float64(self.visit(operand)) for operand in operands))
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_printed_formulas_are_those_that_are_computed(name: str) -> None:
+    """The text of a formula, read by Python, has the value of its steps; brackets within a sum are not printed."""
+    rng = np.random.default_rng(sum(name.encode()))
+    for _ in range(12):
+        needs = {}
+        for need in entries()[name].needs:
+            q = entries()[need]
+            x = float(rng.integers(len(q.choices)) if q.choices else rng.choice([0.0, 0.25, 1, 3, 9e9]))
+            needs[need] = x if q.choices else min(max(x, q.low), q.high)
+        expected = Evaluator.of_numbers(needs)
+        assert agree(Printed(name, needs).value(), expected[name], exact=False, near=1e-14), needs
+
+
+def test_every_operation_of_a_formula_is_known() -> None:
+    operations = {step[0] for name in COMPUTED for step in _core.steps(name)}
+    assert operations - {"quantity", "constant", "select"} <= {*EXACT, *NEARLY, *ROUTINES}

@@ -1,0 +1,221 @@
+"""Another way to every number: quantities by NumPy, step by step as their formulas read, without the engine.
+
+Units, presets and axes are read by the package; what they come to is computed here. The engine gives the same bits
+where a formula takes no exp, log, power or routine, and nearly the same numbers where it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from roofslate import _core
+from roofslate.grid.read import Settled, read_grid
+from roofslate.registry.registry import entries
+from scipy import special
+
+Values = npt.NDArray[Any]  # of complex numbers while something is differentiated
+
+NEAR = 1e-9  # of a number that is not exact
+# Differences of nearly equal numbers around 1: that much of 1.
+CANCELLING = {"optimal_lifetime_saving", "emitted_length", "chips_contacted"}
+STEP = 1e-100  # imaginary, relative to a number that something is differentiated by: no rounding shows
+
+
+class MissingError(KeyError):
+    """An input that a formula takes was not given."""
+
+
+# ---------------------------------------------------------------------------------------------------------- operations
+
+
+def maximum(a: Values, b: Values) -> Values:
+    return np.where((np.real(a) > np.real(b)) | np.isnan(a), a, b)
+
+
+def minimum(a: Values, b: Values) -> Values:
+    return np.where((np.real(a) < np.real(b)) | np.isnan(a), a, b)
+
+
+def power(a: Values, b: Values) -> Values:
+    return np.where((np.real(a) < 0) & (np.real(b) != 0), np.nan, np.power(a, b))
+
+
+def erlang_c(slots: Values, use: Values) -> Values:
+    """By Erlang's B, of which 1 / B = e^a a^-c Gamma(c + 1, a): for any number of slots c, whole or not."""
+    load = slots * use
+    of_b = special.gammaln(slots + 1) + load - slots * np.log(load) + np.log(special.gammaincc(slots + 1, load))
+    waits = 1 / (use + (1 - use) * np.exp(of_b))
+    waits = np.where(use >= 1, 1.0, np.where((use <= 0) | np.isinf(slots), 0.0, waits))
+    return np.where((slots >= 1) & ~np.isnan(use), waits, np.nan)
+
+
+def overtraining_optimum(exponent: Values, ratio: Values) -> Values:
+    """The root x of x ** exponent == 1 + ratio / x, by halving: one side rises and the other falls."""
+    shape = np.broadcast_shapes(np.shape(exponent), np.shape(ratio))
+    low, high = np.zeros(shape), np.full(shape, 1500.0)  # of the logarithm
+    for _ in range(200):
+        middle = (low + high) / 2
+        above = exponent * middle >= np.log1p(ratio * np.exp(-middle))
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    root = np.where(np.isinf(ratio), ratio, np.where(np.isinf(exponent), 1.0, np.exp((low + high) / 2)))
+    return np.where((exponent > 0) & (ratio >= 0), root, np.nan)
+
+
+EXACT: dict[str, Any] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "neg": np.negative,
+    "min": minimum,
+    "max": maximum,
+    "sqrt": np.sqrt,
+    "ceil": lambda a: np.ceil(np.real(a)),
+    "floor": lambda a: np.floor(np.real(a)),
+    "less": lambda a, b: np.real(a) < np.real(b),
+    "less_equal": lambda a, b: np.real(a) <= np.real(b),
+    "equal": lambda a, b: np.real(a) == np.real(b),
+    "both": lambda a, b: (a != 0) & (b != 0),
+    "either": lambda a, b: (a != 0) | (b != 0),
+}
+NEARLY: dict[str, Any] = {"exp": np.exp, "log": np.log, "pow": power}
+ROUTINES: dict[str, Any] = {"erlang_c": erlang_c, "overtraining_optimum": overtraining_optimum}
+
+
+# ---------------------------------------------------------------------------------------------------------- quantities
+
+
+class Evaluator:
+    """Quantities of some inputs.
+
+    Parameters
+    ----------
+    inputs : mapping
+        As `roofslate.evaluate` takes them.
+    outputs : sequence of str
+        What will be asked: presets of a list and layouts depend on it.
+
+    Attributes
+    ----------
+    sizes : dict
+        Lengths of the axes, in their order.
+    """
+
+    def __init__(self, inputs: Mapping[str, Any], outputs: Sequence[str] = ()) -> None:
+        grid = read_grid(Settled(inputs), list(outputs))
+        self.sizes: dict[str, int] = dict(grid.sizes)
+        given = {}
+        for name, one in grid.inputs.items():
+            values = np.asarray(one.values, dtype=np.float64)
+            order = [one.dims.index(dim) for dim in self.sizes if dim in one.dims]
+            shape = [size if dim in one.dims else 1 for dim, size in self.sizes.items()]
+            given[name] = np.transpose(values, order).reshape(shape)
+        self._start(given)
+
+    @classmethod
+    def of_numbers(cls, numbers: Mapping[str, Any]) -> Evaluator:
+        """Of numbers in base units and codes of choices, all or one along one axis."""
+        made = object.__new__(cls)
+        made.sizes = {}
+        made._start({name: np.asarray(x) for name, x in numbers.items()})
+        return made
+
+    def _start(self, given: dict[str, Values]) -> None:
+        self._given = given
+        self._known: dict[str, Values] = {}
+        self._taken: dict[str, frozenset[str]] = {}  # quantities and operations on the way
+
+    def __getitem__(self, name: str) -> Values:
+        """The values of a quantity, with axes of length one where it does not vary."""
+        if name not in self._known:
+            self._known[name], self._taken[name] = self._computed(name)
+        return self._known[name]
+
+    def full(self, name: str) -> Values:
+        """The values of a quantity at all points of the grid."""
+        return np.broadcast_to(self[name], tuple(self.sizes.values()))
+
+    def number(self, name: str) -> float:
+        return float(np.reshape(self[name], ()))
+
+    def taken(self, name: str) -> frozenset[str]:
+        """Quantities and operations that were taken on the way to a quantity, itself among them."""
+        self[name]
+        return self._taken[name]
+
+    def is_exact(self, name: str) -> bool:
+        """Whether the engine has the same bits: nothing on the way is more than plain arithmetic."""
+        return self.taken(name).isdisjoint({*NEARLY, *ROUTINES})
+
+    def agrees(self, name: str, found: Any) -> bool:
+        """Whether the values of a quantity at all points are these: in all bits, or nearly where it is not exact."""
+        least = 0.0 if self.taken(name).isdisjoint(CANCELLING) else NEAR
+        return agree(found, self.full(name), exact=self.is_exact(name), least=least)
+
+    def derivative(self, name: str, by: str) -> Values:
+        """The derivative of a quantity by an input, at all points; NaN where a step on the way is infinite."""
+        nudged = Evaluator.of_numbers({**self._given, by: self[by] * (1 + 1j * STEP)})
+        slope = np.imag(nudged[name]) / STEP / self[by]
+        return np.broadcast_to(slope, np.broadcast_shapes(slope.shape, tuple(self.sizes.values())))
+
+    def _computed(self, name: str) -> tuple[Values, frozenset[str]]:
+        q = entries()[name]
+        if name in self._given:
+            return self._given[name], frozenset({name})
+        if q.computed:
+            tape = _Tape(self, name)
+            with np.errstate(all="ignore"):
+                return np.asarray(tape.at(len(tape.steps) - 1)), frozenset({name, *tape.taken})
+        if q.fallback:
+            return self[q.fallback], self._taken[q.fallback] | {name}
+        if q.default is None:
+            raise MissingError(name)
+        implied = any(other in self._given for other in q.implied_by)
+        return np.asarray(1 - q.default if implied else q.default), frozenset({name})  # of two words the other one
+
+
+class _Tape:
+    """The steps of one formula; of a choice only the sides that some point takes."""
+
+    def __init__(self, evaluator: Evaluator, name: str) -> None:
+        self.evaluator, self.name = evaluator, name
+        self.steps = _core.steps(name)
+        self.known: dict[int, Values] = {}
+        self.taken: set[str] = set()
+
+    def at(self, k: int) -> Values:
+        if k not in self.known:
+            self.known[k] = self._step(*self.steps[k])
+        return self.known[k]
+
+    def _step(self, operation: str, *operands: Any) -> Values:
+        if operation == "quantity":
+            values = self.evaluator[operands[0]]
+            self.taken |= self.evaluator.taken(operands[0])
+            return values
+        if operation == "constant":
+            return np.asarray(operands[0])
+        if operation == "select":
+            return self._choice(*operands)
+        self.taken.add(operation)
+        function = EXACT.get(operation) or NEARLY.get(operation) or ROUTINES[operation]
+        values = np.asarray(function(*map(self.at, operands)))
+        return values.astype(np.float64) if values.dtype == bool else values
+
+    def _choice(self, condition: int, one: int, other: int) -> Values:
+        holds = self.at(condition) != 0
+        if holds.all() or not holds.any():
+            chosen = self.at(one if holds.all() else other)
+            return np.broadcast_to(chosen, np.broadcast_shapes(holds.shape, chosen.shape))
+        return np.where(holds, self.at(one), self.at(other))
+
+
+def agree(found: Any, expected: Any, *, exact: bool, near: float = NEAR, least: float = 0.0) -> bool:
+    """Whether numbers are the same: all bits but those of NaN and of a zero's sign, or nearly."""
+    found, expected = np.asarray(found, dtype=np.float64), np.asarray(expected, dtype=np.float64)
+    if exact:
+        return bool(np.array_equal(found, expected, equal_nan=True))
+    return bool(np.allclose(found, expected, rtol=near, atol=least, equal_nan=True))
