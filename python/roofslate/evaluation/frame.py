@@ -14,6 +14,7 @@ from roofslate.evaluation.bands import bands_apply, requested_bands
 from roofslate.grid.columns import Columns, Names, read_columns
 from roofslate.grid.fit import warn_of_misfits
 from roofslate.grid.label import conversions
+from roofslate.grid.layout import LAYOUT
 from roofslate.grid.read import changed, with_scenario
 from roofslate.grid.scenarios import Scenarios, choice_codes, preset_names
 from roofslate.presets.lookup import PRESETS, find_preset
@@ -70,8 +71,8 @@ def frame(
     pandas.DataFrame
         One column an output, with the index of `table`; a quantity that is a choice is categorical. A row with a
         missing value or a number outside of its range holds NaN, and one warning counts such rows. In ``attrs``, by
-        column, the ``basis`` (see `evaluate`) and the ``calibration`` with its date; in ``unused`` members of the
-        scenario that no output takes.
+        column, the ``basis`` (see `evaluate`) and the ``calibration`` with its date; in ``layout`` those that a rule
+        chose; in ``unused`` members of the scenario that no output takes.
 
     Raises
     ------
@@ -144,6 +145,8 @@ def frame(
     for key in ("basis", "calibration"):
         if texts := {name: said[name][key] for name in wanted if key in said.get(name, ())}:
             made.attrs[key] = texts
+    if scenarios.layouts:
+        made.attrs[LAYOUT] = "; ".join(scenarios.layouts)
     if scenarios.unused:
         made.attrs["unused"] = ", ".join(scenarios.unused)
     return made
