@@ -35,7 +35,7 @@ _CHAINS = {
     "training": ("trained_tokens_per_second_per_chip", "pretraining_cost"),
 }
 # Tokens that balance the three buckets rest on both chains, and a run of given tokens on its own alone.
-_TOKENS = frozenset({"pretraining_tokens", "rl_tokens", "decode_inefficiency"})
+_TOKENS = frozenset({"pretraining_tokens", "rl_tokens"})
 
 
 @functools.lru_cache(maxsize=1024)

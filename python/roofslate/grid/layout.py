@@ -41,6 +41,15 @@ def complete_layout(grid: Grid, wanted: Sequence[str]) -> None:
     rule = rule_of(grid.registry, wanted, inputs.keys()) if "chips" in inputs else None
     if rule is None or not rule.applies(inputs):
         return
+    given = frozenset(inputs)
+    _complete_by(rule, grid)
+    if grid.layout:  # upon which these have an effect
+        grid.exempt |= given.intersection(rule.reads)
+
+
+def _complete_by(rule: Rule, grid: Grid) -> None:
+    """Complete the layout of a grid by a rule."""
+    inputs = grid.inputs
     varying = [name for name in rule.by if name in inputs and inputs[name].dims]
     for name in grid.chunked:
         if name in varying:

@@ -220,7 +220,8 @@ def _trained(numbers: Numbers) -> Mapping[str, float] | None:
     if "tensor_parallel" in given and ("pipeline_stages" in given or "data_parallel" not in given):
         shared = math.prod(given.get(name, 1) for name in ("tensor_parallel", "pipeline_stages", "context_parallel"))
         given.pop("microbatches", None)  # micro-batches need not be whole
-        check_layout({"chips": chips, "data_parallel": max(chips // shared, 1), **given}, {name: n for name, n in sizes.items() if name not in ("model_chunks", *_STEP)})
+        copies = {} if chips % shared else {"data_parallel": chips // shared}
+        check_layout({"chips": chips, **copies, **given}, {name: n for name, n in sizes.items() if name not in ("model_chunks", *_STEP)})
         return None
     if _CAPACITY not in numbers:
         return None

@@ -347,6 +347,8 @@ class Scenarios:
         elif not self._origins.issuperset(self._keywords):
             self._origins |= {whole.inputs[name].origin for name in taken}
         relevant = {*self._ruled, *(self._related if self._keywords else taken)}
+        if self._ruled and self._rule is not None:
+            relevant.update(self._rule.reads)
         unused = [name for name in varying if name not in relevant]
         if unused and not self._quiet:
             refuse_column(whole, self._wanted, unused[0])
