@@ -37,7 +37,10 @@ _KEPT_IN_TRAINING = tuple(
     name for name in ("context_parallel", *_WORDS) if name in DIMENSIONS and name != "attention_data_parallel"
 )
 # What asks how the chips of a training run share the model.
-_TRAINED = ("dense_weight_copies", "active_dense_parameters_per_chip", "layer_activation_bytes", "stage_busy_time")
+_TRAINED = (
+    "dense_weight_copies", "active_dense_parameters_per_chip", "layer_activation_bytes", "stage_busy_time",
+    "training_bubble_overhead", "training_bubble",
+)  # fmt: skip
 _OF_TRAINING = ("training", "training_run")  # themes
 
 Numbers = Mapping[str, float]
@@ -95,7 +98,7 @@ def rule_of(registry: Registry, wanted: Collection[str], given: Collection[str])
         cut = frozenset(given)
         trains = [name for name in wanted if may_train(registry, name) and _trains(registry, name, cut)]
         if trains:
-            serves = next((name for name in wanted if name not in trains and takes_layout(registry, name)), None)
+            serves = next((name for name in wanted if name not in trains and LAYOUT in registry.ancestors(name)), None)
             if serves is not None and "chips" in given and "tensor_parallel" not in given:
                 raise ValueRangeError(
                     f"{serves} and {trains[0]} ask for different layouts, of a replica and of a training run: give "
