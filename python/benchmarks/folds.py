@@ -213,7 +213,7 @@ def measure_deployments(how: Size, threads: int) -> Section:
     count = 4 * how.cube
     inputs: dict[str, Any] = {
         "model": "DeepSeek-V3",
-        "hardware": ["HGX H200", "GB200 NVL72"],
+        "hardware": ["H200", "GB200"],
         "concurrency": np.geomspace(1, 65536, count),
         "input_tokens": np.geomspace(1e3, 1e5, count),
         "output_tokens": 500,

@@ -124,13 +124,13 @@ class Summary(Result):
         """Lines below the caption: what the columns are, layout, memory."""
         notes = ["floor: ideal machine, a lower bound of times and costs"]
         if self.calibration:
-            notes.append(f"estimate: calibration {self.calibration}")
+            notes.append(f"estimate: calibration {self.calibration}; where there is no band, none is known")
         if self.layout:
             notes.append(f"layout: {self.layout}")
         if self.fits is not None:
             column = self._table["estimate" if self.calibration else "floor"]
             used, size = float(column.iloc[0]), float(column["hbm_capacity"])
-            verb = "fits" if self.fits else "does not fit"
+            verb = "fits" if self.fits else "does not fit" if used > size else "has no room for a sequence"
             notes.append(f"memory: {verb}, {used / size:.0%} of {units.format(size, 'byte', 3)} per chip")
         return notes
 
@@ -242,9 +242,9 @@ def _evaluated(
     plain = {name: x for name, x in inputs.items() if name != "calibration"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RoofslateWarning)  # the evaluation of all outcomes warns
-        lacks = {name: _lack(name, Settled({**preset.values, **plain})) for name in words}
-    missing = {name: lack for name, lack in lacks.items() if lack}
-    known = [name for name in words if name not in missing]
+        lacks = {name: _lack(name, Settled({**preset.values, **plain})) for name in (*words, _fits_of(words))}
+    known = [name for name, lack in lacks.items() if not lack]
+    missing = {name: lack for name, lack in lacks.items() if lack and name in words}
     if not known:
         import xarray as xr
 
@@ -261,6 +261,11 @@ def _evaluated(
         warnings.simplefilter("ignore", DoesNotFit)  # the summary has a line for it
         result: Any = evaluate(known, asked, bands=level if banded and level is not None else None)
     return result, missing
+
+
+def _fits_of(words: Mapping[str, Any]) -> str:
+    """The quantity that says whether everything fits into memory."""
+    return "training_memory_fits" if words is _TRAINING else "memory_fits"
 
 
 def _lack(name: str, inputs: Mapping[str, Any]) -> str:
@@ -304,14 +309,14 @@ def _assembled(
         },
         index=pd.Index(list(words), name="quantity"),
     )
-    need, have = (_number(result, name) for name in (next(iter(words)), "hbm_capacity"))
+    fits = _number(result, _fits_of(words))
     attrs = {str(name): str(x) for name, x in result.attrs.items()}
     return Summary(
         scenario={name: re.sub(r" \(\d[\d-]*\)$", "", x) for name, x in attrs.items() if name not in _NO_INPUTS},
         calibration=attrs.get("calibration", "") if level else "",
         layout=attrs.get("layout", "")
         or next((str(v.attrs["layout"]) for v in result.values() if "layout" in v.attrs), ""),
-        fits=None if need != need or have != have else bool(need <= have),
+        fits=None if math.isnan(fits) else bool(fits),
         missing=missing,
         _table=table if level else table.assign(estimate=float("nan"), basis=""),
         _level=level,

@@ -151,7 +151,10 @@ class Candidates:
         )
 
     def _chips(self, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
-        """Powers of two and whole scale-up domains, and what a system has."""
+        """Those of a system; of chips, powers of two and whole scale-up domains."""
+        own = [preset_numbers(p).get("chips") for p in self._chosen("hardware", place)]
+        if whole := [x for x in own if x is not None]:
+            return np.array(whole)
         if "scale_up_domain" not in self.grid.inputs:
             raise MissingInput(
                 "deploy tries chips up to eight scale-up domains: give chips=, a number or a list, or hardware= whose "
@@ -159,13 +162,12 @@ class Candidates:
             )
         domain = float(_at(self.grid.inputs["scale_up_domain"], place).max())
         most = max(_DOMAINS * domain, _MOST_TRAINING_CHIPS if self.training else 0)
-        own = [preset_numbers(p).get("chips") for p in self._chosen("hardware", place)]
         found = np.array([*(2.0 ** np.arange(0, np.log2(most) + 1)), *(domain * np.arange(1, _DOMAINS + 1))])
         if self.training and "layers" in self.grid.inputs:
             layers = _at(self.grid.inputs["layers"], place).max()
             stages = np.arange(1, layers + 1)
             found = np.outer(found, stages[layers % stages == 0]).ravel()
-        return np.unique([*found[found <= most], *(x for x in own if x is not None)])
+        return np.unique(found[found <= most])
 
     def _chosen(self, keyword: str, place: Mapping[str, int]) -> list[Any]:
         """The presets of a kind."""

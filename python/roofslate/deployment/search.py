@@ -77,9 +77,9 @@ def deploy(
     ``tensor_parallel``, ``expert_parallel``, and in training ``data_parallel`` and ``microbatches``. It is legal if the
     stages divide the chips and each has a layer, the chips of a group divide heads and matrices, and key-value heads
     divide or are copied evenly. Stages and experts that are shared out unevenly cost what the fullest takes. Each part
-    takes all legal values unless given as a number or a list; chips are powers of two and whole scale-up domains, up to
-    eight domains. In training these are the chips of a stage, up to 131,072 in all, and of the micro-batches that
-    divide the batch those count that do best.
+    takes all legal values unless given as a number or a list; chips are those of a system, otherwise powers of two and
+    whole scale-up domains, up to eight domains. In training these are the chips of a stage, up to 131,072 in all, and
+    of the micro-batches that divide the batch those count that do best.
 
     Parameters
     ----------
@@ -121,12 +121,12 @@ def deploy(
     --------
     >>> import roofslate as rs
     >>> plan = rs.deploy(
-    ...     model="DeepSeek-V3", hardware=["HGX H200", "GB200 NVL72"], objective="cost_per_output_token",
+    ...     model="DeepSeek-V3", hardware=["H200", "GB200"], objective="cost_per_output_token",
     ...     where=["time_per_output_token <= 30 ms", "time_to_first_token <= 2 s"], expert_reads="expected",
     ...     input_tokens="2k", output_tokens="500", chip_price="$3/hour",
     ... )
     >>> plan.best["hardware"], plan.best["chips"]
-    ('GB200 NVL72', 16.0)
+    ('GB200', 16.0)
     """
     inputs = with_scenario(scenario, inputs)
     names = wanted_names([objective]) if isinstance(objective, str) else []

@@ -201,8 +201,6 @@ def basis_of(attrs: Mapping[Any, Any], unit: str) -> str:
     bound = (
         "lower bound" if unit == "s" or unit.startswith(("USD", "s*", "s/")) else "upper bound" if "/s" in unit else ""
     )
-    if not bound and basis.partition(";")[0] == "floor":
-        return ""
     words = basis.replace("floor", bound).replace("estimate", f"estimate ({dated})" if dated else "estimate")
     return words.removeprefix(" | ").removesuffix(" | ").removeprefix("; ").replace("; given: ", ", given ")
 

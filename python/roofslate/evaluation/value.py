@@ -13,7 +13,8 @@ from roofslate.grid.checks import LOADS, WINDOWED, effects
 from roofslate.grid.fit import CAPACITY, conditions_of_point, misfits_of_point, warn_of_misfits
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.label import conversions
-from roofslate.grid.layout import PARTS, is_parallel, layout_of_point, takes_layout
+from roofslate.grid.layout import PARTS, is_parallel, layout_of_point
+from roofslate.grid.layout_rules import may_train, takes_layout
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, check_priced_chip, warn_of_price
 from roofslate.grid.read import WithScenario, read_grid, with_scenario
 from roofslate.presets.lookup import PRESETS, find_preset, preset_numbers
@@ -167,12 +168,12 @@ def _read_point(output: str, inputs: Mapping[str, Any]) -> tuple[dict[str, float
         price = supplied.get(PRICE, 0.0)
     if price > HIGHEST_PRICE:
         warn_of_price(inputs, price)
-    chips = "chips" in explicit or "chips" in supplied
-    if chips and (preset.parallel or is_parallel(explicit)) and takes_layout(registry, output):
-        whole = supplied | explicit
-        if is_parallel(whole):
-            layout_of_point(whole)
-            return whole, _NOTHING
+    if "chips" in explicit or "chips" in supplied:
+        trains = may_train(registry, output)
+        if trains or ((preset.parallel or is_parallel(explicit)) and takes_layout(registry, output)):
+            whole = supplied | explicit
+            if layout_of_point(registry, output, whole) or not trains:
+                return whole, _NOTHING
     return explicit, preset
 
 

@@ -18,7 +18,7 @@ from roofslate.grid.checks import LOADS, check_effect, check_load, used
 from roofslate.grid.columns import FEW, Column, Columns, Names
 from roofslate.grid.fit import CAPACITY, Misfit, checks_of_names, misfit_of_row
 from roofslate.grid.grid import Grid, Input, Positions
-from roofslate.grid.layout import LAYOUT_INPUTS, complete_layout, layouts_of_rows, left_to_rule
+from roofslate.grid.layout import LAYOUT, complete_layout, layouts_of_rows, left_to_rule
 from roofslate.grid.plausible import PRICE, check_priced_chip
 from roofslate.grid.read import add_preset, read_grid
 from roofslate.grid.row_checks import (
@@ -64,6 +64,7 @@ class _Reduced(NamedTuple):
 
     numbers: dict[str, float]
     needed: frozenset[str]  # of these, by its own values
+    columns: frozenset[str]  # of rows with them
 
 
 # Positions of combinations, the numbers that they share, those that differ, and names of all that matter.
@@ -95,9 +96,10 @@ class Scenarios:
         self._members, self._quiet, self._exempt = common.members, common.quiet, common.exempt
         self._related = frozenset(wanted).union(*map(ancestors, wanted))
         given = [name for name in columns if name not in PRESETS]
-        self._ruled = left_to_rule(current(), wanted, given, common.inputs)
-        self._numbers = frozenset([*given, *self._ruled])
         self._keywords = [name for name in PRESETS if name in columns]
+        self._rule, self._ruled = left_to_rule(current(), wanted, given, common.inputs, presets=bool(self._keywords))
+        self._given, self._numbers = frozenset(given), frozenset([*given, *self._ruled])
+        self.layouts: tuple[str, ...] = ()  # what a rule chose, in words
         self._presets = common.presets
         self._same = {name: i for name, i in common.inputs.items() if name not in self._numbers}
         self._explicit = self._numbers | {name for name, i in self._same.items() if i.origin is None}
@@ -112,6 +114,7 @@ class Scenarios:
             whole = Grid(self._same, presets=self._presets)
             if not self._ruled:
                 complete_layout(whole, wanted)
+                self._note_layouts([whole.layout])
             self._check((), whole)
         elif not self._quiet:
             self.unused = unrelated_inputs(common, self._explicit, self._related, wanted)
@@ -124,7 +127,7 @@ class Scenarios:
         What a row gives depends on that row alone. All but ranges is checked before any work is done. In messages the
         `first` row has this number.
         """
-        if self._ruled:
+        if self._rule is not None and (self._ruled or not self._quiet):
             columns = self._with_layouts(columns, rows)
         plans, plan_of = self._plans(columns, rows)
         at_once = plan_of is None and all(column.is_ready for column in plans[0].columns.values())
@@ -175,7 +178,7 @@ class Scenarios:
         for name, column in columns.items():
             if isinstance(column, Names):
                 values: Any = column.codes
-            elif name in LAYOUT_INPUTS:
+            elif self._rule is not None and name in (LAYOUT, *self._rule.by):
                 values = column.part(slice(None), np.empty(rows))
             else:
                 continue
@@ -184,8 +187,22 @@ class Scenarios:
             _, codes = np.unique(codes * (each.max(initial=0) + 1) + each, return_inverse=True)
         _, first = np.unique(codes, return_index=True)
         points = [self._point({name: columns[name] for name in own}, row).numbers() for row in first.tolist()]
-        found = layouts_of_rows(points, self._ruled, checked=self._quiet)
+        if self._rule is None:
+            return columns
+        found, texts = layouts_of_rows(self._rule, points, self._ruled, checked=self._quiet)
+        self._note_layouts(texts)
         return {**columns, **{name: Column(codes, np.append(x, 1)) for name, x in zip(self._ruled, found, strict=True)}}
+
+    def _note_layouts(self, texts: Sequence[str]) -> None:
+        """Note layouts by a rule, each once."""
+        self.layouts = tuple(dict.fromkeys([*self.layouts, *filter(None, texts)]))
+
+    def _varying(self, supplied: Collection[str], numbers: Mapping[str, float]) -> frozenset[str]:
+        """The columns of rows with some presets: those of a rule only where it applies."""
+        if self._rule is None or LAYOUT in self._given:
+            return self._numbers
+        applies = self._rule.applies({**dict.fromkeys([*self._given, *supplied], 1.0), **numbers})
+        return self._numbers if applies else self._given
 
     def _point(self, columns: Columns, row: int) -> Grid:
         """One row as a grid."""
@@ -244,12 +261,13 @@ class Scenarios:
         alike: dict[Any, list[int]] = {}
         for k, found in enumerate(reduced):
             chosen = frozenset((name, found.numbers[name]) for name in found.needed if known[name].choices)
-            alike.setdefault((found.needed, chosen), []).append(k)
+            alike.setdefault((found.needed, chosen, found.columns), []).append(k)
         plans, groups = [], []
         for members, constants, varying, needed in self._groups(list(alike.values()), reduced):
             first = dict(zip(names, combinations[members[0]], strict=True))
             presets = self._presets | {keyword: [preset] for keyword, preset in first.items()}
-            plan = _Plan(Grid(dict(self._same), presets=presets), dict(numbers))
+            own = reduced[members[0]].columns
+            plan = _Plan(Grid(dict(self._same), presets=presets), {n: x for n, x in numbers.items() if n in own})
             for name in needed:
                 if name in constants:
                     plan.grid.inputs[name] = Input(known[name], constants[name])
@@ -278,7 +296,7 @@ class Scenarios:
             if varying:
                 given = {name: i.number for name, i in self._same.items()} | constants
                 try:
-                    taken = self._taken(given, self._numbers | varying.keys())
+                    taken = self._taken(given, reduced[members[0]].columns | varying.keys())
                 except MissingInput:  # of a branch that none of them takes
                     alike[:0] = [[m] for m in members]
                     continue
@@ -297,6 +315,7 @@ class Scenarios:
             check_priced_chip(grid)
         if not self._ruled:
             complete_layout(grid, self._wanted)
+            self._note_layouts([grid.layout])
         constants = grid.numbers()
         supplied = frozenset(constants)
         try:
@@ -304,21 +323,23 @@ class Scenarios:
         except MissingInput as error:
             named = ", ".join(f"{preset.kind}={preset.name!r}" for preset in presets)
             raise MissingInput(f"{error}; that is in the rows with {named}") from None
+        columns = self._varying(supplied, constants)
         bounding = self._bounding(supplied)
         outputs = (*self._wanted, *self._checks, *bounding)
-        roots = constant_roots(grid.registry, outputs, self._numbers, self._same.keys(), supplied)
+        roots = constant_roots(grid.registry, outputs, columns, self._same.keys(), supplied)
         # A default may turn with a quantity that the rows give, whatever its values.
-        stand_ins = dict.fromkeys(implying(grid.registry) & self._numbers, 1.0)
+        stand_ins = dict.fromkeys(implying(grid.registry) & columns, 1.0)
         computed = zip(roots, _core.numbers(list(roots), constants | stand_ins), strict=True)
         numbers = {name: x for name, x in computed if x is not None}  # None: of a branch that they do not take
         scalars = {name: x for name, x in constants.items() if name in self._same} | numbers
-        needed = self._taken(scalars, self._numbers) | bounding
-        self._reduced[presets] = _Reduced(numbers, frozenset(needed & numbers.keys()))
+        needed = self._taken(scalars, columns) | bounding
+        self._reduced[presets] = _Reduced(numbers, frozenset(needed & numbers.keys()), columns)
         return self._reduced[presets]
 
     def _check(self, presets: tuple[Preset, ...], grid: Grid) -> None:
         """Refuse what cannot be computed, and inputs that have no effect; keep the basis of each output."""
-        varying = {name: Input(lookup(name), _NO_VALUE, (ROW,)) for name in self._numbers}  # of which none is ideal
+        columns = self._varying(grid.inputs.keys(), grid.numbers())
+        varying = {name: Input(lookup(name), _NO_VALUE, (ROW,)) for name in columns}  # of which none is ideal
         whole = Grid(grid.inputs | varying, {ROW: 1}, presets=grid.presets, explicit=self._explicit)
         whole.members, whole.exempt = self._members, self._numbers | self._exempt | {ROW}
         whole.quiet = self._quiet or bool(self._keywords)  # what one preset blocks, another one may leave open
@@ -328,6 +349,8 @@ class Scenarios:
         elif not self._origins.issuperset(self._keywords):
             self._origins |= {whole.inputs[name].origin for name in taken}
         relevant = {*self._ruled, *(self._related if self._keywords else taken)}
+        if self._ruled and self._rule is not None:
+            relevant.update(self._rule.reads)
         unused = [name for name in varying if name not in relevant]
         if unused and not self._quiet:
             refuse_column(whole, self._wanted, unused[0])

@@ -5,6 +5,7 @@ Heads and matrices must divide. Stages and experts need not: the fullest stage a
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ __all__ = [
     "dimensions_searched",
     "layouts_by_rule",
     "legal_layouts",
+    "training_layouts_by_rule",
 ]
 
 Integers = npt.NDArray[np.int64]
@@ -383,6 +385,70 @@ def layouts_by_rule(
     return found
 
 
+def training_layouts_by_rule(
+    chips: int, domain: int, sizes: Mapping[str, int], given: Mapping[str, int]
+) -> list[dict[str, int]]:
+    """The layouts of a training run where none is given, those that share the model among the fewest chips first.
+
+    Up to eight chips of a scale-up domain share each matrix, and only then are there stages. As many chips of a domain
+    as divide the experts share these out. All other chips hold copies of the model, whose micro-batches are of one
+    sequence.
+
+    Parameters
+    ----------
+    chips, domain : int
+        Of the run; as many of them as are joined at scale-up bandwidth.
+    sizes : mapping
+        Those of `SIZES` that are known.
+    given : mapping
+        Parts that are given, which stay: of `DIMENSIONS`.
+
+    Returns
+    -------
+    list of dict
+        ``tensor_parallel``, ``pipeline_stages``, ``data_parallel``, ``expert_parallel``, and where the sequences of a
+        step are known ``microbatches`` of each.
+
+    Raises
+    ------
+    ValueRangeError
+        If what is given is illegal, or no layout is legal.
+    """
+    shared = chips // given.get("context_parallel", 1)
+    divisors = _divisors(np.array([max(shared, 1)])).tolist()
+    tensors = [n for n in divisors if n in _TRAINING_TENSORS and n <= max(domain, 1) and _shares_heads(n, sizes)]
+    tensors = [given["tensor_parallel"]] if "tensor_parallel" in given else tensors
+    stages = [n for n in divisors if n <= sizes.get("layers", chips)]
+    stages = [given["pipeline_stages"]] if "pipeline_stages" in given else stages
+    found, complaint = [], None
+    for tensor, stage in [*((n, stages[0]) for n in tensors), *((tensors[-1], n) for n in stages[1:])]:
+        copies = given.get("data_parallel", max(shared // (tensor * stage), 1))
+        layout = {"tensor_parallel": tensor, "pipeline_stages": stage, "data_parallel": copies}
+        if "global_batch_size" in sizes:
+            layout["microbatches"] = max(sizes["global_batch_size"] // copies, 1)
+        try:
+            found.append(_with_experts({"chips": chips, **layout, **given}, min(domain, chips // stage), sizes))
+        except ValueRangeError as error:
+            complaint = complaint or error
+    if not found and complaint is not None:
+        raise complaint
+    return found
+
+
+def _with_experts(layout: dict[str, int], most: int, sizes: Mapping[str, int]) -> dict[str, int]:
+    """A legal layout whose experts are spread over as many chips as divide them, of so many at most."""
+    if "expert_parallel" in layout or sizes.get("experts", 1) <= 1:
+        check_layout(layout, sizes)
+        return layout
+    for chips in (n for n in range(max(most, 1), 0, -1) if sizes["experts"] % n == 0):
+        with contextlib.suppress(ValueRangeError):
+            check_layout({**layout, "expert_parallel": chips}, sizes)
+            return {**layout, "expert_parallel": chips}
+    check_layout(layout, sizes)  # says what is wrong with the rest
+    return layout
+
+
+_TRAINING_TENSORS = (1, 2, 4, 8)
 _SERVING_PARTS = ("tensor_parallel", "pipeline_stages", "attention_data_parallel")
 
 

@@ -144,3 +144,28 @@ def test_the_layout_of_a_rule_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     made = rs.summary(SCENARIO)
     assert made.layout == "TP 8 (rule)"
     assert "layout: TP 8 (rule)" in str(made).split("\n")
+
+
+def test_memory_fits_as_the_quantity_says() -> None:
+    """Weights and a running batch below the capacity do not fit where no sequence has room."""
+    long = {
+        "model": "Llama-3.1-70B", "hardware": "H100", "chips": 2, "concurrency": 1, "input_tokens": 100_000,
+        "output_tokens": 1000, "chip_price": "2 USD/h",
+    }  # fmt: skip
+    summary = rs.summary(long)
+    assert rs.value("hbm_used", long, calibration="serving") < 80e9  # type: ignore[operator]
+    assert rs.value("memory_fits", long, calibration="serving") == "no"
+    assert summary.fits is False
+    assert "memory: has no room for a sequence, 88% of 80 GB per chip" in str(summary)
+    assert "memory_fits" not in summary.to_dataframe().index
+
+
+def test_a_run_without_a_layout_shows_that_of_the_rule() -> None:
+    summary = rs.summary(
+        model="Llama-3.1-405B", hardware="H100", chips=16_384, global_batch_size=2048, sequence_length=8192,
+        pipeline_schedule="1f1b", activation_policy="block", chip_price="2 USD/h",
+    )  # fmt: skip
+    assert summary.layout == "TP 8, PP 16, DP 128, 16 micro-batches, sharded optimizer (rule)"
+    assert summary.fits
+    assert f"layout: {summary.layout}" in str(summary)
+    assert 5e7 < summary.to_dataframe().loc["pretraining_cost", "estimate"] < 2e8

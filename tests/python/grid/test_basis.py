@@ -88,4 +88,3 @@ def test_words_of_a_basis(unit: str) -> None:
     assert basis_of({"basis": "mixed: link_efficiency"}, unit) == "mixed: link_efficiency"
     given = {"basis": "floor; given: pass_time"}
     assert basis_of(given, unit) == "lower bound, given pass_time"
-    assert basis_of({"basis": "floor; given: decode_inefficiency"}, "FLOP") == ""  # no bound, whatever is given

@@ -1,0 +1,281 @@
+"""The layout that a rule gives to one point: of a replica that serves, or of a training run."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from roofslate import _core, units
+from roofslate.errors import ValueRangeError
+from roofslate.presets.layouts import DIMENSIONS, SIZES, check_layout, layouts_by_rule, training_layouts_by_rule
+from roofslate.registry.registry import BUILT_IN, kept_by_registry
+
+if TYPE_CHECKING:
+    from roofslate.registry.registry import Registry
+
+__all__ = ["LAYOUT", "PARTS", "SERVING", "TRAINING", "Rule", "is_parallel", "may_train", "rule_of", "takes_layout"]
+
+LAYOUT = "layout"  # the choice, and the origin of what follows from a rule
+PARTS = frozenset({"tensor_parallel", "attention_data_parallel", "context_parallel", "expert_tensor_parallel"})
+_DOMAIN = "scale_up_domain"
+_CAPACITY = "hbm_capacity"
+_SHARDED = "sharded_state"
+_ROOM = 0.9  # share of the memory that a training run by the rule fills at most
+_WORDS = {
+    "tensor_parallel": "TP {}",
+    "pipeline_stages": "PP {}",
+    "attention_data_parallel": "DP {}",
+    "data_parallel": "DP {}",
+    "expert_parallel": "EP {}",
+    "microbatches": "{} micro-batches",
+    _SHARDED: "sharded optimizer",
+}
+_KEPT_IN_TRAINING = tuple(
+    name for name in ("context_parallel", *_WORDS) if name in DIMENSIONS and name != "attention_data_parallel"
+)
+# What asks how the chips of a training run share the model.
+_TRAINED = (
+    "dense_weight_copies", "active_dense_parameters_per_chip", "layer_activation_bytes", "stage_busy_time",
+    "training_bubble_overhead", "training_bubble",
+)  # fmt: skip
+_OF_TRAINING = ("training", "training_run")  # themes
+
+Numbers = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule for the layout of chips.
+
+    Attributes
+    ----------
+    supplied : tuple of str
+        What it adds where that is not given; the rest of the layout follows.
+    kept : tuple of str
+        Parts that stay where they are given.
+    chosen : callable
+        The whole layout of a point; None where the rule has nothing to say.
+    by : tuple of str
+        Inputs whose values decide.
+    known : tuple of str
+        Others that may matter, of which the largest value is taken.
+    """
+
+    supplied: tuple[str, ...]
+    kept: tuple[str, ...]
+    chosen: Callable[[Numbers], Mapping[str, float] | None]
+    by: tuple[str, ...]
+    known: tuple[str, ...]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """All inputs that decide."""
+        return (*self.by, *self.known)
+
+    def applies(self, inputs: Mapping[str, Any]) -> bool:
+        """Whether chips are known, and something is left to the rule."""
+        return "chips" in inputs and (self is TRAINING or is_parallel(inputs))
+
+    def complete(self, numbers: dict[str, float]) -> str:
+        """Complete the layout of one point; return it in words, empty where nothing is left to the rule."""
+        added, text = _added(self, tuple(map(numbers.get, self.reads)))
+        numbers.update(added)
+        return text
+
+
+def rule_of(registry: Registry, wanted: Collection[str], given: Collection[str]) -> Rule | None:
+    """The rule that outputs ask for, by the names of all inputs.
+
+    Raises
+    ------
+    ValueRangeError
+        If some outputs ask for one rule, others for the other.
+    """
+    if any(may_train(registry, name) for name in wanted):
+        cut = frozenset(given)
+        trains = [name for name in wanted if may_train(registry, name) and _trains(registry, name, cut)]
+        if trains:
+            serves = next((name for name in wanted if name not in trains and LAYOUT in registry.ancestors(name)), None)
+            if serves is not None and "chips" in given and "tensor_parallel" not in given:
+                raise ValueRangeError(
+                    f"{serves} and {trains[0]} ask for different layouts, of a replica and of a training run: give "
+                    "tensor_parallel and pipeline_stages, or ask for them apart"
+                )
+            return TRAINING
+    return SERVING if any(takes_layout(registry, name) for name in wanted) else None
+
+
+def is_parallel(inputs: Mapping[str, Any]) -> bool:
+    """Whether chips share the work in parallel, and there is something to complete."""
+    layout = inputs.get(LAYOUT)
+    if layout is None:
+        return not PARTS.isdisjoint(inputs)
+    if isinstance(layout, (float, str)):
+        return layout in (1, "parallel")
+    return not layout.dims and layout.number == 1
+
+
+@kept_by_registry
+def takes_layout(registry: Registry, output: str) -> bool:
+    """Whether an output may depend on how chips share the work to serve."""
+    upstream = registry.ancestors(output) | {output}
+    trains = registry.entries[output].theme in _OF_TRAINING or "tokens_per_step" in upstream
+    return not (trains or upstream.isdisjoint(SERVING.kept))
+
+
+@kept_by_registry
+def may_train(registry: Registry, output: str) -> bool:
+    """Whether an output may depend on how the chips of a training run share the model."""
+    upstream = registry.ancestors(output) | {output}
+    return not upstream.isdisjoint(_TRAINED)
+
+
+@kept_by_registry
+def _trains(registry: Registry, output: str, given: frozenset[str]) -> bool:
+    """Whether it does if nothing upstream of what is given counts."""
+    seen: set[str] = set()
+    waiting = [output]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen and name not in given:
+            seen.add(name)
+            q = registry.entries[name]
+            waiting += [*q.needs, *filter(None, [q.fallback])]
+    return not seen.isdisjoint(_TRAINED)
+
+
+@functools.lru_cache(maxsize=4096)
+def _added(rule: Rule, values: tuple[float | None, ...]) -> tuple[Numbers, str]:
+    """What a rule adds to a point, checked, and its layout in words; nothing where the rule has nothing to say."""
+    numbers = {name: x for name, x in zip(rule.reads, values, strict=True) if x is not None}
+    found = rule.chosen(numbers)
+    if found is None:
+        return {}, ""
+    added = {name: float(found[name]) for name in rule.supplied if name in found and name not in numbers}
+    return added, _text(rule, found, numbers)
+
+
+def _text(rule: Rule, layout: Mapping[str, float], given: Numbers) -> str:
+    """A layout in words, empty where it was given."""
+    if rule is SERVING:
+        parts = [given.get(name, 1) for name in _SERVED]
+        if "tensor_parallel" in given and math.prod(parts) == given["chips"]:
+            return ""
+    said = {name: x for name, x in layout.items() if x > 1 or name in ("tensor_parallel", _SHARDED)}
+    if _SHARDED in said and _SHARDED in given:
+        del said[_SHARDED]
+    words = [text.format(f"{said[name]:g}") for name, text in _WORDS.items() if name in said]
+    return f"{', '.join(words)} (rule)"
+
+
+def _whole(numbers: Numbers, rule: Rule) -> tuple[int, int, dict[str, int], dict[str, int]] | None:
+    """Chips, those of a domain, the sizes and the given parts as whole numbers; None without a model or such parts."""
+    kept = [name for name in ("chips", *rule.kept) if name in numbers]
+    if "attention_heads" not in numbers or not all(float(numbers[name]).is_integer() for name in kept):
+        return None
+    whole = {name: int(x) for name, x in numbers.items() if math.isfinite(x) and float(x).is_integer()}
+    domain = int(min(numbers.get(_DOMAIN, numbers["chips"]), numbers["chips"]))
+    sizes = {name: whole[name] for name in SIZES if name in whole}
+    return whole["chips"], domain, sizes, {name: whole[name] for name in rule.kept if name in whole}
+
+
+def _served(numbers: Numbers) -> Mapping[str, float] | None:
+    """The first layout by the rule of serving whose copies find room."""
+    read = tuple((name, numbers[name]) for name in SERVING.by if name in numbers)
+    candidates = _candidates(read)
+    if len(candidates) < 2:
+        return _beyond_one(candidates[0]) if candidates else None
+    for layout in candidates:
+        (room,) = _core.numbers(
+            ["kv_cache_capacity"], {**numbers, **{name: float(layout[name]) for name in SERVING.supplied}}
+        )
+        if room is None:
+            break
+        if room > 0:
+            return _beyond_one(layout)
+    return _beyond_one(candidates[0])
+
+
+def _beyond_one(layout: Mapping[str, int]) -> Mapping[str, float]:
+    """A layout without parts of one, which are the default."""
+    return {name: float(x) for name, x in layout.items() if x != 1 or name not in SERVING.supplied}
+
+
+@functools.lru_cache(maxsize=4096)
+def _candidates(read: tuple[tuple[str, float], ...]) -> tuple[dict[str, int], ...]:
+    """Layouts by the rule of serving; none without a model or whole parts."""
+    whole = _whole(dict(read), SERVING)
+    return tuple(layouts_by_rule(*whole)) if whole else ()
+
+
+def _trained(numbers: Numbers) -> Mapping[str, float] | None:
+    """The layout of a training run that shares the model among the fewest chips in which it finds room.
+
+    One whose matrices are shared as given has stages by default and copies on all other chips: it is only checked.
+    """
+    whole = _whole(numbers, TRAINING)
+    if whole is None:
+        return None
+    chips, domain, sizes, given = whole
+    if "tensor_parallel" in given and ("pipeline_stages" in given or "data_parallel" not in given):
+        shared = math.prod(given.get(name, 1) for name in ("tensor_parallel", "pipeline_stages", "context_parallel"))
+        given.pop("microbatches", None)  # micro-batches need not be whole
+        copies = {} if chips % shared else {"data_parallel": chips // shared}
+        check_layout({"chips": chips, **copies, **given}, {name: n for name, n in sizes.items() if name not in ("model_chunks", *_STEP)})
+        return None
+    if _CAPACITY not in numbers:
+        return None
+    limit = _ROOM * numbers[_CAPACITY]
+    least, at = math.inf, ""
+    if "tokens_per_step" in numbers and "sequence_length" in sizes and "global_batch_size" not in sizes:
+        sizes["global_batch_size"] = max(int(numbers["tokens_per_step"] / sizes["sequence_length"]), 1)
+    for layout in training_layouts_by_rule(chips, domain, sizes, given):
+        found = {_SHARDED: float(_code(_SHARDED, "optimizer")), **{name: float(x) for name, x in layout.items()}}
+        parts = {name: found[name] for name in TRAINING.supplied if name in found}
+        (used,) = _core.numbers(["training_memory"], {**parts, **numbers})
+        if used is None:  # of which the evaluation says what is missing
+            return None
+        if used <= limit:
+            return found
+        if used < least:
+            least, at = used, ", ".join(_WORDS[n].format(layout[n]) for n in ("tensor_parallel", "pipeline_stages"))
+    needed, room = (units.format(x, "byte", 3) for x in (least, limit))
+    ways = [f"{name}={word!r}" for name, word in _SPARING if numbers.get(name) != _code(name, word)]
+    raise ValueRangeError(
+        f"no layout of {chips} chips has room for this training run: it takes at least {needed} a chip ({at}) of "
+        f"{room}, nine tenths of the memory; give {', '.join(['more chips', *ways])}, or a layout by tensor_parallel "
+        "and pipeline_stages"
+    )
+
+
+def _code(choice: str, word: str) -> int:
+    return BUILT_IN.entries[choice].choices.index(word)
+
+
+# What takes less memory.
+_SPARING = (("pipeline_schedule", "1f1b"), ("sequence_parallel", "on"), ("activation_policy", "block"))
+_SERVED = ("tensor_parallel", "pipeline_stages", "attention_data_parallel")
+_OF_SERVING = (*_SERVED, "expert_parallel")
+
+
+def _inputs_of(output: str, others: Collection[str]) -> tuple[str, ...]:
+    """Inputs that an output may take, without others."""
+    return tuple(sorted(BUILT_IN.ancestors(output).difference(others)))
+
+
+_STEP = ("sequence_length", "global_batch_size")  # of a training run alone
+_BY = (*(name for name in SIZES if name not in _STEP), *_OF_SERVING, "chips", _DOMAIN)
+SERVING = Rule(
+    supplied=_SERVED[1:], kept=_OF_SERVING, chosen=_served, by=_BY, known=_inputs_of("kv_cache_capacity", _BY)
+)
+_TRAINING_BY = (*SIZES, *_KEPT_IN_TRAINING, "chips", _DOMAIN, _CAPACITY)
+TRAINING = Rule(
+    supplied=("tensor_parallel", "pipeline_stages", "microbatches", "expert_parallel", _SHARDED),
+    kept=_KEPT_IN_TRAINING,
+    chosen=_trained,
+    by=(*_TRAINING_BY, *_inputs_of("training_memory", _TRAINING_BY)),
+    known=(),
+)

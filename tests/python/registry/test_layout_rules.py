@@ -1,0 +1,193 @@
+"""Layouts by a rule: of training runs, and of tables in which rows decide whether there is a rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import roofslate as rs
+from roofslate.errors import ValueRangeError
+from roofslate.grid.read import Settled
+
+PARTS = ("tensor_parallel", "pipeline_stages", "data_parallel", "expert_parallel", "microbatches", "sharded_state")
+LLAMA: dict[str, Any] = {
+    "model": "Llama-3.1-405B", "hardware": "H100", "chips": 16_384, "global_batch_size": 2048,
+    "sequence_length": 8192, "pipeline_schedule": "1f1b", "sequence_parallel": "on", "activation_policy": "selective",
+    "chip_price": "2 USD/h",
+}  # fmt: skip
+DEEPSEEK = {
+    **LLAMA, "model": "DeepSeek-V3", "hardware": "H800", "chips": 2048, "global_batch_size": 15_360,
+    "sequence_length": 4096,
+}  # fmt: skip
+SMALL = {**LLAMA, "model": "Llama-3.1-8B", "chips": 64, "global_batch_size": 512}
+RULES = [
+    (SMALL, {}, (1, 1, 64, None, 8, "optimizer"), "TP 1, DP 64, 8 micro-batches, sharded optimizer (rule)"),
+    (LLAMA, {}, (8, 8, 256, None, 8, "optimizer"), "TP 8, PP 8, DP 256, 8 micro-batches, sharded optimizer (rule)"),
+    (
+        DEEPSEEK,
+        {},
+        (8, 16, 16, 8, 960, "optimizer"),
+        "TP 8, PP 16, DP 16, EP 8, 960 micro-batches, sharded optimizer (rule)",
+    ),
+    (LLAMA, {"sharded_state": "none"}, (8, 32, 64, None, 32, "none"), "TP 8, PP 32, DP 64, 32 micro-batches (rule)"),
+    (
+        LLAMA,
+        {"pipeline_stages": 16},
+        (4, 16, 256, None, 8, "optimizer"),
+        "TP 4, PP 16, DP 256, 8 micro-batches, sharded optimizer (rule)",
+    ),
+    (
+        LLAMA,
+        {"tensor_parallel": 8, "data_parallel": 128},
+        (8, 16, 128, None, 16, "optimizer"),
+        "TP 8, PP 16, DP 128, 16 micro-batches, sharded optimizer (rule)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("run", "given", "parts", "text"), RULES)
+def test_a_training_run_without_a_layout_takes_that_of_the_rule(
+    run: dict[str, Any], given: dict[str, Any], parts: tuple[Any, ...], text: str
+) -> None:
+    named = {name: x for name, x in zip(PARTS, parts, strict=True) if x is not None}
+    by_hand = Settled({**run, **named})
+    asked = Settled({**run, **given})
+    for calibration in ({}, {"calibration": "training"}):
+        for name in ("training_step_time", "training_memory", "training_utilization", "pretraining_cost"):
+            expected = rs.value(name, by_hand, **calibration)
+            assert rs.value(name, asked, **calibration) == expected, name
+            found = rs.evaluate(name, asked, **calibration)
+            assert float(found) == expected
+            assert found.attrs["layout"] == text
+    assert f"layout {text}" in str(rs.explain("training_step_time", asked))
+
+
+def test_the_rule_takes_the_least_tensor_and_pipeline_parallelism_with_room() -> None:
+    stages = rs.value("pipeline_stages", Settled(LLAMA)), rs.value("training_memory", Settled(LLAMA))
+    fewer = Settled({**LLAMA, "tensor_parallel": 8, "pipeline_stages": 4, "microbatches": 4})
+    assert stages[1] <= 0.9 * 80e9 < rs.value("training_memory", {**fewer, "sharded_state": "optimizer"})  # type: ignore[operator]
+
+
+def test_chips_alone_make_no_run_of_billions() -> None:
+    """16,384 chips that share each matrix made the run cost $11.7 billion, and $6.4 billion before."""
+    assert 4e7 < rs.value("pretraining_cost", Settled(LLAMA)) < 2e8  # type: ignore[operator]
+
+
+def test_what_is_given_of_a_whole_layout_stays() -> None:
+    given = Settled({**SMALL, "tensor_parallel": 4})
+    found = rs.evaluate(["pipeline_stages", "microbatches", "sharded_state", "training_memory"], given)
+    assert "layout" not in found.attrs
+    assert [float(found[name]) for name in ("pipeline_stages", "microbatches")] == [1, 1]
+    assert float(found["sharded_state"]) == 0
+    assert "layout" not in rs.evaluate("pretraining_cost", Settled({**LLAMA, "training_utilization": 0.4})).attrs
+
+
+def test_no_room_names_the_least_memory_and_ways_out() -> None:
+    few = {**LLAMA, "chips": 64, "pipeline_schedule": "gpipe"}
+    message = (
+        r"no layout of 64 chips has room for this training run: it takes at least [\d.]+ TB a chip \(TP 8, PP \d+\) of "
+        r"72 GB, nine tenths of the memory; give more chips, pipeline_schedule='1f1b', activation_policy='block', or a "
+    )
+    for call in (rs.value, rs.evaluate):
+        with pytest.raises(ValueRangeError, match=message):
+            call("training_step_time", Settled(few))
+    with pytest.raises(ValueRangeError, match=message):
+        rs.frame(pd.DataFrame({"chips": [16_384, 64]}), "training_step_time", {n: x for n, x in few.items() if n != "chips"})
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"tensor_parallel": 24, "pipeline_stages": 1}, "tensor_parallel 24 does not divide the chips of a stage: 16384"),
+        ({"tensor_parallel": 8, "pipeline_stages": 16, "data_parallel": 256}, "does not make up the chips of a stage"),
+        ({"tensor_parallel": 8, "pipeline_stages": 128}, "128 does not leave a layer to each stage of layers 126"),
+        ({"tensor_parallel": 256}, "tensor_parallel 256 does not divide attention_heads 128"),
+    ],
+)
+def test_illegal_layouts_of_a_run_are_errors(given: dict[str, Any], complaint: str) -> None:
+    for call in (rs.value, rs.evaluate):
+        with pytest.raises(ValueRangeError, match=complaint):
+            call("training_step_time", {**LLAMA, **given})
+    with pytest.raises(ValueRangeError, match=complaint):
+        rs.deploy({**LLAMA, **given}, objective="pretraining_cost")
+
+
+def test_axes_and_tables_of_runs_take_a_layout_each() -> None:
+    chips = [4096, 8192, 16_384]
+    one_by_one = [rs.value("training_step_time", Settled({**LLAMA, "chips": n})) for n in chips]
+    assert rs.evaluate("training_step_time", Settled({**LLAMA, "chips": chips})).values.tolist() == one_by_one
+    rest = {name: x for name, x in LLAMA.items() if name != "chips"}
+    found = rs.frame(pd.DataFrame({"chips": chips}), "training_step_time", Settled(rest))
+    assert found["training_step_time"].tolist() == one_by_one
+    assert found.attrs["layout"].count("(rule)") == len(set(found.attrs["layout"].split("; "))) > 1
+    runs = pd.DataFrame([SMALL, LLAMA, DEEPSEEK])
+    each = [rs.value("training_step_time", run) for run in (SMALL, LLAMA, DEEPSEEK)]
+    assert rs.frame(runs.drop(columns=["chip_price"]), "training_step_time")["training_step_time"].tolist() == each
+
+
+def test_what_decides_upon_a_layout_has_an_effect() -> None:
+    """Sequence parallelism takes no time, but makes room for fewer stages."""
+    run = {name: x for name, x in LLAMA.items() if name not in ("sequence_parallel", "chip_price")}
+    found = rs.evaluate("training_step_time", run, sequence_parallel="on")
+    assert "unused" not in found.attrs
+    assert rs.value("training_step_time", run, sequence_parallel="on") == float(found)
+    with pytest.warns(rs.errors.UnusedInput, match="'sequence_parallel' does not enter training_step_time"):
+        rs.evaluate("training_step_time", run, sequence_parallel="on", tensor_parallel=8, pipeline_stages=32, microbatches=32, sharded_state="optimizer")
+
+
+def test_a_replica_and_a_run_are_asked_for_apart() -> None:
+    both = {**LLAMA, "batch_size": 8, "context_length": 8192}
+    with pytest.raises(ValueRangeError, match="pass_time and training_step_time ask for different layouts"):
+        rs.evaluate(["pass_time", "training_step_time"], Settled(both))
+
+
+# ------------------------------------------------------------------------------------------------ tables of calibrations
+
+LOAD: dict[str, Any] = {"input_tokens": 8000, "output_tokens": 1000, "concurrency": 64, "model": "DeepSeek-V3"}
+TABLES: list[dict[str, list[Any]]] = [
+    {"calibration": ["serving", "floor", "serving", "floor"], "chips": [8, 8, 16, 16]},
+    {"calibration": ["serving", "floor", "serving"], "hardware": ["H200", "H200", "B200"], "chips": [16, 16, 8]},
+    {"calibration": ["floor", "serving"], "hardware": ["HGX H200", "HGX B200"]},
+    {"hardware": ["HGX H200", "HGX B200"], "tensor_parallel": [2, 4]},
+    {"calibration": ["serving", "floor"], "hardware": ["HGX H200", "HGX H200"], "tensor_parallel": [2, 4]},
+    {"layout": ["parallel", "pool", "parallel"], "chips": [8, 8, 16]},
+    {"calibration": ["serving", "floor"], "model": ["Llama-3.1-70B", "Llama-3.1-70B"], "pipeline_stages": [2, 2]},
+]
+
+
+@pytest.mark.parametrize("columns", TABLES, ids=lambda columns: "-".join(columns))
+def test_a_row_takes_the_layout_that_it_takes_alone(columns: dict[str, list[Any]]) -> None:
+    rest = {**LOAD, **({} if {"hardware", "chips"} & columns.keys() else {"chips": 16}), "hardware": "H200"}
+    rest = Settled({name: x for name, x in rest.items() if name not in columns})
+    table = pd.DataFrame(columns)
+    outputs = ["pass_time", "time_per_output_token", "hbm_used"]
+    found = rs.frame(table, outputs, rest)
+    texts = []
+    for k, row in enumerate(table.to_dict("records")):
+        alone: Any = rs.evaluate(outputs, rest, **row)
+        assert found.iloc[k].tolist() == [float(alone[name]) for name in outputs], row
+        texts += [text] if "(rule)" in (text := alone.attrs.get("layout", "")) else []
+    assert set(found.attrs.get("layout", "").split("; ")) == set(texts or [""])
+
+
+def test_illegal_rows_are_refused_even_where_they_are_whole() -> None:
+    rest = Settled({**LOAD, "hardware": "H200"}).copy()
+    table = pd.DataFrame({"chips": [16], "tensor_parallel": [3], "pipeline_stages": [1], "attention_data_parallel": [4]})
+    with pytest.raises(ValueRangeError, match="tensor_parallel 3 does not divide the chips of a stage"):
+        rs.frame(table, "pass_time", rest)
+
+
+def test_chips_in_chunks_leave_nothing_to_the_rule() -> None:
+    import dask.array as da
+    import xarray as xr
+
+    chips = xr.DataArray(da.from_array(np.array([8.0, 16.0]), chunks=1), dims="chips")
+    asked = {**LOAD, "hardware": "H200", "calibration": "serving", "chips": chips}
+    with pytest.raises(ValueRangeError, match="chips: an array in chunks leaves no layout to the rule: load it"):
+        rs.evaluate("pass_time", asked)
+    alike = rs.evaluate("pass_time", {**asked, "calibration": "floor"})
+    assert alike.compute().values.tolist() == [
+        rs.value("pass_time", {**asked, "calibration": "floor", "chips": n}) for n in (8, 16)
+    ]
