@@ -215,11 +215,29 @@ namespace roofslate
         std::sort(all.begin(), all.end());
         return all;
     }
+    // Another node that is the same but for rounding, if the formula takes first powers.
+    int Trend::without_first_powers(const Node& n, int i)
+    {
+        std::array<int, 3> x = n.argument;
+        bool changed = false;
+        for (std::size_t k = 0; k < std::size_t(n.arity()) && n.op != Op::routine; ++k)
+            if (const Node& a = g_[x[k]]; a.op == Op::pow && bounder_.is(a.argument[1], 1))
+                x[k] = a.argument[0], changed = true;
+        if (!changed)
+            return i;
+        const int same = op(n.op, x[0], x[1], x[2]);
+        elasticity(same);
+        powers_.resize(std::size_t(g_.size()));
+        return is_atom(same) ? same : i;
+    }
     Trend::Powers Trend::powers_of(const Node& n, int i)
     {
         constexpr std::size_t most_terms = 16;
         const auto of = [&](std::size_t k) -> const Powers& { return powers_[std::size_t(n.argument[k])]; };
-        const Powers atom{{i, -1, 1}};
+        const auto is_nothing = [&](int k) {
+            return (n.op == Op::add || n.op == Op::sub) && g_[k].is_constant() && g_[k].value == 0;
+        };
+        const Powers atom{{without_first_powers(n, i), -1, 1}};
         Powers found = atom;
         switch (n.op)
         {
@@ -235,8 +253,10 @@ namespace roofslate
         case Op::sub:
         case Op::min:
         case Op::max:
-            if (of(0) == of(1))
+            if (of(0) == of(1) || is_nothing(n.argument[1]))
                 found = of(0);
+            else if (is_nothing(n.argument[0]))
+                found = of(1);
             break;
         case Op::select:
             if (!depends(n.argument[0]) && of(1) == of(2))

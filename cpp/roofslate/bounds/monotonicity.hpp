@@ -77,6 +77,7 @@ namespace roofslate
         using Powers = std::vector<Term>; // sorted
         static Powers sum(const Powers& a, const Powers& b, double times_b);
         Powers powers_of(const Node& n, int i);
+        int without_first_powers(const Node& n, int i);
         Powers raised(const Powers& base, int exponent);
         Bounds of_powers(const Powers& powers);
         bool is_atom(int i) const

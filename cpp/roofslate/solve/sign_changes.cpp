@@ -168,7 +168,7 @@ namespace roofslate
             return share <= narrow_share ? Verdict::settled : Verdict::split;
         if (share > closest_share)
             return Verdict::split;
-        if (s.at_a.near == 0 && s.at_b.near == 0)
+        if (s.at_a.near < close_and_near && s.at_b.near < close_and_near)
             return Verdict::none;
         // where it holds or the sides are to be unlike, rounding alone can make it turn and turn back
         return equal_ ? Verdict::settled : strict_ || s.at_a.state == -1 ? Verdict::none : Verdict::left;
@@ -294,7 +294,7 @@ namespace roofslate
             const double x = s.at_a.near == agreed_and_near ? s.a : s.b;
             crossings_.add(s.point, x, x, std::fabs(s.at_a.apart), 0);
         }
-        else if (s.at_a.near != 0 || s.at_b.near != 0)
+        else if (s.at_a.near == close_and_near || s.at_b.near == close_and_near)
             leave(s);
     }
     void HalfLine::add_bracket(Narrowing& narrowing, const Stretch& s, double mark, bool want, bool sure)

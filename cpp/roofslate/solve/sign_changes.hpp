@@ -199,7 +199,7 @@ namespace roofslate
         double state(const End& end) const
         { return end.state == end.state ? end.state : equal_ ? undefined_state : 1; }
         double sign(const End& end) const { return end.sign == end.sign ? end.sign : 1; }
-        static constexpr double undefined_state = 2, agreed_and_near = 2;
+        static constexpr double undefined_state = 2, close_and_near = 2, agreed_and_near = 3;
         void leave(const Stretch& s);
         void conclude_plain(const std::vector<Point>& points);
         void conclude(const Stretch& s, bool sure);

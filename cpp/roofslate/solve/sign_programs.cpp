@@ -200,7 +200,7 @@ namespace roofslate
                  where_defined(sign_here),
                  op(Op::mul,
                     of_numbers(op(Op::less_equal, gap, share_of(error, near_errors))),
-                    op(Op::add, number(1), agreed)),
+                    op(Op::add, number(1), op(Op::add, close, agreed))),
                  agreed,
                  explained,
                  close,
