@@ -270,6 +270,7 @@ namespace roofslate
     // What the states at its ends say of a stretch in which the comparison turns once at most.
     void HalfLine::conclude(const Stretch& s, bool sure)
     {
+        if (getenv("KS")) fprintf(stderr, "conclude %d: %.17g %.17g plain %d sure %d states %g %g\n", s.point, s.a, s.b, plain_, sure, s.at_a.state, s.at_b.state);
         const double a = state(s.at_a), b = state(s.at_b);
         if (equal_ && a == 0 && b == 0)
             crossings_.add(s.point, s.a, s.b, 0, sure ? 0 : Crossings::guessed);
