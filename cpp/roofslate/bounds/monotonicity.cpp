@@ -333,8 +333,28 @@ namespace roofslate
         case Op::ceil:
         case Op::floor: return of_steps(n, i);
         case Op::select: return of_choice(n);
+        case Op::routine: return of_routine(n);
         default: return bounder_.anything();
         }
+    }
+    // The sign alone, where all arguments move it one way.
+    Bounds Trend::of_routine(const Node& n)
+    {
+        if (!n.routine->is_monotone())
+            return bounder_.anything();
+        int rises = number(1), falls = number(1);
+        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+            if (depends(n.argument[k]))
+            {
+                const Bounds e = known(n.argument[k]);
+                const int up = bounder_.at_least_zero(e), down = bounder_.at_most_zero(e);
+                const bool with = n.routine->directions[k] > 0;
+                rises = bounder_.both(rises, with ? up : down), falls = bounder_.both(falls, with ? down : up);
+            }
+        const auto end = [&](int zero, int other, double far) {
+            return op(Op::select, zero, number(0), op(Op::select, other, number(far), number(NAN)));
+        };
+        return {end(rises, falls, -HUGE_VAL), end(falls, rises, HUGE_VAL), {}, false};
     }
     Bounds Trend::chosen(int condition, const Bounds& a, const Bounds& b)
     {

@@ -176,7 +176,11 @@ namespace roofslate
                 level_.fill(false);
                 if (shared_.comparison.relation != Relation::equal)
                     return;
-                for (std::size_t i = 0; i < n; ++i)
+                bool some = false;
+                for (const Part* part : {&upper_, &lower_, &zero_})
+                    for (std::size_t i = 0; i < n && part->line; ++i)
+                        some |= part->line->state_at_low(i) == 0;
+                for (std::size_t i = 0; i < n && some; ++i)
                 {
                     bool any = false, all = true;
                     for (const Part* part : {&upper_, &lower_, &zero_})

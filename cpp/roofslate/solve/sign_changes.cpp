@@ -51,7 +51,8 @@ namespace roofslate
             gather(at.data(), points.data(), points.size(), y_);
             evaluate(points.data(), points.size());
             scatter(seen()[Look::state], points.data(), points.size(), ends.state.data());
-            scatter(seen()[Look::sign], points.data(), points.size(), ends.sign.data());
+            if (!plain_ || !equal_)
+                scatter(seen()[Look::sign], points.data(), points.size(), ends.sign.data());
             if (!plain_)
             {
                 scatter(values_[Look::near], points.data(), points.size(), ends.near.data());
@@ -250,11 +251,18 @@ namespace roofslate
     {
         Brackets& k = *turns_.to_come;
         const double *const low = low_ends_.state.data(), *const high = high_ends_.state.data(),
-                     *const sign_at_low = low_ends_.sign.data(), *const sign_at_high = high_ends_.sign.data();
+                     *const sign_at_low = equal_ ? low : low_ends_.sign.data(),
+                     *const sign_at_high = equal_ ? high : high_ends_.sign.data();
         std::size_t turning = 0, n = points.size();
         if (are_all(points.data(), n)) // at once, as a rule
             for (std::size_t i = 0; i < n; ++i)
-                turning += (low[i] * high[i] < 0) & (sign_at_low[i] * sign_at_high[i] < 0);
+                turning += low[i] * high[i] < 0;
+        if (turning == n && !equal_)
+        {
+            turning = 0;
+            for (std::size_t i = 0; i < n; ++i)
+                turning += sign_at_low[i] * sign_at_high[i] < 0;
+        }
         if (turning == n)
         {
             std::copy_n(points.begin(), n, k.point.begin());

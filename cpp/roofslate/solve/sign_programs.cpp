@@ -145,7 +145,9 @@ namespace roofslate
         const int state = op(Op::select, level, if_level, sign_here);
         const auto where_defined = [&](int x) { return equal_ ? x : op(Op::select, defined, x, number(NAN)); };
         scans_ = trend.has_routine(left) || trend.has_routine(right);
-        if (plain_)
+        if (plain_ && equal_)
+            states_.compile(lanes_, {state}, set_);
+        else if (plain_)
             states_.compile(lanes_, {where_defined(state), where_defined(sign_here)}, set_);
         else
         {
