@@ -119,11 +119,12 @@ namespace roofslate
         const bool known = bounds_[Proof::known][lane] != 0;
         if (bounds_[Proof::nothing][lane] != 0)
             return Verdict::none;
-        if (bounds_[Proof::once][lane] != 0)
-            return Verdict::settled;
         const double a = state(s.at_a), b = state(s.at_b);
         if (a == b && bounds_[Proof::level][lane] != 0)
             return equal_ && a == 0 ? Verdict::settled : Verdict::none;
+        const bool hides_a = hides(s.at_a), hides_b = hides(s.at_b);
+        if (bounds_[Proof::once][lane] != 0 && !(a == b && (hides_a || hides_b)))
+            return Verdict::settled;
         if (a == b && is_clear(s, lane))
             return Verdict::none;
         const bool telling = known || !scans_;
@@ -134,6 +135,9 @@ namespace roofslate
             return Verdict::settled_and_left;
         return share <= narrow_share ? Verdict::settled : Verdict::split;
     }
+    // Rounding may have made the sign.
+    bool HalfLine::hides(const End& end) const
+    { return end.near != 0 && end.near < agreed_and_near && end.state != 0; }
     // By the slopes, the sides stay apart between ends at which they are.
     bool HalfLine::is_clear(const Stretch& s, std::size_t lane) const
     {

@@ -201,6 +201,7 @@ namespace roofslate
         Verdict judge(const Stretch& s, std::size_t lane) const;
         Verdict judge_alike(const Stretch& s, bool telling) const;
         bool is_clear(const Stretch& s, std::size_t lane) const;
+        bool hides(const End& end) const;
         double state(const End& end) const
         { return end.state == end.state ? end.state : equal_ ? undefined_state : 1; }
         double sign(const End& end) const
