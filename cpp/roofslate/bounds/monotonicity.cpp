@@ -215,11 +215,29 @@ namespace roofslate
         std::sort(all.begin(), all.end());
         return all;
     }
+    // Another node that is the same but for rounding, if the formula takes first powers.
+    int Trend::without_first_powers(const Node& n, int i)
+    {
+        std::array<int, 3> x = n.argument;
+        bool changed = false;
+        for (std::size_t k = 0; k < std::size_t(n.arity()) && n.op != Op::routine; ++k)
+            if (const Node& a = g_[x[k]]; a.op == Op::pow && bounder_.is(a.argument[1], 1))
+                x[k] = a.argument[0], changed = true;
+        if (!changed)
+            return i;
+        const int same = op(n.op, x[0], x[1], x[2]);
+        elasticity(same);
+        powers_.resize(std::size_t(g_.size()));
+        return is_atom(same) ? same : i;
+    }
     Trend::Powers Trend::powers_of(const Node& n, int i)
     {
         constexpr std::size_t most_terms = 16;
         const auto of = [&](std::size_t k) -> const Powers& { return powers_[std::size_t(n.argument[k])]; };
-        const Powers atom{{i, -1, 1}};
+        const auto is_nothing = [&](int k) {
+            return (n.op == Op::add || n.op == Op::sub) && g_[k].is_constant() && g_[k].value == 0;
+        };
+        const Powers atom{{without_first_powers(n, i), -1, 1}};
         Powers found = atom;
         switch (n.op)
         {
@@ -235,8 +253,10 @@ namespace roofslate
         case Op::sub:
         case Op::min:
         case Op::max:
-            if (of(0) == of(1))
+            if (of(0) == of(1) || is_nothing(n.argument[1]))
                 found = of(0);
+            else if (is_nothing(n.argument[0]))
+                found = of(1);
             break;
         case Op::select:
             if (!depends(n.argument[0]) && of(1) == of(2))
@@ -313,8 +333,28 @@ namespace roofslate
         case Op::ceil:
         case Op::floor: return of_steps(n, i);
         case Op::select: return of_choice(n);
+        case Op::routine: return of_routine(n);
         default: return bounder_.anything();
         }
+    }
+    // The sign alone, where all arguments move it one way.
+    Bounds Trend::of_routine(const Node& n)
+    {
+        if (!n.routine->is_monotone())
+            return bounder_.anything();
+        int rises = number(1), falls = number(1);
+        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+            if (depends(n.argument[k]))
+            {
+                const Bounds e = known(n.argument[k]);
+                const int up = bounder_.at_least_zero(e), down = bounder_.at_most_zero(e);
+                const bool with = n.routine->directions[k] > 0;
+                rises = bounder_.both(rises, with ? up : down), falls = bounder_.both(falls, with ? down : up);
+            }
+        const auto end = [&](int zero, int other, double far) {
+            return op(Op::select, zero, number(0), op(Op::select, other, number(far), number(NAN)));
+        };
+        return {end(rises, falls, -HUGE_VAL), end(falls, rises, HUGE_VAL), {}, false};
     }
     Bounds Trend::chosen(int condition, const Bounds& a, const Bounds& b)
     {

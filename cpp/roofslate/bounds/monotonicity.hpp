@@ -77,6 +77,7 @@ namespace roofslate
         using Powers = std::vector<Term>; // sorted
         static Powers sum(const Powers& a, const Powers& b, double times_b);
         Powers powers_of(const Node& n, int i);
+        int without_first_powers(const Node& n, int i);
         Powers raised(const Powers& base, int exponent);
         Bounds of_powers(const Powers& powers);
         bool is_atom(int i) const
@@ -91,6 +92,7 @@ namespace roofslate
         Bounds of_extreme(const Node& n);
         Bounds of_steps(const Node& n, int i);
         Bounds of_choice(const Node& n);
+        Bounds of_routine(const Node& n);
         Bounds chosen(int condition, const Bounds& a, const Bounds& b);
         Bounds ratio(const Bounds& change, const Bounds& value);
         int op(Op o, int a, int b = -1, int c = -1) { return g_.operation(o, a, b, c); }

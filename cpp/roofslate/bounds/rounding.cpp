@@ -220,6 +220,11 @@ namespace roofslate
         }
         if (n.op == Op::neg)
             return x[0];
+        if (n.op == Op::select && !trend_.depends(n.argument[0]))
+        {
+            const int choice = n.argument[0];
+            return {op(Op::select, choice, x[1].tame, x[2].tame), op(Op::select, choice, x[1].tiny, x[2].tiny)};
+        }
         if (n.op == Op::add || n.op == Op::sub || n.op == Op::min || n.op == Op::max)
         {
             const int large = beyond(v, large_sum);
@@ -245,7 +250,8 @@ namespace roofslate
             if (trend_.value(i).range.known() || n.is_constant() || n.is_leaf())
                 continue;
             if (n.op == Op::select)
-                here = bounder_.both(of(1), of(2));
+                here = trend_.depends(n.argument[0]) ? bounder_.both(of(1), of(2))
+                                                     : op(Op::select, n.argument[0], of(1), of(2));
             else if (n.op == Op::pow) // the power 0 of anything is 1
             {
                 if (!trend_.value(n.argument[1]).range.holds_zero())

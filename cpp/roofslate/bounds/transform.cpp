@@ -6,7 +6,7 @@ namespace roofslate
     Bounds Bounder::constant(double value)
     {
         const int node = number(value);
-        return {node, node, {value, value}};
+        return {node, node, {value, value}, true, !std::signbit(value)};
     }
     Bounds Bounder::anything()
     {
@@ -71,12 +71,33 @@ namespace roofslate
         if (a.exact && b.exact && c.exact)
         {
             const int node = op(o, a.low, b.low, c.low);
-            return {node, node, range};
+            return {node, node, range, true, is_plus(o, a, b, c)};
         }
         Ends e = ends(o, a, b, c, range.known());
         if (!range.known() && e.low != e.high) // one end that is NaN makes both so
             e = {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low)};
-        return {e.low, e.high, range, false};
+        return {e.low, e.high, range, false, is_plus(o, a, b, c)};
+    }
+    bool Bounder::is_plus(Op o, const Bounds& a, const Bounds& b, const Bounds& c)
+    {
+        const auto plus = [](const Bounds& x) { return !x.divides_by_sign(); };
+        const auto positive = [&](const Bounds& x) { return x.range.low >= 0 && plus(x); };
+        switch (o)
+        {
+        case Op::add: return plus(a) || plus(b);
+        case Op::sub:
+        case Op::sqrt: return plus(a);
+        case Op::mul:
+        case Op::div: return positive(a) && positive(b);
+        case Op::min: return plus(a) && plus(b);
+        case Op::max: return (plus(a) && plus(b)) || positive(b); // of equal zeros the second
+        case Op::select: return plus(b) && plus(c);
+        case Op::exp: return true;
+        case Op::pow:
+        case Op::ceil:
+        case Op::floor: return positive(a);
+        default: return false;
+        }
     }
 
     Bounder::Ends Bounder::corners(Op o, const Bounds& a, const Bounds& b)
@@ -141,6 +162,13 @@ namespace roofslate
         const Ends all = corners(Op::div, a, b); // NaN where ends are both zero or both infinite
         if (!b.range.holds_zero())
             return all;
+        if (!b.divides_by_sign())
+        {
+            const int met = op(Op::both, holds_zero(a), holds_zero(b)), negative = op(Op::less, b.low, number(0));
+            const int any = op(Op::both, negative, holds_zero(b));
+            const int low = op(Op::select, any, number(-HUGE_VAL), all.low);
+            return {op(Op::select, met, number(NAN), low), op(Op::select, any, number(HUGE_VAL), all.high)};
+        }
         const int divides = holds_zero(b), undefined = op(Op::select, holds_zero(a), number(NAN), number(-HUGE_VAL));
         return {
             op(Op::min, all.low, op(Op::select, divides, undefined, number(HUGE_VAL))),

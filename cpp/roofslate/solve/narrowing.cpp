@@ -106,8 +106,10 @@ namespace roofslate
     // The side on which it holds.
     void HalfLine::settle_inequality(const Brackets& k)
     {
+        const std::size_t before = crossings_.size();
+        crossings_.add_values(k.point.data(), k.root.data(), k.size);
         for (std::size_t i = 0; i < k.size; ++i)
-            crossings_.add(k.point[i], k.root[i], k.root[i], 0, k.mark[i] < 0 ? 0 : Crossings::begins);
+            crossings_.flags[before + i] = std::uint8_t(k.mark[i] < 0 ? 0 : Crossings::begins);
     }
     // The ends of stretches on which both sides agree, and of stretches where they are defined.
     void HalfLine::settle_edges(const Brackets& k)
@@ -157,8 +159,7 @@ namespace roofslate
     {
         if (plain_)
         {
-            for (std::size_t i = 0; i < k.size; ++i)
-                crossings_.add(k.point[i], k.root[i], k.root[i], 0, 0);
+            crossings_.add_values(k.point.data(), k.root.data(), k.size);
             return;
         }
         std::copy_n(k.root.begin(), k.size, y_);

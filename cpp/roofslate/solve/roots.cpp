@@ -98,7 +98,7 @@ namespace roofslate
                 first_ = number * block;
                 const std::size_t n = std::min(block, shared_.givens.points() - first_);
                 given_.read(first_, n);
-                open_.fill(true), any_closed_ = false, any_listed_ = false;
+                open_.fill(true), any_closed_ = any_listed_ = all_closed_ = false;
                 const Unknown& u = shared_.comparison.unknown;
                 if (n != divided_ || !u.above.empty() || !u.below.empty())
                     divide(n);
@@ -110,7 +110,7 @@ namespace roofslate
                 largest ? find_upper() : find_lower();
                 find_zero();
                 largest ? find_lower() : find_upper();
-                for (std::size_t i = 0; i < n; ++i)
+                for (std::size_t i = 0; i < n && !all_closed_; ++i)
                     if (open_[i] || is_listed(i))
                         finish(i);
                 return n;
@@ -173,16 +173,21 @@ namespace roofslate
             // Points at which both sides agree at all ends, so that they may everywhere.
             void find_level(std::size_t n)
             {
-                level_.fill(false);
+                level_.fill(false), any_level_ = false;
                 if (shared_.comparison.relation != Relation::equal)
                     return;
-                for (std::size_t i = 0; i < n; ++i)
+                bool some = false;
+                for (const Part* part : {&upper_, &lower_, &zero_})
+                    for (std::size_t i = 0; i < n && part->line; ++i)
+                        some |= part->line->state_at_low(i) == 0;
+                for (std::size_t i = 0; i < n && some; ++i)
                 {
                     bool any = false, all = true;
                     for (const Part* part : {&upper_, &lower_, &zero_})
                         if (all && part->line && part->has[i])
                             any = true, all = part->line->state_at_low(i) == 0 && part->line->state_at_high(i) == 0;
                     level_[i] = any && all;
+                    any_level_ = any_level_ || level_[i];
                 }
             }
             bool needs_more(std::size_t i) const
@@ -193,6 +198,8 @@ namespace roofslate
                 if (!any_closed_)
                     return part.points;
                 points_.clear();
+                if (all_closed_)
+                    return points_;
                 for (const Point p : part.points)
                     if (needs_more(p))
                         points_.push_back(p);
@@ -210,6 +217,16 @@ namespace roofslate
                 const auto is_plain = [](const Part& part) { return !part.line || part.line->is_plain(); };
                 const bool at_once = shared_.which != Which::all && is_plain(upper_) && is_plain(lower_) && !any_listed_
                     && std::equal(found.from.begin(), found.from.end(), found.to.begin());
+                if (at_once && !any_closed_ && !any_level_ && found.size() == divided_
+                    && are_all(found.point.data(), found.size())) // as a rule
+                {
+                    std::transform(
+                        found.from.begin(), found.from.end(), shared_.values.get() + first_, [&](double y) {
+                            return as_root(y, sign);
+                        });
+                    all_closed_ = any_closed_ = true;
+                    return;
+                }
                 for (std::size_t k = 0; k < found.size(); ++k)
                 {
                     const Point p = found.point[k];
@@ -355,7 +372,7 @@ namespace roofslate
             HalfLine::Numbers low_, high_;
             HalfLine::Truths open_; // nothing has been found yet
             HalfLine::Truths level_;
-            bool any_closed_ = false, any_listed_ = false;
+            bool any_closed_ = false, any_listed_ = false, all_closed_ = false, any_level_ = false;
             std::vector<std::vector<Interval>> found_;
         };
     }

@@ -51,7 +51,8 @@ namespace roofslate
             gather(at.data(), points.data(), points.size(), y_);
             evaluate(points.data(), points.size());
             scatter(seen()[Look::state], points.data(), points.size(), ends.state.data());
-            scatter(seen()[Look::sign], points.data(), points.size(), ends.sign.data());
+            if (!plain_ || !equal_)
+                scatter(seen()[Look::sign], points.data(), points.size(), ends.sign.data());
             if (!plain_)
             {
                 scatter(values_[Look::near], points.data(), points.size(), ends.near.data());
@@ -118,11 +119,12 @@ namespace roofslate
         const bool known = bounds_[Proof::known][lane] != 0;
         if (bounds_[Proof::nothing][lane] != 0)
             return Verdict::none;
-        if (bounds_[Proof::once][lane] != 0)
-            return Verdict::settled;
         const double a = state(s.at_a), b = state(s.at_b);
         if (a == b && bounds_[Proof::level][lane] != 0)
             return equal_ && a == 0 ? Verdict::settled : Verdict::none;
+        const bool hides_a = hides(s.at_a), hides_b = hides(s.at_b);
+        if (bounds_[Proof::once][lane] != 0 && !(a == b && (hides_a || hides_b)))
+            return Verdict::settled;
         if (a == b && is_clear(s, lane))
             return Verdict::none;
         const bool telling = known || !scans_;
@@ -133,6 +135,9 @@ namespace roofslate
             return Verdict::settled_and_left;
         return share <= narrow_share ? Verdict::settled : Verdict::split;
     }
+    // Rounding may have made the sign.
+    bool HalfLine::hides(const End& end) const
+    { return end.near != 0 && end.near < agreed_and_near && end.state != 0; }
     // By the slopes, the sides stay apart between ends at which they are.
     bool HalfLine::is_clear(const Stretch& s, std::size_t lane) const
     {
@@ -168,7 +173,7 @@ namespace roofslate
             return share <= narrow_share ? Verdict::settled : Verdict::split;
         if (share > closest_share)
             return Verdict::split;
-        if (s.at_a.near == 0 && s.at_b.near == 0)
+        if (s.at_a.near < close_and_near && s.at_b.near < close_and_near)
             return Verdict::none;
         // where it holds or the sides are to be unlike, rounding alone can make it turn and turn back
         return equal_ ? Verdict::settled : strict_ || s.at_a.state == -1 ? Verdict::none : Verdict::left;
@@ -250,11 +255,18 @@ namespace roofslate
     {
         Brackets& k = *turns_.to_come;
         const double *const low = low_ends_.state.data(), *const high = high_ends_.state.data(),
-                     *const sign_at_low = low_ends_.sign.data(), *const sign_at_high = high_ends_.sign.data();
+                     *const sign_at_low = equal_ ? low : low_ends_.sign.data(),
+                     *const sign_at_high = equal_ ? high : high_ends_.sign.data();
         std::size_t turning = 0, n = points.size();
         if (are_all(points.data(), n)) // at once, as a rule
             for (std::size_t i = 0; i < n; ++i)
-                turning += (low[i] * high[i] < 0) & (sign_at_low[i] * sign_at_high[i] < 0);
+                turning += low[i] * high[i] < 0;
+        if (turning == n && !equal_)
+        {
+            turning = 0;
+            for (std::size_t i = 0; i < n; ++i)
+                turning += sign_at_low[i] * sign_at_high[i] < 0;
+        }
         if (turning == n)
         {
             std::copy_n(points.begin(), n, k.point.begin());
@@ -270,6 +282,7 @@ namespace roofslate
     // What the states at its ends say of a stretch in which the comparison turns once at most.
     void HalfLine::conclude(const Stretch& s, bool sure)
     {
+        if (getenv("KS")) fprintf(stderr, "conclude %d: %.17g %.17g plain %d sure %d states %g %g\n", s.point, s.a, s.b, plain_, sure, s.at_a.state, s.at_b.state);
         const double a = state(s.at_a), b = state(s.at_b);
         if (equal_ && a == 0 && b == 0)
             crossings_.add(s.point, s.a, s.b, 0, sure ? 0 : Crossings::guessed);
@@ -294,7 +307,7 @@ namespace roofslate
             const double x = s.at_a.near == agreed_and_near ? s.a : s.b;
             crossings_.add(s.point, x, x, std::fabs(s.at_a.apart), 0);
         }
-        else if (s.at_a.near != 0 || s.at_b.near != 0)
+        else if (s.at_a.near == close_and_near || s.at_b.near == close_and_near)
             leave(s);
     }
     void HalfLine::add_bracket(Narrowing& narrowing, const Stretch& s, double mark, bool want, bool sure)

@@ -49,6 +49,11 @@ namespace roofslate
 
         std::size_t size() const { return point.size(); }
         void clear() { point.clear(), from.clear(), to.clear(), gap.clear(), flags.clear(); }
+        void add_values(const Point* p, const double* x, std::size_t n)
+        {
+            point.insert(point.end(), p, p + n), from.insert(from.end(), x, x + n), to.insert(to.end(), x, x + n);
+            gap.resize(point.size(), 0), flags.resize(point.size(), 0);
+        }
         void add(Point p, double x, double z, double distance, int flag)
         {
             point.push_back(p), from.push_back(x), to.push_back(z);
@@ -180,7 +185,7 @@ namespace roofslate
         {
             return {
                 seen()[Look::state][lane],
-                seen()[Look::sign][lane],
+                seen()[equal_ && plain_ ? Look::state : Look::sign][lane],
                 plain_ ? 0 : values_[Look::near][lane],
                 plain_ ? 0 : values_[Look::apart][lane],
                 plain_ ? 0 : values_[Look::ratio][lane]};
@@ -196,10 +201,12 @@ namespace roofslate
         Verdict judge(const Stretch& s, std::size_t lane) const;
         Verdict judge_alike(const Stretch& s, bool telling) const;
         bool is_clear(const Stretch& s, std::size_t lane) const;
+        bool hides(const End& end) const;
         double state(const End& end) const
         { return end.state == end.state ? end.state : equal_ ? undefined_state : 1; }
-        double sign(const End& end) const { return end.sign == end.sign ? end.sign : 1; }
-        static constexpr double undefined_state = 2, agreed_and_near = 2;
+        double sign(const End& end) const
+        { return plain_ && equal_ ? end.state : end.sign == end.sign ? end.sign : 1; }
+        static constexpr double undefined_state = 2, close_and_near = 2, agreed_and_near = 3;
         void leave(const Stretch& s);
         void conclude_plain(const std::vector<Point>& points);
         void conclude(const Stretch& s, bool sure);

@@ -8,6 +8,8 @@ namespace roofslate
     {
         constexpr double rounding = DBL_EPSILON;
         constexpr double equal_share = 8 * rounding;      // sides that differ by less are equal
+        // ... where they hardly move; less is not counted, so that a point says the same alone as within a grid
+        constexpr double least_error_share = 64 * rounding;
         constexpr double closed_share = 16 * rounding;    // a bracket as narrow tells its root
         constexpr double level_slope = 0x1p-20;           // what hardly moves: elasticities apart by less
         constexpr double like_share = 1e-4;               // ... at a root that rounding shakes
@@ -125,9 +127,9 @@ namespace roofslate
                  number(-1),
                  number(1));
         // Sides agree if they differ by no more than rounding and hardly move: else there is a better place nearby.
-        const int least_error = share_of(right_size, equal_share);
+        const int least_error = share_of(right_size, least_error_share);
         const int error = steady
-            ? share_of(right_size, std::max(equal_share, rounding * (left_error.share + right_error.share)))
+            ? share_of(right_size, std::max(least_error_share, rounding * (left_error.share + right_error.share)))
             : op(Op::max,
                  least_error,
                  share_of(
@@ -143,7 +145,9 @@ namespace roofslate
         const int state = op(Op::select, level, if_level, sign_here);
         const auto where_defined = [&](int x) { return equal_ ? x : op(Op::select, defined, x, number(NAN)); };
         scans_ = trend.has_routine(left) || trend.has_routine(right);
-        if (plain_)
+        if (plain_ && equal_)
+            states_.compile(lanes_, {state}, set_);
+        else if (plain_)
             states_.compile(lanes_, {where_defined(state), where_defined(sign_here)}, set_);
         else
         {
@@ -200,7 +204,7 @@ namespace roofslate
                  where_defined(sign_here),
                  op(Op::mul,
                     of_numbers(op(Op::less_equal, gap, share_of(error, near_errors))),
-                    op(Op::add, number(1), agreed)),
+                    op(Op::add, number(1), op(Op::add, close, agreed))),
                  agreed,
                  explained,
                  close,
