@@ -9,6 +9,7 @@ namespace roofslate
           output_(output),
           inputs_(inputs),
           kind_(kind),
+          saturation_(graph),
           live_(std::size_t(output) + 1, 0),
           uses_(std::size_t(output) + 1),
           wanted_(std::size_t(output) + 1, {false, false}),
@@ -43,12 +44,6 @@ namespace roofslate
 
     // --- what is to be done ---
 
-    const Range& Derivation::range(int i)
-    {
-        if (std::size_t(i) >= ranges_.size())
-            extend_ranges(ranges_, graph_, std::size_t(-1));
-        return ranges_[std::size_t(i)];
-    }
     int Derivation::taken(const Node& n)
     {
         const Range a = range(n.argument[0]), b = range(n.argument[1]);
@@ -91,6 +86,7 @@ namespace roofslate
             for (int k = 0; k < graph_[i].arity() && !depends[std::size_t(i)]; ++k)
                 depends[std::size_t(i)] =
                     depends[std::size_t(graph_[i].argument[std::size_t(k)])] && passes(graph_[i], k);
+        saturation_.vary(depends);
         reaches.back() = 1;
         for (int i = output_; i >= 0; --i)
         {
@@ -170,11 +166,18 @@ namespace roofslate
         return apply(Op::select, condition, a == none ? number(0) : a, b == none ? number(0) : b);
     }
 
+    int Derivation::without(int constant, int derivative)
+    {
+        if (constant == Saturation::nowhere || derivative == none)
+            return derivative;
+        return constant == Saturation::everywhere ? none : chosen(constant, none, derivative);
+    }
+
     // Where the output does not depend on a node, its adjoint is 0, but what it is multiplied by may be infinite or
     // NaN.
     int Derivation::guarded(int user, int adjoint, bool harmless)
     {
-        const int active = harmless || adjoint == none ? none : activity(user);
+        const int active = harmless || adjoint == none ? none : passing(user);
         return active == none ? adjoint : chosen(active, adjoint, none);
     }
     int Derivation::product_in(int user, int adjoint, int factor)
@@ -195,6 +198,14 @@ namespace roofslate
             }
         return activity_[std::size_t(i)] = active;
     }
+    int Derivation::passing(int i)
+    {
+        const int active = activity(i), saturated = saturation_.of(i);
+        if (saturated == Saturation::nowhere)
+            return active;
+        const int varies = saturated == Saturation::everywhere ? number(0) : saturation_.negated(saturated);
+        return active == none ? varies : apply(Op::both, active, varies);
+    }
     int Derivation::active_if(const Use& use)
     {
         const Node n = graph_[use.user];
@@ -204,6 +215,8 @@ namespace roofslate
             passed = use.place == 0 ? first_is_taken(n) : apply(Op::equal, first_is_taken(n), number(0));
         else if (n.op == Op::select)
             passed = use.place == 1 ? a : apply(Op::equal, a, number(0));
+        else
+            return passing(use.user);
         const int user = activity(use.user);
         return passed == none ? user : user == none ? passed : apply(Op::both, user, passed);
     }
@@ -250,6 +263,14 @@ namespace roofslate
         return form == relative ? output_ : number(1);
     }
     int Derivation::contribution(const Use& use, Form form)
+    {
+        const int given = unguarded_contribution(use, form);
+        if (given == none || finite(given))
+            return given;
+        const int constant = saturation_.either(saturation_.of(use.user), saturation_.held(use.user, use.place));
+        return without(constant, given);
+    }
+    int Derivation::unguarded_contribution(const Use& use, Form form)
     {
         const int u = use.user;
         const Node n = graph_[u];
@@ -323,6 +344,8 @@ namespace roofslate
             apply(Op::select, apply(Op::equal, n.argument[0], n.argument[1]), beside, right));
     }
     int Derivation::tangent(int i, const std::vector<int>& of, Side side)
+    { return without(saturation_.of(i), unsaturated_tangent(i, of, side)); }
+    int Derivation::unsaturated_tangent(int i, const std::vector<int>& of, Side side)
     {
         const Node n = graph_[i];
         const auto given = [&](int place) {

@@ -1,7 +1,7 @@
 // Exact derivatives: the chain rule backwards over the operations of a graph. Adjoints are more nodes of the same
 // graph, and run as any do.
 #pragma once
-#include "roofslate/bounds/interval.hpp"
+#include "roofslate/derivatives/saturation.hpp"
 #include "roofslate/run/options.hpp"
 
 namespace roofslate
@@ -75,9 +75,12 @@ namespace roofslate
         int adjoint(int i, Form form) const { return adjoints_[std::size_t(i)][form]; }
         int root(Form form);
         int contribution(const Use& use, Form form);
+        int unguarded_contribution(const Use& use, Form form);
         int activity(int i); // a node that is not 0 where the output depends on this one
+        int passing(int i);  // a node that is not 0 where it depends on its arguments, too
         int active_if(const Use& use);
         int tangent(int i, const std::vector<int>& of, Side side);
+        int unsaturated_tangent(int i, const std::vector<int>& of, Side side);
         int tangent_of_turn(const Node& n, int a, int b, Side side);
         int finished(int derivative);
         int any(const std::vector<int>& nodes);
@@ -89,22 +92,23 @@ namespace roofslate
         int product(int a, int b);
         int quotient(int a, int b);
         int chosen(int condition, int a, int b);
+        int without(int constant, int derivative); // which is 0 where a condition of the saturation holds
         int guarded(int user, int adjoint, bool harmless);
         int product_in(int user, int adjoint, int factor);
         int quotient_in(int user, int adjoint, int divisor);
         int partial(const Node& n, int place);
         int power_slope(int power);
         int log_of_base(int power);
-        const Range& range(int i);
+        const Range& range(int i) { return saturation_.range(i); }
         bool is(int i, double x) const { return graph_[i].is_literal() && graph_[i].value == x; }
-        bool finite(int i) { return range(i).known() && !range(i).infinite(); }
-        bool not_zero(int i) { return !range(i).holds_zero(); }
+        bool finite(int i) { return saturation_.finite(i); }
+        bool not_zero(int i) { return saturation_.not_zero(i); }
 
         Graph& graph_;
         const int output_;
         const std::vector<int> inputs_;
         const Derivative kind_;
-        std::pmr::vector<Range> ranges_;
+        Saturation saturation_;
         // of nodes up to the output: depends on an input, and the output on it
         std::vector<char> live_;
         std::vector<std::vector<Use>> uses_;
