@@ -303,9 +303,9 @@ namespace
             return all;
         }
         std::vector<double> by(int output, Derivative kind)
-        { return values(Derivation(graph, output, inputs, kind).smooth()); }
+        { return values(Derivation(graph, output, inputs, kind, true).smooth()); }
         std::vector<double> by(int output, Derivative kind, Side side)
-        { return values(Derivation(graph, output, inputs, kind).beside(side)); }
+        { return values(Derivation(graph, output, inputs, kind, true).beside(side)); }
     };
     using Doubles = std::vector<double>;
     void expect_same(const Doubles& found, const Doubles& expected)
