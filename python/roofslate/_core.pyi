@@ -92,6 +92,7 @@ class Grid:
         to: Sequence[str],
         relative: bool,
         above: bool,
+        at_limits: bool,
         out: object,
         threads: int,
         progress: object,

@@ -4,16 +4,19 @@
 
 namespace roofslate
 {
-    Derivation::Derivation(Graph& graph, int output, const std::vector<int>& inputs, Derivative kind)
+    Derivation::Derivation(Graph& graph, int output, const std::vector<int>& inputs, Derivative kind, bool at_limits)
         : graph_(graph),
           output_(output),
           inputs_(inputs),
           kind_(kind),
+          at_limits_(at_limits),
+          saturation_(graph),
           live_(std::size_t(output) + 1, 0),
           uses_(std::size_t(output) + 1),
           wanted_(std::size_t(output) + 1, {false, false}),
           adjoints_(std::size_t(output) + 1, {none, none}),
-          activity_(std::size_t(output) + 1, unknown)
+          activity_(std::size_t(output) + 1, unknown),
+          settled_(std::size_t(output) + 1, unknown)
     {
         find_live();
         refuse_what_has_no_partial();
@@ -43,12 +46,6 @@ namespace roofslate
 
     // --- what is to be done ---
 
-    const Range& Derivation::range(int i)
-    {
-        if (std::size_t(i) >= ranges_.size())
-            extend_ranges(ranges_, graph_, std::size_t(-1));
-        return ranges_[std::size_t(i)];
-    }
     int Derivation::taken(const Node& n)
     {
         const Range a = range(n.argument[0]), b = range(n.argument[1]);
@@ -91,6 +88,7 @@ namespace roofslate
             for (int k = 0; k < graph_[i].arity() && !depends[std::size_t(i)]; ++k)
                 depends[std::size_t(i)] =
                     depends[std::size_t(graph_[i].argument[std::size_t(k)])] && passes(graph_[i], k);
+        saturation_.vary(depends);
         reaches.back() = 1;
         for (int i = output_; i >= 0; --i)
         {
@@ -195,17 +193,49 @@ namespace roofslate
             }
         return activity_[std::size_t(i)] = active;
     }
-    int Derivation::active_if(const Use& use)
+    int Derivation::passed_if(const Use& use)
     {
         const Node n = graph_[use.user];
         const auto [a, b, c] = n.argument;
-        int passed = none;
         if ((n.op == Op::max || n.op == Op::min) && taken(n) < 0 && a != b)
-            passed = use.place == 0 ? first_is_taken(n) : apply(Op::equal, first_is_taken(n), number(0));
-        else if (n.op == Op::select)
-            passed = use.place == 1 ? a : apply(Op::equal, a, number(0));
-        const int user = activity(use.user);
+            return use.place == 0 ? first_is_taken(n) : apply(Op::equal, first_is_taken(n), number(0));
+        if (n.op == Op::select)
+            return use.place == 1 ? a : apply(Op::equal, a, number(0));
+        return none;
+    }
+    int Derivation::active_if(const Use& use)
+    {
+        const int passed = passed_if(use), user = activity(use.user);
         return passed == none ? user : user == none ? passed : apply(Op::both, user, passed);
+    }
+
+    // --- where values leave their range ---
+
+    int Derivation::settled_by(const Use& use)
+    {
+        const int passed = passed_if(use);
+        const int left_out = passed == none ? Saturation::nowhere : saturation_.negated(passed);
+        const int constant = saturation_.either(saturation_.of(use.user), saturation_.held(use.user, use.place));
+        return saturation_.either(saturation_.either(constant, left_out), settled(use.user));
+    }
+    int Derivation::settled(int i)
+    {
+        if (const int known = settled_[std::size_t(i)]; known != unknown)
+            return known;
+        int by_all = i == output_ ? Saturation::nowhere : Saturation::everywhere;
+        for (const Use& use : uses_[std::size_t(i)])
+            if (by_all != Saturation::nowhere)
+                by_all = saturation_.both(by_all, settled_by(use));
+        return settled_[std::size_t(i)] = by_all;
+    }
+    // 0 where a condition of the saturation holds and the derivative is not finite.
+    int Derivation::unless(int constant, int derivative)
+    {
+        if (derivative == none || constant == Saturation::nowhere || finite(derivative))
+            return derivative;
+        const int is_finite = apply(Op::equal, apply(Op::sub, derivative, derivative), number(0));
+        const int replaced = saturation_.both(constant, saturation_.negated(is_finite));
+        return chosen(replaced, none, derivative);
     }
 
     // --- derivatives of operations ---
@@ -250,6 +280,11 @@ namespace roofslate
         return form == relative ? output_ : number(1);
     }
     int Derivation::contribution(const Use& use, Form form)
+    {
+        const int given = contribution_in_range(use, form);
+        return at_limits_ && given != none && !finite(given) ? unless(settled_by(use), given) : given;
+    }
+    int Derivation::contribution_in_range(const Use& use, Form form)
     {
         const int u = use.user;
         const Node n = graph_[u];
@@ -307,6 +342,11 @@ namespace roofslate
         return positive_zero || not_zero(derivative) ? derivative : apply(Op::add, derivative, number(0));
     }
 
+    bool Derivation::are_finite(const std::vector<int>& derivatives)
+    {
+        return std::all_of(derivatives.begin(), derivatives.end(), [this](int node) { return finite(node); });
+    }
+
     // --- kinks: the chain rule forwards, which knows what lies beside a point ---
 
     int Derivation::tangent_of_turn(const Node& n, int a, int b, Side side)
@@ -323,6 +363,11 @@ namespace roofslate
             apply(Op::select, apply(Op::equal, n.argument[0], n.argument[1]), beside, right));
     }
     int Derivation::tangent(int i, const std::vector<int>& of, Side side)
+    {
+        const int given = tangent_in_range(i, of, side);
+        return at_limits_ ? unless(saturation_.of(i), given) : given;
+    }
+    int Derivation::tangent_in_range(int i, const std::vector<int>& of, Side side)
     {
         const Node n = graph_[i];
         const auto given = [&](int place) {
@@ -435,13 +480,15 @@ namespace roofslate
         const std::vector<int>& inputs,
         Derivative kind,
         Side side,
-        const Options& options)
+        const Options& options,
+        bool at_limits)
     {
-        Derivation derivation(graph, output, inputs, kind);
+        Derivation derivation(graph, output, inputs, kind, at_limits);
         const std::vector<Kink>& kinks = derivation.kinks();
         if (std::none_of(kinks.begin(), kinks.end(), [&](const Kink& kink) { return anywhere(graph, kink, options); }))
-            return {derivation.smooth(), {}};
-        Derivatives found{derivation.beside(side), {}};
+            return {derivation.smooth(), {}, derivation.are_finite(derivation.smooth())};
+        Derivatives found{derivation.beside(side), {}, false};
+        found.finite = derivation.are_finite(found.nodes);
         for (const Kink& kink : derivation.sharp_kinks())
             if (const std::int64_t points = points_where(graph, kink.where, graph[output].axes, options); points > 0)
                 found.kinks.push_back({kink.node, points});

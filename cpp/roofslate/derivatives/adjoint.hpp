@@ -1,7 +1,7 @@
 // Exact derivatives: the chain rule backwards over the operations of a graph. Adjoints are more nodes of the same
 // graph, and run as any do.
 #pragma once
-#include "roofslate/bounds/interval.hpp"
+#include "roofslate/derivatives/saturation.hpp"
 #include "roofslate/run/options.hpp"
 
 namespace roofslate
@@ -35,12 +35,16 @@ namespace roofslate
     class Derivation
     {
     public:
-        Derivation(Graph& graph, int output, const std::vector<int>& inputs, Derivative kind); // throws NoPartial
+        // At limits: where a value overflowed or underflowed, or a factor of 0 holds it, derivatives are 0, and NaN
+        // otherwise; that takes more operations, and what is finite stays as it is. Throws NoPartial.
+        Derivation(Graph& graph, int output, const std::vector<int>& inputs, Derivative kind, bool at_limits = false);
 
         // One node for each input; at a kink they have the derivative of the argument that max or min gave.
         const std::vector<int>& smooth() const { return smooth_; }
         // Every max and min that may have a kink.
         const std::vector<Kink>& kinks() const { return kinks_; }
+        // Whether derivatives are finite at all points, by their ranges.
+        bool are_finite(const std::vector<int>& derivatives);
         // The same derivatives with those of one side at all kinks.
         std::vector<int> beside(Side side);
         // The kinks without the points at which the sides agree in all derivatives.
@@ -61,7 +65,7 @@ namespace roofslate
         };
         // instead of a node: a derivative that is 0 everywhere, a condition that holds everywhere
         static constexpr int none = -1;
-        static constexpr int unknown = -2; // not made yet
+        static constexpr int unknown = -3; // not made yet
 
         bool passes(const Node& n, int place);
         int taken(const Node& n); // by a max or min at all points: the argument's place, or -1
@@ -75,9 +79,14 @@ namespace roofslate
         int adjoint(int i, Form form) const { return adjoints_[std::size_t(i)][form]; }
         int root(Form form);
         int contribution(const Use& use, Form form);
+        int contribution_in_range(const Use& use, Form form);
         int activity(int i); // a node that is not 0 where the output depends on this one
+        int passed_if(const Use& use); // a node that is not 0 where a max, min or select takes it
         int active_if(const Use& use);
+        int settled(int i); // the condition that the output stays as it is, whatever this one does
+        int settled_by(const Use& use);
         int tangent(int i, const std::vector<int>& of, Side side);
+        int tangent_in_range(int i, const std::vector<int>& of, Side side);
         int tangent_of_turn(const Node& n, int a, int b, Side side);
         int finished(int derivative);
         int any(const std::vector<int>& nodes);
@@ -89,28 +98,30 @@ namespace roofslate
         int product(int a, int b);
         int quotient(int a, int b);
         int chosen(int condition, int a, int b);
+        int unless(int constant, int derivative);
         int guarded(int user, int adjoint, bool harmless);
         int product_in(int user, int adjoint, int factor);
         int quotient_in(int user, int adjoint, int divisor);
         int partial(const Node& n, int place);
         int power_slope(int power);
         int log_of_base(int power);
-        const Range& range(int i);
+        const Range& range(int i) { return saturation_.range(i); }
         bool is(int i, double x) const { return graph_[i].is_literal() && graph_[i].value == x; }
-        bool finite(int i) { return range(i).known() && !range(i).infinite(); }
-        bool not_zero(int i) { return !range(i).holds_zero(); }
+        bool finite(int i) { return saturation_.finite(i); }
+        bool not_zero(int i) { return saturation_.not_zero(i); }
 
         Graph& graph_;
         const int output_;
         const std::vector<int> inputs_;
         const Derivative kind_;
-        std::pmr::vector<Range> ranges_;
+        const bool at_limits_;
+        Saturation saturation_;
         // of nodes up to the output: depends on an input, and the output on it
         std::vector<char> live_;
         std::vector<std::vector<Use>> uses_;
         std::vector<std::array<bool, 2>> wanted_;
         std::vector<std::array<int, 2>> adjoints_;
-        std::vector<int> activity_;
+        std::vector<int> activity_, settled_;
         std::vector<int> smooth_;
         std::vector<Kink> kinks_;
     };
@@ -124,6 +135,7 @@ namespace roofslate
     {
         std::vector<int> nodes;
         std::vector<KinkPoints> kinks; // where the derivatives depend on the side
+        bool finite;                   // at all points; otherwise perhaps
     };
     // The derivatives with those of one side at kinks, which are looked for all over the grid.
     Derivatives differentiate(
@@ -132,5 +144,6 @@ namespace roofslate
         const std::vector<int>& inputs,
         Derivative kind,
         Side side,
-        const Options& options);
+        const Options& options,
+        bool at_limits = false);
 }

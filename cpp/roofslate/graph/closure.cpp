@@ -93,7 +93,7 @@ namespace roofslate
             std::array<int, 3> at{-1, -1, -1};
             at[0] = instantiate(e, first, o.argument[0]);
             if (differentiated_ && o.op == Op::select && is_spend_of_variable(e, first, o))
-                result = instantiate(e, first, o.argument[2]);
+                result = spent(at[0], instantiate(e, first, o.argument[1]), instantiate(e, first, o.argument[2]));
             else if (o.op == Op::select && graph_[at[0]].is_constant())
             {
                 const int chosen = o.argument[graph_[at[0]].value != 0 ? 1 : 2];
@@ -149,6 +149,19 @@ namespace roofslate
             return false;
         const int rate = positions_[first + std::size_t(spent)];
         return rate >= 0 && !graph_[rate].is_literal();
+    }
+    // Nothing of what is infinite or undefined is nothing, and rises without bound as the root does.
+    int Closure::spent(int is_zero, int nothing, int product)
+    {
+        if (graph_[is_zero].is_constant() && graph_[is_zero].value == 0)
+            return product;
+        const int undefined =
+            graph_.operation(Op::equal, graph_.operation(Op::equal, product, product, -1), graph_.constant(0), -1);
+        const int rate = graph_[is_zero].argument[0];
+        if (rate < 0 || (graph_[undefined].is_constant() && graph_[undefined].value == 0))
+            return product;
+        const int root = graph_.operation(Op::add, nothing, graph_.operation(Op::sqrt, rate, -1, -1), -1);
+        return graph_.operation(Op::select, graph_.operation(Op::both, is_zero, undefined, -1), root, product);
     }
     namespace
     {

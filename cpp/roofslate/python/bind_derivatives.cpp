@@ -21,6 +21,7 @@ namespace roofslate::binding
             const std::vector<std::string>& to,
             bool relative,
             bool above,
+            bool at_limits,
             const py::object& out,
             int threads,
             const py::object& progress)
@@ -82,7 +83,8 @@ namespace roofslate::binding
                         nodes,
                         relative ? Derivative::elasticity : Derivative::slope,
                         above ? Side::above : Side::below,
-                        options);
+                        options,
+                        at_limits);
                     std::vector<Output> outputs;
                     for (std::size_t k = 0; k < to.size(); ++k)
                         outputs.push_back({derivatives.nodes[k], data + std::ptrdiff_t(k) * step, stride, used_before});
@@ -100,7 +102,7 @@ namespace roofslate::binding
                 const KinkText text = describe(kink, grid.closure(), grid.registry());
                 kinks.append(py::make_tuple(text.quantity, text.left, text.right, kink.points));
             }
-            return py::make_tuple(array, own, kinks);
+            return py::make_tuple(array, own, kinks, found.finite);
         }
     }
 
@@ -118,12 +120,12 @@ namespace roofslate::binding
                 py::arg("to"),
                 py::arg("relative"),
                 py::arg("above"),
+                py::arg("at_limits"),
                 py::arg("out"),
                 py::arg("threads"),
                 py::arg("progress"),
                 "The derivatives of a formula by inputs, or its elasticities: an array over the inputs and the axes of "
-                "the output, these axes, and kinks: quantity, what is equal to what, at how many points. The inputs "
-                "are "
-                "variables of the grid.");
+                "the output, these axes, kinks (quantity, what is equal to what, at how many points), and whether all "
+                "numbers are known to be finite. The inputs are variables of the grid.");
     }
 }

@@ -74,8 +74,11 @@ namespace roofslate::binding
         {
             if (callback_.is_none())
                 return true;
-            PyObject* const answer =
-                PyObject_CallFunction(callback_.ptr(), "nn", Py_ssize_t(std::min(done, total)), Py_ssize_t(total));
+            PyObject* const answer = PyObject_CallFunction(
+                callback_.ptr(),
+                "KK",
+                static_cast<unsigned long long>(std::min(done, total)),
+                static_cast<unsigned long long>(total));
             Py_XDECREF(answer);
             return answer;
         }

@@ -195,11 +195,15 @@ class _Question:
             if q.default is not None
         }
         grid = Grid({**self.grid.inputs, **defaults}, self.grid.sizes, variables=tuple(self.to))
+        values = given[0] if given else None
         with Progress(progress) as bar:
-            values, axes, self.kinks = grid.core.derivatives(
-                self.formula, self.to, relative, self.side == "above", given[0] if given else None,
-                thread_count(threads), bar.callback,
-            )  # fmt: skip
+            for at_limits in (False, True):
+                values, axes, self.kinks, finite = grid.core.derivatives(
+                    self.formula, self.to, relative, self.side == "above", at_limits, values, thread_count(threads),
+                    bar.callback,
+                )  # fmt: skip
+                if finite or _are_finite(values):
+                    break
         sizes = list(self.grid.sizes)
         return values, tuple(sizes[k] for k in axes)
 
@@ -267,6 +271,12 @@ def _inputs_named(to: str | Sequence[str]) -> list[str]:
     if len(set(names)) < len(names):
         raise InputTypeError(f"to names an input twice: {', '.join(names)}")
     return list(names)
+
+
+def _are_finite(values: Values) -> bool:
+    """Whether the sum is finite: no number of an array is compared, and a sum beyond all numbers does no harm."""
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(np.add.reduce(values, axis=None)))
 
 
 def _refuse_what_follows(q: Quantity) -> None:

@@ -303,9 +303,9 @@ namespace
             return all;
         }
         std::vector<double> by(int output, Derivative kind)
-        { return values(Derivation(graph, output, inputs, kind).smooth()); }
+        { return values(Derivation(graph, output, inputs, kind, true).smooth()); }
         std::vector<double> by(int output, Derivative kind, Side side)
-        { return values(Derivation(graph, output, inputs, kind).beside(side)); }
+        { return values(Derivation(graph, output, inputs, kind, true).beside(side)); }
     };
     using Doubles = std::vector<double>;
     void expect_same(const Doubles& found, const Doubles& expected)
@@ -374,6 +374,30 @@ namespace
         Doubles found;
         store(g, {output_in_order(g, derivation.smooth()[0], found)}, {});
         expect_same(found, {1.0 / 9, 1, 1});
+    }
+    TEST(Adjoints, WhatOverflowedDoesNotMove)
+    {
+        Point p;
+        const int x = p.variable(1e300), y = p.variable(2);
+        const int never = p.op(Op::div, y, p.op(Op::mul, x, x)); // y / inf
+        expect_same(p.by(never, Derivative::slope), {0, 0});
+        Point q; // a power that is 0, and one over it
+        const int base = q.variable(0.5), power = q.variable(5000), one = q.graph.constant(1);
+        const int large = q.op(Op::div, one, q.op(Op::pow, base, power));
+        expect_same(q.by(q.op(Op::div, one, large), Derivative::slope), {0, 0});
+        Point r; // (y / x) ^ 0
+        const int small = r.variable(1e-300), huge = r.variable(1e15), zero = r.graph.constant(0);
+        expect_same(r.by(r.op(Op::pow, r.op(Op::div, huge, small), zero), Derivative::slope), {0, 0});
+    }
+    TEST(Adjoints, AFactorOfZeroHoldsTheValue)
+    {
+        Point p; // 3 / (7 / (0 * 5)): not by the zero itself, whose slope is 15 / 7
+        const int x = p.variable(3), y = p.variable(7), none = p.variable(0), z = p.variable(5);
+        const int never = p.op(Op::div, y, p.op(Op::mul, none, z));
+        expect_same(p.by(p.op(Op::div, x, never), Derivative::slope), {0, 0, undefined, 0});
+        Point q; // two zeros that are one: the slope of |x|
+        const int w = q.variable(0);
+        expect_same(q.by(q.op(Op::sqrt, q.op(Op::mul, w, w)), Derivative::slope), {undefined});
     }
     TEST(Adjoints, OfAnOutputThatIsAnInputOrDoesNotTakeOne)
     {
