@@ -22,10 +22,10 @@ _DAY = 86400.0
 _YEAR = 365.25 * _DAY
 _PATIENCE = 10.0  # seconds of a search that might have ended by its bounds
 
-Callback = Callable[[int, Any], Any] if TYPE_CHECKING else Any
 
-
-def announced(fold: Fold, request: FoldRequest, callback: Callback | None, threads: int, prune: bool) -> Callback | None:
+def announced(
+    fold: Fold, request: FoldRequest, callback: Callable[[int, Any], Any] | None, threads: int, prune: bool
+) -> Callable[[int, Any], Any] | None:
     """What the engine is to call; warns where all points would take more than a day.
 
     Of a fold that looks at all points at once, of one that bounds may end soon once it has run for a while.

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,7 +125,7 @@ def test_the_loop_by_hand_agrees_with_the_engine():
 
 
 @pytest.mark.rival
-@pytest.mark.skipif(not os.path.exists("/proc/self/clear_refs"), reason="this system tells no peak memory")
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system tells no peak memory")
 def test_peak_memory_is_that_of_the_results_and_little_more(monkeypatch):
     from benchmarks import peaks
 

@@ -26,7 +26,7 @@ def test_folds_are_those_of_one_thread(threads, long, bits):
 
 def test_a_histogram_and_quantiles_are_those_of_numpy(long):
     values = rs.evaluate("pass_time", long).to_numpy()
-    counts, edges = np.histogram(values, 50)
+    counts = np.histogram(values, 50)[0]
     ours = rs.histogram("pass_time", long, bins=50, threads=2, progress=False)
     assert np.array_equal(ours["count"].to_numpy(), counts)
     ours = rs.quantiles("pass_time", [0.01, 0.5, 0.77], long, threads=2, progress=False)

@@ -1,4 +1,4 @@
-"""Fronts of points that all stay: the same members and order pruned or not, whole or in chunks, in no quadratic time."""
+"""Fronts of points that all stay: members and order, pruned or not, whole or in chunks, in no quadratic time."""
 
 import time
 
