@@ -38,7 +38,7 @@ coverage:                            ## Measures which lines of C++ and Python n
 	@.ci/setup all test dev $(EXTRAS)
 	@.ci/coverage
 
-bench:                               ## Measures against the machine's limits and against NumPy, numexpr, numba and JAX
+bench:                               ## Measures against the machine's limits and against NumPy, numexpr, numba, JAX, polars, DuckDB and Blosc2
 	@.ci/setup all bench $(EXTRAS)
 	$(run) PYTHONPATH=python python -m benchmarks
 

@@ -11,7 +11,8 @@ namespace roofslate
         const std::vector<Supplied>& supplied,
         double* out,
         const std::array<std::ptrdiff_t, most_axes>& stride,
-        int calls)
+        int calls,
+        int threads)
     {
         std::size_t points = 1;
         for (const std::size_t n : shape)
@@ -23,7 +24,7 @@ namespace roofslate
             const Output o{closure.node(quantity), out, stride, true};
             if (graph.points(graph[o.node].axes) != points)
                 throw axis_error("out must have the shape of the grid, and the quantity must vary along all of it");
-            store(graph, {o}, {});
+            store(graph, {o}, {threads, {}, {}});
         }
     }
 }

@@ -4,7 +4,7 @@
 
 namespace roofslate
 {
-    // One quantity that varies along all axes, into an array with these strides in doubles, on one thread.
+    // One quantity that varies along all axes, into an array with these strides in doubles.
     void repeat_engine(
         const Registry& registry,
         int quantity,
@@ -12,5 +12,6 @@ namespace roofslate
         const std::vector<Supplied>& supplied,
         double* out,
         const std::array<std::ptrdiff_t, most_axes>& stride,
-        int calls);
+        int calls,
+        int threads);
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from roofslate._base.messages import unknown
 
-from benchmarks import calculators, evaluations, folds, growth, samples, solves, stores
+from benchmarks import bars, calculators, evaluations, folds, growth, samples, solves, stores
 from benchmarks.machine import SIZES, Size, calmest, machine_facts
 from benchmarks.report import Line, Report, Section
 from benchmarks.rivals import COST, FOUR
@@ -30,6 +30,7 @@ PARTS: dict[str, Callable[[Size, int], Section]] = {
     "points": lambda how, _: evaluations.measure_points(how),
     "import": lambda how, _: evaluations.measure_import(how),
     "memory": evaluations.measure_memory,
+    "bars": bars.measure_bars,
     "best": folds.measure_best,
     "optimum": folds.measure_optimum,
     "pruning": folds.measure_pruning,

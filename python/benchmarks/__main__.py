@@ -50,14 +50,14 @@ def bench(
     chart_file: Path | None,
     only: tuple[str, ...],
 ) -> None:
-    """Measure the engine against this machine's limits and against NumPy, numexpr, numba and JAX.
+    """Measure the engine against this machine's limits and against other tools.
 
     All ratios are taken within one run, from medians of interleaved repetitions. Tools that are not installed are
     left out and named.
 
     Parts: limits, four-outputs, one-output, one-operation, elasticities, fresh-memory, short-axes, table, points,
-    import, memory, best, optimum, pruning, deployments, distributions, solve, samples, stores, long-table, point-cost,
-    growth, calculators.
+    import, memory, bars, best, optimum, pruning, deployments, distributions, solve, samples, stores, long-table,
+    point-cost, growth, calculators.
     """
     report = measure(size, threads=threads, only=only, say=lambda text: click.echo(text, err=True))
     click.echo(report)

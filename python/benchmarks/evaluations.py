@@ -12,6 +12,7 @@ import numpy as np
 from roofslate import _core
 
 from benchmarks.machine import Size, Values, child, fill_memory, fresh_array
+from benchmarks.peaks import ENGINE, peak_text
 from benchmarks.report import Section, gigabytes, limit_of, line_of, time_text
 from benchmarks.rivals import COST, FOUR, RIVALS, Surface
 from benchmarks.timing import Contender, ratio, take_turns
@@ -101,11 +102,13 @@ def measure_surface(title: str, outputs: tuple[str, ...], how: Size, threads: in
     lines = [line_of(fill, gigabytes(bytes_, fill))]
     for mine, least in ((into, 0.5), (pool, 0.5), (numpys, None)):
         lines.append(line_of(mine, gigabytes(bytes_, mine), ratio(fill, mine), "{:.2f} of the fill", least))
+    lines[1] = dataclasses.replace(lines[1], memory=peak_text(ENGINE, how.grid, threads, outputs))
     for rival_run in rivals:
         least = _RIVAL_TARGETS[outputs].get(rival_run.name)
-        lines.append(
-            line_of(rival_run, gigabytes(bytes_, rival_run), ratio(rival_run, into), "ours is {:.2f} x as fast", least)
+        line = line_of(
+            rival_run, gigabytes(bytes_, rival_run), ratio(rival_run, into), "ours is {:.2f} x as fast", least
         )
+        lines.append(dataclasses.replace(line, memory=peak_text(rival_run.name, how.grid, threads, outputs)))
     shape = " x ".join(f"{n:,}" for n in how.grid)
     return Section(f"{title}: {', '.join(outputs)}; {shape} points, float64, memory used before", lines, notes)
 

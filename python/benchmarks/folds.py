@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from roofslate import _core
 
 from benchmarks.machine import Size, child
+from benchmarks.peaks import ENGINE, peak_text
 from benchmarks.report import Line, Section, limit_of, line_of, rate_text, time_text
 from benchmarks.search_rivals import LIMIT, SEARCH_RIVALS, Search
 from benchmarks.timing import Contender, ratio, take_turns
@@ -75,14 +77,17 @@ def measure_best(how: Size, threads: int) -> Section:
     take_turns([brute, pruned, *rivals], max(3, how.rounds // 2))
 
     lines = [line_of(brute, rate_text(points, brute.median)), line_of(pruned, rate_text(points, pruned.median))]
+    lines[1] = dataclasses.replace(lines[1], memory=peak_text(ENGINE, how.search, threads))
     for c in rivals:
         rate, scale = rate_text(points * share[c.name], c.median), 1 / share[c.name]
         figure = ratio(c, brute) * scale
-        lines.append(line_of(c, rate, figure, "prune=False is {:.2f} x as fast", _BRUTE.get(c.name)))
+        line = line_of(c, rate, figure, "prune=False is {:.2f} x as fast", _BRUTE.get(c.name))
+        shape = tuple(n if k else round(n * share[c.name]) for k, n in enumerate(how.search))
+        lines.append(dataclasses.replace(line, memory=peak_text(c.name, shape, threads)))
         figure = ratio(c, pruned) * scale
         lines.append(line_of(c, rate, figure, "pruned is {:.2f} x as fast", _PRUNED.get(c.name)))
-    shape = " x ".join(f"{n:,}" for n in how.search)
-    return Section(f"Best of the batches: {shape} models, chips, batches, contexts; two conditions", lines, notes)
+    text = " x ".join(f"{n:,}" for n in how.search)
+    return Section(f"Best of the batches: {text} models, chips, batches, contexts; two conditions", lines, notes)
 
 
 def _same_result(a: Any, b: Any) -> None:

@@ -59,6 +59,8 @@ class Size:
     decades: int  # of the largest grid
     solves: int  # each of three axes
     draws: int
+    axis: int  # points of the only one
+    fronts: tuple[int, int]  # points that all stay, of two objectives and of three
 
 
 SIZES = {
@@ -79,6 +81,8 @@ SIZES = {
         decades=12,
         solves=100,
         draws=10**8,
+        axis=10**8,
+        fronts=(3_000_000, 100_000),
     ),
     "small": Size(
         rounds=3,
@@ -97,6 +101,8 @@ SIZES = {
         decades=4,
         solves=6,
         draws=1 << 10,
+        axis=1 << 12,
+        fronts=(1000, 100),
     ),
 }
 

@@ -35,6 +35,8 @@ class Line:
     verdict : str
         "holds", "falls short" or, where other processes were at work, "disturbed"; empty without a target and in a
         trial run.
+    memory : str
+        The peak of a process that does this alone, beyond its imports.
     """
 
     what: str
@@ -44,6 +46,7 @@ class Line:
     figure_text: str = ""
     target: str = ""
     verdict: str = ""
+    memory: str = ""
 
 
 @dataclass
@@ -95,9 +98,14 @@ class Report:
     def _tables(self) -> Iterable[tuple[Section, list[list[str]]]]:
         for section in self.sections:
             rows = [
-                [line.what, line.time, line.rate, line.figure_text, line.target, line.verdict] for line in section.lines
+                [line.what, line.time, line.rate, line.memory, line.figure_text, line.target, line.verdict]
+                for line in section.lines
             ]
-            yield section, [["what", "time", "rate", "figure", "target", "verdict"], *rows] if rows else []
+            head = ["what", "time", "rate", "peak memory", "figure", "target", "verdict"]
+            table = [head, *rows] if rows else []
+            if not any(line.memory for line in section.lines):
+                table = [row[:3] + row[4:] for row in table]
+            yield section, table
 
     @property
     def short(self) -> list[Line]:

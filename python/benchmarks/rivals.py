@@ -1,4 +1,7 @@
-"""The decode surface as good users of NumPy, numexpr, numba and JAX write it: slow factors hoisted, memory given."""
+"""The decode surface as good users of NumPy, numexpr, numba and JAX write it: slow factors hoisted, memory given.
+
+Those of tables and compressed arrays are in `table_rivals`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from benchmarks import table_rivals
 
 __all__ = ["COST", "FOUR", "RIVALS", "Surface"]
 
@@ -220,4 +225,7 @@ RIVALS: dict[str, Rival] = {
     "numexpr, out=": _numexpr,
     "numba, fused": _numba,
     "JAX jit": _jax,
+    "polars": table_rivals.polars,
+    "DuckDB": table_rivals.duckdb,
+    "Blosc2": table_rivals.blosc2,
 }

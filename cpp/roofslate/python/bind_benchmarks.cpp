@@ -12,7 +12,8 @@ namespace roofslate::binding
             const std::vector<std::size_t>& shape,
             const std::vector<Input>& inputs,
             Array& out,
-            int calls)
+            int calls,
+            int threads)
         {
             const Current current;
             if (out.ndim() != py::ssize_t(shape.size()) || !std::equal(shape.begin(), shape.end(), out.shape()))
@@ -27,7 +28,8 @@ namespace roofslate::binding
                 supplied_by(current.registry, inputs),
                 out.mutable_data(),
                 stride,
-                calls);
+                calls,
+                threads);
         }
     }
 
@@ -41,7 +43,8 @@ namespace roofslate::binding
             py::arg("inputs"),
             py::arg("out").noconvert(),
             py::arg("calls"),
-            "The engine's own call, over and over, on one thread: for benchmarks.");
+            py::arg("threads") = 1,
+            "The engine's own call, over and over: for benchmarks.");
         m.def(
             "fill_seconds",
             [](py::array_t<double, py::array::c_style> data, int threads, bool stream) {

@@ -39,15 +39,14 @@ namespace roofslate
         std::thread::id caller_ = std::this_thread::get_id();
     };
 
-    // Stops the other threads where this one leaves with chunks undone.
+    // Stops the other threads where this one leaves by an exception.
     struct Leaving
     {
         Progress& progress;
-        const std::atomic<std::size_t>& next;
-        std::size_t chunks;
+        bool done = false;
         ~Leaving()
         {
-            if (next < chunks)
+            if (!done)
                 progress.stop();
         }
     };
@@ -90,12 +89,14 @@ namespace roofslate
                 }
             };
             {
-                const Helpers helpers(threads - 1, is_long, guarded);
-                // by whatever way this thread leaves, the others stop before it waits for them
-                const Leaving leaving{progress, next, chunks};
+                Helpers helpers(threads - 1, is_long, guarded);
+                Leaving leaving{progress};
                 run();
+                while (!helpers.end_within(std::chrono::milliseconds(20)))
+                    progress.tell();
                 if (helpers.lost())
                     progress.stop();
+                leaving.done = true;
             }
             if (thrown)
                 std::rethrow_exception(thrown);

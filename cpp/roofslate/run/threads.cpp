@@ -194,16 +194,23 @@ namespace roofslate
             crew_.wanted.notify_one();
         }
     }
-    Helpers::~Helpers()
+    bool Helpers::end_within(std::chrono::milliseconds limit)
     {
         if (lost())
-            return;
+            return true;
         std::unique_lock<std::mutex> lock(crew_.mutex);
         crew_.take_back(*task_);
         lock.unlock();
         look_for([&] { return task_->working == 0; }, most_patience);
         lock.lock(); // which whoever ends last holds until it needs the task no more
-        task_->done.wait(lock, [&] { return task_->working == 0; });
+        return task_->done.wait_for(lock, limit, [&] { return task_->working == 0; });
+    }
+    Helpers::~Helpers()
+    {
+        while (!end_within(std::chrono::seconds(1))) {}
+        if (lost())
+            return;
+        const std::lock_guard<std::mutex> lock(crew_.mutex);
         crew_.start = task_->start, crew_.end = Clock::now();
     }
     bool Helpers::lost() const { return crew.load() != &crew_; }

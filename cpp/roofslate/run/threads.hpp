@@ -1,6 +1,7 @@
 // Threads that are kept from call to call: to start one takes as long as many a call.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -16,6 +17,7 @@ namespace roofslate
         Helpers(const Helpers&) = delete;
         Helpers& operator=(const Helpers&) = delete;
         ~Helpers(); // waits for those that have begun; the others need not
+        bool end_within(std::chrono::milliseconds limit);
 
         // Has this process forked since? Then the threads are in the other one, with what they were to do.
         bool lost() const;

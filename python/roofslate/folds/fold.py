@@ -12,6 +12,7 @@ from roofslate import _core
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate._base.threads import thread_count
 from roofslate.errors import MissingInput
+from roofslate.folds.duration import announced
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.draws import SAMPLE
 from roofslate.grid.grid import spread
@@ -40,6 +41,9 @@ class Fold(abc.ABC):
 
     dtype: ClassVar[np.dtype[Any]] = np.dtype(np.int64)
     everywhere: ClassVar[bool] = False  # folds all axes, whichever are named
+    passes: ClassVar[int] = 1  # over all points, where none is skipped
+    prunes: ClassVar[bool] = True  # skips parts that cannot matter, where it may
+    called: ClassVar[str] = ""  # in messages; by default its class
 
     @abc.abstractmethod
     def core(self) -> _core.Fold:
@@ -110,10 +114,10 @@ def in_engine(
         if request.draws is not None:
             drawn = _core.Drawn(request.draws.sampler, request.draws.names, axes.index(SAMPLE))
         folded = [axes.index(dim) for dim in request.folded]
+        count = thread_count(threads)
         try:
-            answer: Answer = request.grid.core.fold(
-                fold.core(), folded, thread_count(threads), bar.callback, bool(prune), drawn
-            )
+            callback = announced(fold, request, bar.callback, count, prune and drawn is None)
+            answer: Answer = request.grid.core.fold(fold.core(), folded, count, callback, bool(prune), drawn)
         except MissingInput as error:
             raise explain_missing(error, request.grid) from None
     return answer

@@ -54,6 +54,8 @@ class Extent(Fold):
 
     dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
     everywhere: ClassVar[bool] = True
+    prunes: ClassVar[bool] = False
+    called: ClassVar[str] = "histogram, for its ends,"
 
     @property
     def length(self) -> int:

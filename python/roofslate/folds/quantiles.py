@@ -41,6 +41,8 @@ class Quantiles(Fold):
     q: list[float]
 
     dtype: ClassVar[np.dtype[Any]] = np.dtype(np.float64)
+    passes: ClassVar[int] = 2
+    prunes: ClassVar[bool] = False
 
     @property
     def length(self) -> int:

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,6 +45,7 @@ def test_every_section_is_measured(trial):
     begin += [
         "Import",
         "Peak",
+        "Bars",
         "Best",
         "One optimum",
         "One optimum and a frontier",
@@ -92,6 +94,48 @@ def test_numpy_rivals_agree_with_the_engine(name, outputs):
     for output in outputs:
         assert ours[output].shape == surface.shape
         np.testing.assert_allclose(got[output], ours[output].to_numpy(), rtol=1e-12)
+
+
+@pytest.mark.rival
+@pytest.mark.parametrize("outputs", [FOUR, COST], ids=["four", "cost"])
+@pytest.mark.parametrize("name", ["polars", "DuckDB", "Blosc2"])
+def test_rivals_of_tables_agree_with_numpy(name, outputs):
+    pytest.importorskip(name.lower())
+    surface = Surface((2, 3, 4, 5))
+    expected = RIVALS["NumPy"](surface, outputs, {}, 1)()
+    got = RIVALS[name](surface, outputs, {}, 1)()
+    for output in outputs:
+        np.testing.assert_allclose(got[output], expected[output], rtol=1e-12)
+
+
+@pytest.mark.rival
+def test_the_loop_by_hand_agrees_with_the_engine():
+    from benchmarks.by_hand import by_hand
+    from roofslate import _core
+
+    try:
+        loops = [by_hand(_search_case()[0], threads, _core.instruction_set()) for threads in (1, 2)]
+    except ImportError as error:
+        pytest.skip(str(error))
+    from benchmarks.folds import _same_places
+
+    search, found = _search_case()
+    for loop in loops:
+        _same_places("the loop by hand", search, found, *loop())
+
+
+@pytest.mark.rival
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="this system tells no peak memory")
+def test_peak_memory_is_that_of_the_results_and_little_more(monkeypatch):
+    from benchmarks import peaks
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setattr(peaks, "_FEWEST", 1)
+    megabytes, unit = peaks.peak_text(peaks.ENGINE, (4, 8, 128, 256), 1, COST).split()
+    assert unit == "MB"
+    assert 7 <= float(megabytes) <= 40  # results of 8 MB
+    monkeypatch.setattr(peaks, "_FEWEST", 1 << 30)
+    assert peaks.peak_text(peaks.ENGINE, (4, 8, 128, 256), 1, COST) == ""
 
 
 def test_the_surface_is_the_same_for_the_engine_itself():
@@ -257,7 +301,7 @@ def test_only_some_parts_are_measured():
 @pytest.mark.parametrize(
     ("part", "missing", "extra"),
     [
-        ("four-outputs", ["numexpr", "numba", "jax"], "bench"),
+        ("four-outputs", ["numexpr", "numba", "jax", "polars", "duckdb", "blosc2"], "bench"),
         ("best", ["numba", "jax"], "bench"),
         ("growth", ["numba"], "bench"),
         ("solve", ["scipy.optimize"], "analysis"),
