@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["read_text", "whole_file", "write"]
 
+_FULL = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}  # Python does not say which file it was
+
 
 def read_text(path: Path, kind: str, most: int) -> str:
     """Text of a file that a person wrote.
@@ -101,8 +103,10 @@ def whole_file(target: str | os.PathLike[str], *, overwrite: bool = True) -> Ite
         if real.exists():
             unfinished.chmod(stat.S_IMODE(real.stat().st_mode))
         unfinished.replace(real)
-    except BaseException:
+    except BaseException as error:
         unfinished.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in _FULL:
+            error.filename = str(named)
         raise
     with contextlib.suppress(OSError):  # not every system opens folders
         folder = os.open(real.parent, os.O_RDONLY)

@@ -26,7 +26,7 @@ from roofslate.grid.read import read_grid, with_scenario
 from roofslate.grid.run import run
 from roofslate.presets.layouts import DIMENSIONS
 from roofslate.registry.conditions import Condition, parse_conditions
-from roofslate.registry.registry import Definition, Registry, current, lookup
+from roofslate.registry.registry import Definition, Registry, current, kept_by_registry, lookup
 from roofslate.registry.scopes import within
 from roofslate.registry.values import Values, wanted_names
 
@@ -180,7 +180,7 @@ def _reached(wanted: Iterable[str], given: Iterable[str]) -> Mapping[str, None]:
     return _reached_in(current(), tuple(wanted), frozenset(given).difference(DIMENSIONS))
 
 
-@functools.lru_cache(maxsize=256)
+@kept_by_registry
 def _reached_in(registry: Registry, wanted: tuple[str, ...], cut: frozenset[str]) -> Mapping[str, None]:
     reached: dict[str, None] = {}
     waiting = list(wanted)

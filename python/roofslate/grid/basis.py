@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from roofslate.errors import IneffectiveInput
 from roofslate.presets.lookup import preset_numbers
+from roofslate.registry.registry import kept_by_registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ _TOKENS = frozenset({"pretraining_tokens", "rl_tokens"})
 _BUCKETS = _TOKENS | {"decode_inefficiency"}  # what weighs the buckets without a calibration: a number of the lecture
 
 
-@functools.lru_cache(maxsize=1024)
+@kept_by_registry
 def chains_of(registry: Registry, name: str) -> frozenset[str]:
     """The chains that a quantity lies on."""
     upstream = _upstream(registry, (name,), _TOKENS - {name})
@@ -117,7 +117,7 @@ def joined(parts: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return {key: separator.join(each[key]) for key, separator in keys.items() if each[key]}
 
 
-@functools.lru_cache(maxsize=1024)
+@kept_by_registry
 def _upstream(registry: Registry, names: tuple[str, ...], given: frozenset[str]) -> frozenset[str]:
     """These quantities and those that they follow from, where nothing upstream of what is given counts."""
     seen: set[str] = set()
@@ -156,14 +156,14 @@ def _basis(outputs: Sequence[str], used: Sequence[Input], preset: Preset | None,
     return f"mixed: {', '.join(real)}"
 
 
-@functools.lru_cache(maxsize=64)
+@kept_by_registry
 def carriers_of(registry: Registry) -> frozenset[str]:
     """Quantities that follow from constants with an ideal value."""
     constants = {name for name, q in registry.entries.items() if q.ideal is not None}
     return frozenset(name for name in registry.entries if not constants.isdisjoint(registry.ancestors(name)))
 
 
-@functools.lru_cache(maxsize=4096)
+@kept_by_registry
 def _sensitive(registry: Registry, output: str) -> frozenset[str]:
     """What makes an output anything else than a floor if it is given."""
     carriers = carriers_of(registry) - _BUCKETS
@@ -171,7 +171,7 @@ def _sensitive(registry: Registry, output: str) -> frozenset[str]:
     return frozenset(name for name in upstream if name in carriers or registry.entries[name].ideal is not None)
 
 
-@functools.lru_cache(maxsize=256)
+@kept_by_registry
 def _scope(registry: Registry, fits: tuple[str, ...], given: frozenset[str]) -> frozenset[str]:
     """Quantities upstream of the fitted outputs, and those that constants reach only through them or what is given."""
     carriers = carriers_of(registry)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from roofslate.registry.registry import kept_by_registry
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["constant_roots", "implying"]
 
 
-@functools.lru_cache(maxsize=64)
+@kept_by_registry
 def implying(registry: Registry) -> frozenset[str]:
     """Quantities with which a default becomes another."""
     return frozenset(name for q in registry.entries.values() for name in q.implied_by)
@@ -31,7 +33,7 @@ def _downstream(start: Iterable[str], takers: Mapping[str, Iterable[str]], but: 
     return found
 
 
-@functools.lru_cache(maxsize=256)
+@kept_by_registry
 def _roots_of(
     registry: Registry, start: tuple[str, ...], varying: frozenset[str], same: frozenset[str], supplied: frozenset[str]
 ) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ A number reaches as far as its unit does: ``0.5 USD/Mtoken * output_tokens`` is 
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from roofslate import units
 from roofslate._base.messages import shown, unknown
 from roofslate.errors import InputTypeError, UnitError, UnknownName
 from roofslate.registry.recorder import Formula, Recorder, Term
-from roofslate.registry.registry import Registry, current, entries, unknown_quantity
+from roofslate.registry.registry import Registry, current, entries, kept_by_registry, unknown_quantity
 from roofslate.registry.tokens import Token, TokenReader
 from roofslate.registry.words import PRESET_KEYWORDS
 
@@ -84,17 +83,17 @@ def parse_conditions(where: str | Sequence[str], *, allow_equality: bool = False
         Where a quantity, function or word of a choice does not exist.
     """
     if isinstance(where, str):
-        return _conditions(where, allow_equality, current())
+        return _conditions(current(), where, allow_equality)
     if isinstance(where, (bytes, bytearray, memoryview)) or not isinstance(where, Sequence):
         raise InputTypeError(f"expected a condition such as 'pass_time <= 50 ms' or a list of them, got {shown(where)}")
     for item in where:
         if not isinstance(item, str):
             raise InputTypeError(f"expected a condition such as 'pass_time <= 50 ms', got {shown(item)}")
-    return tuple(c for item in where for c in _conditions(item, allow_equality, current()))
+    return tuple(c for item in where for c in _conditions(current(), item, allow_equality))
 
 
-@functools.lru_cache(maxsize=256)  # loops ask the same question again and again
-def _conditions(text: str, allow_equality: bool, _: Registry) -> tuple[Condition, ...]:
+@kept_by_registry  # loops ask the same question again and again
+def _conditions(_: Registry, text: str, allow_equality: bool) -> tuple[Condition, ...]:
     """What a text means while the caller sees that registry."""
     return _Parser(text, "condition").conditions(allow_equality)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import gc
 import math
 import pickle
 import threading
@@ -13,7 +14,8 @@ import roofslate as rs
 import xarray as xr
 from click.testing import CliRunner
 from roofslate import _core, cli, errors
-from roofslate.registry.registry import BUILT_IN, entries
+from roofslate.grid.read import Settled
+from roofslate.registry.registry import BUILT_IN, Registry, entries
 from support.definitions import refused, scope
 
 CELL = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "context_length": "8k", "chip_price": "$3/hour"}
@@ -252,6 +254,33 @@ def test_a_scope_ends():
     with pytest.raises(errors.MissingInput), rs.definitions():
         rs.value(rs.define("local", "s", double, brief="x").name)
     assert "local" not in entries()
+
+
+def test_a_scope_leaves_no_registry_behind(decode):
+    """Whatever was asked in it: what is known of a registry ends with it, or long sessions would fill the memory."""
+
+    def registries():
+        gc.collect()
+        return sum(isinstance(x, Registry) for x in gc.get_objects())
+
+    decode = Settled(decode)
+    others = Settled({name: x for name, x in decode.items() if name != "batch_size"})
+    rows = pd.DataFrame({"batch_size": [1.0, 2.0]})
+    small = {"model": "Llama-3.1-8B", "hardware": "H100", "chips": [1, 2], "concurrency": 8, "context_length": 1000}
+    before = None
+    for k in range(4):
+        with rs.definitions():
+            rs.define("twice", "s", "2 * pass_time", brief="twice a pass")
+            rs.value("twice", decode)
+            rs.evaluate(["twice", "pass_time"], Settled({**decode, "context_length": [1, 2]}))
+            rs.frame(rows, "twice", others)
+            rs.best("twice", Settled({**others, "batch_size": [1, 2]}), over="batch_size", where="twice <= 1 s")
+            rs.solve("batch_size", "twice == 50 ms", others)
+            rs.sensitivity("twice", decode)
+            rs.explain("twice", decode)
+            rs.deploy(small, objective="twice")
+        before = registries() if k == 0 else before
+    assert registries() == before
 
 
 def test_scopes_in_one_another():

@@ -284,5 +284,5 @@ def test_a_file_that_cannot_be_finished_is_an_error_and_leaves_nothing(tmp_path,
     done = run_python(code, check=False)
     assert done.returncode == 2, done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert "File too large" in done.stderr
+    assert f"out.{suffix}: File too large" in done.stderr
     assert files_of(tmp_path) == []
