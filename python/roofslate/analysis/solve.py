@@ -43,6 +43,7 @@ def solve(
     /,
     *,
     at: Literal["smallest", "largest", "all"] = "smallest",
+    integer: bool = False,
     units: str | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
@@ -65,6 +66,9 @@ def solve(
         Inputs by name, as for `inputs`. A keyword wins over its member.
     at : {"smallest", "largest", "all"}
         Which solution, where there are several.
+    integer : bool, optional
+        Ask for whole numbers: of an equality those that are solutions, of an inequality the first and the last of each
+        run of whole numbers at which the condition holds.
     units : str, optional
         Unit of the result.
     threads, progress
@@ -119,6 +123,8 @@ def solve(
 
     if at not in _PLACES:
         raise InputTypeError(f"at must be 'smallest', 'largest' or 'all', got {shown(at)}")
+    if not isinstance(integer, bool):
+        raise InputTypeError(f"integer must be True or False, got {shown(integer)}")
     q = _unknown(unknown, inputs)
     factor, unit = conversions([q.name], {q.name: units} if units is not None else None).get(q.name, (1.0, q.unit))
     c = _one_comparison(condition)
@@ -126,7 +132,9 @@ def solve(
     with Progress(progress) as bar:
         try:
             comparison = list(c.left.steps), c.relation, list(c.right.steps)
-            values, reasons, axes, left = grid.core.solve(q.name, comparison, at, thread_count(threads), bar.callback)
+            values, reasons, axes, left = grid.core.solve(
+                q.name, comparison, at, integer, thread_count(threads), bar.callback
+            )
         except MissingInput as error:
             raise explain_missing(error, grid) from None
     dims = tuple(list(grid.sizes)[k] for k in axes)
