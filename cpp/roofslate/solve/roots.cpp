@@ -279,8 +279,13 @@ namespace roofslate
             void finish(std::size_t i)
             {
                 std::vector<Interval>& found = found_[i];
-                const bool equal = shared_.comparison.relation == Relation::equal;
+                const bool equal = shared_.comparison.relation == Relation::equal, any = !found.empty();
                 merge(found, equal);
+                if (any && found.empty() && shared_.which != Which::all && !all_of_point_[i])
+                {
+                    search_all(i);
+                    merge(found, equal);
+                }
                 const Range left = left_of(i);
                 Outcome& outcome = shared_.outcomes[first_ + i];
                 Outcome otherwise = without_roots(i);
@@ -312,6 +317,20 @@ namespace roofslate
                             shared_.roots[first_ + i].push_back(interval.to);
                     }
                 found.clear();
+            }
+            // Where the first roots turn out to be none, what is beyond them counts.
+            void search_all(std::size_t i)
+            {
+                all_of_point_[i] = true;
+                const std::vector<Point> point{Point(i)};
+                for (Part* part : {&upper_, &lower_})
+                    if (has(*part, i))
+                    {
+                        const bool up = part == &upper_;
+                        part->line->begin_again(i);
+                        const Which which = up ? shared_.which : mirrored(shared_.which);
+                        add(part->line->find(point, which, all_of_point_, progress_), up ? 1 : -1);
+                    }
             }
             // Of roots and stretches of them the whole numbers.
             static Outcome to_whole(std::vector<Interval>& found, Outcome otherwise)

@@ -82,6 +82,7 @@ namespace roofslate
             const std::vector<Point>& points,
             const Numbers& low,
             const Numbers& high);
+        void begin_again(std::size_t point) { stretches_[point] = 0, left_[point] = {HUGE_VAL, -HUGE_VAL}; }
         double low(std::size_t point) const { return (*low_)[point]; }
         double high(std::size_t point) const { return (*high_)[point]; }
         double state_at_low(std::size_t point) const { return low_ends_.state[point]; }
