@@ -133,6 +133,8 @@ namespace roofslate
         if (a == b && bounds_[Proof::level][lane] != 0)
             return equal_ && a == 0 ? Verdict::settled : Verdict::none;
         const bool hides_a = hides(s.at_a), hides_b = hides(s.at_b);
+        if (bounds_[Proof::once][lane] != 0 && (hides_a || hides_b) && moves_away(s, lane))
+            return Verdict::none;
         if (bounds_[Proof::once][lane] != 0 && !(a == b && (hides_a || hides_b)))
             return Verdict::settled;
         if (a == b && is_clear(s, lane))
@@ -144,6 +146,13 @@ namespace roofslate
         if (!telling && share <= scanned_share)
             return Verdict::settled_and_left;
         return share <= narrow_share ? Verdict::settled : Verdict::split;
+    }
+    // From an end at which the sides are apart they go farther apart.
+    bool HalfLine::moves_away(const Stretch& s, std::size_t lane) const
+    {
+        const bool rises = bounds_[Proof::least][lane] >= 0, falls = bounds_[Proof::greatest][lane] <= 0;
+        const double a = hides(s.at_a) ? 0 : s.at_a.apart, b = hides(s.at_b) ? 0 : s.at_b.apart;
+        return (rises && (a > 0 || b < 0)) || (falls && (a < 0 || b > 0));
     }
     // Rounding may have made the sign.
     bool HalfLine::hides(const End& end) const

@@ -205,6 +205,7 @@ namespace roofslate
         Verdict judge_alike(const Stretch& s, std::size_t lane, bool telling) const;
         void look_through(const Stretch& s);
         bool is_clear(const Stretch& s, std::size_t lane) const;
+        bool moves_away(const Stretch& s, std::size_t lane) const;
         bool hides(const End& end) const;
         double state(const End& end) const
         { return end.state == end.state ? end.state : equal_ ? undefined_state : 1; }

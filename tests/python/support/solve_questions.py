@@ -119,7 +119,7 @@ class Scan:
 
     def noise(self, x: np.ndarray) -> np.ndarray:
         """How much a value changes among neighbors of x, and otherwise than steadily a bit farther, but for one jump."""
-        return np.maximum(self._moves(x, EPSILON, 0), self._moves(x, 2.0**-33, 1))
+        return np.maximum(self._moves(x, EPSILON, 0), self._moves(x, 2.0**-20, 1))
 
     def _moves(self, x: np.ndarray, width: float, drift: int) -> np.ndarray:
         steps = x[:, None] * (1 + width * np.arange(-8, 9))
@@ -130,7 +130,8 @@ class Scan:
             moves = np.diff(v, axis=1)
             moves = np.sort(np.abs(moves - drift * np.median(moves, axis=1, keepdims=True)), axis=1)
         moves[~np.isfinite(moves)] = 0
-        return 8 * moves[:, -2]
+        with np.errstate(over="ignore"):
+            return 8 * moves[:, -2]
 
 
 def roots_of(answer: Any) -> list[float]:
