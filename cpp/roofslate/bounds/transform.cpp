@@ -78,24 +78,23 @@ namespace roofslate
             e = {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low)};
         return {e.low, e.high, range, false, is_plus(o, a, b, c)};
     }
-    bool Bounder::is_plus(Op o, const Bounds& a, const Bounds& b, const Bounds& c)
+    // Whatever the ranges of inputs are.
+    bool Bounder::is_plus(Op o, const Bounds& a, const Bounds& b, const Bounds& c) const
     {
-        const auto plus = [](const Bounds& x) { return !x.divides_by_sign(); };
-        const auto positive = [&](const Bounds& x) { return x.range.low >= 0 && plus(x); };
+        const auto positive = [&](const Bounds& x) {
+            return x.plus && x.exact && g_[x.low].is_constant() && g_[x.low].value >= 0;
+        };
         switch (o)
         {
-        case Op::add: return plus(a) || plus(b);
+        case Op::add: return a.plus || b.plus;
         case Op::sub:
-        case Op::sqrt: return plus(a);
-        case Op::mul:
-        case Op::div: return positive(a) && positive(b);
-        case Op::min: return plus(a) && plus(b);
-        case Op::max: return (plus(a) && plus(b)) || positive(b); // of equal zeros the second
-        case Op::select: return plus(b) && plus(c);
+        case Op::sqrt: return a.plus;
+        case Op::mul: return (a.plus && positive(b)) || (positive(a) && b.plus);
+        case Op::div: return a.plus && positive(b);
+        case Op::min: return a.plus && b.plus;
+        case Op::max: return (a.plus && b.plus) || positive(b); // of equal zeros the second
+        case Op::select: return b.plus && c.plus;
         case Op::exp: return true;
-        case Op::pow:
-        case Op::ceil:
-        case Op::floor: return positive(a);
         default: return false;
         }
     }
@@ -162,7 +161,7 @@ namespace roofslate
         const Ends all = corners(Op::div, a, b); // NaN where ends are both zero or both infinite
         if (!b.range.holds_zero())
             return all;
-        if (!b.divides_by_sign())
+        if (b.plus)
         {
             const int met = op(Op::both, holds_zero(a), holds_zero(b)), negative = op(Op::less, b.low, number(0));
             const int any = op(Op::both, negative, holds_zero(b));

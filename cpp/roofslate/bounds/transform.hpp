@@ -12,8 +12,7 @@ namespace roofslate
         int low = -1, high = -1;
         Range range;
         bool exact = true; // both are the value itself
-        bool plus = false; // never -0, so what is divided by it has its own sign
-        bool divides_by_sign() const { return !(plus || range.low > 0 || range.high < 0); }
+        bool plus = false; // never -0: what is divided by it keeps its sign
     };
 
     // What all lanes prove to be a number takes no checks: no infinity meets its opposite or a zero there. Elsewhere a
@@ -80,7 +79,7 @@ namespace roofslate
         int is_number(int x) { return op(Op::equal, x, x); }
         int holds_zero(const Bounds& a)
         { return op(Op::both, op(Op::less_equal, a.low, number(0)), op(Op::less_equal, number(0), a.high)); }
-        static bool is_plus(Op op, const Bounds& a, const Bounds& b, const Bounds& c);
+        bool is_plus(Op op, const Bounds& a, const Bounds& b, const Bounds& c) const;
         int nearest_to_zero(const Bounds& a) { return op(Op::max, a.low, op(Op::min, a.high, number(0))); }
 
         const Graph& from_;

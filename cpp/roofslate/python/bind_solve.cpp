@@ -11,19 +11,21 @@ namespace roofslate::binding
             const std::string& name,
             const ConditionSteps& steps,
             const std::string& at,
+            bool whole,
             int threads,
             const py::object& progress)
         {
             const Registry& registry = grid.registry();
             grid.check_size();
             const int quantity = registry.at(name);
-            const Comparison comparison = comparison_of(
+            Comparison comparison = comparison_of(
                 condition_of(registry, steps),
                 quantity,
                 grid.supplied(),
                 registry,
                 grid.graph(),
                 grid.closure());
+            comparison.unknown.whole = whole;
             const Which which = at == "smallest" ? Which::smallest : at == "largest" ? Which::largest : Which::all;
             const double bytes_of_point =
                 which == Which::all ? sizeof(std::vector<double>) + 2 * sizeof(double) : sizeof(double);
@@ -54,6 +56,7 @@ namespace roofslate::binding
             py::arg("unknown"),
             py::arg("condition"),
             py::arg("at"),
+            py::arg("whole"),
             py::arg("threads"),
             py::arg("progress"),
             "Where an input on an axis of its own makes a condition true: for each point of the other axes `each` "

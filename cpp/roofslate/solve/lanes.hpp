@@ -7,7 +7,16 @@ namespace roofslate
 {
     using Point = std::uint16_t; // of a block
 
-    inline bool are_all(const Point* points, std::size_t n) { return n == 0 || points[n - 1] + std::size_t(1) == n; }
+    // A point may come more than once.
+    inline bool are_all(const Point* points, std::size_t n)
+    {
+        if (n > 0 && points[n - 1] + std::size_t(1) != n)
+            return false;
+        bool all = true;
+        for (std::size_t i = 0; i < n; ++i)
+            all &= points[i] == i;
+        return all;
+    }
     inline void gather(const double* from, const Point* points, std::size_t n, double* to)
     {
         if (are_all(points, n))

@@ -11,6 +11,7 @@ namespace roofslate
     {
         constexpr std::size_t block = LaneGraph::capacity;
         constexpr std::size_t fewest_blocks_of_thread = 8;
+        constexpr double whole_share = 1e-12; // of a root that is a whole number but for rounding
         constexpr double same_share = 0x1p-25; // roots that are nearer to one another are one
 
         std::vector<int> nodes_of(const Comparison& c)
@@ -74,6 +75,7 @@ namespace roofslate
         Which mirrored(Which which)
         { return which == Which::smallest ? Which::largest : which == Which::largest ? Which::smallest : which; }
 
+        constexpr int touches = 128; // of an inequality: it holds there and neither below nor above
         struct Interval // of roots
         {
             double from, to, gap;
@@ -173,7 +175,8 @@ namespace roofslate
             // Points at which both sides agree at all ends, so that they may everywhere.
             void find_level(std::size_t n)
             {
-                level_.fill(false), any_level_ = false;
+                const bool whole = shared_.comparison.unknown.whole; // the first root may be none
+                level_.fill(false), all_of_point_.fill(whole), any_level_ = whole;
                 if (shared_.comparison.relation != Relation::equal)
                     return;
                 bool some = false;
@@ -187,11 +190,12 @@ namespace roofslate
                         if (all && part->line && part->has[i])
                             any = true, all = part->line->state_at_low(i) == 0 && part->line->state_at_high(i) == 0;
                     level_[i] = any && all;
+                    all_of_point_[i] = whole || level_[i];
                     any_level_ = any_level_ || level_[i];
                 }
             }
             bool needs_more(std::size_t i) const
-            { return open_[i] || level_[i] || shared_.which == Which::all; }
+            { return open_[i] || all_of_point_[i] || shared_.which == Which::all; }
             // Those of the part's points that need more roots.
             const std::vector<Point>& open_points(const Part& part)
             {
@@ -208,7 +212,7 @@ namespace roofslate
             bool is_listed(std::size_t i) const { return any_listed_ && !found_[i].empty(); }
             void list(std::size_t i, const Interval& found)
             {
-                open_[i] = level_[i], any_closed_ = any_listed_ = true;
+                open_[i] = all_of_point_[i], any_closed_ = any_listed_ = true;
                 found_[i].push_back(found);
             }
             // A plain line tells a value at most, of which nothing more is to be known.
@@ -230,7 +234,7 @@ namespace roofslate
                 for (std::size_t k = 0; k < found.size(); ++k)
                 {
                     const Point p = found.point[k];
-                    if (at_once && open_[p] && !level_[p])
+                    if (at_once && open_[p] && !all_of_point_[p])
                     {
                         open_[p] = false;
                         shared_.values[first_ + p] = as_root(found.from[k], sign);
@@ -247,12 +251,12 @@ namespace roofslate
             void find_upper()
             {
                 if (upper_.line)
-                    add(upper_.line->find(open_points(upper_), shared_.which, level_, progress_), 1);
+                    add(upper_.line->find(open_points(upper_), shared_.which, all_of_point_, progress_), 1);
             }
             void find_lower()
             {
                 if (lower_.line)
-                    add(lower_.line->find(open_points(lower_), mirrored(shared_.which), level_, progress_),
+                    add(lower_.line->find(open_points(lower_), mirrored(shared_.which), all_of_point_, progress_),
                         -1);
             }
             // Zero itself, and what turns between it and the smallest magnitudes.
@@ -275,9 +279,18 @@ namespace roofslate
             void finish(std::size_t i)
             {
                 std::vector<Interval>& found = found_[i];
-                merge(found, shared_.comparison.relation == Relation::equal);
+                const bool equal = shared_.comparison.relation == Relation::equal, any = !found.empty();
+                merge(found, equal);
+                if (any && found.empty() && shared_.which != Which::all && !all_of_point_[i])
+                {
+                    search_all(i);
+                    merge(found, equal);
+                }
                 const Range left = left_of(i);
                 Outcome& outcome = shared_.outcomes[first_ + i];
+                Outcome otherwise = without_roots(i);
+                if (shared_.comparison.unknown.whole)
+                    otherwise = equal ? to_whole(found, otherwise) : to_whole_boundaries(i, found, otherwise);
                 const bool is_left = left.low <= left.high;
                 const double first = found.empty() ? HUGE_VAL : found.front().from,
                              last = found.empty() ? -HUGE_VAL : found.back().to;
@@ -289,7 +302,7 @@ namespace roofslate
                         || (shared_.which == Which::smallest ? left.low < first : left.high > last)))
                     outcome = Outcome::undecided;
                 else
-                    outcome = found.empty() ? without_roots(i) : Outcome::found;
+                    outcome = found.empty() ? otherwise : Outcome::found;
                 if (outcome == Outcome::undecided)
                     shared_.leave(first_ + i, is_left ? left : Range{first, last});
                 if (shared_.which != Which::all)
@@ -304,6 +317,89 @@ namespace roofslate
                             shared_.roots[first_ + i].push_back(interval.to);
                     }
                 found.clear();
+            }
+            // Where the first roots turn out to be none, what is beyond them counts.
+            void search_all(std::size_t i)
+            {
+                all_of_point_[i] = true;
+                const std::vector<Point> point{Point(i)};
+                for (Part* part : {&upper_, &lower_})
+                    if (has(*part, i))
+                    {
+                        const bool up = part == &upper_;
+                        part->line->begin_again(i);
+                        const Which which = up ? shared_.which : mirrored(shared_.which);
+                        add(part->line->find(point, which, all_of_point_, progress_), up ? 1 : -1);
+                    }
+            }
+            // Of roots and stretches of them the whole numbers.
+            static Outcome to_whole(std::vector<Interval>& found, Outcome otherwise)
+            {
+                std::size_t kept = 0;
+                for (Interval x : found)
+                {
+                    const double from = std::ceil(x.from - whole_share * std::fabs(x.from)),
+                                 to = std::floor(x.to + whole_share * std::fabs(x.to));
+                    if (from <= to)
+                        x.from = from, x.to = to, found[kept++] = x;
+                }
+                found.resize(kept);
+                return otherwise;
+            }
+            // Of the stretches in which an inequality holds the first and the last whole number, unless it is an end of
+            // the range.
+            Outcome to_whole_boundaries(std::size_t i, std::vector<Interval>& found, Outcome otherwise)
+            {
+                const bool excluded = least_of(i) == 0 && !has(zero_, i); // the lower end itself
+                const double low = excluded ? 1 : std::ceil(least_of(i)), high = std::floor(greatest_of(i));
+                std::vector<Range> holds;
+                const bool from_low = found.empty() ? otherwise == Outcome::always
+                                                    : !(found.front().flags & Crossings::begins);
+                double from = low;
+                bool inside = from_low;
+                const auto close = [&](double to) {
+                    if (from > to)
+                        return;
+                    if (!holds.empty() && from <= holds.back().high + 1)
+                        holds.back().high = std::max(holds.back().high, to);
+                    else
+                        holds.push_back({from, to});
+                };
+                for (const Interval& x : found)
+                {
+                    if (x.flags & touches)
+                    {
+                        from = std::ceil(x.from);
+                        close(std::floor(x.to));
+                        continue;
+                    }
+                    if (inside)
+                        close(whole_below(i, x.to));
+                    else
+                        from = std::max(low, -whole_below(i, x.from, -1));
+                    inside = !inside;
+                }
+                if (inside)
+                    close(high);
+                found.clear();
+                for (const Range& r : holds)
+                    for (const double x : {r.low, r.high})
+                        if (x != (x == r.low ? low : high) && (found.empty() || found.back().to != x))
+                            found.push_back({x, x, 0, 0});
+                return holds.empty() ? (otherwise == Outcome::undefined ? otherwise : Outcome::never) : Outcome::always;
+            }
+            // The last whole number at which it holds, on the way up or down to a boundary; that may be a few numbers
+            // beside the next one.
+            double whole_below(std::size_t i, double boundary, double direction = 1)
+            {
+                const double x = direction * boundary, nearest = std::round(x);
+                if (std::isinf(x) || nearest <= x || nearest - x > whole_share * std::fabs(x))
+                    return std::floor(x);
+                const double n = direction * nearest;
+                Part& part = n > 0 ? upper_ : n < 0 ? lower_ : zero_;
+                if (!has(part, i))
+                    return std::floor(x);
+                return part.line->look(Point(i), n == 0 ? 1 : std::fabs(n)).sign == -1 ? nearest : std::floor(x);
             }
             double least_of(std::size_t i) const
             { return has(lower_, i) ? as_root(lower_.to[i], -1) : has(zero_, i) ? 0 : as_root(upper_.from[i], 1); }
@@ -354,8 +450,12 @@ namespace roofslate
                         if (member.from == member.to && (!best || member.gap < best->gap))
                             best = &member;
                     }
-                    if (!equal && (next - k) % 2 == 0 && !(found[k].flags & Crossings::begins))
-                        continue;
+                    if (!equal && (next - k) % 2 == 0)
+                    {
+                        if (!(found[k].flags & Crossings::begins))
+                            continue;
+                        all.flags |= touches;
+                    }
                     if (!apart(all.from, all.to, 2 * same_share))
                         all.from = all.to = best ? best->from : all.from;
                     found[kept++] = all;
@@ -371,7 +471,7 @@ namespace roofslate
             std::vector<Point> points_;
             HalfLine::Numbers low_, high_;
             HalfLine::Truths open_; // nothing has been found yet
-            HalfLine::Truths level_;
+            HalfLine::Truths level_, all_of_point_; // all ends are roots; no root makes others superfluous
             bool any_closed_ = false, any_listed_ = false, all_closed_ = false, any_level_ = false;
             std::vector<std::vector<Interval>> found_;
         };

@@ -15,6 +15,7 @@ namespace roofslate
         double low, high;                // the range that it may have
         bool above_low = false;          // the lower end itself is excluded
         std::vector<int> above, below;   // nodes that it must not fall below, or exceed
+        bool whole = false;              // of its solutions the whole numbers are asked for
     };
     enum class Relation : std::uint8_t
     {

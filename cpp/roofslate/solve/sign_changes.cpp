@@ -1,7 +1,5 @@
 #include "roofslate/solve/sign_changes.hpp"
 #include <cfloat>
-#include <cstdlib>
-#include <cstdio>
 
 namespace roofslate
 {
@@ -13,6 +11,7 @@ namespace roofslate
         constexpr double beside_share = 0x1p-20;  // roots as near to the first one are looked for too
         constexpr double clear_share = 0x1p-10;          // of how far sides are apart at ends, in between
         constexpr std::size_t most_stretches = 32768;    // of a point, that are looked at
+        constexpr double beside_factor = 2;              // within which several are looked at together
         // of these, so many at a time: few while a root may be near
         constexpr std::size_t together(std::size_t before) { return before < 64 ? 1 : before < 512 ? 8 : 64; }
     }
@@ -63,6 +62,13 @@ namespace roofslate
         look(low, low_ends_), look(high, high_ends_);
     }
 
+    End HalfLine::look(Point point, double y)
+    {
+        y_[0] = y;
+        evaluate(&point, 1);
+        return end(0);
+    }
+
     const Crossings& HalfLine::find(
         const std::vector<Point>& points,
         Which which,
@@ -94,7 +100,7 @@ namespace roofslate
     }
     void HalfLine::look_at(const Stretch* stretches, std::size_t n)
     {
-        std::vector<Stretch> undecided;
+        std::vector<Stretch> undecided, narrowest;
         std::array<Point, block> of{};
         for (std::size_t i = 0; i < n; ++i)
             of[i] = stretches[i].point, a_[i] = stretches[i].a, b_[i] = stretches[i].b;
@@ -110,8 +116,12 @@ namespace roofslate
                 leave(s);
             if (verdict == Verdict::split)
                 undecided.push_back(s);
+            if (verdict == Verdict::look_through)
+                narrowest.push_back(s);
         }
         split(undecided);
+        for (const Stretch& s : narrowest)
+            look_through(s);
         narrow();
     }
     HalfLine::Verdict HalfLine::judge(const Stretch& s, std::size_t lane) const
@@ -123,17 +133,26 @@ namespace roofslate
         if (a == b && bounds_[Proof::level][lane] != 0)
             return equal_ && a == 0 ? Verdict::settled : Verdict::none;
         const bool hides_a = hides(s.at_a), hides_b = hides(s.at_b);
+        if (bounds_[Proof::once][lane] != 0 && (hides_a || hides_b) && moves_away(s, lane))
+            return Verdict::none;
         if (bounds_[Proof::once][lane] != 0 && !(a == b && (hides_a || hides_b)))
             return Verdict::settled;
         if (a == b && is_clear(s, lane))
             return Verdict::none;
         const bool telling = known || !scans_;
         if (a == b)
-            return judge_alike(s, telling);
+            return judge_alike(s, lane, telling);
         const double share = s.b / s.a - 1;
         if (!telling && share <= scanned_share)
             return Verdict::settled_and_left;
         return share <= narrow_share ? Verdict::settled : Verdict::split;
+    }
+    // From an end at which the sides are apart they go farther apart.
+    bool HalfLine::moves_away(const Stretch& s, std::size_t lane) const
+    {
+        const bool rises = bounds_[Proof::least][lane] >= 0, falls = bounds_[Proof::greatest][lane] <= 0;
+        const double a = hides(s.at_a) ? 0 : s.at_a.apart, b = hides(s.at_b) ? 0 : s.at_b.apart;
+        return (rises && (a > 0 || b < 0)) || (falls && (a < 0 || b > 0));
     }
     // Rounding may have made the sign.
     bool HalfLine::hides(const End& end) const
@@ -163,7 +182,7 @@ namespace roofslate
                    s.at_a.apart, s.at_b.apart, bounds_[Proof::least][lane], bounds_[Proof::greatest][lane], s.b - s.a);
     }
     // Of a stretch whose ends say the same.
-    HalfLine::Verdict HalfLine::judge_alike(const Stretch& s, bool telling) const
+    HalfLine::Verdict HalfLine::judge_alike(const Stretch& s, std::size_t lane, bool telling) const
     {
         const double share = s.b / s.a - 1;
         const bool defined = s.at_a.state == s.at_a.state || s.at_b.state == s.at_b.state;
@@ -173,14 +192,39 @@ namespace roofslate
             return share <= narrow_share ? Verdict::settled : Verdict::split;
         if (share > closest_share)
             return Verdict::split;
-        if (s.at_a.near < close_and_near && s.at_b.near < close_and_near)
-            return Verdict::none;
-        // where it holds or the sides are to be unlike, rounding alone can make it turn and turn back
-        return equal_ ? Verdict::settled : strict_ || s.at_a.state == -1 ? Verdict::none : Verdict::left;
+        const bool smooth = bounds_[Proof::least][lane] == bounds_[Proof::least][lane];
+        const bool are_near = s.at_a.near >= close_and_near || s.at_b.near >= close_and_near;
+        return smooth && !are_near ? Verdict::none : Verdict::look_through;
+    }
+    // The few numbers of a stretch that is narrow: where it jumps, one of them may be a root, or hold.
+    void HalfLine::look_through(const Stretch& s)
+    {
+        std::array<Point, block> of{};
+        std::size_t n = 0;
+        for (double y = s.a; y <= s.b && n < block; y = std::nextafter(y, HUGE_VAL))
+            of[n] = s.point, y_[n++] = y;
+        evaluate(of.data(), n);
+        const double* const states = values_[Look::state];
+        if (equal_)
+        {
+            std::size_t best = n;
+            for (std::size_t i = 0; i < n; ++i)
+                if ((states[i] == 0 || values_[Look::agreed][i] != 0)
+                    && (best == n || values_[Look::gap][i] < values_[Look::gap][best]))
+                    best = i;
+            if (best < n)
+                crossings_.add(s.point, y_[best], y_[best], values_[Look::gap][best], 0);
+        }
+        for (std::size_t i = 1; i < n && !equal_; ++i)
+            if ((states[i - 1] == -1) != (states[i] == -1))
+            {
+                const bool begins = states[i] == -1;
+                const double x = y_[begins ? i : i - 1];
+                crossings_.add(s.point, x, x, 0, begins ? Crossings::begins : 0);
+            }
     }
     void HalfLine::leave(const Stretch& s)
     {
-        if (getenv("KS")) fprintf(stderr, "leave %.17g %.17g states %g %g near %g %g ratio %g %g apart %g %g | %g %g %g %g slopes %g %g %g %g\n", s.a, s.b, s.at_a.state, s.at_b.state, s.at_a.near, s.at_b.near, s.at_a.ratio, s.at_b.ratio, s.at_a.apart, s.at_b.apart, bounds_[0][0], bounds_[1][0], bounds_[2][0], bounds_[3][0], bounds_[4][0], bounds_[5][0], bounds_[6][0], bounds_[7][0]);
         Range& all = left_[s.point];
         all = {std::min(all.low, s.a), std::max(all.high, s.b)};
     }
@@ -209,6 +253,8 @@ namespace roofslate
     }
     bool HalfLine::is_wanted(const Stretch& s) const
     { return which_ == Which::largest ? s.b >= beyond_[s.point] : s.a <= beyond_[s.point]; }
+    bool HalfLine::is_beside(const Stretch& next, const Stretch& other) const
+    { return which_ == Which::largest ? other.b * beside_factor >= next.b : other.a <= next.a * beside_factor; }
     void HalfLine::next_batch(const std::vector<Point>& points, std::vector<Stretch>& batch)
     {
         batch.clear();
@@ -221,12 +267,16 @@ namespace roofslate
                 continue;
             if (stretches_[p] < most_stretches)
             {
-                for (std::size_t n = together(stretches_[p]); n > 0 && !stack.empty(); --n, ++stretches_[p])
+                const std::size_t first = batch.size();
+                const Stretch next = stack.back();
+                for (std::size_t n = together(stretches_[p]); n > 0 && !stack.empty() && is_beside(next, stack.back());
+                     --n, ++stretches_[p])
                 {
                     if (is_wanted(stack.back()))
                         batch.push_back(stack.back());
                     stack.pop_back();
                 }
+                std::reverse(batch.begin() + std::ptrdiff_t(first), batch.end()); // its parts come last, and so next
                 continue;
             }
             for (const Stretch& s : stack)
@@ -282,12 +332,11 @@ namespace roofslate
     // What the states at its ends say of a stretch in which the comparison turns once at most.
     void HalfLine::conclude(const Stretch& s, bool sure)
     {
-        if (getenv("KS")) fprintf(stderr, "conclude %d: %.17g %.17g plain %d sure %d states %g %g\n", s.point, s.a, s.b, plain_, sure, s.at_a.state, s.at_b.state);
         const double a = state(s.at_a), b = state(s.at_b);
         if (equal_ && a == 0 && b == 0)
             crossings_.add(s.point, s.a, s.b, 0, sure ? 0 : Crossings::guessed);
         else if (a == b)
-            conclude_touch(s);
+            return;
         else if (equal_ && (a == 0 || b == 0))
             add_bracket(edges_, s, a == 0 ? b : a, a == 0, sure);
         else if (equal_ && (a == undefined_state || b == undefined_state))
@@ -296,19 +345,6 @@ namespace roofslate
             add_bracket(turns_, s, sign(s.at_a), false, sure);
         else
             add_bracket(edges_, s, a, false, sure);
-    }
-    // Sides that nearly agree at an end, and do not cross.
-    void HalfLine::conclude_touch(const Stretch& s)
-    {
-        if (!equal_ || s.b / s.a - 1 > closest_share)
-            return;
-        if (s.at_a.near == agreed_and_near || s.at_b.near == agreed_and_near)
-        {
-            const double x = s.at_a.near == agreed_and_near ? s.a : s.b;
-            crossings_.add(s.point, x, x, std::fabs(s.at_a.apart), 0);
-        }
-        else if (s.at_a.near == close_and_near || s.at_b.near == close_and_near)
-            leave(s);
     }
     void HalfLine::add_bracket(Narrowing& narrowing, const Stretch& s, double mark, bool want, bool sure)
     {

@@ -82,6 +82,7 @@ namespace roofslate
             const std::vector<Point>& points,
             const Numbers& low,
             const Numbers& high);
+        void begin_again(std::size_t point) { stretches_[point] = 0, left_[point] = {HUGE_VAL, -HUGE_VAL}; }
         double low(std::size_t point) const { return (*low_)[point]; }
         double high(std::size_t point) const { return (*high_)[point]; }
         double state_at_low(std::size_t point) const { return low_ends_.state[point]; }
@@ -89,6 +90,7 @@ namespace roofslate
         bool was_defined(std::size_t point) const { return defined_[point]; } // somewhere
         bool did_hold(std::size_t point) const
         { return held_[point] || state_at_low(point) == -1 || state_at_high(point) == -1; }
+        End look(Point point, double y); // at one value
         // Each point has one crossing at most, which is a single value, and nothing is left of it.
         bool is_plain() const { return plain_; }
         bool has_left(std::size_t point) const { return left_[point].low <= left_[point].high; }
@@ -143,6 +145,7 @@ namespace roofslate
             split,
             left, // nothing more can be proved
             settled_and_left,
+            look_through, // number by number
         };
         struct Look // at values of the unknown: the columns of values_
         {
@@ -199,8 +202,10 @@ namespace roofslate
         Meeting meeting(std::size_t lane, const Stretch& whole) const;
         void look_at(const Stretch* stretches, std::size_t n);
         Verdict judge(const Stretch& s, std::size_t lane) const;
-        Verdict judge_alike(const Stretch& s, bool telling) const;
+        Verdict judge_alike(const Stretch& s, std::size_t lane, bool telling) const;
+        void look_through(const Stretch& s);
         bool is_clear(const Stretch& s, std::size_t lane) const;
+        bool moves_away(const Stretch& s, std::size_t lane) const;
         bool hides(const End& end) const;
         double state(const End& end) const
         { return end.state == end.state ? end.state : equal_ ? undefined_state : 1; }
@@ -210,11 +215,11 @@ namespace roofslate
         void leave(const Stretch& s);
         void conclude_plain(const std::vector<Point>& points);
         void conclude(const Stretch& s, bool sure);
-        void conclude_touch(const Stretch& s);
         void add_bracket(Narrowing& narrowing, const Stretch& s, double mark, bool want, bool sure);
         void push(const Stretch& lower, const Stretch& upper);
         void split(const std::vector<Stretch>& stretches);
         bool is_wanted(const Stretch& s) const;
+        bool is_beside(const Stretch& next, const Stretch& other) const;
         void next_batch(const std::vector<Point>& points, std::vector<Stretch>& batch);
         void prune(std::size_t first, const Truths& all_of_point);
         void narrow();

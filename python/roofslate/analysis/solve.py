@@ -43,6 +43,7 @@ def solve(
     /,
     *,
     at: Literal["smallest", "largest", "all"] = "smallest",
+    integer: bool = False,
     units: str | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
@@ -65,6 +66,9 @@ def solve(
         Inputs by name, as for `inputs`. A keyword wins over its member.
     at : {"smallest", "largest", "all"}
         Which solution, where there are several.
+    integer : bool, optional
+        Ask for whole numbers: of an equality those that are solutions, of an inequality the first and the last of each
+        run of whole numbers at which the condition holds.
     units : str, optional
         Unit of the result.
     threads, progress
@@ -76,9 +80,10 @@ def solve(
     -------
     xarray.DataArray
         Named after the unknown, on the axes that the answer depends on; with ``at="all"`` and a last axis ``root``, as
-        long as the most solutions of a point. NaN where there is none: the coordinate ``reason`` tells why,
-        ``"never"``, ``"always"`` or ``"undefined"``, and is empty elsewhere. Where memory holds fewer sequences than
-        clients ask, it says so: ``"never: memory holds 17.7 of 256 sequences"``.
+        long as the most solutions of a point. NaN if there is none: the coordinate ``reason`` says why, ``"never"``,
+        ``"always"`` or ``"undefined"``, which are proved, or ``"undecided: the search gave up between 1e-75 and 0.2"``.
+        It is empty elsewhere. With ``at="all"`` solutions that are known stay beside ``"undecided"``. If memory holds
+        fewer sequences than clients ask, ``reason`` has both: ``"never: memory holds 17.7 of 256 sequences"``.
 
     Raises
     ------
@@ -87,21 +92,21 @@ def solve(
 
     Notes
     -----
-    The whole valid range of the unknown is searched, and no more than inputs leave that bound it; an end that is open
-    or infinite stands for a magnitude of 1e-75 or 1e75, and zero is looked at if the range has it. Guaranteed bounds,
-    and trends, divide the range into stretches in which the condition turns once at most. Steps of Newton's method,
-    inside a bracket that halves where they fail, close in on each turn to a few units in the last place. A point alone
-    gives the same bits as within a grid, on any number of threads.
+    One search covers the valid range of the unknown, within the inputs that bound it. ``"smallest"``, ``"largest"`` and
+    ``"all"`` are views of it. An end that is open or infinite stands for a magnitude of 1e-75 or 1e75; zero is looked at
+    if the range has it. Guaranteed bounds, slopes, and bounds of rounding prove of each stretch that no solution is in
+    it, or one at most. Steps of Newton's method, inside a bracket that halves where they fail, close in on each
+    solution to a few units in the last place. A stretch of which nothing is proved is divided. After 32,768 stretches
+    the search gives up, and names what is left. A point alone gives the same bits as within a grid, on any number of
+    threads.
 
-    Both sides are equal where they agree within rounding. Where they do on a whole stretch, as ``pass_time`` and
+    Both sides are equal if they agree within rounding. If they do on a whole stretch, as ``pass_time`` and
     ``compute_time`` on all large batches, ``"smallest"`` gives its lower end, ``"largest"`` its upper end, ``"all"``
-    both; of a stretch that reaches an open end of the range that is 0 or infinity. Where sides jump past one another,
-    an equality has no solution, and an inequality its boundary.
+    both; of a stretch that reaches an open end of the range that is 0 or infinity. At an end the values agree to 1e-12,
+    also if terms cancel beyond it. Jumps, poles, overflow, and underflow are no solutions of an equality; an inequality
+    has its boundary there.
 
-    Solutions may be missed where sides touch and do not cross, where two of them are nearer to one another than a part
-    in 10^7, or where 4,096 stretches do not suffice to tell solutions apart. What is no closed form, such as
-    ``waiting_probability``, tells nothing of a stretch: then the range is looked at ten times a decade, and brackets
-    are halved.
+    Solutions nearer to one another than a part in 10^7 count as one. Two of them may be missed.
 
     Examples
     --------
@@ -119,6 +124,8 @@ def solve(
 
     if at not in _PLACES:
         raise InputTypeError(f"at must be 'smallest', 'largest' or 'all', got {shown(at)}")
+    if not isinstance(integer, bool):
+        raise InputTypeError(f"integer must be True or False, got {shown(integer)}")
     q = _unknown(unknown, inputs)
     factor, unit = conversions([q.name], {q.name: units} if units is not None else None).get(q.name, (1.0, q.unit))
     c = _one_comparison(condition)
@@ -126,7 +133,9 @@ def solve(
     with Progress(progress) as bar:
         try:
             comparison = list(c.left.steps), c.relation, list(c.right.steps)
-            values, reasons, axes, left = grid.core.solve(q.name, comparison, at, thread_count(threads), bar.callback)
+            values, reasons, axes, left = grid.core.solve(
+                q.name, comparison, at, integer, thread_count(threads), bar.callback
+            )
         except MissingInput as error:
             raise explain_missing(error, grid) from None
     dims = tuple(list(grid.sizes)[k] for k in axes)

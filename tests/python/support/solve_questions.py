@@ -118,15 +118,20 @@ class Scan:
         return self.question.values(x)
 
     def noise(self, x: np.ndarray) -> np.ndarray:
-        """How much a value changes among neighbors of x but for one jump."""
-        steps = x[:, None] * (1 + EPSILON * np.arange(-8, 9))
+        """How much a value changes among neighbors of x, and otherwise than steadily a bit farther, but for one jump."""
+        return np.maximum(self._moves(x, EPSILON, 0), self._moves(x, 2.0**-20, 1))
+
+    def _moves(self, x: np.ndarray, width: float, drift: int) -> np.ndarray:
+        steps = x[:, None] * (1 + width * np.arange(-8, 9))
         np.clip(steps, self.question.low, self.question.high, out=steps)
         flat = np.sort(steps.ravel())
         v = self.values(flat)[np.argsort(np.argsort(steps.ravel(), kind="stable"))].reshape(steps.shape)
         with np.errstate(invalid="ignore", over="ignore"):
-            moves = np.sort(np.abs(np.diff(v, axis=1)), axis=1)
+            moves = np.diff(v, axis=1)
+            moves = np.sort(np.abs(moves - drift * np.median(moves, axis=1, keepdims=True)), axis=1)
         moves[~np.isfinite(moves)] = 0
-        return 8 * moves[:, -2]
+        with np.errstate(over="ignore"):
+            return 8 * moves[:, -2]
 
 
 def roots_of(answer: Any) -> list[float]:
@@ -250,6 +255,12 @@ def _stretch(scan: Scan, x: float, r: float) -> bool:
     return bool((np.abs(scan.values(between) - q.limit) <= _tolerance(scan, between)).all())
 
 
+def _is_alone(scan: Scan, x: float, holds: bool) -> bool:
+    """A single value is unlike all around it: a pole, or the closed end of a jump."""
+    beside = x * (1 + 1e-9 * np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0]))
+    return bool((scan.question.holds(scan.values(np.sort(beside))) != holds).all())
+
+
 def _inequality(q: Question, scan: Scan, roots: list[float], reason: str) -> list[str]:
     said = []
     with np.errstate(invalid="ignore"):
@@ -273,6 +284,10 @@ def _inequality(q: Question, scan: Scan, roots: list[float], reason: str) -> lis
             said.append(f"{reason}: but at {x[k]!r} it is {scan.values(x[k : k + 1])[0]!r}")
         return said
     for k in range(x.size - 1):
+        if 0 < k and holds[k - 1] != holds[k] != holds[k + 1] and _is_alone(scan, x[k], holds[k]):
+            break
+        if k + 2 < x.size and holds[k] != holds[k + 1] != holds[k + 2] and _is_alone(scan, x[k + 1], holds[k + 1]):
+            break
         if any(min(abs(x[k] - r), abs(x[k + 1] - r)) <= 1e-9 * abs(r) for r in roots):
             continue
         crossed = sum(x[k] < r < x[k + 1] for r in roots)

@@ -19,7 +19,7 @@ CELL = {
 
 
 def solve(unknown, condition, /, **more):
-    wishes = {name: more.pop(name) for name in ("at", "out", "threads", "units") if name in more}
+    wishes = {name: more.pop(name) for name in ("at", "integer", "out", "threads", "units") if name in more}
     return rs.solve(unknown, condition, Settled(more), progress=False, **wishes)
 
 
