@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import stat
+import re
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from roofslate._base.messages import shown
+from roofslate._base.unfinished import Unfinished
 from roofslate.errors import PresetError
 
 if TYPE_CHECKING:
@@ -63,8 +64,9 @@ def read_text(path: Path, kind: str, most: int) -> str:
 def whole_file(target: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[IO[bytes]]:
     """A file that gets its name when all of it is on the disk, or never.
 
-    Until then it has another name in the same folder, which starts with a dot and ends in ``.partial``. A link stays a
-    link, and a file that is replaced hands its permissions on. A device or a pipe is written to as it stands.
+    Until then it has another name in the same folder, which starts with a dot and ends in ``.partial``; what a killed
+    process left there is removed. A link stays a link, and a file that is replaced hands its permissions on. A device,
+    a pipe or an open file (``/dev/stdout``) is written to as it stands.
 
     Parameters
     ----------
@@ -82,30 +84,29 @@ def whole_file(target: str | os.PathLike[str], *, overwrite: bool = True) -> Ite
         Where there is no such folder, the target is no file, or exists and should not be replaced.
     """
     named = Path(target)
+    if (descriptor := _descriptor(named)) is not None:
+        with os.fdopen(os.dup(descriptor), "wb") as stream:
+            yield stream
+        return
     real = Path(os.path.realpath(named))
     if not real.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(named))
-    if real.exists() and not real.is_file():
-        if real.is_dir():
+    if named.exists() and not named.is_file():
+        if named.is_dir():
             raise IsADirectoryError(errno.EISDIR, "is a folder, no file that could be replaced", str(named))
-        with real.open("wb") as stream:
+        with named.open("wb") as stream:
             yield stream
         return
     _refuse_existing(real, named, overwrite)
-    unfinished = real.with_name(f".{real.name}.{os.urandom(4).hex()}.partial")
     try:
-        handle = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        _refuse_existing(real, named, overwrite)
-        if real.exists():
-            unfinished.chmod(stat.S_IMODE(real.stat().st_mode))
-        unfinished.replace(real)
-    except BaseException as error:
-        unfinished.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in _FULL:
+        with Unfinished(real) as unfinished:
+            yield unfinished.stream
+            unfinished.stream.flush()
+            os.fsync(unfinished.stream.fileno())
+            _refuse_existing(real, named, overwrite)
+            unfinished.finish()
+    except OSError as error:
+        if error.errno in _FULL:
             error.filename = str(named)
         raise
     with contextlib.suppress(OSError):  # not every system opens folders
@@ -114,6 +115,13 @@ def whole_file(target: str | os.PathLike[str], *, overwrite: bool = True) -> Ite
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _descriptor(path: Path) -> int | None:
+    """Number of an open file that a path stands for: what it was opened on may be no name, or be appended to."""
+    streams = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
+    found = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", str(path))
+    return int(found[1]) if found else streams.get(str(path))
 
 
 def write(target: str | os.PathLike[str], content: str | bytes) -> None:

@@ -13,7 +13,7 @@ from roofslate.errors import UnknownName
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["did_you_mean", "shown", "unknown", "warn"]
+__all__ = ["did_you_mean", "is_text", "shown", "unknown", "warn"]
 
 
 _LONGEST = 100  # characters of what was given that a message repeats
@@ -56,6 +56,17 @@ def shown(given: object) -> str:
         text = object.__repr__(given)
     length = len(given) + 2 if cut else len(text)  # type: ignore[arg-type]
     return text if length <= _LONGEST else f"{text[: _LONGEST - 20]}... ({length} characters)"
+
+
+def is_text(word: str) -> bool:
+    """Whether a text can be written: without halves of surrogate pairs."""
+    if word.isascii():
+        return True
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

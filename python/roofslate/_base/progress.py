@@ -63,7 +63,7 @@ class Progress:
 
 
 def _watched() -> bool:
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    return (sys.stderr is not None and sys.stderr.isatty()) or "ipykernel" in sys.modules
 
 
 ProgressWish = bool | Callable[[int, int], None] | None

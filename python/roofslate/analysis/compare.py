@@ -161,7 +161,7 @@ class Comparison(DrawnResult):
         for y, end in ((0, self.before), (len(labels) - 1, self.after)):
             ax.plot([end], [y], marker="o", color=style.INK, linestyle="none")
             _beside(ax, end, y, units.format(end, unit))
-        ax.set_yticks(range(len(labels)), [label.replace("$", r"\$") for label in labels])
+        ax.set_yticks(range(len(labels)), labels)
         ax.tick_params(axis="y", length=0)
         ax.set_xlabel(style.words(name, unit))
         style.scale_ticks(ax.xaxis, unit)

@@ -195,7 +195,7 @@ class _Question:
             if q.default is not None
         }
         grid = Grid({**self.grid.inputs, **defaults}, self.grid.sizes, variables=tuple(self.to))
-        values = given[0] if given else None
+        values: Any = given[0] if given else None
         with Progress(progress) as bar:
             for at_limits in (False, True):
                 values, axes, self.kinks, finite = grid.core.derivatives(

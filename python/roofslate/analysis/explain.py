@@ -11,6 +11,7 @@ from roofslate import _core, units
 from roofslate._base.messages import shown
 from roofslate.analysis.dependencies import Dependencies
 from roofslate.display.html import LITERAL, html_table
+from roofslate.display.markdown import escaped, untagged
 from roofslate.display.mathml import mathml
 from roofslate.errors import AxisError, InputTypeError, ValueRangeError
 from roofslate.evaluation.bands import band_text, requested_bands
@@ -111,7 +112,7 @@ class Step(Part):
         """Formula, numbers put in and result as LaTeX, one below the other."""
         sides = dict.fromkeys([self.latex, self.latex_substituted, _latex_number(self.quantity, self.value)])
         rows = [f"{'' if k else self.quantity.symbol} &= {side}" for k, side in enumerate(sides)]
-        return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+        return "\\begin{aligned}\n" + untagged(" \\\\\n".join(rows)) + "\n\\end{aligned}"
 
 
 @dataclass(frozen=True)
@@ -198,14 +199,15 @@ class Explanation:
         blocks = []
         for step in self.steps:
             q = step.quantity
-            blocks += [f"**{q.name}**: {q.brief} [{q.source}]", f"$$\n{step.aligned}\n$$"]
+            blocks += [f"**{q.name}**: {escaped(q.brief)} [{escaped(q.source)}]", f"$$\n{step.aligned}\n$$"]
             if step.remark:
-                blocks.append(f"*{step.remark}*")
+                blocks.append(f"*{escaped(step.remark)}*")
         rows = ["| input | symbol | value | from |", "|---|---|---|---|"]
         for given in self.inputs:
             q = given.quantity
-            rows.append(f"| {q.name} | ${q.symbol}$ | {_cell(given.result)} | {_cell(given.origin)} |")
-        return "\n\n".join([*blocks, "\n".join(rows), *self._legend])
+            symbol = re.sub(r"(?<!\\)\|", r"\\vert ", untagged(q.symbol))
+            rows.append(f"| {q.name} | ${symbol}$ | {escaped(given.result)} | {escaped(given.origin)} |")
+        return "\n\n".join([*blocks, "\n".join(rows), *map(escaped, self._legend)])
 
     @property
     def latex(self) -> str:
@@ -254,10 +256,6 @@ class Explanation:
         sources = [f"Sources: {', '.join(told.values())}; see docs/reference/sources.md"] if told else []
         basis = [f"Basis: {self.basis}"] * bool(self.basis)
         return [*basis, *[self.band] * bool(self.band), *sources]
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("$", "\\$")
 
 
 def _latex_number(q: Quantity, x: float) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from roofslate._base.interrupts import INTERRUPTED, raise_on_interrupt
 from roofslate._base.messages import unknown
 from roofslate._base.version import __version__
 from roofslate.cli.formats import FORMATS
@@ -34,6 +38,9 @@ _HOMES = {
 }
 
 
+_LONGEST = 1000  # characters of a message
+
+
 _EXTRAS = {"matplotlib": "charts", "pyarrow": "io", "scipy": "analysis"}
 
 
@@ -42,24 +49,26 @@ class _Commands(click.Group):
 
     def main(self, args: Any = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         extra.pop("standalone_mode", None)
+        if sys.stdout is None:
+            sys.stdout = _Closed()
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="replace")  # a terminal without µ shows ?
         try:
             code = super().main(args, prog_name or "roofslate", standalone_mode=False, **extra)
         except click.ClickException as error:
-            _fail(error.format_message())
+            _fail(_shortened(error.format_message()))
         except RoofslateError as error:
             _fail(str(error))
         except (click.Abort, KeyboardInterrupt):
-            sys.exit(130)
+            sys.exit(INTERRUPTED)
         except ModuleNotFoundError as error:
             extra_name = _EXTRAS.get(str(error.name).split(".")[0])
             if extra_name is None:
                 raise
             _fail(f"this needs {error.name}, which is not installed: pip install 'roofslate[{extra_name}]'")
         except OSError as error:
-            _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+            _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
         except MemoryError:
             _fail("there is not enough memory for this; take fewer points")
         sys.exit(code if isinstance(code, int) else 0)
@@ -87,7 +96,26 @@ def _completed(what: str) -> Callable[[click.Context, click.Parameter, str], lis
 
 def _do(command: str, given: dict[str, Any]) -> None:
     """Do what a command is for."""
-    getattr(import_module(f"roofslate.cli.{_HOMES[command]}"), f"run_{command}")(**given)
+    run = getattr(import_module(f"roofslate.cli.{_HOMES[command]}"), f"run_{command}")
+    raise_on_interrupt()
+    run(**given)
+
+
+def _shortened(message: str) -> str:
+    """Message of click, which repeats what was given, however long."""
+    if len(message) <= _LONGEST:
+        return message
+    brief = re.sub(r"\S{200,}", lambda word: f"{word[0][:80]}... ({len(word[0]):,} characters)", message)
+    return brief if len(brief) <= _LONGEST else f"{brief[:_LONGEST]}... ({len(brief):,} characters)"
+
+
+class _Closed(io.TextIOBase):
+    """Standard output that the caller closed; Python has None for it."""
+
+    def write(self, text: str) -> int:
+        if not text:
+            return 0
+        raise OSError(errno.EBADF, "standard output is closed")
 
 
 def _fail(message: str) -> NoReturn:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from roofslate._base.messages import shown
 from roofslate._base.toml import TomlFile
 from roofslate.errors import RoofslateError, RoofslateWarning, UnknownName
 from roofslate.grid.read import read_grid, with_scenario
 from roofslate.registry.values import input_quantity, wanted_names
 from roofslate.units import geomspace, linspace
+from roofslate.units.axes import MOST_POINTS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 
 _PRESET_INPUTS = ("model", "hardware", "prices", "loss_law", "calibration", "storage", "api_prices")
+
+
+_MOST_DIGITS = 1000  # of a number of points: Python reads some thousands
 
 
 _OPTIONS = ("threads", "units", "format", "scenario")  # written as inputs by mistake
@@ -80,7 +85,9 @@ def _range(name: str, text: str) -> Any:
         raise click.UsageError(f"{name}: a range is written start:stop:points or start:stop:points:log, got {text!r}")
     start, stop, points = parts[:3]
     if not points.isdecimal():
-        raise click.UsageError(f"{name}: the number of points of a range is a whole number, got {points!r}")
+        raise click.UsageError(f"{name}: the number of points of a range is a whole number, got {shown(points)}")
+    if len(points) > _MOST_DIGITS:
+        raise click.UsageError(f"{name}: a range has at most {MOST_POINTS:,} points, got {shown(points)}")
     # "1:50 ms" would be from one second on
     bare = [re.fullmatch(r"[-+\d._eE]+\s*([KMGTPE]i|[kMGT])?", end) is not None for end in (start, stop)]
     plain = start if bare[0] else stop

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.text import Annotation
+    from matplotlib.text import Annotation, Text
 
 __all__ = [
     "BATCH",
@@ -125,10 +125,29 @@ def axes(ax: Any, size: tuple[float, float]) -> Axes:
 
 
 @contextlib.contextmanager
-def drawing(ax: Any, size: tuple[float, float]) -> Iterator[Axes]:
-    """Draw in the house style inside of the block, into the axes given or those of a new figure."""
+def drawing(ax: Any, size: tuple[float, float], *, formulas: bool = False) -> Iterator[Axes]:
+    """Draw in the house style inside of the block, into the axes given or those of a new figure.
+
+    Without `formulas`, dollar signs in what the block writes are dollar signs.
+    """
+    from matplotlib import rc_context
+
     with house_style():
-        yield axes(ax, size)
+        ax = axes(ax, size)
+        before = {} if formulas else dict(_said(ax))
+        with rc_context({"text.parse_math": formulas}):
+            yield ax
+        for text, said in () if formulas else _said(ax):
+            if said.count("$") > 1 and before.get(text) != said:  # of texts that every figure has: titles, ticks
+                text.set_parse_math(False)
+
+
+def _said(ax: Axes) -> Iterator[tuple[Text, str]]:
+    """All words of a figure."""
+    from matplotlib.text import Text as AnyText
+
+    for text in ax.figure.findobj(AnyText):
+        yield text, text.get_text()
 
 
 def title(ax: Axes, text: str, *, below: str = "", corner: str = "") -> None:

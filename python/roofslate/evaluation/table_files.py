@@ -22,6 +22,7 @@ __all__ = ["MISSING", "CsvReader", "CsvWriter", "ParquetReader", "ParquetWriter"
 
 MISSING = {"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "-NaN", "NULL", "null", "None"}  # in a CSV file
 _ROWS = 1 << 18  # rows of a block
+_MOST_COLUMNS = 10_000  # each is read and written by itself
 _BYTES = 1 << 20  # bytes of a CSV file that are read at a time, some thirty times ahead; a line must fit
 
 
@@ -46,6 +47,7 @@ class Reader(abc.ABC):
     def __init__(self, path: Path, schema: pa.Schema, index: set[str]) -> None:
         self.path, self.schema, self.index = path, schema, index
         self.names: list[str] = list(schema.names)
+        _check_columns(path, len(self.names))
 
     def blocks(self) -> Generator[pa.RecordBatch, None, None]:
         """Yield rows in blocks of one size, whatever the batches of the file; closing the iterator closes the file."""
@@ -68,6 +70,11 @@ class Reader(abc.ABC):
     def place(self, row: int) -> str:
         """Name a row, counted from 0, for messages."""
         return f"{self.path}, row {row + 1}"
+
+
+def _check_columns(path: Path, columns: int) -> None:
+    if columns > _MOST_COLUMNS:
+        raise InputTypeError(f"{path} has {columns:,} columns; a table has at most {_MOST_COLUMNS:,}")
 
 
 def _native(path: Path) -> pa.NativeFile:
@@ -104,9 +111,9 @@ class ParquetReader(Reader):
         import pyarrow.parquet as pq
 
         with _native(path) as stream, _readable(path):
-            file = pq.ParquetFile(stream)
-            schema = file.schema_arrow
-            self._metadata = file.metadata
+            self._metadata = pq.read_metadata(stream)
+            _check_columns(path, self._metadata.num_columns)  # which takes longer to turn into a schema
+            schema = pq.ParquetFile(stream, metadata=self._metadata).schema_arrow
             listed = _json(schema.metadata, b"pandas").get("index_columns")
             index = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
             super().__init__(path, schema, set(index))

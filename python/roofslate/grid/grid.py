@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from roofslate import _core
+from roofslate._base.messages import is_text
 from roofslate.errors import AxisError
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import current
@@ -104,11 +105,15 @@ class Grid:
             raise AxisError(f"{owner}: the axis {dim!r} is empty")
         if dim in RESERVED_WORDS and dim not in PRESETS:
             raise AxisError(f"{owner}: {dim!r} is a word that calls use as an argument; give the axis another name")
+        if not is_text(dim):
+            raise AxisError(f"{owner}: {dim!a} cannot name an axis: it has half a surrogate pair")
         known = self.sizes.setdefault(dim, size)
         if known != size:
             raise AxisError(f"{owner}: the axis {dim!r} has {size} values here and {known} in another input")
         if coord is None:
             return
+        if (word := _broken_text(coord[0])) is not None:
+            raise AxisError(f"{owner}: {word!a}, a coordinate of the axis {dim!r}, has half a surrogate pair")
         before = self.coords.setdefault(dim, coord)
         if before is coord:
             return
@@ -141,6 +146,14 @@ class Grid:
     def numbers(self) -> dict[str, float]:
         """Inputs that are one number."""
         return {name: i.number for name, i in self.inputs.items() if not i.dims}
+
+
+def _broken_text(values: Any) -> str | None:
+    """First text of a coordinate that nothing could write."""
+    if getattr(values, "dtype", np.dtype(object)).kind in "biufcmM":
+        return None
+    words = np.asarray(values, dtype=object).ravel().tolist()
+    return next((word for word in words if isinstance(word, str) and not is_text(word)), None)
 
 
 def same_values(a: Any, b: Any) -> bool:

@@ -86,6 +86,7 @@ _NOTES = (
 _SPECULATION = ("none", "yes", "unknown")  # whether a run used drafts
 _SUFFIX = re.compile(r"(-(Instruct|Chat|FP8|NVFP4|FP4|\d{4}))+$")  # of a checkpoint, whose shape is that of the model
 _LARGEST = 64_000_000  # bytes of a file
+_MOST_COLUMNS = 1000
 _LINE = "line"
 _FOLDER = Path(__file__).with_name("data")
 
@@ -155,6 +156,9 @@ def read_csv(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     text = read_text(path, "table of measured runs", _LARGEST)
+    columns = text.partition("\n")[0].count(",") + 1
+    if columns > _MOST_COLUMNS:
+        raise PresetError(f"{path} has {columns:,} columns; a table of measured runs has at most {_MOST_COLUMNS:,}")
     try:
         table = pd.read_csv(io.StringIO(text), low_memory=False)  # or a column could have several types
         lines = list(_lines(text))[1:]

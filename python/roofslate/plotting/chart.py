@@ -167,7 +167,8 @@ class Chart:
     def __call__(self, ax: Axes | None = None, **inputs: Any) -> Axes:
         """Draw the chart into `ax`, or into a new figure in the house style."""
         table, call = self._table(inputs)
-        with style.drawing(ax, self.size) as ax:
+        words = [str(getattr(x, "name", x)) for x in inputs.values() if isinstance(x, (str, Preset))]
+        with style.drawing(ax, self.size, formulas="$" not in "".join(words)) as ax:
             style.title(ax, self.headline(inputs), below=call.conditions, corner=call.basis)
             self._draw(ax, table)
         return ax

@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from roofslate import _core
 from roofslate._base.messages import shown
-from roofslate.errors import AxisError, InputTypeError, ValueRangeError
+from roofslate.errors import AxisError, InputTypeError, OutOfMemory, ValueRangeError
 from roofslate.units.numbers import convert_factor, is_number, to_base
+
+MOST_POINTS = 2**32 - 1  # of an axis in the engine
+_MANY = 10**7  # points for which the system is asked for its memory
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,9 @@ class Axis:
         if not isinstance(self.num, (int, np.integer)) or isinstance(self.num, (bool, np.timedelta64)):
             raise InputTypeError(f"the number of points of an axis is an integer, got {shown(self.num)}")
         if self.num < 1:
-            raise AxisError(f"an axis needs at least one point, got num={self.num}")
+            raise AxisError(f"an axis needs at least one point, got num={shown(self.num)}")
+        if self.num > MOST_POINTS:
+            raise AxisError(f"an axis has at most {MOST_POINTS:,} points, got num={shown(self.num)}")
         if self.spacing not in ("linear", "geometric"):
             raise AxisError(f"an axis is spaced 'linear' or 'geometric', got {self.spacing!r}")
 
@@ -63,6 +69,14 @@ class Axis:
         start, stop = (self._end(end, unit) for end in (self.start, self.stop))
         if not (math.isfinite(start) and math.isfinite(stop)):
             raise ValueRangeError(f"the ends of an axis must be finite, got {self.start!r} and {self.stop!r}")
+        if self.num > _MANY and self.num * 16 > _core.available_memory():  # with a copy
+            raise OutOfMemory(f"an axis of {self.num:,} points takes more memory than there is")
+        try:
+            return self._between(start, stop)
+        except MemoryError:
+            raise OutOfMemory(f"an axis of {self.num:,} points takes more memory than there is") from None
+
+    def _between(self, start: float, stop: float) -> npt.NDArray[np.float64]:
         if self.spacing == "linear":
             return np.linspace(start, stop, self.num)
         if not (start > 0 and stop > 0):

@@ -40,6 +40,8 @@ class Scale(NamedTuple):
     def _write(self, value: float, digits: int, slash: str) -> str:
         if not math.isfinite(value):
             return f"{value}"
+        if not math.isfinite(value / self.factor):
+            return f"{value:g}"
         number = _digits(value / self.factor, digits)
         if "$" in self.label:
             prefix, below = self.label.split("$")

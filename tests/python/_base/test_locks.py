@@ -117,6 +117,8 @@ def test_presets_that_another_thread_reads(halted, monkeypatch):
 def test_the_package_has_no_other_locks():
     """Locks of `threading` and of `functools.cached_property`, before Python 3.12, stay held in the child."""
     package = Path(rs.__file__).parent
-    other = re.compile(r"threading\.R?Lock|functools\.cached_property|from (threading|functools) import .*(Lock|cached_p)")
+    other = re.compile(
+        r"threading\.R?Lock|functools\.cached_property|from (threading|functools) import .*(Lock|cached_p)"
+    )
     having = [path.relative_to(package) for path in package.rglob("*.py") if other.search(path.read_text("utf-8"))]
     assert having == [Path("_base/locks.py")]

@@ -5,51 +5,56 @@ import math
 import pytest
 import roofslate as rs
 
-ATTENTION = dict(
-    context_length=20.0, flops_per_token=1e10, layers=30, attention_heads=20, head_size=64, windowed_attention_layers=30
-)
+ATTENTION = {
+    "context_length": 20.0,
+    "flops_per_token": 1e10,
+    "layers": 30,
+    "attention_heads": 20,
+    "head_size": 64,
+    "windowed_attention_layers": 30,
+}
 LIMITS = {
     "an overflow that divides": (
         "attention_to_weight_flops",
-        dict(
-            context_length=20.0,
-            flops_per_parameter_token=1e300,
-            active_parameters=4e9,
-            layers=50,
-            attention_heads=19,
-            head_size=42,
-        ),
+        {
+            "context_length": 20.0,
+            "flops_per_parameter_token": 1e300,
+            "active_parameters": 4e9,
+            "layers": 50,
+            "attention_heads": 19,
+            "head_size": 42,
+        },
     ),
-    "an overflow to the power of 0": ("kernel_time", dict(reference_kernel_time=8e-6, peak_flops_bf16=1e-300)),
+    "an overflow to the power of 0": ("kernel_time", {"reference_kernel_time": 8e-6, "peak_flops_bf16": 1e-300}),
     "an infinite cost that divides": (
         "input_price_factor",
-        dict(input_price=2.5e-6, active_parameters=2e10, peak_flops_in_format=1e-300, chip_price=7e-4),
+        {"input_price": 2.5e-6, "active_parameters": 2e10, "peak_flops_in_format": 1e-300, "chip_price": 7e-4},
     ),
     "a power that underflows": (
         "budget_optimal_parameters",
-        dict(
-            compute_budget=1e6,
-            training_flops_per_parameter=1e19,
-            loss_unit_size=6e-6,
-            loss_unit_tokens=7.0,
-            loss_size_coefficient=1e-300,
-            loss_data_coefficient=2.0,
-            loss_size_exponent=0.02,
-            loss_data_exponent=39.0,
-        ),
+        {
+            "compute_budget": 1e6,
+            "training_flops_per_parameter": 1e19,
+            "loss_unit_size": 6e-6,
+            "loss_unit_tokens": 7.0,
+            "loss_size_coefficient": 1e-300,
+            "loss_data_coefficient": 2.0,
+            "loss_size_exponent": 0.02,
+            "loss_data_exponent": 39.0,
+        },
     ),
     "layers without attention to the whole context": ("attention_to_weight_flops", ATTENTION),
     "what does not fit": (
         "tokens_per_second_per_user",
-        dict(
-            model="DeepSeek-V3",
-            hardware="H100",
-            chips=1,
-            concurrency=64,
-            input_tokens=1000,
-            output_tokens=100,
-            admission="by_memory",
-        ),
+        {
+            "model": "DeepSeek-V3",
+            "hardware": "H100",
+            "chips": 1,
+            "concurrency": 64,
+            "input_tokens": 1000,
+            "output_tokens": 100,
+            "admission": "by_memory",
+        },
     ),
 }
 

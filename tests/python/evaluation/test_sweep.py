@@ -255,12 +255,25 @@ def test_nan_of_a_parquet_file_is_an_empty_cell(tmp_path):
 
 
 def test_many_columns_take_no_quadratic_time(tmp_path):
-    ignored = [f"column {k}" for k in range(20_000)]
+    ignored = [f"column {k}" for k in range(9_999)]
     (tmp_path / "in.csv").write_text(f"batch_size,{','.join(ignored)}\n7{',1' * len(ignored)}\n")
     start = time.perf_counter()
     rs.sweep(tmp_path / "in.csv", "pass_tokens", tmp_path / "out.csv", ignore=ignored)
-    assert time.perf_counter() - start < 15  # 1 s, and 30 s if names are compared with one another
+    assert time.perf_counter() - start < 6  # half a second, and 9 s if names are compared with one another
     assert (tmp_path / "out.csv").read_text().endswith(",1,7\n")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_table_has_so_many_columns(tmp_path, suffix):
+    """Each column is read by itself: a small file should not take minutes."""
+    names = ["batch_size", *(f"c{k}" for k in range(10_000))]
+    path = tmp_path / f"in.{suffix}"
+    if suffix == "csv":
+        path.write_text(f"{','.join(names)}\n{','.join('1' for _ in names)}\n")
+    else:
+        pq.write_table(pa.table([[1.0]] * len(names), names=names), path)
+    with pytest.raises(rs.RoofslateError, match=r"has 10,001 columns; a table has at most 10,000"):
+        rs.sweep(path, "pass_tokens", tmp_path / "out.csv", ignore=names[1:])
 
 
 # ----------------------------------------------------------------------------------------------------------- mistakes

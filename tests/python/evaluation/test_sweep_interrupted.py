@@ -4,7 +4,6 @@ import errno
 import io
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -230,7 +229,7 @@ def test_killed_at_any_moment_nothing_partial_is_left(tmp_path, long_source, suf
     takes = time.monotonic() - begin
     assert is_whole(target)
     chance = random.Random(suffix)
-    strays: list[str] = []
+    left = 0
     for attempt in range(40):
         before = b"precious" if attempt % 2 else None
         target.unlink(missing_ok=True)
@@ -244,10 +243,11 @@ def test_killed_at_any_moment_nothing_partial_is_left(tmp_path, long_source, suf
             assert is_whole(target)
             takes *= 0.8  # the first run was slow
         strays = [name for name in files_of(tmp_path) if name != target.name]
-        assert all(re.fullmatch(rf"\.out\.{suffix}\.[0-9a-f]{{8}}\.partial", name) for name in strays)
-        if attempt >= 5 and len(strays) >= 3:
+        assert strays in ([], [f".out.{suffix}.0.partial"])  # the next run removes it
+        left += len(strays)
+        if attempt >= 5 and left >= 3:
             break
-    assert len(strays) >= 3  # killed while they wrote
+    assert left >= 3  # killed while they wrote
 
 
 @pytest.mark.heavy

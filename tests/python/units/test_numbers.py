@@ -5,7 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-from roofslate import errors, units
+import roofslate as rs
+from roofslate import _core, errors, units
 
 
 @pytest.mark.parametrize(
@@ -143,6 +144,12 @@ def test_axis_keeps_its_ends():
     ("make", "error", "message"),
     [
         (lambda: units.linspace(0, 1, 0), errors.AxisError, "at least one point, got num=0"),
+        (lambda: units.linspace(0, 1, -(10**400)), errors.AxisError, "at least one point, got num=-1000"),
+        (lambda: units.linspace(0, 1, 2**32), errors.AxisError, "at most 4,294,967,295 points, got num=4294967296"),
+        (lambda: units.linspace(1, 2, 2**63), errors.AxisError, "at most 4,294,967,295 points"),
+        (lambda: units.geomspace(1, 2, 10**12), errors.AxisError, "at most 4,294,967,295 points"),
+        (lambda: units.linspace(1, 2, 10**400), errors.AxisError, "at most 4,294,967,295 points"),
+        (lambda: units.linspace(1, 2, 10**5000), errors.AxisError, "got num=an integer of 16610 bits"),
         (lambda: units.linspace(0, 1, 2.5), errors.InputTypeError, "is an integer, got 2.5"),
         (lambda: units.linspace(0, 1, True), errors.InputTypeError, "is an integer, got True"),
         (lambda: units.geomspace("0 ms", "1 s", 3).resolve("s"), errors.ValueRangeError, "must be positive"),
@@ -173,3 +180,14 @@ def test_times_of_one_user_leave_the_sequence_out(value: float, unit: str, text:
     assert units.format(value, unit) == text
     assert units.parse(text, unit) == pytest.approx(value, rel=1e-3)
     assert units.scale([value], unit).label == text.partition(" ")[2]
+
+
+def test_an_axis_beyond_memory(monkeypatch):
+    monkeypatch.setattr(_core, "available_memory", lambda: 2**30)
+    with pytest.raises(errors.OutOfMemory, match="an axis of 100,000,000 points takes more memory than there is"):
+        units.linspace(1, 2, 10**8).resolve("s")
+
+
+def test_numbers_near_the_end_of_the_range_are_written():
+    assert units.format(1e300, "USD/byte") == "1e+300"  # dollars per gigabyte are beyond it
+    assert rs.gradient("hbm_cost", hbm_capacity=288e9, hbm_price=1e300)["hbm_price"] == 288e9

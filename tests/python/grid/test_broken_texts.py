@@ -1,0 +1,31 @@
+"""Halves of surrogate pairs, which nothing can write, are refused where an axis is read."""
+
+import pandas as pd
+import pytest
+import roofslate as rs
+import xarray as xr
+from roofslate.errors import AxisError
+
+HALF = "\ud800"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        xr.DataArray([1.0, 2.0], dims="site", coords={"site": ["a", HALF]}),
+        xr.DataArray([1.0, 2.0], dims=HALF),
+        pd.Series([1.0, 2.0], pd.Index(["a", HALF], dtype=object, name="site")),
+        pd.Series([1.0, 2.0], pd.Index(["a", "b"], name=HALF)),
+    ],
+)
+@pytest.mark.parametrize("call", [rs.evaluate, lambda output, **inputs: rs.best(output, over=(), **inputs)])
+def test_half_a_pair_is_no_text(given, call):
+    with pytest.raises(AxisError, match=r"batch_size: .* half a surrogate pair"):
+        call("pass_tokens", batch_size=given)
+
+
+def test_whole_pairs_are():
+    sites = ["é", "\N{GRINNING FACE}"]
+    found = rs.evaluate("pass_tokens", batch_size=xr.DataArray([1.0, 2.0], dims="ü", coords={"ü": sites}))
+    assert found["ü"].to_numpy().tolist() == sites
+    assert sites[1] in found._repr_html_()
