@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +11,7 @@ from roofslate.errors import RoofslateWarning
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roofslate.folds.fold import Fold
-    from roofslate.folds.request import FoldRequest
-
-__all__ = ["announced"]
+__all__ = ["announced", "takes_days"]
 
 _RATE = 2e9  # points a second that a thread looks at, or fewer
 _DAY = 86400.0
@@ -23,25 +19,28 @@ _YEAR = 365.25 * _DAY
 _PATIENCE = 10.0  # seconds of a search that might have ended by its bounds
 
 
-def announced(
-    fold: Fold, request: FoldRequest, callback: Callable[[int, Any], Any] | None, threads: int, prune: bool
-) -> Callable[[int, Any], Any] | None:
-    """What the engine is to call; warns where all points would take more than a day.
+def takes_days(points: int, threads: int) -> bool:
+    """Whether to look at so many points takes more than a day."""
+    return points > _DAY * _RATE * threads
 
-    Of a fold that looks at all points at once, of one that bounds may end soon once it has run for a while.
+
+def announced(
+    name: str,
+    points: int,
+    passes: int,
+    threads: int,
+    callback: Callable[[int, Any], Any] | None,
+    *,
+    may_end: bool,
+) -> Callable[[int, Any], Any] | None:
+    """What the engine is to call for progress; warns where a fold takes more than a day.
+
+    At once where it looks at all points, after a while where bounds may end it soon.
     """
-    sizes = list(request.grid.sizes.values())
-    if math.prod(sizes) < _RATE * _DAY / fold.passes:  # asks no graph
+    if not takes_days(passes * points, threads):
         return callback
-    varied = request.grid.core.axes_of(fold.core())
-    points = math.prod(sizes[axis] for axis in varied)
-    seconds = fold.passes * points / (_RATE * threads)
-    if seconds < _DAY:
-        return callback
-    on = f"{threads} thread{'s' * (threads > 1)}"
-    name = fold.called or type(fold).__name__.lower()
-    least = f"at least {_time(seconds)} on {on}"
-    if not (prune and fold.prunes):
+    least = f"at least {_time(passes * points / (_RATE * threads))} on {threads} thread{'s' * (threads > 1)}"
+    if not may_end:
         warn(f"{name} looks at all {float(points):.2g} points: {least}. Ctrl-C stops it", RoofslateWarning)
         return callback
     start = time.monotonic()
@@ -51,11 +50,8 @@ def announced(
         nonlocal said
         if not said and time.monotonic() - start > _PATIENCE:
             said = True
-            warn(
-                f"{name} still searches {float(points):.2g} points: if bounds spare none of them, {least}. "
-                "Ctrl-C stops it",
-                RoofslateWarning,
-            )
+            text = f"{name} still searches {float(points):.2g} points: if bounds spare none of them, {least}."
+            warn(f"{text} Ctrl-C stops it", RoofslateWarning)
         return None if callback is None else callback(done, total)
 
     return call

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,7 +13,7 @@ from roofslate import _core
 from roofslate._base.progress import Progress, ProgressWish
 from roofslate._base.threads import thread_count
 from roofslate.errors import MissingInput
-from roofslate.folds.duration import announced
+from roofslate.folds.duration import announced, takes_days
 from roofslate.grid.checks import explain_missing
 from roofslate.grid.draws import SAMPLE
 from roofslate.grid.grid import spread
@@ -116,8 +117,14 @@ def in_engine(
         folded = [axes.index(dim) for dim in request.folded]
         count = thread_count(threads)
         try:
-            callback = announced(fold, request, bar.callback, count, prune and drawn is None)
-            answer: Answer = request.grid.core.fold(fold.core(), folded, count, callback, bool(prune), drawn)
+            core, callback = fold.core(), bar.callback
+            sizes = list(request.grid.sizes.values())
+            if takes_days(fold.passes * math.prod(sizes), count):  # a look at the graph tells along which of them
+                points = math.prod(sizes[axis] for axis in request.grid.core.axes_of(core))
+                name = fold.called or type(fold).__name__.lower()
+                may_end = prune and fold.prunes and drawn is None
+                callback = announced(name, points, fold.passes, count, callback, may_end=may_end)
+            answer: Answer = request.grid.core.fold(core, folded, count, callback, bool(prune), drawn)
         except MissingInput as error:
             raise explain_missing(error, request.grid) from None
     return answer
