@@ -28,6 +28,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 MOST_GROWTH = 5.0  # MB
+_ONE_ARENA = "MALLOC_ARENA_MAX"  # of glibc
 CALLS = (
     "evaluate", "evaluate, shared axes", "evaluate, out", "value", "frame", "best", "pareto", "count", "histogram",
     "quantiles", "bounds", "sample", "folds of a sample", "sobol", "solve", "gradient", "sensitivity", "tornado",
@@ -150,6 +151,8 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=8, help="how many ask at once")
     parser.add_argument("--questions", type=int, default=40, help="to each call")
     given = parser.parse_args()
+    if _ONE_ARENA not in os.environ:  # or each thread has a heap of its own, which grows by chance
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, _ONE_ARENA: "1"})
     faulthandler.enable()
     warnings.simplefilter("ignore")
     codes = drawn(given.questions)

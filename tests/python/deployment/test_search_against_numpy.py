@@ -5,7 +5,7 @@ import math
 import pytest
 import roofslate as rs
 import xarray as xr
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from support.deployments import brute, keywords, own_columns, questions
 from support.evaluator import Evaluator, agree
 
@@ -36,9 +36,30 @@ def check(question):
         assert agree(plan.table[name].iloc[0], Evaluator(best, [name]).number(name), exact=False)
 
 
+MUCH = {
+    "objective": ("cost_per_output_token", False),
+    "limits": [("time_to_first_token", "<=", 2.0), ("chips", "<=", 16.0)],
+    "model": ["DeepSeek-V3", "gpt-oss-120b"],
+    "hardware": ["HGX H200"],
+    "chips": [8, 16],
+    "concurrency": [8, 300],
+    "more": {
+        "input_tokens": [1000, 30000],
+        "output_tokens": 1000,
+        "chip_price": 3 / 3600,
+        "expert_reads": "expected",
+        "arithmetic": "full",
+    },
+    "weight_format": ["fp8"],
+    "kv_format": ["bf16", "fp8"],
+    "calibration": None,
+}
+
+
 @pytest.mark.filterwarnings("ignore::roofslate.errors.DoesNotFit")  # layouts that deploy rejects
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(questions())
+@example(MUCH)
 def test_deployments(question):
     check(question)
 

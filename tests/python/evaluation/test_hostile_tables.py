@@ -294,3 +294,13 @@ def test_broken_files(compression: str, tmp_path: Any) -> None:
         if results is None:
             assert "in.parquet" in said or "note" in said or "missing input" in said, said
     assert refused > 75
+
+
+def test_a_disk_that_fails_is_no_broken_file(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(5, "the disk fails")
+
+    pq.write_table(GOOD, tmp_path / "in.parquet")
+    monkeypatch.setattr(pq, "ParquetFile", fail)
+    with pytest.raises(OSError, match="the disk fails"):
+        rs.sweep(tmp_path / "in.parquet", "pass_tokens", tmp_path / "out.csv")

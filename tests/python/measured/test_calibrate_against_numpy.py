@@ -34,7 +34,7 @@ def loss(table: pd.DataFrame, constants: dict[str, float], overlap: str, soft: f
     return float(np.sum(weights * soft**2 * 2 * (np.sqrt(1 + (residual / soft) ** 2) - 1)))
 
 
-@pytest.mark.parametrize("seed", first_alone(range(12)))
+@pytest.mark.parametrize("seed", [1, *first_alone([0, *range(2, 12)])])
 def test_no_constants_near_by_are_better(seed: int) -> None:
     """The fit is a least loss of its neighborhood, and its errors are those of its predictions."""
     rng = np.random.default_rng(seed)
@@ -42,9 +42,10 @@ def test_no_constants_near_by_are_better(seed: int) -> None:
     table = pd.DataFrame(
         {"batch_size": rng.choice([1.0, 64.0, 4096.0, 65536.0], n), "chips": rng.choice([8.0, 16.0], n)}
     )
-    table["stack"] = rng.choice(["one", "two", "three"], n)
+    table["stack"] = rng.choice(["one", "two", "three"], n, p=[0.75, 0.2, 0.05])
     true = {name: math.exp(rng.uniform(math.log(2 * low), math.log(high / 2))) for name, (low, high) in TERMS.items()}
-    table["seconds"] = predicted(table, true, overlap) * np.exp(0.2 * rng.standard_normal(n))
+    slow = np.where(table["stack"] == "one", 1.0, 1.6)
+    table["seconds"] = slow * predicted(table, true, overlap) * np.exp(0.2 * rng.standard_normal(n))
     options: dict[str, Any] = {"soft": float(rng.uniform(0.1, 1)), "residual": ("logarithm", "relative")[seed % 2]}
     found = rs.calibrate(
         table, TERMS, output="pass_time", measured="seconds", hold_out="stack", start=true, overlap=overlap,

@@ -17,7 +17,7 @@ def test_calls_from_several_threads_have_one_answer() -> None:
     }  # fmt: skip
     run = soak.soak(codes, 1.0, threads=4, every=0.5)
     assert run.differences == []
-    assert min(run.counts) > 0
+    assert run.answers > 0
     assert len(run.memory) >= 2
 
 
