@@ -33,6 +33,7 @@ __all__ = [
     "PALETTE",
     "RED",
     "TIMES",
+    "UNFIT",
     "WEIGHTS",
     "axes",
     "basis_of",
