@@ -303,7 +303,8 @@ namespace roofslate
     bool Trend::has_routine(int node)
     {
         const std::vector<int> all = ask(node);
-        return std::any_of(all.begin(), all.end(), [&](int i) { return depends(i) && g_[i].op == Op::routine && !g_[i].routine->is_monotone();
+        return std::any_of(all.begin(), all.end(), [&](int i) {
+            return depends(i) && g_[i].op == Op::routine && !g_[i].routine->is_monotone();
         });
     }
 

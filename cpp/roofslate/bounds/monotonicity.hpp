@@ -69,10 +69,8 @@ namespace roofslate
         {
             int atom, factor; // -1: one
             double times;
-            bool operator<(const Term& t) const
-            { return atom != t.atom ? atom < t.atom : factor < t.factor; }
-            bool operator==(const Term& t) const
-            { return atom == t.atom && factor == t.factor && times == t.times; }
+            bool operator<(const Term& t) const { return atom != t.atom ? atom < t.atom : factor < t.factor; }
+            bool operator==(const Term& t) const { return atom == t.atom && factor == t.factor && times == t.times; }
         };
         using Powers = std::vector<Term>; // sorted
         static Powers sum(const Powers& a, const Powers& b, double times_b);

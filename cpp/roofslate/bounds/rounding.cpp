@@ -53,21 +53,19 @@ namespace roofslate
             if (shares)
                 return {ea.share + eb.share + 1};
             return node(plus_share(
-                op(Op::add,
-                   op(Op::mul, absolute(ea, a), size(b)),
-                   op(Op::mul, absolute(eb, b), size(a))),
+                op(Op::add, op(Op::mul, absolute(ea, a), size(b)), op(Op::mul, absolute(eb, b), size(a))),
                 1,
                 i));
         case Op::div:
             if (shares)
                 return {ea.share + eb.share + 1};
-        {
-            const int divisor = absolute(eb, b),
-                      known_divisor = op(Op::less, op(Op::mul, divisor, number(lost_divisor)), size(b));
-            const int e = plus_share(
-                op(Op::div, op(Op::add, absolute(ea, a), op(Op::mul, divisor, size(i))), size(b)), 1, i);
-            return node(op(Op::select, known_divisor, e, number(HUGE_VAL)));
-        }
+            {
+                const int divisor = absolute(eb, b),
+                          known_divisor = op(Op::less, op(Op::mul, divisor, number(lost_divisor)), size(b));
+                const int e =
+                    plus_share(op(Op::div, op(Op::add, absolute(ea, a), op(Op::mul, divisor, size(i))), size(b)), 1, i);
+                return node(op(Op::select, known_divisor, e, number(HUGE_VAL)));
+            }
         case Op::sqrt:
             if (shares)
                 return {ea.share / 2 + 1};
@@ -150,10 +148,14 @@ namespace roofslate
             return number(0);
         const Bounds a = trend_.value(n.argument[0]), b = trend_.value(n.argument[1]);
         const auto at_most = [&](const Bounds& u, const Bounds& v) { return op(Op::less_equal, u.high, v.low); };
-        const int takes_first = n.op == Op::max ? at_most(b, a) : n.op == Op::min ? at_most(a, b) : a.low,
+        const int takes_first = n.op == Op::max ? at_most(b, a)
+            : n.op == Op::min
+            ? at_most(a, b)
+            : a.low,
                   takes_second = n.op == Op::max ? at_most(a, b)
-            : n.op == Op::min                    ? at_most(b, a)
-                                                 : op(Op::equal, a.high, number(0));
+            : n.op == Op::min
+            ? at_most(b, a)
+            : op(Op::equal, a.high, number(0));
         const int first_taken = n.op == Op::select ? op(Op::equal, takes_first, number(1)) : takes_first;
         return bounder_.either(bounder_.both(first_taken, first), bounder_.both(takes_second, second));
     }
@@ -199,9 +201,7 @@ namespace roofslate
                 if (u.range.holds_zero())
                     away = bounder_.either(
                         away,
-                        op(Op::both,
-                           op(Op::less_equal, u.low, number(0)),
-                           op(Op::less_equal, number(0), u.high)));
+                        op(Op::both, op(Op::less_equal, u.low, number(0)), op(Op::less_equal, number(0), u.high)));
             };
             if (n.op == Op::mul || n.op == Op::div)
                 or_holds_zero(a);
@@ -250,8 +250,9 @@ namespace roofslate
             if (trend_.value(i).range.known() || n.is_constant() || n.is_leaf())
                 continue;
             if (n.op == Op::select)
-                here = trend_.depends(n.argument[0]) ? bounder_.both(of(1), of(2))
-                                                     : op(Op::select, n.argument[0], of(1), of(2));
+                here = trend_.depends(n.argument[0])
+                    ? bounder_.both(of(1), of(2))
+                    : op(Op::select, n.argument[0], of(1), of(2));
             else if (n.op == Op::pow) // the power 0 of anything is 1
             {
                 if (!trend_.value(n.argument[1]).range.holds_zero())
@@ -279,10 +280,12 @@ namespace roofslate
         {
         case Op::mul:
             return bounder_.either(
-                bounder_.both(is_zero(a), is_infinite(b)), bounder_.both(is_infinite(a), is_zero(b)));
+                bounder_.both(is_zero(a), is_infinite(b)),
+                bounder_.both(is_infinite(a), is_zero(b)));
         case Op::div:
             return bounder_.either(
-                bounder_.both(is_zero(a), is_zero(b)), bounder_.both(is_infinite(a), is_infinite(b)));
+                bounder_.both(is_zero(a), is_zero(b)),
+                bounder_.both(is_infinite(a), is_infinite(b)));
         case Op::sub:
             return bounder_.either(
                 bounder_.both(bounder_.at_least(a, HUGE_VAL), bounder_.at_least(b, HUGE_VAL)),

@@ -192,7 +192,9 @@ namespace roofslate
         case Op::floor: return {op(o, a.low), op(o, a.high)};
         case Op::exp:
             return vanishing(
-                widened_power({op(o, a.low), op(o, a.high)}, at_least(a, 0), at_most(a, 0)), a, a.range.low);
+                widened_power({op(o, a.low), op(o, a.high)}, at_least(a, 0), at_most(a, 0)),
+                a,
+                a.range.low);
         case Op::log: return widened({op(o, a.low), op(o, a.high)}, widening_share);
         case Op::pow:
         {

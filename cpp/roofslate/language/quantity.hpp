@@ -194,9 +194,13 @@ namespace roofslate
     {
     };
     template <class R, class = void> struct directions_of
-    { static constexpr std::array<signed char, 3> all{}; };
+    {
+        static constexpr std::array<signed char, 3> all{};
+    };
     template <class R> struct directions_of<R, std::void_t<decltype(R::directions)>>
-    { static constexpr std::array<signed char, 3> all = R::directions; };
+    {
+        static constexpr std::array<signed char, 3> all = R::directions;
+    };
     template <class R> struct as_routine
     {
         template <std::size_t... K> static double call(const double* a, std::index_sequence<K...>)

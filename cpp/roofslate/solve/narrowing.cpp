@@ -149,10 +149,12 @@ namespace roofslate
             return Meeting::root;
         if (values_[Look::explained][lane] == 0)
             return Meeting::jump;
-        const bool nearer = values_[Look::gap][lane] <= nearer_share * std::min(std::fabs(s.at_a.apart), std::fabs(s.at_b.apart));
+        const bool nearer =
+            values_[Look::gap][lane] <= nearer_share * std::min(std::fabs(s.at_a.apart), std::fabs(s.at_b.apart));
         return values_[Look::close][lane] != 0 || nearer ? Meeting::root
-            : values_[Look::near][lane] != 0             ? Meeting::hidden
-                                                         : Meeting::jump;
+            : values_[Look::near][lane] != 0
+            ? Meeting::hidden
+            : Meeting::jump;
     }
     // Newton's last word, if the sides agree there: else they may jump past one another.
     void HalfLine::settle_turns(const Brackets& k)
@@ -176,8 +178,8 @@ namespace roofslate
                 jumps.push_back(s), roots.push_back(y_[i]), sure.push_back(k.sure[i]);
                 continue;
             }
-            crossings_.add(
-                s.point, y_[i], y_[i], values_[Look::gap][i], values_[Look::hazy][i] != 0 ? Crossings::hazy : 0);
+            crossings_
+                .add(s.point, y_[i], y_[i], values_[Look::gap][i], values_[Look::hazy][i] != 0 ? Crossings::hazy : 0);
             if (here.state == 0 && values_[Look::gap][i] <= DBL_MAX && s.a < y_[i] && y_[i] < s.b)
             {
                 level.push_back({s.point, s.a, y_[i], s.at_a, here});

@@ -194,8 +194,7 @@ namespace roofslate
                     any_level_ = any_level_ || level_[i];
                 }
             }
-            bool needs_more(std::size_t i) const
-            { return open_[i] || all_of_point_[i] || shared_.which == Which::all; }
+            bool needs_more(std::size_t i) const { return open_[i] || all_of_point_[i] || shared_.which == Which::all; }
             // Those of the part's points that need more roots.
             const std::vector<Point>& open_points(const Part& part)
             {
@@ -224,10 +223,9 @@ namespace roofslate
                 if (at_once && !any_closed_ && !any_level_ && found.size() == divided_
                     && are_all(found.point.data(), found.size())) // as a rule
                 {
-                    std::transform(
-                        found.from.begin(), found.from.end(), shared_.values.get() + first_, [&](double y) {
-                            return as_root(y, sign);
-                        });
+                    std::transform(found.from.begin(), found.from.end(), shared_.values.get() + first_, [&](double y) {
+                        return as_root(y, sign);
+                    });
                     all_closed_ = any_closed_ = true;
                     return;
                 }
@@ -256,8 +254,7 @@ namespace roofslate
             void find_lower()
             {
                 if (lower_.line)
-                    add(lower_.line->find(open_points(lower_), mirrored(shared_.which), all_of_point_, progress_),
-                        -1);
+                    add(lower_.line->find(open_points(lower_), mirrored(shared_.which), all_of_point_, progress_), -1);
             }
             // Zero itself, and what turns between it and the smallest magnitudes.
             void find_zero()
@@ -307,8 +304,9 @@ namespace roofslate
                     shared_.leave(first_ + i, is_left ? left : Range{first, last});
                 if (shared_.which != Which::all)
                     shared_.values[first_ + i] = outcome != Outcome::found ? NAN
-                        : shared_.which == Which::smallest                 ? first
-                                                                           : last;
+                        : shared_.which == Which::smallest
+                        ? first
+                        : last;
                 else if (outcome != Outcome::always)
                     for (const Interval& interval : found)
                     {
@@ -353,8 +351,8 @@ namespace roofslate
                 const bool excluded = least_of(i) == 0 && !has(zero_, i); // the lower end itself
                 const double low = excluded ? 1 : std::ceil(least_of(i)), high = std::floor(greatest_of(i));
                 std::vector<Range> holds;
-                const bool from_low = found.empty() ? otherwise == Outcome::always
-                                                    : !(found.front().flags & Crossings::begins);
+                const bool from_low =
+                    found.empty() ? otherwise == Outcome::always : !(found.front().flags & Crossings::begins);
                 double from = low;
                 bool inside = from_low;
                 const auto close = [&](double to) {
@@ -502,7 +500,12 @@ namespace roofslate
         std::size_t each = 0;
         for (const std::vector<double>& of_point : shared.roots)
             each = std::max(each, of_point.size());
-        Roots roots{each, points * each, aligned_doubles(points * each), std::move(shared.outcomes), std::move(shared.left)};
+        Roots roots{
+            each,
+            points * each,
+            aligned_doubles(points * each),
+            std::move(shared.outcomes),
+            std::move(shared.left)};
         std::fill_n(roots.values.get(), roots.size, NAN);
         for (std::size_t p = 0; p < points; ++p)
             std::copy(shared.roots[p].begin(), shared.roots[p].end(), roots.values.get() + p * each);

@@ -61,8 +61,8 @@ namespace roofslate
     // Of an inequality the ends of where it holds: of the values next to such an end the one at which it still does. In
     // the order of the grid, the last axis fastest; `each` for a point, NaN after the last one.
     //
-    // One search of which the smallest, the largest and all roots are views. Bounds and trends prove of every stretch of
-    // the range that nothing turns in it, or that one root does; what is not proved after some thousand stretches is
+    // One search of which the smallest, the largest and all roots are views. Bounds and trends prove of every stretch
+    // of the range that nothing turns in it, or that one root does; what is not proved after some thousand stretches is
     // left, and the outcome undecided, unless a root is wanted that is nearer to the end. Two roots that are nearer to
     // each other than a share of 2^-26 may be taken for one or for none.
     struct Roots

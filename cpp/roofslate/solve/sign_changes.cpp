@@ -155,8 +155,7 @@ namespace roofslate
         return (rises && (a > 0 || b < 0)) || (falls && (a < 0 || b > 0));
     }
     // Rounding may have made the sign.
-    bool HalfLine::hides(const End& end) const
-    { return end.near != 0 && end.near < agreed_and_near && end.state != 0; }
+    bool HalfLine::hides(const End& end) const { return end.near != 0 && end.near < agreed_and_near && end.state != 0; }
     // By the slopes, the sides stay apart between ends at which they are.
     bool HalfLine::is_clear(const Stretch& s, std::size_t lane) const
     {
@@ -179,7 +178,11 @@ namespace roofslate
                    bounds_[Proof::fastest][lane],
                    std::log(s.b / s.a))
             || stays(
-                   s.at_a.apart, s.at_b.apart, bounds_[Proof::least][lane], bounds_[Proof::greatest][lane], s.b - s.a);
+                   s.at_a.apart,
+                   s.at_b.apart,
+                   bounds_[Proof::least][lane],
+                   bounds_[Proof::greatest][lane],
+                   s.b - s.a);
     }
     // Of a stretch whose ends say the same.
     HalfLine::Verdict HalfLine::judge_alike(const Stretch& s, std::size_t lane, bool telling) const
@@ -305,8 +308,8 @@ namespace roofslate
     {
         Brackets& k = *turns_.to_come;
         const double *const low = low_ends_.state.data(), *const high = high_ends_.state.data(),
-                     *const sign_at_low = equal_ ? low : low_ends_.sign.data(),
-                     *const sign_at_high = equal_ ? high : high_ends_.sign.data();
+                            *const sign_at_low = equal_ ? low : low_ends_.sign.data(),
+                            *const sign_at_high = equal_ ? high : high_ends_.sign.data();
         std::size_t turning = 0, n = points.size();
         if (are_all(points.data(), n)) // at once, as a rule
             for (std::size_t i = 0; i < n; ++i)

@@ -25,8 +25,8 @@ namespace roofslate
 
     // What is known at a value of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater,
     // of an inequality -1 where it holds within rounding and 1 where it does not, NaN where a side is undefined; the
-    // same by the computed values alone; whether the sides are a few roundings apart; their difference; and the logarithm of their
-    // ratio, where they have one sign.
+    // same by the computed values alone; whether the sides are a few roundings apart; their difference; and the
+    // logarithm of their ratio, where they have one sign.
     struct End
     { double state, sign, near, apart, ratio; };
     struct Ends // of the points of a block
@@ -154,9 +154,9 @@ namespace roofslate
                 state,
                 sign,
                 near,
-                agreed,    // as at a root
+                agreed, // as at a root
                 explained, // by rounding, and the distance of numbers
-                close,     // not far from agreed
+                close, // not far from agreed
                 gap,
                 hazy,
                 apart,
@@ -168,9 +168,9 @@ namespace roofslate
             enum Column
             {
                 nothing, // turns inside
-                once,    // it turns at most
-                known,   // there are bounds
-                sure,    // ... and it does not jump
+                once, // it turns at most
+                known, // there are bounds
+                sure, // ... and it does not jump
                 slowest, // slopes of the ratio, in logarithms
                 fastest,
                 least, // ... of the difference
@@ -207,10 +207,8 @@ namespace roofslate
         bool is_clear(const Stretch& s, std::size_t lane) const;
         bool moves_away(const Stretch& s, std::size_t lane) const;
         bool hides(const End& end) const;
-        double state(const End& end) const
-        { return end.state == end.state ? end.state : equal_ ? undefined_state : 1; }
-        double sign(const End& end) const
-        { return plain_ && equal_ ? end.state : end.sign == end.sign ? end.sign : 1; }
+        double state(const End& end) const { return end.state == end.state ? end.state : equal_ ? undefined_state : 1; }
+        double sign(const End& end) const { return plain_ && equal_ ? end.state : end.sign == end.sign ? end.sign : 1; }
         static constexpr double undefined_state = 2, close_and_near = 2, agreed_and_near = 3;
         void leave(const Stretch& s);
         void conclude_plain(const std::vector<Point>& points);
@@ -229,7 +227,10 @@ namespace roofslate
         void settle_inequality(const Brackets& k);
         void settle_edges(const Brackets& k);
         void settle_turns(const Brackets& k);
-        void settle_by_sides(const std::vector<Stretch>& wholes, const std::vector<double>& roots, const std::vector<bool>& sure);
+        void settle_by_sides(
+            const std::vector<Stretch>& wholes,
+            const std::vector<double>& roots,
+            const std::vector<bool>& sure);
         void see_through_haze();
 
         const InstructionSet& set_;

@@ -1,5 +1,5 @@
-#include "roofslate/solve/sign_changes.hpp"
 #include "roofslate/bounds/rounding.hpp"
+#include "roofslate/solve/sign_changes.hpp"
 #include <cfloat>
 
 namespace roofslate
@@ -10,15 +10,15 @@ namespace roofslate
         constexpr double equal_share = 8 * rounding;      // sides that differ by less are equal
         // ... where they hardly move; less is not counted, so that a point says the same alone as within a grid
         constexpr double least_error_share = 64 * rounding;
-        constexpr double closed_share = 16 * rounding;    // a bracket as narrow tells its root
-        constexpr double level_slope = 0x1p-20;           // what hardly moves: elasticities apart by less
-        constexpr double like_share = 1e-4;               // ... at a root that rounding shakes
-        constexpr double level_change = 4 * rounding;    // of what is level
-        constexpr double near_errors = 4;                 // sides that may be equal but for rounding
-        constexpr double agreed_share = 1e-12;            // of sides that agree at a root
+        constexpr double closed_share = 16 * rounding; // a bracket as narrow tells its root
+        constexpr double level_slope = 0x1p-20; // what hardly moves: elasticities apart by less
+        constexpr double like_share = 1e-4; // ... at a root that rounding shakes
+        constexpr double level_change = 4 * rounding; // of what is level
+        constexpr double near_errors = 4; // sides that may be equal but for rounding
+        constexpr double agreed_share = 1e-12; // of sides that agree at a root
         // at a root, the tangent's zero is nearer, though rounding shakes the sides
         constexpr double near_step = 1e-9;
-        constexpr double close_share = 0x1p-30;           // sides that Newton's step brings together
+        constexpr double close_share = 0x1p-30; // sides that Newton's step brings together
 
         // Copies a node into another graph, from what has been copied.
         int copied(Graph& to, const Graph& from, std::vector<int>& copies, int node)
@@ -93,8 +93,7 @@ namespace roofslate
         const int slope = difference(left_slope, right_slope), apart = op(Op::sub, left, right);
 
         // Does the comparison turn once at most while the unknown runs from a to b?
-        const Bounds elasticity = trend.elasticity_of_ratio(left, right),
-                     drift = trend.value(slope);
+        const Bounds elasticity = trend.elasticity_of_ratio(left, right), drift = trend.value(slope);
         const auto one_way = [&](const Bounds& e) {
             return bounder.either(bounder.at_least_zero(e), bounder.at_most_zero(e));
         };
@@ -105,7 +104,8 @@ namespace roofslate
         Rounding rounded(bounder, trend);
         const int tame = bounder.both(rounded.tame(left), rounded.tame(right));
         const int monotone = bounder.both(
-            tame, bounder.either(bounder.both(alike, one_way(elasticity)), bounder.both(smooth, one_way(drift))));
+            tame,
+            bounder.either(bounder.both(alike, one_way(elasticity)), bounder.both(smooth, one_way(drift))));
         const Rounding::Error left_error = rounded.error(left), right_error = rounded.error(right);
         const bool steady = left_error.is_share() && right_error.is_share();
         plain_ = bounder.is(monotone, 1) && bounder.is(smooth, 1) && numbers && steady;
@@ -133,14 +133,14 @@ namespace roofslate
             : op(Op::max,
                  least_error,
                  share_of(
-                     op(Op::add, rounded.absolute(left_error, left), rounded.absolute(right_error, right)), rounding));
+                     op(Op::add, rounded.absolute(left_error, left), rounded.absolute(right_error, right)),
+                     rounding));
         const int hazy = steady ? number(0) : op(Op::less, share_of(right_size, agreed_share), error);
-        const int level = of_numbers(
+        const int level = of_numbers(bounder.both(
             bounder.both(
-                bounder.both(
-                    op(Op::less_equal, gap, error),
-                    op(Op::less_equal, drift_here, share_of(right_size, level_slope))),
-                op(Op::sub, number(1), hazy)));
+                op(Op::less_equal, gap, error),
+                op(Op::less_equal, drift_here, share_of(right_size, level_slope))),
+            op(Op::sub, number(1), hazy)));
         const int if_level = number(equal_ ? 0 : comparison.relation == Relation::less ? 1 : -1);
         const int state = op(Op::select, level, if_level, sign_here);
         const auto where_defined = [&](int x) { return equal_ ? x : op(Op::select, defined, x, number(NAN)); };
@@ -158,8 +158,8 @@ namespace roofslate
             const int separate = bounder.either(below(l, r, !equal_ && !strict), below(r, l, !equal_ && strict));
             const int known = bounder.both(op(Op::equal, l.low, l.low), op(Op::equal, r.low, r.low));
             const auto is_fixed = [&](const Bounds& u) { return op(Op::equal, u.low, u.high); };
-            const int same = bounder.both(
-                known, bounder.either(rounded.same(left, right), bounder.both(is_fixed(l), is_fixed(r))));
+            const int same =
+                bounder.both(known, bounder.either(rounded.same(left, right), bounder.both(is_fixed(l), is_fixed(r))));
             const int undefined = bounder.either(rounded.undefined(left), rounded.undefined(right));
             // slopes of the logarithm of the sides' ratio by that of the unknown, and of their difference
             const int by_ratio = bounder.both(known, bounder.both(bounder.both(tame, smooth), alike)),
@@ -168,14 +168,15 @@ namespace roofslate
             const auto least_size = [&](const Bounds& u) {
                 return op(Op::max, number(0), op(Op::max, u.low, op(Op::neg, u.high)));
             };
-            const int steady_ratio = op(
-                          Op::less_equal,
-                          op(Op::mul, largest(elasticity), op(Op::log, op(Op::div, b, a))),
-                          number(level_change)),
-                      steady_difference = op(
-                          Op::less_equal,
-                          op(Op::mul, largest(drift), op(Op::sub, b, a)),
-                          share_of(least_size(r), level_change));
+            const int
+                steady_ratio =
+                    op(Op::less_equal,
+                       op(Op::mul, largest(elasticity), op(Op::log, op(Op::div, b, a))),
+                       number(level_change)),
+                steady_difference =
+                    op(Op::less_equal,
+                       op(Op::mul, largest(drift), op(Op::sub, b, a)),
+                       share_of(least_size(r), level_change));
             const auto if_proved = [&](int proved, int x) { return op(Op::select, proved, x, number(NAN)); };
             bounds_.compile(
                 lanes_,
@@ -211,7 +212,10 @@ namespace roofslate
                  gap,
                  hazy,
                  apart,
-                 op(Op::select, op(Op::less, number(0), op(Op::div, left, right)), op(Op::log, op(Op::div, left, right)), number(NAN))},
+                 op(Op::select,
+                    op(Op::less, number(0), op(Op::div, left, right)),
+                    op(Op::log, op(Op::div, left, right)),
+                    number(NAN))},
                 set_);
         }
 

@@ -92,9 +92,9 @@ def solve(
 
     Notes
     -----
-    One search covers the valid range of the unknown, within the inputs that bound it. ``"smallest"``, ``"largest"`` and
-    ``"all"`` are views of it. An end that is open or infinite stands for a magnitude of 1e-75 or 1e75; zero is looked at
-    if the range has it. Guaranteed bounds, slopes, and bounds of rounding prove of each stretch that no solution is in
+    One search covers the valid range of the unknown, within the inputs that bound it. ``"smallest"``, ``"largest"``
+    and ``"all"`` are views of it. An end that is open or infinite stands for a magnitude of 1e-75 or 1e75; zero is looked
+    at if the range has it. Guaranteed bounds, slopes, and bounds of rounding prove of each stretch that no solution is in
     it, or one at most. Steps of Newton's method, inside a bracket that halves where they fail, close in on each
     solution to a few units in the last place. A stretch of which nothing is proved is divided. After 32,768 stretches
     the search gives up, and names what is left. A point alone gives the same bits as within a grid, on any number of
@@ -227,9 +227,7 @@ def _with_memory(
     return told.astype(str)
 
 
-def _with_left(
-    words: npt.NDArray[np.str_], left: npt.NDArray[np.float64], unit: str
-) -> npt.NDArray[np.str_]:
+def _with_left(words: npt.NDArray[np.str_], left: npt.NDArray[np.float64], unit: str) -> npt.NDArray[np.str_]:
     """Reasons with the stretch of the unknown in which the search gave up."""
     texts = np.array(words, dtype=object)
     for at in np.argwhere(words == "undecided"):

@@ -92,8 +92,13 @@ def test_a_root_among_absurd_values_is_found_or_admitted():
     assert reasons[1] in ("", "undecided")
 
 
-@pytest.mark.parametrize(("unknown", "start", "other"), [("loss_data_exponent", 0.28, {"loss_size_exponent": 0.34}),
-                                                         ("loss_size_exponent", 0.34, {"loss_data_exponent": 0.28})])  # fmt: skip
+@pytest.mark.parametrize(
+    ("unknown", "start", "other"),
+    [
+        ("loss_data_exponent", 0.28, {"loss_size_exponent": 0.34}),
+        ("loss_size_exponent", 0.34, {"loss_data_exponent": 0.28}),
+    ],
+)
 def test_the_ends_are_those_of_all(unknown, start, other):
     given = {**BASE, **other, "compute_budget": 5.76e23}
     value = rs.value("budget_optimal_parameters", {**given, unknown: start})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,7 +69,9 @@ def draw(seed: int, *, absurd: bool) -> Question | None:
     given = {n: x for k, p in scenario.presets.items() for n, x in _catalog(k)[p].values.items()} | scenario.inputs
     bounds = [x for n, x in given.items() if quantity(n).bound == unknown and n != unknown and isinstance(x, float)]
     low = max([q.low if not q.computed else -1e75, *bounds])
-    high = min([q.high if not q.computed else 1e75, *([given[q.bound]] if isinstance(given.get(q.bound), float) else [])])
+    high = min(
+        [q.high if not q.computed else 1e75, *([given[q.bound]] if isinstance(given.get(q.bound), float) else [])]
+    )
     if not (math.isfinite(start) and low <= start <= high):
         return None
     question = Question(name, unknown, chance.choice(["==", "==", "<=", "<", ">=", ">"]), 0.0, start, low, high, inputs)
@@ -105,7 +108,10 @@ class Scan:
         q, n = self.question, SCANNED
         size = abs(q.start) or 1.0
         ends = [x for x in (q.low, q.high) if math.isfinite(x) and x != 0 and abs(x) < 1e75]
-        wide, near = size * np.geomspace(1e-9, 1e9, n * 3 // 5), size * np.geomspace(0.2, 5, n - n * 3 // 5 - len(ends) - 1)
+        wide, near = (
+            size * np.geomspace(1e-9, 1e9, n * 3 // 5),
+            size * np.geomspace(0.2, 5, n - n * 3 // 5 - len(ends) - 1),
+        )
         sign = -1 if q.start < 0 else 1
         x = np.concatenate([sign * wide, sign * near, ends, [q.start]])
         if q.low < 0 and q.high > 0:
@@ -118,7 +124,7 @@ class Scan:
         return self.question.values(x)
 
     def noise(self, x: np.ndarray) -> np.ndarray:
-        """How much a value changes among neighbors of x, and otherwise than steadily a bit farther, but for one jump."""
+        """How much a value changes among neighbors of x, and unsteadily a bit farther, but for one jump."""
         return np.maximum(self._moves(x, EPSILON, 0), self._moves(x, 2.0**-20, 1))
 
     def _moves(self, x: np.ndarray, width: float, drift: int) -> np.ndarray:
@@ -145,7 +151,9 @@ def complaints(q: Question) -> tuple[list[str], bool]:
     roots = roots_of(answers["all"])
     said = _views(answers, reasons, roots)
     scan = Scan(q)
-    said += _equality(q, scan, roots, reasons["all"]) if q.relation == "==" else _inequality(q, scan, roots, reasons["all"])
+    said += (
+        _equality(q, scan, roots, reasons["all"]) if q.relation == "==" else _inequality(q, scan, roots, reasons["all"])
+    )
     return said, "undecided" in reasons.values()
 
 
@@ -162,7 +170,7 @@ def _views(answers: dict[str, Any], reasons: dict[str, str], roots: list[float])
                 said.append(f"views: {at} {reasons[at]}, all {roots[:5]}")
         elif (reasons[at] != reasons["all"]) or (one != roots[k] if roots else not math.isnan(one)):
             said.append(f"views: {at} {one!r} {reasons[at]}, all {roots[:5]} {reasons['all']}")
-    said += [f"twice: {a!r} {b!r}" for a, b in zip(roots, roots[1:], strict=False)
+    said += [f"twice: {a!r} {b!r}" for a, b in itertools.pairwise(roots)
              if b - a <= 1e-8 * max(abs(a), abs(b)) and math.isfinite(b - a)]  # fmt: skip
     return said
 
@@ -191,11 +199,11 @@ def _equality(q: Question, scan: Scan, roots: list[float], reason: str) -> list[
     places = list(scan.x[np.abs(scan.v - c) <= CLOSE * abs(c)])
     said += [f"missed: at {x!r} they agree ({reason})" for x in _unexplained(scan, places, roots)]
     with np.errstate(invalid="ignore"):
-        d = np.where(np.isfinite(scan.v), scan.v - c, np.nan)
+        d: np.ndarray = np.where(np.isfinite(scan.v), scan.v - c, np.nan)
         sure = np.abs(d) > scan.tolerance
-        k = np.flatnonzero(sure[:-1] & sure[1:] & (d[:-1] * d[1:] < 0) & (scan.x[:-1] * scan.x[1:] > 0))
-    if k.size:
-        crossed = _bisected(scan, scan.x[k], scan.x[k + 1], d[k])
+        crossing = np.flatnonzero(sure[:-1] & sure[1:] & (d[:-1] * d[1:] < 0) & (scan.x[:-1] * scan.x[1:] > 0))
+    if crossing.size:
+        crossed = _bisected(scan, scan.x[crossing], scan.x[crossing + 1], d[crossing])
         said += [f"missed root: {x!r} ({reason})" for x in _unexplained(scan, crossed, roots)]
     return said
 
@@ -225,7 +233,7 @@ def _bisected(scan: Scan, a: np.ndarray, b: np.ndarray, sign: np.ndarray) -> lis
 
 def _unexplained(scan: Scan, places: list[float], roots: list[float]) -> list[float]:
     """Values at which the sides agree that are no root, nor on a stretch that ends at one."""
-    c, missing = scan.question.limit, []
+    missing = []
     finite = [x for x in roots if math.isfinite(x)]
     for x in places:
         if any(abs(x - r) <= 1e-7 * abs(r) for r in finite):
@@ -238,7 +246,6 @@ def _unexplained(scan: Scan, places: list[float], roots: list[float]) -> list[fl
         if not any(_stretch(scan, x, r) for r in near):
             missing.append(x)
             break
-    del c
     return missing
 
 
@@ -284,7 +291,7 @@ def _inequality(q: Question, scan: Scan, roots: list[float], reason: str) -> lis
             said.append(f"{reason}: but at {x[k]!r} it is {scan.values(x[k : k + 1])[0]!r}")
         return said
     for k in range(x.size - 1):
-        if 0 < k and holds[k - 1] != holds[k] != holds[k + 1] and _is_alone(scan, x[k], holds[k]):
+        if k > 0 and holds[k - 1] != holds[k] != holds[k + 1] and _is_alone(scan, x[k], holds[k]):
             break
         if k + 2 < x.size and holds[k] != holds[k + 1] != holds[k + 2] and _is_alone(scan, x[k + 1], holds[k + 1]):
             break
@@ -292,6 +299,8 @@ def _inequality(q: Question, scan: Scan, roots: list[float], reason: str) -> lis
             continue
         crossed = sum(x[k] < r < x[k + 1] for r in roots)
         if (crossed % 2 == 1) != (holds[k] != holds[k + 1]):
-            said.append(f"parity: {crossed} boundaries between {x[k]!r} and {x[k + 1]!r}, holds {holds[k]} {holds[k + 1]}")
+            said.append(
+                f"parity: {crossed} boundaries between {x[k]!r} and {x[k + 1]!r}, holds {holds[k]} {holds[k + 1]}"
+            )
             break
     return said
