@@ -1,5 +1,7 @@
 """`python -m roofslate`, and the program `roofslate`: the command line."""
 
+from importlib import import_module
+
 from roofslate._base.interrupts import leave_on_interrupt
 
 __all__ = ["start"]
@@ -8,9 +10,7 @@ __all__ = ["start"]
 def start(program: str = "roofslate") -> None:
     """Run the command line as a program, which Ctrl-C ends with 130 at any moment."""
     leave_on_interrupt()
-    from roofslate.cli import main
-
-    main(prog_name=program)
+    import_module("roofslate.cli").main(prog_name=program)  # loaded now
 
 
 if __name__ == "__main__":

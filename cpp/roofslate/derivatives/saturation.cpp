@@ -103,7 +103,7 @@ namespace roofslate
         case Op::add:
         case Op::sub: return both(infinite, negated(either(is_infinite(a), is_infinite(b))));
         case Op::exp: return both(out_of_range, negated(is_infinite(a)));
-        case Op::mul: return both(out_of_range, both(is_regular(a), is_regular(b)));
+        case Op::mul:
         case Op::div: return both(out_of_range, both(is_regular(a), is_regular(b)));
         case Op::pow: return both(out_of_range, both(is_regular(a), negated(is_infinite(b))));
         default: return nowhere;

@@ -1,6 +1,7 @@
 """Derivatives where numbers leave their range: a finite value has slopes that are numbers."""
 
 import math
+from typing import Any
 
 import pytest
 import roofslate as rs
@@ -13,7 +14,7 @@ ATTENTION = {
     "head_size": 64,
     "windowed_attention_layers": 30,
 }
-LIMITS = {
+LIMITS: dict[str, tuple[str, dict[str, Any]]] = {
     "an overflow that divides": (
         "attention_to_weight_flops",
         {
