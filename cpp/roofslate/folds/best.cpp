@@ -55,6 +55,7 @@ namespace roofslate
                 fold_.objective = question.values.front();
                 fold_.requirements = question.requirements;
                 fold_.inner = row_;
+                fold_.keeps_near = true;
                 std::ptrdiff_t place = 1, index = 1;
                 for (int k = int(shape_.size()); k-- > 0;)
                 {

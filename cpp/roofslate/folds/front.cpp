@@ -47,6 +47,28 @@ namespace roofslate
             });
             return stay;
         }
+        // Of two values, members in order: the one before a value has the smallest second value of those.
+        bool line_beats(const std::vector<Member>& line, const Values& value, std::int64_t first, std::size_t n)
+        {
+            const auto next = std::upper_bound(line.begin(), line.end(), value[0], [](double x, const Member& m) {
+                return x < m.value[0];
+            });
+            return next != line.begin() && beats(*std::prev(next), value, first, n);
+        }
+        // ... and puts one that none beats in its place; those that it beats follow it.
+        void put_into_line(std::vector<Member>& line, const Member& one, std::size_t n)
+        {
+            const auto at = std::lower_bound(line.begin(), line.end(), one, before);
+            const auto end =
+                std::find_if(at, line.end(), [&](const Member& m) { return !beats(one, m.value, m.where, n); });
+            if (at == end)
+                line.insert(at, one);
+            else
+            {
+                *at = one;
+                line.erase(std::next(at), end);
+            }
+        }
     }
 
     SearchedMembers::SearchedMembers(std::vector<Member> members, std::size_t values)
@@ -94,29 +116,29 @@ namespace roofslate
     {
         if (n_ > 2)
             return beat_within(1, 0, members_.size(), {value, first});
-        const auto next = std::upper_bound(members_.begin(), members_.end(), value[0], [](double x, const Member& m) {
-            return x < m.value[0];
-        });
-        // it has the smallest second value of those before
-        return next != members_.begin() && beats(*std::prev(next), value, first, n_);
+        return line_beats(members_, value, first, n_);
     }
 
     bool Front::beats(const Values& value, std::int64_t first) const
     {
-        return std::any_of(
-                   groups_.begin(),
-                   groups_.end(),
-                   [&](const SearchedMembers& group) { return group.beat(value, first); })
-            || std::any_of(recent_.begin(), recent_.end(), [&](const Member& m) {
-                   return roofslate::beats(m, value, first, n_);
-               });
+        const auto some = [&](const SearchedMembers& group) { return group.beat(value, first); };
+        if (std::any_of(groups_.begin(), groups_.end(), some))
+            return true;
+        if (n_ <= 2)
+            return line_beats(recent_, value, first, n_);
+        return std::any_of(recent_.begin(), recent_.end(), [&](const Member& m) {
+            return roofslate::beats(m, value, first, n_);
+        });
     }
     void Front::add(const Member& one)
     {
         if (beats(one.value, one.where))
             return;
-        recent_.push_back(one);
-        if (recent_.size() == most_recent)
+        if (n_ <= 2)
+            put_into_line(recent_, one, n_);
+        else
+            recent_.push_back(one);
+        if (recent_.size() >= (n_ <= 2 ? most_in_line : most_recent))
             merge_recent();
     }
     // Members of both that none of the other beats; `a` in order where there are two values.
@@ -141,14 +163,7 @@ namespace roofslate
     }
     void Front::merge_recent()
     {
-        if (n_ <= 2)
-        {
-            std::sort(recent_.begin(), recent_.end(), before);
-            drop_beaten(recent_);
-            groups_.emplace_back(recent_, n_);
-        }
-        else
-            groups_.emplace_back(unbeaten(recent_, n_), n_);
+        groups_.emplace_back(n_ <= 2 ? std::move(recent_) : unbeaten(recent_, n_), n_);
         recent_.clear();
         while (groups_.size() > 1 && groups_[groups_.size() - 2].members().size() < 4 * groups_.back().members().size())
         {

@@ -46,12 +46,12 @@ namespace roofslate
         std::vector<Member> members() const;
 
     private:
-        static constexpr std::size_t most_recent = 32;
+        static constexpr std::size_t most_in_line = 256, most_recent = 32;
         SearchedMembers merged(const std::vector<Member>& a, const SearchedMembers& b) const;
         void merge_recent();
 
         std::size_t n_;
         std::vector<SearchedMembers> groups_; // the largest first
-        std::vector<Member> recent_;
+        std::vector<Member> recent_; // of two values in order
     };
 }

@@ -91,6 +91,7 @@ namespace roofslate
         pass_.axes = row_axes_;
         for (const int k : fold.outer)
             pass_.rows *= graph.shape()[std::size_t(k)], pass_.axes |= AxisSet(1) << k;
+        keeps_near_ = fold.keeps_near;
         for (const Requirement& r : fold.requirements)
             if (directions.of_difference(r.left, r.right) == Direction::unknown)
                 roots_.push_back(r.left), roots_.push_back(r.right);
@@ -180,10 +181,10 @@ namespace roofslate
         const std::size_t own = graph_.points(axes), here = evaluations(axes);
         if (axes == pass_.axes || own > most_kept_values || here < 2 * own)
             return false;
-        // the same for all rows of the fastest loop, it stays in the nearest cache as the arrays that it takes the
-        // place of
-        const bool stays_near =
-            on_row(i) && pass_.row <= most_near_values && !pass_.outer.empty() && !(axes >> pass_.outer.back() & 1);
+        // the same for all rows of the fastest loop, it stays in the nearest cache as the array that it takes the place
+        // of
+        const bool stays_near = keeps_near_ && on_row(i) && pass_.row <= most_near_values && !pass_.outer.empty()
+            && !(axes >> pass_.outer.back() & 1);
         const int c = cost(i, false), least = !on_row(i) ? 20 : pass_.inner.size() > 1 ? 8 : stays_near ? 1 : 3;
         return c >= least && std::size_t(c) * (here - own) >= least_saved_work;
     }

@@ -110,6 +110,7 @@ namespace roofslate
         const InstructionSet& set_;
         Pass pass_;
         AxisSet row_axes_ = 0;
+        bool keeps_near_ = false;
         List<int> roots_, kept_, kept_rows_;
         List<Output> rows_;
         List<NodeInfo> infos_;

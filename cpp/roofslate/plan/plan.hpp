@@ -150,6 +150,7 @@ namespace roofslate
         std::vector<int> outer; // loops, slowest first
         int inner; // the axis of the row
         int block_axis = -1; // the fastest loop, if it is folded
+        bool keeps_near = false; // keeps even short work on the row that is the same for all of that loop
     };
     Plan make_plan(
         const Graph& graph,
