@@ -124,7 +124,7 @@ class Summary(Result):
         """Lines below the caption: what the columns are, layout, memory."""
         notes = ["floor: ideal machine, a lower bound of times and costs"]
         if self.calibration:
-            notes.append(f"estimate: calibration {self.calibration}")
+            notes.append(f"estimate: calibration {self.calibration}; where there is no band, none is known")
         if self.layout:
             notes.append(f"layout: {self.layout}")
         if self.fits is not None:

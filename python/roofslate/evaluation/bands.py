@@ -22,7 +22,22 @@ if TYPE_CHECKING:
     from roofslate.grid.grid import Grid
     from roofslate.presets.preset import Preset
 
-__all__ = ["band_text", "band_variables", "bands_apply", "calibrated_outputs", "requested_bands"]
+__all__ = ["band_factors", "band_text", "band_variables", "bands_apply", "calibrated_of", "requested_bands"]
+
+_PACE = "trained_tokens_per_second_per_chip"
+_RUN = ("pretraining_tokens", "pretraining_flops")  # one is given, or the tokens follow from the pace
+# Outcomes that are proportional to a calibrated one, or to its inverse, and so have its band: which, whether inverted,
+# and what must be given.
+_CARRIED: dict[str, tuple[str, bool, tuple[str, ...]]] = {
+    "tokens_per_second_per_user": ("time_per_output_token", True, ()),
+    "trained_tokens_per_second": (_PACE, False, ()),
+    "training_step_time": (_PACE, True, ()),
+    "training_utilization": (_PACE, False, ()),
+    "hardware_flops_utilization": (_PACE, False, ()),
+    "pretraining_chip_time": (_PACE, True, _RUN),
+    "pretraining_time": (_PACE, True, _RUN),
+    "pretraining_cost": (_PACE, True, _RUN),
+}
 
 
 def requested_bands(
@@ -59,7 +74,7 @@ def requested_bands(
     constants = own[0] if len(own) == 1 else shipped()
     found = bands if isinstance(bands, Bands) else Bands(constants, check_level(bands))
     fits = found.calibration.fits
-    outputs = calibrated_outputs(found, wanted)
+    outputs = [name for name in wanted if calibrated_of(found, name, given)]
     if not outputs:
         raise UnknownName(f"bands: {', '.join(wanted)} is not calibrated; calibrated are {', '.join(fits)}")
     for output in outputs:
@@ -81,16 +96,42 @@ def bands_apply(bands: Any, preset: Preset) -> bool:
     return not isinstance(asked, FittedConstants) or list(asked) == list(own)
 
 
-def calibrated_outputs(bands: Bands, wanted: Sequence[str]) -> list[str]:
-    """The outputs that get a band."""
-    return [name for name in wanted if name in bands.calibration.fits]
+def calibrated_of(bands: Bands, name: str, given: Collection[str]) -> tuple[str, bool] | None:
+    """The calibrated output whose band an output has, and whether it is inverted; None where no band is known."""
+    fits = bands.calibration.fits
+    if name in fits:
+        return name, False
+    source, inverted, needed = _CARRIED.get(name, ("", False, ()))
+    if source not in fits or (needed and not set(needed) & set(given)):
+        return None
+    if name in given or not (_rests_on(name, source, given) or _rests_on(source, name, given)):
+        return None
+    return source, inverted
+
+
+def _rests_on(name: str, source: str, given: Collection[str]) -> bool:
+    """Whether a quantity follows from another one, where nothing upstream of what is given counts."""
+    waiting, seen = [name], set()
+    while waiting:
+        step = waiting.pop()
+        if step not in seen and step not in given:
+            seen.add(step)
+            q = lookup(step)
+            waiting += [*q.needs, *filter(None, [q.fallback])]
+    return source in seen or source in given
+
+
+def band_factors(low: Any, high: Any, *, inverted: bool) -> tuple[Any, Any]:
+    """Ends of a band over the value, of the inverse too."""
+    return (1 / high, 1 / low) if inverted else (low, high)
 
 
 def band_variables(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> dict[str, xr.Variable]:
     """Both ends of the band of an output, on its axes and those of models and chips."""
     import xarray as xr
 
-    fit = bands.calibration.fit(name)
+    source, inverted = calibrated_of(bands, name, grid.inputs) or (name, False)
+    fit = bands.calibration.fit(source)
     known = {keyword: [p.name for p in grid.presets[keyword]] for keyword in PRESETS if keyword in grid.presets}
     kinds = [column for column in fit.kinds if column in known and len(known[column]) > 1]
     same = {column: known[column][0] for column in fit.kinds if column in known and column not in kinds}
@@ -99,7 +140,7 @@ def band_variables(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> 
     factors = np.empty((*shape, 2))
     for place in np.ndindex(*shape):
         told = dict(zip(kinds, (known[column][k] for column, k in zip(kinds, place, strict=True)), strict=True))
-        factors[place] = fit.band(bands.level, {**same, **told})
+        factors[place] = band_factors(*fit.band(bands.level, {**same, **told}), inverted=inverted)
     found = {}
     for k, end in enumerate(("lower", "upper")):
         variable = values * xr.Variable(dims, factors[..., k])
@@ -114,6 +155,7 @@ def band_variables(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> 
 def band_text(bands: Bands, name: str, value: float, grid: Grid) -> str:
     """The band of one value, as a person reads it."""
     kinds = {keyword: presets[0].name for keyword, presets in grid.presets.items()}
-    factors = bands.calibration.fit(name).band(bands.level, kinds)
+    source, inverted = calibrated_of(bands, name, grid.inputs) or (name, False)
+    factors = band_factors(*bands.calibration.fit(source).band(bands.level, kinds), inverted=inverted)
     low, high = (units.format(factor * value, lookup(name).unit) for factor in factors)
     return f"{100 * bands.level:g} % band: {low} to {high}"

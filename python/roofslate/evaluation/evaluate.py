@@ -9,7 +9,7 @@ import numpy as np
 
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, MissingInput
-from roofslate.evaluation.bands import band_variables, bands_apply, requested_bands
+from roofslate.evaluation.bands import band_variables, bands_apply, calibrated_of, requested_bands
 from roofslate.evaluation.calibrations import side_by_side, varies_alone
 from roofslate.grid import dask as chunked
 from roofslate.grid.basis import basis
@@ -153,7 +153,7 @@ def _evaluated(
     for name, (values, dims) in zip(wanted, results, strict=True):
         unit = converted[name][1] if name in converted else lookup(name).unit
         variables[name] = variable(name, values, dims, unit, basis([name], grid), keep=bool(given))
-        if wide is not None and name in wide.calibration.fits:
+        if wide is not None and calibrated_of(wide, name, grid.inputs):
             variables |= band_variables(wide, name, variables[name], grid)
     if not isinstance(outputs, str) or wide is not None:
         return dataset(variables, grid), misfits

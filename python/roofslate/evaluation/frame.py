@@ -10,7 +10,7 @@ import numpy as np
 
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, RoofslateWarning
-from roofslate.evaluation.bands import bands_apply, requested_bands
+from roofslate.evaluation.bands import band_factors, bands_apply, calibrated_of, requested_bands
 from roofslate.grid.columns import Columns, Names, read_columns
 from roofslate.grid.fit import warn_of_misfits
 from roofslate.grid.label import conversions
@@ -109,10 +109,10 @@ def frame(
         raise InputTypeError(f"ignore: expected names of columns, got {shown(ignore)}") from None
     columns = read_columns(table, ignored, inputs)
     scenarios = Scenarios(columns, wanted, inputs, "rs.frame")
-    wide, calibrations = None, []
+    wide, calibrations, given = None, [], set[str]()
     if bands is not None:
         calibrations = _calibrations(columns, inputs)
-        given = {*columns, *inputs, *(name for preset in calibrations for name in getattr(preset, "values", ()))}
+        given = {*columns, *inputs, *_supplied(columns, inputs)}
         wide = requested_bands(bands, wanted, given, calibrations)
     results, bad = scenarios.compute(columns, len(table), threads=threads, progress=progress)
     found: dict[str, Any] = {}
@@ -124,8 +124,10 @@ def frame(
             found[name] = pd.Categorical.from_codes(choice_codes(values), categories=pd.Index(q.choices))
         else:
             found[name] = values
-        if wide is not None and name in wide.calibration.fits:
-            factors = wide.calibration.band_of_rows(wide.level, name, preset_names(columns, inputs, len(table)))
+        if wide is not None and (banded := calibrated_of(wide, name, given)):
+            kinds = preset_names(columns, inputs, len(table))
+            low, high = wide.calibration.band_of_rows(wide.level, banded[0], kinds)
+            factors = band_factors(low, high, inverted=banded[1])
             if isinstance(names_of := columns.get("calibration"), Names):
                 applies = np.array([*(bands_apply(wide, preset) for preset in calibrations), False])[names_of.codes]
                 factors = (np.where(applies, factors[0], np.nan), np.where(applies, factors[1], np.nan))
@@ -150,6 +152,17 @@ def frame(
     if scenarios.unused:
         made.attrs["unused"] = ", ".join(scenarios.unused)
     return made
+
+
+def _supplied(columns: Columns, inputs: Mapping[str, Any]) -> set[str]:
+    """What the presets of a table supply, each at least in one row."""
+    names: set[str] = set()
+    for keyword in PRESETS:
+        column = columns.get(keyword)
+        own = [find_preset(keyword, inputs[keyword])] if keyword in inputs else []
+        for preset in column.presets if isinstance(column, Names) else own:
+            names |= getattr(preset, "values", {}).keys()
+    return names
 
 
 def _calibrations(columns: Columns, inputs: Mapping[str, Any]) -> list[Preset]:

@@ -36,6 +36,7 @@ _CHAINS = {
 }
 # Tokens that balance the three buckets rest on both chains, and a run of given tokens on its own alone.
 _TOKENS = frozenset({"pretraining_tokens", "rl_tokens"})
+_BUCKETS = _TOKENS | {"decode_inefficiency"}  # what weighs the buckets without a calibration: a number of the lecture
 
 
 @functools.lru_cache(maxsize=1024)
@@ -79,7 +80,7 @@ def basis(outputs: Sequence[str], grid: Grid) -> Mapping[str, str]:
     presets = grid.presets.get("calibration", [])
     calibrations: list[Preset | None] = [*presets] or [None]
     words = [_basis(outputs, used, preset, registry) for preset in calibrations]
-    carriers = carriers_of(registry) - _TOKENS
+    carriers = carriers_of(registry) - (_TOKENS if presets else _BUCKETS)
     cuts = [i.quantity.name for i in used if i.quantity.name in carriers and i.origin != "calibration"]
     found = {"basis": " | ".join(dict.fromkeys(words)) + (f"; given: {', '.join(cuts)}" if cuts else "")}
     if any(i.origin == "calibration" for i in used):
@@ -105,7 +106,7 @@ def carries_constants(output: str, registry: Registry) -> bool:
     """Whether a constant with an ideal value is upstream of an output, by other ways than the tokens of a training."""
     if output not in registry.entries:
         return False
-    upstream = _upstream(registry, (output,), _TOKENS - {output})
+    upstream = _upstream(registry, (output,), _BUCKETS - {output})
     return any(registry.entries[name].ideal is not None for name in upstream)
 
 
@@ -165,7 +166,7 @@ def carriers_of(registry: Registry) -> frozenset[str]:
 @functools.lru_cache(maxsize=4096)
 def _sensitive(registry: Registry, output: str) -> frozenset[str]:
     """What makes an output anything else than a floor if it is given."""
-    carriers = carriers_of(registry) - _TOKENS
+    carriers = carriers_of(registry) - _BUCKETS
     upstream = (output, *registry.ancestors(output))
     return frozenset(name for name in upstream if name in carriers or registry.entries[name].ideal is not None)
 

@@ -6,7 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from roofslate.registry.registry import Registry
 
@@ -17,6 +17,18 @@ __all__ = ["constant_roots", "implying"]
 def implying(registry: Registry) -> frozenset[str]:
     """Quantities with which a default becomes another."""
     return frozenset(name for q in registry.entries.values() for name in q.implied_by)
+
+
+def _downstream(start: Iterable[str], takers: Mapping[str, Iterable[str]], but: Collection[str]) -> set[str]:
+    """Some quantities and all that follows from them, but for what others supply; circles end."""
+    found = set(start)
+    waiting = list(found)
+    while waiting:
+        for taker in takers.get(waiting.pop(), ()):
+            if taker not in found and taker not in but:
+                found.add(taker)
+                waiting.append(taker)
+    return found
 
 
 @functools.lru_cache(maxsize=256)
@@ -31,24 +43,30 @@ def _roots_of(
         q = registry.entries[name]
         return q.needs if q.computed else (q.fallback,) if q.fallback else ()
 
-    @functools.cache
-    def varies(name: str) -> bool:
-        return name in varying or (name not in supplied and any(map(varies, sources(name))))
-
-    @functools.cache
-    def rests_on_supplied(name: str) -> bool:
-        if name in supplied or not supplied.isdisjoint(registry.entries[name].implied_by):
-            return True
-        return any(map(rests_on_supplied, sources(name)))
-
+    takers: dict[str, list[str]] = {}  # of each quantity, those that are made of it
+    reached, left = {*start}, [*start]
+    while left:
+        name = left.pop()
+        for source in sources(name):
+            takers.setdefault(source, []).append(name)
+            if source not in reached:
+                reached.add(source)
+                left.append(source)
+    supplying = {
+        name
+        for name in reached
+        if name in supplied or not supplied.isdisjoint(registry.entries[name].implied_by)
+    }
+    varies = _downstream(varying & reached, takers, supplied - varying)
+    rests_on_supplied = _downstream(supplying, takers, frozenset())
     while waiting:
         name = waiting.pop()
         if name in seen:
             continue
         seen.add(name)
-        if varies(name):
+        if name in varies:
             waiting += sources(name)
-        elif name not in same and rests_on_supplied(name):
+        elif name not in same and name in rests_on_supplied:
             roots[name] = None
     return tuple(roots)
 

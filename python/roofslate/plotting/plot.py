@@ -123,12 +123,11 @@ def _hatch(ax: Axes, fits: xr.DataArray, surface: xr.DataArray, across: str, oth
     import numpy as np
 
     x = _points(surface, across)
-    look: Any = {"facecolor": "none", "edgecolor": style.NOTE, "hatch": "////", "linewidth": 0}
     if set(fits.dims) <= {across}:
         unfit = np.broadcast_to(fits.to_numpy() == 0, x.shape)
         if unfit.any():
             whole = ax.get_xaxis_transform()
-            ax.fill_between(x, 0, 1, where=unfit, step="mid", transform=whole, label="does not fit", **look)
+            ax.fill_between(x, 0, 1, where=unfit, step="mid", transform=whole, label="does not fit", **style.UNFIT)
     elif other is not None and not ax.get_lines():
         up = _points(surface, other)
         unfit = np.asarray(fits.broadcast_like(surface).transpose(other, across) == 0)

@@ -73,11 +73,16 @@ _PRICED = {
     "FLOP": (1e18, "EFLOP"),
 }
 
+# Times and speeds as one user sees them: ms per token, tokens a second, seconds of a request.
+_OF_ONE_SEQUENCE = ({"s": 1, "sequence": 1, "token": -1}, {"token": 1, "s": -1, "sequence": -1}, {"s": 1, "sequence": -1})
+
 
 @lru_cache(maxsize=1024)
 def _ladder(unit: str) -> tuple[tuple[_Rung, ...], int]:
     """Scales of a unit in ascending order, and the position of the one that exponents are written in."""
     exponents = dimension_of(unit).exponents
+    if exponents in _OF_ONE_SEQUENCE:
+        del exponents["sequence"]
     if not set(exponents) - set(COUNTED_UNITS):
         # "2,400" reads better than "2.4k".
         return (

@@ -1,11 +1,13 @@
 """``calibration=`` as a keyword of presets."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import roofslate as rs
+from roofslate.errors import UnknownName
 from roofslate.grid.read import Settled
 
 SERVER = {
@@ -213,3 +215,63 @@ def test_a_derivation_says_its_basis() -> None:
         assert "Basis: floor" in text
     assert f"Basis: estimate, calibration serving ({rs.calibration().date})" in str(estimate)
     assert "Basis" not in str(rs.explain("hbm_drain_time", hardware="H100"))
+
+
+# ------------------------------------------------------------------------------- bands of what follows from one outcome
+
+RUN: dict[str, Any] = {
+    "model": "Llama-3.1-70B", "hardware": "H100", "chips": 1024, "global_batch_size": 1024, "sequence_length": 8192,
+    "tensor_parallel": 8, "pipeline_stages": 4, "microbatches": 32, "pipeline_schedule": "1f1b",
+    "activation_policy": "block", "sharded_state": "optimizer", "chip_price": "2 USD/h",
+}  # fmt: skip
+INVERSE = ("training_step_time", "pretraining_chip_time", "pretraining_time", "pretraining_cost")
+ALIKE = ("trained_tokens_per_second", "training_utilization", "hardware_flops_utilization")
+
+
+def _ends(found: Any, name: str) -> list[float]:
+    return [float(found[f"{name}_{end}"] / found[name]) for end in ("lower", "upper")]
+
+
+def test_a_proportional_outcome_has_the_band_of_the_calibrated_one() -> None:
+    served: Any = rs.evaluate(["time_per_output_token", "tokens_per_second_per_user"], SERVER, bands=0.8,
+                              calibration="serving")  # fmt: skip
+    low, high = _ends(served, "time_per_output_token")
+    assert _ends(served, "tokens_per_second_per_user") == pytest.approx([1 / high, 1 / low], rel=1e-12)
+    pace = "trained_tokens_per_second_per_chip"
+    trained: Any = rs.evaluate([pace, *INVERSE, *ALIKE], RUN, bands=0.8, calibration="training")
+    low, high = _ends(trained, pace)
+    for name in INVERSE:
+        assert _ends(trained, name) == pytest.approx([1 / high, 1 / low], rel=1e-12)
+    for name in ALIKE:
+        assert _ends(trained, name) == pytest.approx([low, high], rel=1e-12)
+    rest = {name: x for name, x in RUN.items() if name != "model"}
+    table = pd.DataFrame({"model": ["Llama-3.1-70B", "Llama-3.1-8B"]})
+    rows = rs.frame(table, "pretraining_cost", rest, bands=0.8, calibration="training")
+    for end in ("lower", "upper"):
+        assert rows[f"pretraining_cost_{end}"][0] == pytest.approx(float(trained[f"pretraining_cost_{end}"]), rel=1e-12)
+    assert "80 % band" in str(rs.explain("pretraining_cost", RUN, bands=0.8, calibration="training"))
+
+
+def test_an_outcome_of_two_calibrated_ones_or_of_given_ones_has_no_band() -> None:
+    both: Any = rs.evaluate(["time_per_output_token", "request_latency"], SERVER, bands=0.8, calibration="serving")
+    assert "request_latency_lower" not in both
+    with pytest.raises(UnknownName, match="bands: pretraining_cost is not calibrated"):
+        rs.evaluate("pretraining_cost", RUN, training_utilization=0.4, bands=0.8, calibration="training")
+    balanced = {**RUN, "inference_tokens": 1e14, "decode_utilization": 0.1}
+    follows = rs.evaluate(["pretraining_cost", "training_step_time"], {n: x for n, x in balanced.items() if n != "model"},
+                          **_llama_without_tokens(), bands=0.8, calibration="training")  # fmt: skip
+    assert "pretraining_cost_lower" not in follows
+    assert "training_step_time_lower" in follows
+
+
+def _llama_without_tokens() -> dict[str, Any]:
+    values = rs.models["Llama-3.1-70B"].values
+    return {name: x for name, x in values.items() if name not in ("pretraining_tokens", "vocabulary_size", "intermediate_size", "kv_format")}
+
+
+def test_rows_of_models_that_are_trained_end_their_circles() -> None:
+    """Clients and batches follow from each other: a table of pretraining costs recursed without end."""
+    rest = {name: x for name, x in RUN.items() if name != "model"}
+    table = pd.DataFrame({"model": ["Llama-3.1-70B", "Llama-3.1-8B"]})
+    found = rs.frame(table, "pretraining_cost", rest)["pretraining_cost"]
+    assert found.tolist() == [rs.value("pretraining_cost", {**rest, "model": name}) for name in table["model"]]

@@ -157,3 +157,19 @@ def test_axis_mistakes(make, error, message):
     with pytest.raises(error) as caught:
         make()
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.0337, "s*sequence/token", "33.7 ms/tok"),
+        (28.0, "token/s/sequence", "28 tok/s"),
+        (13.3, "s/sequence", "13.3 s"),
+        (3.0, "sequence/s", "3 seq/s"),
+        (70_272.0, "byte/sequence", "70.27 kB/seq"),
+    ],
+)
+def test_times_of_one_user_leave_the_sequence_out(value: float, unit: str, text: str) -> None:
+    assert units.format(value, unit) == text
+    assert units.parse(text, unit) == pytest.approx(value, rel=1e-3)
+    assert units.scale([value], unit).label == text.partition(" ")[2]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from roofslate.display import style
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.read import Settled
-from roofslate.lecture_report.charts.serving import board, rented
+from roofslate.lecture_report.charts.serving import board, hatched, memory_end, rented
 from roofslate.plotting.chart import chart, completed, dataset, filled, first_reach, note, number, tabulated
 from roofslate.presets.catalog import api_prices, models
 from roofslate.presets.preset import Preset
@@ -107,6 +107,7 @@ def _cost_vs_context(**inputs: Any) -> pd.DataFrame:
         "long_cost_plus_price": number("long_cost_plus_price", **inputs),
         "kv_bytes_per_token": number("kv_bytes_per_token", **inputs),
         "batch_size": number("batch_size", **inputs),
+        "full_memory_context": memory_end("full_memory_context", inputs),
     }
     table = tabulated(times, "context_length", "cost_vs_context", **marks)
     first, second = marks["cost_plus_price"], marks["long_cost_plus_price"]
@@ -191,6 +192,7 @@ def cost_vs_context(ax: Axes, table: pd.DataFrame) -> None:
     else:
         ax.plot([0, right], [first, first], label="price", **_PRICE)
     ax.set(xlim=(0, right), ylim=(0, top), xlabel="context (tokens)", ylabel="cost of a token: its time × the rent")
+    hatched(ax, marks["full_memory_context"], 0.93)
     at_end = float(cost.iloc[-1])
     bold = "cost = memory" if math.isclose(at_end, float(table["memory_cost"].iloc[-1]), rel_tol=1e-9) else "cost"
     bold = "cost = compute" if math.isclose(at_end, float(table["compute_cost"].iloc[-1]), rel_tol=1e-9) else bold

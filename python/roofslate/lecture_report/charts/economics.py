@@ -13,6 +13,8 @@ from roofslate.lecture_report.charts.serving import (
     board,
     curves,
     fitting,
+    hatched,
+    memory_end,
     most_batches,
     overtaking_batch,
     rented,
@@ -60,6 +62,7 @@ def _cost_vs_batch(*, price_factor: float | None = None, **inputs: Any) -> pd.Da
         "batch_of_one_penalty": number("batch_of_one_penalty", **inputs),
         "price_factor": float(price_factor),
         "context_length": number("context_length", **inputs),
+        "memory_limited_batch": memory_end("memory_limited_batch", inputs),
     }
     # what the same price factor buys when the default mode runs at the crossing
     ratio = number("batch_time_ratio_from_model", **at_default)
@@ -131,6 +134,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     curves(ax, table, lines, "cost_per_token")
     top = 3 * table["cost_per_token"].max()
     ax.set(xlim=(batch[0], batch[-1]), ylim=(0.07 * floor, top))
+    hatched(ax, marks["memory_limited_batch"], 0.47)
     shown = [(batch[-1], table[name].iloc[-1], text, style.INK) for name, (text, _) in lines.items()]
     style.label_ends(ax, [end for end in shown if 0.07 * floor < end[1] < top])
     style.scale_ticks(ax.xaxis, "sequence")
@@ -173,6 +177,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     curves(inset, table, lines, "cost_per_token", 0.7)
     right = 1.8 * crossing if math.isfinite(crossing) else batch[-1] / 3
     inset.set(xlim=(0, right), ylim=(0, 4.2 * floor), xticks=[0], yticks=[floor])
+    hatched(inset, marks["memory_limited_batch"])
     inset.set_yticklabels(["floor"], fontsize=8)
     inset.set_title("the same on linear axes", fontsize=8, weight="normal", loc="center", pad=3)
     for side in ("top", "right"):

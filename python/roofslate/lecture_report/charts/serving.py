@@ -22,7 +22,9 @@ __all__ = [
     "curves",
     "decode_tensor",
     "fitting",
+    "hatched",
     "latency_vs_batch",
+    "memory_end",
     "most_batches",
     "overtaking_batch",
     "rented",
@@ -75,6 +77,27 @@ def fitting(most: float, inputs: dict[str, Any]) -> float:
     with contextlib.suppress(MissingInput):
         return min(most, max(number("memory_limited_batch", **inputs), 1.0))
     return most
+
+
+def memory_end(limit: str, inputs: dict[str, Any]) -> float:
+    """The batch or context that fills the memory; inf where the call does not say how much there is."""
+    with contextlib.suppress(MissingInput):
+        return number(limit, **inputs)
+    return math.inf
+
+
+def hatched(ax: Axes, end: float, height: float | None = None) -> None:
+    """Hatch what memory has no room for, in the look of `rs.plot`; words at some height say so."""
+    left, right = ax.get_xlim()
+    if end >= right:
+        return
+    start = max(end, left)
+    ax.axvspan(start, right, label="does not fit", zorder=0.5, **style.UNFIT)
+    if height is not None:
+        middle = math.sqrt(start * right) if ax.get_xscale() == "log" else (start + right) / 2
+        words: dict[str, Any] = {"fontsize": 9, "color": style.NOTE, "bbox": style.HALO, "zorder": 4}
+        at = ax.get_xaxis_transform()
+        ax.text(middle, height, "does not fit", transform=at, ha="center", va="center", **words)
 
 
 def terms(of: str, context: float) -> dict[str, tuple[str, dict[str, Any]]]:
@@ -269,6 +292,7 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
         "latency_lower_bound": float(times["weight_fetch_time"].min()),
         "crossing_batch": crossing,
         "crossing_time": number("pass_time", batch_size=crossing, **inputs) if math.isfinite(crossing) else math.inf,
+        "memory_limited_batch": memory_end("memory_limited_batch", inputs),
     }
     table = tabulated(times, "batch_size", "latency_vs_batch", **marks)
     table.attrs["units"] |= {"latency_lower_bound": "s", "crossing_batch": "sequence", "crossing_time": "s"}
@@ -318,6 +342,7 @@ def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     top = 1.06 * table["pass_time"].iloc[-1]
     ax.set(xlim=(0, batch[-1]), ylim=(0, top), xlabel=style.BATCH, ylabel="time of a pass")
     bound = marks["latency_lower_bound"]
+    hatched(ax, marks["memory_limited_batch"], 0.93)
     dashed: dict[str, Any] = {"color": style.INK, "linestyle": (0, (2, 2)), "linewidth": 1.4, "zorder": 3}
     ax.plot([0, 0.24 * batch[-1]], [bound, bound], label="latency_lower_bound", **dashed)
     crossing = marks["crossing_batch"]

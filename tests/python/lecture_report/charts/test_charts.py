@@ -587,3 +587,40 @@ def test_labels_are_moved_apart_no_more_than_needed() -> None:
     crowded = _apart([99, 99, 99], 10, 0, 100)
     assert crowded[-1] <= 100
     assert np.diff(crowded) == pytest.approx(10)
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "limit"),
+    [
+        ("latency_vs_batch", {"context_length": 8000, "batch_size": range(1, 600, 7)}, "memory_limited_batch"),
+        (
+            "cost_vs_batch",
+            {"context_length": 8000, "batch_size": [1, 2, 8, 64, 256, 1500], "chip_price": "$2/hour"},
+            "memory_limited_batch",
+        ),
+        (
+            "cost_vs_context",
+            {
+                "batch_size": 640, "context_length": range(0, 6000, 100), "chip_price": "$2/hour",
+                "price_margin": 0.25, "long_context_premium": 1.5,
+            },
+            "full_memory_context",
+        ),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_hatched(name: str, inputs: dict[str, Any], limit: str) -> None:
+    draw = getattr(charts, name)
+    asked = {"model": "Llama-3.1-70B", "hardware": "HGX H100", **inputs}
+    ax = draw(**asked)
+    (area,) = [patch for patch in ax.patches if patch.get_label() == "does not fit"]
+    axis = "batch_size" if limit == "memory_limited_batch" else "context_length"
+    known = {key: x for key, x in asked.items() if key in ("model", "hardware", "context_length", "batch_size")}
+    end = rs.value(limit, Settled({key: x for key, x in known.items() if key != axis}))
+    assert area.get_x() == pytest.approx(end)
+    assert area.get_x() + area.get_width() == pytest.approx(max(asked[axis]))
+    assert area.get_hatch() == "////"
+    assert "does not fit" in [text.get_text() for text in ax.texts]
+    pyplot.close(ax.figure)
+    roomy = draw(**{**asked, "hbm_capacity": "2 TB"})
+    assert not [patch for patch in roomy.patches if patch.get_label() == "does not fit"]
+    pyplot.close(roomy.figure)
