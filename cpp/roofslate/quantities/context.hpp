@@ -113,7 +113,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("c^*", "token", "tokens of prompts that a pass can take along without getting longer", "Q13");
         template <class T> static constexpr T formula(in<pass_tokens, T> tokens, in<memory_compute_ratio, T> m)
-        { return tokens * max(m - 1.0, 0.0); }
+        { return spend(tokens, max(m - 1.0, 0.0)); } // what does not fit takes nothing along
     };
     struct mixed_floor_ratio
     {

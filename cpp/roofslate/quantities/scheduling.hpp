@@ -274,10 +274,14 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "K_\\mathrm{full}",
             "byte/sequence",
-            "cache of a sequence that fills the memory beside the weights",
+            "cache of a sequence that fills the memory beside the weights; 0 where none runs",
             "R1.15");
-        template <class T> static constexpr T formula(in<kv_cache_capacity, T> room, in<sequences_in_flight, T> B)
-        { return room / B; }
+        template <class T> static constexpr T formula(
+            in<kv_cache_memory_share, T> eta,
+            in<kv_cache_capacity, T> room,
+            in<kv_cache_copies, T> copies,
+            in<sequences_in_flight, T> B)
+        { return select(B == T(0.0), T(0.0), room_for_caches<T>(eta, room, copies) / B); }
     };
     struct full_memory_context
     {

@@ -23,6 +23,12 @@ namespace roofslate::quantities
             in<deployed_weight_bytes, T> W)
         { return max(H * layer_balance<T>(l, b_P) - W, 0.0); }
     };
+    // What caches of their own may take of the memory, each stored so many times.
+    template <class T> constexpr auto room_for_caches(
+        in<kv_cache_memory_share, T> eta,
+        in<kv_cache_capacity, T> room,
+        in<kv_cache_copies, T> copies)
+    { return (eta / copies) * room; }
     struct memory_limited_sequences
     {
         static constexpr Spec spec =
@@ -32,7 +38,7 @@ namespace roofslate::quantities
             in<kv_cache_capacity, T> room,
             in<kv_cache_copies, T> copies,
             in<kv_stored_bytes, T> S)
-        { return (eta / copies) * room / S; }
+        { return room_for_caches<T>(eta, room, copies) / S; }
     };
 
     // --- batch and clients: one of the two is given ---
