@@ -375,14 +375,16 @@ namespace roofslate::quantities
     };
     struct stage_communication_time
     {
-        static constexpr Spec spec = Spec("t_{uT}", "s", "time in a step that a stage waits for links", "R3.8");
+        static constexpr Spec spec =
+            Spec("t_{uT}", "s", "time in a step that a stage waits for links; a pool has none", "R3.8");
         template <class T> static constexpr T formula(
+            in<layout, T> l,
             in<tensor_collective_time, T> t_t,
             in<training_all_to_all_time, T> t_x,
             in<stage_hop_time, T> t_h,
             in<link_overlap, T> o,
             in<link_efficiency, T> eta)
-        { return (t_t + t_x + t_h) * ((1.0 - o) / eta); }
+        { return choose(l, T(0.0), (t_t + t_x + t_h) * ((1.0 - o) / eta)); }
     };
     struct stage_busy_time
     {
@@ -647,6 +649,7 @@ namespace roofslate::quantities
             in<tokens_per_step, T> tokens,
             in<microbatches, T> n,
             in<chips_per_stage, T> G_P,
+            in<layout, T> l,
             in<tensor_parallel, T> G_t,
             in<hidden_size, T> d,
             in<activation_bytes_per_element, T> w,
@@ -663,7 +666,7 @@ namespace roofslate::quantities
             const T whole = choose(policy, min(five, kept), min(T(2.0), kept), kept);
             const T scores = n_h * (L * w_s) * select(is<activation_policy>(policy, "all"), T(1.0), T(0.0));
             return tokens / (n * G_P)
-                * (d * w * (whole * choose(divided, count(G_t), T(1.0)) + (kept - whole)) + scores);
+                * (d * w * (whole * choose(l, T(1.0), choose(divided, count(G_t), T(1.0))) + (kept - whole)) + scores);
         }
     };
     struct training_activation_bytes

@@ -8,7 +8,7 @@ import numpy as np
 
 from roofslate.errors import ValueRangeError
 from roofslate.grid.grid import Input, spread
-from roofslate.grid.layout_rules import LAYOUT, PARTS, SERVING, TRAINING, Rule, is_parallel, rule_of
+from roofslate.grid.layout_rules import LAYOUT, PARTS, SERVING, TRAINING, Rule, is_parallel, refuse_both, rule_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -43,6 +43,8 @@ def complete_layout(grid: Grid, wanted: Sequence[str]) -> None:
         return
     given = frozenset(inputs)
     _complete_by(rule, grid)
+    if grid.layout and rule is TRAINING:
+        refuse_both(grid.registry, wanted, given)
     if grid.layout:  # upon which these have an effect
         grid.exempt |= given.intersection(rule.reads)
 

@@ -16,7 +16,7 @@ from roofslate.registry.registry import BUILT_IN, kept_by_registry
 if TYPE_CHECKING:
     from roofslate.registry.registry import Registry
 
-__all__ = ["LAYOUT", "PARTS", "SERVING", "TRAINING", "Rule", "is_parallel", "may_train", "rule_of", "takes_layout"]
+__all__ = ["LAYOUT", "PARTS", "SERVING", "TRAINING", "Rule", "is_parallel", "may_train", "refuse_both", "rule_of", "takes_layout"]
 
 LAYOUT = "layout"  # the choice, and the origin of what follows from a rule
 PARTS = frozenset({"tensor_parallel", "attention_data_parallel", "context_parallel", "expert_tensor_parallel"})
@@ -41,6 +41,8 @@ _TRAINED = (
     "dense_weight_copies", "active_dense_parameters_per_chip", "layer_activation_bytes", "stage_busy_time",
     "training_bubble_overhead", "training_bubble",
 )  # fmt: skip
+_SERVES = ("kv_cache_copies", "link_time_per_token")  # what asks the same of a replica
+_LOADS = frozenset({"global_batch_size", "tokens_per_step"})  # of a training run
 _OF_TRAINING = ("training", "training_run")  # themes
 
 Numbers = Mapping[str, float]
@@ -77,7 +79,9 @@ class Rule:
 
     def applies(self, inputs: Mapping[str, Any]) -> bool:
         """Whether chips are known, and something is left to the rule."""
-        return "chips" in inputs and (self is TRAINING or is_parallel(inputs))
+        if "chips" not in inputs:
+            return False
+        return is_parallel(inputs) or (self is TRAINING and LAYOUT not in inputs and "data_parallel" in inputs)
 
     def complete(self, numbers: dict[str, float]) -> str:
         """Complete the layout of one point; return it in words, empty where nothing is left to the rule."""
@@ -87,25 +91,26 @@ class Rule:
 
 
 def rule_of(registry: Registry, wanted: Collection[str], given: Collection[str]) -> Rule | None:
-    """The rule that outputs ask for, by the names of all inputs.
-
-    Raises
-    ------
-    ValueRangeError
-        If some outputs ask for one rule, others for the other.
-    """
+    """The rule that outputs ask for, by the names of all inputs: that of training where one of them trains."""
     if any(may_train(registry, name) for name in wanted):
         cut = frozenset(given)
-        trains = [name for name in wanted if may_train(registry, name) and _trains(registry, name, cut)]
-        if trains:
-            serves = next((name for name in wanted if name not in trains and LAYOUT in registry.ancestors(name)), None)
-            if serves is not None and "chips" in given and "tensor_parallel" not in given:
-                raise ValueRangeError(
-                    f"{serves} and {trains[0]} ask for different layouts, of a replica and of a training run: give "
-                    "tensor_parallel and pipeline_stages, or ask for them apart"
-                )
+        if any(_asks(registry, name, cut, _TRAINED) for name in wanted):
             return TRAINING
+    if not _LOADS.isdisjoint(given) and not set(wanted).isdisjoint(TRAINING.supplied):  # the layout itself
+        return TRAINING
     return SERVING if any(takes_layout(registry, name) for name in wanted) else None
+
+
+def refuse_both(registry: Registry, wanted: Collection[str], given: Collection[str]) -> None:
+    """Refuse outputs of a replica and of a training run together, whose chips share a model in different ways."""
+    cut = frozenset(given)
+    trains = [name for name in wanted if _asks(registry, name, cut, _TRAINED)]
+    serves = [name for name in wanted if name not in trains and _asks(registry, name, cut, _SERVES)]
+    if trains and serves:
+        raise ValueRangeError(
+            f"{serves[0]} and {trains[0]} ask for different layouts, of a replica and of a training run: give "
+            "tensor_parallel and pipeline_stages, or ask for them apart"
+        )
 
 
 def is_parallel(inputs: Mapping[str, Any]) -> bool:
@@ -134,8 +139,8 @@ def may_train(registry: Registry, output: str) -> bool:
 
 
 @kept_by_registry
-def _trains(registry: Registry, output: str, given: frozenset[str]) -> bool:
-    """Whether it does if nothing upstream of what is given counts."""
+def _asks(registry: Registry, output: str, given: frozenset[str], of: tuple[str, ...]) -> bool:
+    """Whether an output depends on some quantities, where nothing upstream of what is given counts."""
     seen: set[str] = set()
     waiting = [output]
     while waiting:
@@ -144,7 +149,7 @@ def _trains(registry: Registry, output: str, given: frozenset[str]) -> bool:
             seen.add(name)
             q = registry.entries[name]
             waiting += [*q.needs, *filter(None, [q.fallback])]
-    return not seen.isdisjoint(_TRAINED)
+    return not seen.isdisjoint(of)
 
 
 @functools.lru_cache(maxsize=4096)

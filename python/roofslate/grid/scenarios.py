@@ -19,6 +19,7 @@ from roofslate.grid.columns import Column, Columns, Names
 from roofslate.grid.fit import CAPACITY, Misfit, checks_of_names, misfit_of_row
 from roofslate.grid.grid import Grid, Input, Positions
 from roofslate.grid.layout import LAYOUT, complete_layout, layouts_of_rows, left_to_rule
+from roofslate.grid.layout_rules import TRAINING, refuse_both
 from roofslate.grid.plausible import PRICE, check_priced_chip
 from roofslate.grid.read import add_preset, read_grid
 from roofslate.grid.row_checks import (
@@ -196,6 +197,8 @@ class Scenarios:
     def _note_layouts(self, texts: Sequence[str]) -> None:
         """Note layouts by a rule, each once."""
         self.layouts = tuple(dict.fromkeys([*self.layouts, *filter(None, texts)]))
+        if self._rule is TRAINING and self.layouts:
+            refuse_both(current(), self._wanted, self._given | self._same.keys())
 
     def _varying(self, supplied: Collection[str], numbers: Mapping[str, float]) -> frozenset[str]:
         """The columns of rows with some presets: those of a rule only where it applies."""

@@ -17,6 +17,7 @@ LLAMA: dict[str, Any] = {
     "sequence_length": 8192, "pipeline_schedule": "1f1b", "sequence_parallel": "on", "activation_policy": "selective",
     "chip_price": "2 USD/h",
 }  # fmt: skip
+REAL: dict[str, Any] = {**LLAMA, "calibration": "training"}
 DEEPSEEK = {
     **LLAMA, "model": "DeepSeek-V3", "hardware": "H800", "chips": 2048, "global_batch_size": 15_360,
     "sequence_length": 4096,
@@ -54,38 +55,43 @@ def test_a_training_run_without_a_layout_takes_that_of_the_rule(
     named = {name: x for name, x in zip(PARTS, parts, strict=True) if x is not None}
     by_hand = Settled({**run, **named})
     asked = Settled({**run, **given})
-    for calibration in ({}, {"calibration": "training"}):
+    for calibration in ({"layout": "parallel"}, {"calibration": "training"}):
         for name in ("training_step_time", "training_memory", "training_utilization", "pretraining_cost"):
             expected = rs.value(name, by_hand, **calibration)
             assert rs.value(name, asked, **calibration) == expected, name
             found = rs.evaluate(name, asked, **calibration)
             assert float(found) == expected
             assert found.attrs["layout"] == text
-    assert f"layout {text}" in str(rs.explain("training_step_time", asked))
+    assert f"layout {text}" in str(rs.explain("training_step_time", asked, calibration="training"))
 
 
 def test_the_rule_takes_the_least_tensor_and_pipeline_parallelism_with_room() -> None:
-    stages = rs.value("pipeline_stages", Settled(LLAMA)), rs.value("training_memory", Settled(LLAMA))
+    stages = rs.value("pipeline_stages", Settled(REAL)), rs.value("training_memory", Settled(REAL))
     fewer = Settled({**LLAMA, "tensor_parallel": 8, "pipeline_stages": 4, "microbatches": 4})
     assert stages[1] <= 0.9 * 80e9 < rs.value("training_memory", {**fewer, "sharded_state": "optimizer"})  # type: ignore[operator]
 
 
 def test_chips_alone_make_no_run_of_billions() -> None:
     """16,384 chips that share each matrix made the run cost $11.7 billion, and $6.4 billion before."""
-    assert 4e7 < rs.value("pretraining_cost", Settled(LLAMA)) < 2e8  # type: ignore[operator]
+    assert 4e7 < rs.value("pretraining_cost", Settled(REAL)) < 2e8  # type: ignore[operator]
+    pool: Any = rs.evaluate(["pretraining_cost", "training_utilization", "stage_communication_time"], Settled(LLAMA))
+    assert float(pool["training_utilization"]) == pytest.approx(1)
+    assert float(pool["stage_communication_time"]) == 0
+    assert float(pool["pretraining_cost"]) == pytest.approx(6 * 405e9 * 15.6e12 / 989.5e12 * 2 / 3600, rel=0.02)
+    assert "layout" not in pool.attrs
 
 
 def test_what_is_given_of_a_whole_layout_stays() -> None:
-    given = Settled({**SMALL, "tensor_parallel": 4})
+    given = Settled({**SMALL, "tensor_parallel": 4, "calibration": "training"})
     found = rs.evaluate(["pipeline_stages", "microbatches", "sharded_state", "training_memory"], given)
     assert "layout" not in found.attrs
     assert [float(found[name]) for name in ("pipeline_stages", "microbatches")] == [1, 1]
     assert float(found["sharded_state"]) == 0
-    assert "layout" not in rs.evaluate("pretraining_cost", Settled({**LLAMA, "training_utilization": 0.4})).attrs
+    assert "layout" not in rs.evaluate("pretraining_cost", Settled({**REAL, "training_utilization": 0.4})).attrs
 
 
 def test_no_room_names_the_least_memory_and_ways_out() -> None:
-    few = {**LLAMA, "chips": 64, "pipeline_schedule": "gpipe"}
+    few = {**REAL, "chips": 64, "pipeline_schedule": "gpipe"}
     message = (
         r"no layout of 64 chips has room for this training run: it takes at least [\d.]+ TB a chip \(TP 8, PP \d+\) of "
         r"72 GB, nine tenths of the memory; give more chips, pipeline_schedule='1f1b', activation_policy='block', or a "
@@ -116,20 +122,21 @@ def test_illegal_layouts_of_a_run_are_errors(given: dict[str, Any], complaint: s
 
 def test_axes_and_tables_of_runs_take_a_layout_each() -> None:
     chips = [4096, 8192, 16_384]
-    one_by_one = [rs.value("training_step_time", Settled({**LLAMA, "chips": n})) for n in chips]
-    assert rs.evaluate("training_step_time", Settled({**LLAMA, "chips": chips})).values.tolist() == one_by_one
-    rest = {name: x for name, x in LLAMA.items() if name != "chips"}
+    one_by_one = [rs.value("training_step_time", Settled({**REAL, "chips": n})) for n in chips]
+    assert rs.evaluate("training_step_time", Settled({**REAL, "chips": chips})).values.tolist() == one_by_one
+    rest = {name: x for name, x in REAL.items() if name != "chips"}
     found = rs.frame(pd.DataFrame({"chips": chips}), "training_step_time", Settled(rest))
     assert found["training_step_time"].tolist() == one_by_one
     assert found.attrs["layout"].count("(rule)") == len(set(found.attrs["layout"].split("; "))) > 1
     runs = pd.DataFrame([SMALL, LLAMA, DEEPSEEK])
-    each = [rs.value("training_step_time", run) for run in (SMALL, LLAMA, DEEPSEEK)]
-    assert rs.frame(runs.drop(columns=["chip_price"]), "training_step_time")["training_step_time"].tolist() == each
+    each = [rs.value("training_step_time", run, calibration="training") for run in (SMALL, LLAMA, DEEPSEEK)]
+    trained = {"calibration": "training"}
+    assert rs.frame(runs.drop(columns=["chip_price"]), "training_step_time", trained)["training_step_time"].tolist() == each
 
 
 def test_what_decides_upon_a_layout_has_an_effect() -> None:
     """Sequence parallelism takes no time, but makes room for fewer stages."""
-    run = {name: x for name, x in LLAMA.items() if name not in ("sequence_parallel", "chip_price")}
+    run = {name: x for name, x in REAL.items() if name not in ("sequence_parallel", "chip_price")}
     found = rs.evaluate("training_step_time", run, sequence_parallel="on")
     assert "unused" not in found.attrs
     assert rs.value("training_step_time", run, sequence_parallel="on") == float(found)
@@ -139,6 +146,10 @@ def test_what_decides_upon_a_layout_has_an_effect() -> None:
 
 def test_a_replica_and_a_run_are_asked_for_apart() -> None:
     both = {**LLAMA, "batch_size": 8, "context_length": 8192}
+    apart = [rs.value(name, Settled(both)) for name in ("pass_time", "training_step_time")]
+    together: Any = rs.evaluate(["pass_time", "training_step_time"], Settled(both))  # a pool serves both
+    assert [float(x) for x in together.values()] == apart
+    both["layout"] = "parallel"
     with pytest.raises(ValueRangeError, match="pass_time and training_step_time ask for different layouts"):
         rs.evaluate(["pass_time", "training_step_time"], Settled(both))
 
