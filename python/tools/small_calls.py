@@ -96,8 +96,7 @@ _CASES = (
     ),
     (
         "deploy of two systems",
-        'rs.deploy(model="DeepSeek-V3", hardware=["H200", "GB200"], objective="cost_per_output_token", '
-        "**server)",
+        'rs.deploy(model="DeepSeek-V3", hardware=["H200", "GB200"], objective="cost_per_output_token", **server)',
         0.4,
     ),
     ("validate()", "rs.validate()", 0.5),

@@ -140,6 +140,7 @@ def test_t10_errors_are_the_package_s() -> None:
     assert rs.deploy({**EXPERTS, **rs.calibration()}, objective="cost_per_token", expert_reads="all").table.size
     point = rs.evaluate(["pass_time", "cost_per_token"], SERVER, concurrency=64)
     series = point.to_pandas()
+    assert point.expand_dims("point").to_dataframe().loc[0].tolist() == series.tolist()
     row = rs.frame(pd.DataFrame(index=[0]), list(series.index), SERVER, concurrency=64)
     assert row.iloc[0].tolist() == series.tolist()
 

@@ -121,12 +121,10 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("B_H", "sequence", "sequences of each batch in flight whose caches fit beside the weights", "R6.13");
         template <class T> static constexpr T formula(
-            in<kv_cache_memory_share, T> eta,
             in<kv_cache_capacity, T> room,
-            in<kv_cache_copies, T> copies,
             in<microbatches, T> n,
             in<kv_stored_bytes, T> S)
-        { return room_for_caches<T>(eta, room, copies) / (n * S); }
+        { return room / (n * S); }
     };
 
     using attention = list<

@@ -85,7 +85,8 @@ def evaluate(
         A DataArray for a name, a Dataset for a list or with `bands`. Each carries only the dims that it depends on,
         with ``units``, ``long_name`` and ``basis``: ``floor`` (a lower bound), ``estimate`` (of ``calibration``),
         ``mixed`` with the names of other constants, and ``given`` quantities that cut the chain. A quantity that is a
-        choice carries ``flag_values`` and ``flag_meanings``.
+        choice carries ``flag_values`` and ``flag_meanings``. One point has no axis, and so no ``to_dataframe``: as a
+        Dataset it is a Series by ``to_pandas()``, a row by ``expand_dims("point").to_dataframe()``.
 
     Raises
     ------

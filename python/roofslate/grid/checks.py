@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -111,7 +111,7 @@ def effects(grid: Grid, wanted: Sequence[str]) -> tuple[set[str], Effects]:
     explicit = grid.explicit
     if explicit is None:
         explicit = {name for name, i in grid.inputs.items() if i.origin is None}
-    if WINDOWED in explicit and any(WINDOW in ancestors(name) for name in wanted):
+    if not explicit.isdisjoint(WINDOWED) and any(WINDOW in ancestors(name) for name in wanted):
         _check_window(grid, used)
     if explicit <= used and not grid.preset_axes:
         return used, _NO_EFFECTS
@@ -125,14 +125,21 @@ def effects(grid: Grid, wanted: Sequence[str]) -> tuple[set[str], Effects]:
     return used, found
 
 
-WINDOWED, WINDOW = "windowed_attention_layers", "attention_window"  # the window alone has a default: none
+# The window alone has a default: none.
+WINDOWED, WINDOW = ("windowed_attention_layers", "windowed_kv_share"), "attention_window"
 
 
 def _check_window(grid: Grid, used: AbstractSet[str]) -> None:
     """Refuse layers with a window of which nothing says how wide it is."""
-    if WINDOWED in used and WINDOW not in grid.inputs and np.max(grid.inputs[WINDOWED].values) > 0:
-        q = lookup(WINDOW)
-        raise MissingInput(f"missing input {WINDOW!r} ({q.brief}, in {q.unit}): {WINDOWED} is given without it")
+    for name in WINDOWED:
+        if name in used and WINDOW not in grid.inputs and np.max(grid.inputs[name].values) > 0:
+            refuse_window(name)
+
+
+def refuse_window(name: str) -> NoReturn:
+    """Refuse an input that says that there are windows, without one."""
+    q = lookup(WINDOW)
+    raise MissingInput(f"missing input {WINDOW!r} ({q.brief}, in {q.unit}): {name} is given without it")
 
 
 _NO_EFFECTS = Effects()

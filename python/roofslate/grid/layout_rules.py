@@ -16,7 +16,18 @@ from roofslate.registry.registry import BUILT_IN, kept_by_registry
 if TYPE_CHECKING:
     from roofslate.registry.registry import Registry
 
-__all__ = ["LAYOUT", "PARTS", "SERVING", "TRAINING", "Rule", "is_parallel", "may_train", "refuse_both", "rule_of", "takes_layout"]
+__all__ = [
+    "LAYOUT",
+    "PARTS",
+    "SERVING",
+    "TRAINING",
+    "Rule",
+    "is_parallel",
+    "may_train",
+    "refuse_both",
+    "rule_of",
+    "takes_layout",
+]
 
 LAYOUT = "layout"  # the choice, and the origin of what follows from a rule
 PARTS = frozenset({"tensor_parallel", "attention_data_parallel", "context_parallel", "expert_tensor_parallel"})
@@ -229,7 +240,10 @@ def _trained(numbers: Numbers) -> Mapping[str, float] | None:
         shared = math.prod(given.get(name, 1) for name in ("tensor_parallel", "pipeline_stages", "context_parallel"))
         given.pop("microbatches", None)  # micro-batches need not be whole
         copies = {} if chips % shared else {"data_parallel": chips // shared}
-        check_layout({"chips": chips, **copies, **given}, {name: n for name, n in sizes.items() if name not in ("model_chunks", *_STEP)})
+        check_layout(
+            {"chips": chips, **copies, **given},
+            {name: n for name, n in sizes.items() if name not in ("model_chunks", *_STEP)},
+        )
         return None
     if _CAPACITY not in numbers:
         return None

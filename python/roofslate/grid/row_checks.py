@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from roofslate import _core
 from roofslate.errors import IneffectiveInput
-from roofslate.grid.checks import report_unrelated, why_unused
+from roofslate.grid.checks import WINDOW, WINDOWED, refuse_window, report_unrelated, why_unused
 from roofslate.grid.plausible import HIGHEST_PRICE, PRICE, warn_of_price
 from roofslate.registry.registry import bounded_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from roofslate._base.progress import ProgressWish
@@ -24,12 +24,23 @@ __all__ = [
     "bad_rows",
     "check_preset_columns",
     "check_prices",
+    "check_windows",
     "refuse_column",
     "told_of_part",
     "unrelated_inputs",
 ]
 
 _CHECKED = 1 << 14  # rows that are searched for values out of range at a time
+
+
+def check_windows(columns: Mapping[str, Any], known: Collection[str]) -> None:
+    """Refuse rows that say that there are windows, where nothing says how wide they are."""
+    for name in WINDOWED:
+        column = columns.get(name)
+        if column is not None and WINDOW not in known:
+            values = column.data if column.values is None else column.values
+            if np.fmax.reduce(values, initial=0) > 0:
+                refuse_window(name)
 
 
 def check_prices(prices: Values, *, texts: bool) -> bool:

@@ -53,9 +53,7 @@ def _roots_of(
                 reached.add(source)
                 left.append(source)
     supplying = {
-        name
-        for name in reached
-        if name in supplied or not supplied.isdisjoint(registry.entries[name].implied_by)
+        name for name in reached if name in supplied or not supplied.isdisjoint(registry.entries[name].implied_by)
     }
     varies = _downstream(varying & reached, takers, supplied - varying)
     rests_on_supplied = _downstream(supplying, takers, frozenset())

@@ -26,6 +26,7 @@ from roofslate.grid.row_checks import (
     bad_rows,
     check_preset_columns,
     check_prices,
+    check_windows,
     refuse_column,
     told_of_part,
     unrelated_inputs,
@@ -136,6 +137,8 @@ class Scenarios:
         room = {} if at_once else {name: np.empty(min(step, rows)) for plan in plans for name in plan.columns}
         results: list[Values] = []
         wrong = []
+        if not self._quiet and "model" not in self._keywords:
+            check_windows(columns, {*columns, *self._same})
         price = columns.get(PRICE)
         if isinstance(price, Column) and not self._quiet and not self._warned_of_price:
             numbers = price.data if price.values is None else price.values

@@ -297,8 +297,7 @@ def legal_layouts(candidates: Mapping[str, Sequence[float] | None], sizes: Mappi
     Examples
     --------
     >>> from roofslate.presets.layouts import legal_layouts
-    >>> groups = {"chips": [64, 72], "attention_data_parallel": None}
-    >>> found = legal_layouts(groups, {"attention_heads": 128, "experts": 256, "expert_intermediate_size": 2048})
+    >>> found = legal_layouts({"chips": [64, 72], "attention_data_parallel": [1]}, {"attention_heads": 128})
     >>> set(found["chips"].tolist())
     {64}
     """

@@ -78,6 +78,7 @@ class Model(Preset):
 
         Examples
         --------
+        >>> import roofslate as rs
         >>> model = rs.Model.from_config(
         ...     {
         ...         "model_type": "qwen3",

@@ -74,7 +74,11 @@ _PRICED = {
 }
 
 # Times and speeds as one user sees them: ms per token, tokens a second, seconds of a request.
-_OF_ONE_SEQUENCE = ({"s": 1, "sequence": 1, "token": -1}, {"token": 1, "s": -1, "sequence": -1}, {"s": 1, "sequence": -1})
+_OF_ONE_SEQUENCE = (
+    {"s": 1, "sequence": 1, "token": -1},
+    {"token": 1, "s": -1, "sequence": -1},
+    {"s": 1, "sequence": -1},
+)
 
 
 @lru_cache(maxsize=1024)

@@ -258,15 +258,20 @@ def test_an_outcome_of_two_calibrated_ones_or_of_given_ones_has_no_band() -> Non
     with pytest.raises(UnknownName, match="bands: pretraining_cost is not calibrated"):
         rs.evaluate("pretraining_cost", RUN, training_utilization=0.4, bands=0.8, calibration="training")
     balanced = {**RUN, "inference_tokens": 1e14, "decode_utilization": 0.1}
-    follows = rs.evaluate(["pretraining_cost", "training_step_time"], {n: x for n, x in balanced.items() if n != "model"},
-                          **_llama_without_tokens(), bands=0.8, calibration="training")  # fmt: skip
+    without = {**_llama_without_tokens(), **{name: x for name, x in balanced.items() if name != "model"}}
+    names = ["pretraining_cost", "training_step_time"]
+    follows = rs.evaluate(names, bands=0.8, calibration="training", **without)
     assert "pretraining_cost_lower" not in follows
     assert "training_step_time_lower" in follows
 
 
 def _llama_without_tokens() -> dict[str, Any]:
     values = rs.models["Llama-3.1-70B"].values
-    return {name: x for name, x in values.items() if name not in ("pretraining_tokens", "vocabulary_size", "intermediate_size", "kv_format")}
+    return {
+        name: x
+        for name, x in values.items()
+        if name not in ("pretraining_tokens", "vocabulary_size", "intermediate_size", "kv_format")
+    }
 
 
 def test_rows_of_models_that_are_trained_end_their_circles() -> None:

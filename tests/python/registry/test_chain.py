@@ -199,6 +199,11 @@ def test_what_is_missing_names_its_alternatives(outputs: str, given: dict[str, A
         ({"acceptance_rate": 0.8}, rs.errors.IneffectiveInput, "draft_length is 0; give draft_length="),
         ({"attention_window": 1024}, rs.errors.IneffectiveInput, "is 0; give windowed_attention_layers="),
         (
+            {"windowed_kv_share": 0.5},
+            rs.errors.MissingInput,
+            "'attention_window' .*: windowed_kv_share is given without",
+        ),
+        (
             {"windowed_attention_layers": 40},
             rs.errors.MissingInput,
             "'attention_window' .*: windowed_attention_layers is",
@@ -237,3 +242,12 @@ def test_half_of_a_training_run_names_the_ways_to_a_utilization(given: dict[str,
     ways = r"; give training_utilization \(0\.3 to 0\.5 is usual\), or chips, global_batch_size and sequence_length$"
     with pytest.raises(rs.errors.MissingInput, match=ways):
         rs.value("pretraining_cost", run, **given)
+
+
+@pytest.mark.parametrize("name", ["windowed_attention_layers", "windowed_kv_share"])
+def test_rows_with_layers_of_a_window_say_how_wide_it_is(name: str) -> None:
+    cell = {"kv_bytes_per_token": 1e5, "context_length": 32_000, "layers": 40}
+    table = pd.DataFrame({name: [0.5, 0.0] if name == "windowed_kv_share" else [10, 0]})
+    with pytest.raises(rs.errors.MissingInput, match=f"'attention_window' .*: {name} is given without it"):
+        rs.frame(table, "kv_read_bytes", cell)
+    assert rs.frame(table * 0, "kv_read_bytes", cell)["kv_read_bytes"].tolist() == [3.2e9, 3.2e9]

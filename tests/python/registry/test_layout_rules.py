@@ -100,13 +100,18 @@ def test_no_room_names_the_least_memory_and_ways_out() -> None:
         with pytest.raises(ValueRangeError, match=message):
             call("training_step_time", Settled(few))
     with pytest.raises(ValueRangeError, match=message):
-        rs.frame(pd.DataFrame({"chips": [16_384, 64]}), "training_step_time", {n: x for n, x in few.items() if n != "chips"})
+        rs.frame(
+            pd.DataFrame({"chips": [16_384, 64]}), "training_step_time", {n: x for n, x in few.items() if n != "chips"}
+        )
 
 
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"tensor_parallel": 24, "pipeline_stages": 1}, "tensor_parallel 24 does not divide the chips of a stage: 16384"),
+        (
+            {"tensor_parallel": 24, "pipeline_stages": 1},
+            "tensor_parallel 24 does not divide the chips of a stage: 16384",
+        ),
         ({"tensor_parallel": 8, "pipeline_stages": 16, "data_parallel": 256}, "does not make up the chips of a stage"),
         ({"tensor_parallel": 8, "pipeline_stages": 128}, "128 does not leave a layer to each stage of layers 126"),
         ({"tensor_parallel": 256}, "tensor_parallel 256 does not divide attention_heads 128"),
@@ -131,7 +136,10 @@ def test_axes_and_tables_of_runs_take_a_layout_each() -> None:
     runs = pd.DataFrame([SMALL, LLAMA, DEEPSEEK])
     each = [rs.value("training_step_time", run, calibration="training") for run in (SMALL, LLAMA, DEEPSEEK)]
     trained = {"calibration": "training"}
-    assert rs.frame(runs.drop(columns=["chip_price"]), "training_step_time", trained)["training_step_time"].tolist() == each
+    assert (
+        rs.frame(runs.drop(columns=["chip_price"]), "training_step_time", trained)["training_step_time"].tolist()
+        == each
+    )
 
 
 def test_what_decides_upon_a_layout_has_an_effect() -> None:
@@ -141,7 +149,15 @@ def test_what_decides_upon_a_layout_has_an_effect() -> None:
     assert "unused" not in found.attrs
     assert rs.value("training_step_time", run, sequence_parallel="on") == float(found)
     with pytest.warns(rs.errors.UnusedInput, match="'sequence_parallel' does not enter training_step_time"):
-        rs.evaluate("training_step_time", run, sequence_parallel="on", tensor_parallel=8, pipeline_stages=32, microbatches=32, sharded_state="optimizer")
+        rs.evaluate(
+            "training_step_time",
+            run,
+            sequence_parallel="on",
+            tensor_parallel=8,
+            pipeline_stages=32,
+            microbatches=32,
+            sharded_state="optimizer",
+        )
 
 
 def test_a_replica_and_a_run_are_asked_for_apart() -> None:
@@ -154,7 +170,7 @@ def test_a_replica_and_a_run_are_asked_for_apart() -> None:
         rs.evaluate(["pass_time", "training_step_time"], Settled(both))
 
 
-# ------------------------------------------------------------------------------------------------ tables of calibrations
+# ---------------------------------------------------------------------------------------------- tables of calibrations
 
 LOAD: dict[str, Any] = {"input_tokens": 8000, "output_tokens": 1000, "concurrency": 64, "model": "DeepSeek-V3"}
 TABLES: list[dict[str, list[Any]]] = [
@@ -185,7 +201,9 @@ def test_a_row_takes_the_layout_that_it_takes_alone(columns: dict[str, list[Any]
 
 def test_illegal_rows_are_refused_even_where_they_are_whole() -> None:
     rest = Settled({**LOAD, "hardware": "H200"}).copy()
-    table = pd.DataFrame({"chips": [16], "tensor_parallel": [3], "pipeline_stages": [1], "attention_data_parallel": [4]})
+    table = pd.DataFrame(
+        {"chips": [16], "tensor_parallel": [3], "pipeline_stages": [1], "attention_data_parallel": [4]}
+    )
     with pytest.raises(ValueRangeError, match="tensor_parallel 3 does not divide the chips of a stage"):
         rs.frame(table, "pass_time", rest)
 

@@ -107,13 +107,13 @@ def _cost_vs_context(**inputs: Any) -> pd.DataFrame:
         "long_cost_plus_price": number("long_cost_plus_price", **inputs),
         "kv_bytes_per_token": number("kv_bytes_per_token", **inputs),
         "batch_size": number("batch_size", **inputs),
-        "full_memory_context": memory_end("full_memory_context", inputs),
+        "memory_end": memory_end("context_length", given, inputs),
     }
     table = tabulated(times, "context_length", "cost_vs_context", **marks)
     first, second = marks["cost_plus_price"], marks["long_cost_plus_price"]
     table["price"] = np.where(table.index.to_numpy() > threshold, second, first)
     table.attrs["units"] |= dict.fromkeys(("compute_cost", "intercept_cost", "price"), "USD/token")
-    table.attrs["units"] |= dict.fromkeys(("crossover_context", "break_even"), "token/sequence")
+    table.attrs["units"] |= dict.fromkeys(("crossover_context", "break_even", "memory_end"), "token/sequence")
     return table
 
 
@@ -192,7 +192,7 @@ def cost_vs_context(ax: Axes, table: pd.DataFrame) -> None:
     else:
         ax.plot([0, right], [first, first], label="price", **_PRICE)
     ax.set(xlim=(0, right), ylim=(0, top), xlabel="context (tokens)", ylabel="cost of a token: its time × the rent")
-    hatched(ax, marks["full_memory_context"], 0.93)
+    hatched(ax, marks["memory_end"], 0.93)
     at_end = float(cost.iloc[-1])
     bold = "cost = memory" if math.isclose(at_end, float(table["memory_cost"].iloc[-1]), rel_tol=1e-9) else "cost"
     bold = "cost = compute" if math.isclose(at_end, float(table["compute_cost"].iloc[-1]), rel_tol=1e-9) else bold

@@ -62,7 +62,7 @@ def _cost_vs_batch(*, price_factor: float | None = None, **inputs: Any) -> pd.Da
         "batch_of_one_penalty": number("batch_of_one_penalty", **inputs),
         "price_factor": float(price_factor),
         "context_length": number("context_length", **inputs),
-        "memory_limited_batch": memory_end("memory_limited_batch", inputs),
+        "memory_end": memory_end("batch_size", given, inputs),
     }
     # what the same price factor buys when the default mode runs at the crossing
     ratio = number("batch_time_ratio_from_model", **at_default)
@@ -76,7 +76,7 @@ def _cost_vs_batch(*, price_factor: float | None = None, **inputs: Any) -> pd.Da
         marks |= {"fast_batch": fast, "fast_cost": number("cost_per_token", **{**inputs, "batch_size": fast})}
     table = tabulated(costs, "batch_size", "cost_vs_batch", **marks)
     cost = dict.fromkeys(("crossing_cost", "floor", "lone_cost", "fast_cost"), "USD/token")
-    table.attrs["units"] |= {"crossing_batch": "sequence", "fast_batch": "sequence", **cost}
+    table.attrs["units"] |= dict.fromkeys(("crossing_batch", "fast_batch", "memory_end"), "sequence") | cost
     return table
 
 
@@ -134,7 +134,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     curves(ax, table, lines, "cost_per_token")
     top = 3 * table["cost_per_token"].max()
     ax.set(xlim=(batch[0], batch[-1]), ylim=(0.07 * floor, top))
-    hatched(ax, marks["memory_limited_batch"], 0.47)
+    hatched(ax, marks["memory_end"], 0.47)
     shown = [(batch[-1], table[name].iloc[-1], text, style.INK) for name, (text, _) in lines.items()]
     style.label_ends(ax, [end for end in shown if 0.07 * floor < end[1] < top])
     style.scale_ticks(ax.xaxis, "sequence")
@@ -177,7 +177,7 @@ def cost_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     curves(inset, table, lines, "cost_per_token", 0.7)
     right = 1.8 * crossing if math.isfinite(crossing) else batch[-1] / 3
     inset.set(xlim=(0, right), ylim=(0, 4.2 * floor), xticks=[0], yticks=[floor])
-    hatched(inset, marks["memory_limited_batch"])
+    hatched(inset, marks["memory_end"])
     inset.set_yticklabels(["floor"], fontsize=8)
     inset.set_title("the same on linear axes", fontsize=8, weight="normal", loc="center", pad=3)
     for side in ("top", "right"):

@@ -79,10 +79,14 @@ def fitting(most: float, inputs: dict[str, Any]) -> float:
     return most
 
 
-def memory_end(limit: str, inputs: dict[str, Any]) -> float:
-    """The batch or context that fills the memory; inf where the call does not say how much there is."""
+def memory_end(axis: str, points: Any, inputs: dict[str, Any]) -> float:
+    """Batch or context, halfway between two points, from which on memory has no room; inf where that is unknown."""
     with contextlib.suppress(MissingInput):
-        return number(limit, **inputs)
+        fits = dataset(["memory_fits"], **{**inputs, axis: points})["memory_fits"]
+        if axis in fits.dims:
+            along, unfit = fits[axis].to_numpy(), fits.to_numpy() == 0
+            first = int(unfit.argmax())
+            return float(along[max(first - 1, 0) : first + 1].mean()) if unfit.any() else math.inf
     return math.inf
 
 
@@ -292,10 +296,11 @@ def _latency_vs_batch(**inputs: Any) -> pd.DataFrame:
         "latency_lower_bound": float(times["weight_fetch_time"].min()),
         "crossing_batch": crossing,
         "crossing_time": number("pass_time", batch_size=crossing, **inputs) if math.isfinite(crossing) else math.inf,
-        "memory_limited_batch": memory_end("memory_limited_batch", inputs),
+        "memory_end": memory_end("batch_size", given, inputs),
     }
     table = tabulated(times, "batch_size", "latency_vs_batch", **marks)
-    table.attrs["units"] |= {"latency_lower_bound": "s", "crossing_batch": "sequence", "crossing_time": "s"}
+    table.attrs["units"] |= {"latency_lower_bound": "s", "crossing_time": "s"}
+    table.attrs["units"] |= dict.fromkeys(("crossing_batch", "memory_end"), "sequence")
     return table
 
 
@@ -342,7 +347,7 @@ def latency_vs_batch(ax: Axes, table: pd.DataFrame) -> None:
     top = 1.06 * table["pass_time"].iloc[-1]
     ax.set(xlim=(0, batch[-1]), ylim=(0, top), xlabel=style.BATCH, ylabel="time of a pass")
     bound = marks["latency_lower_bound"]
-    hatched(ax, marks["memory_limited_batch"], 0.93)
+    hatched(ax, marks["memory_end"], 0.93)
     dashed: dict[str, Any] = {"color": style.INK, "linestyle": (0, (2, 2)), "linewidth": 1.4, "zorder": 3}
     ax.plot([0, 0.24 * batch[-1]], [bound, bound], label="latency_lower_bound", **dashed)
     crossing = marks["crossing_batch"]
