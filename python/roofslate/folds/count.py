@@ -11,6 +11,7 @@ from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names
 from roofslate.grid.basis import basis
+from roofslate.grid.label import said_of
 from roofslate.grid.read import with_scenario
 from roofslate.registry.conditions import parse_conditions
 
@@ -93,7 +94,7 @@ def count(
     if not dims:
         return int(counts[0])
     attrs = {"units": "1", "long_name": " and ".join(c.text for c in conditions)}
-    attrs |= basis(request.needed, request.grid)
+    attrs |= {**basis(request.needed, request.grid), **said_of(request.grid)}
     return xr.DataArray(
         counts.reshape(request.shape(dims)), dims=dims, coords=request.coords(dims), name="count", attrs=attrs
     )

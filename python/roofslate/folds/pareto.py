@@ -13,7 +13,7 @@ from roofslate.folds.chunks import reduce
 from roofslate.folds.fold import Chunk, Comparison, Fold
 from roofslate.folds.request import FoldRequest, Names, quantities_of
 from roofslate.grid.basis import basis
-from roofslate.grid.label import conversions
+from roofslate.grid.label import conversions, said_of
 from roofslate.grid.read import with_scenario
 from roofslate.grid.run import run
 from roofslate.registry.conditions import parse_conditions
@@ -183,5 +183,5 @@ def pareto(
     bases = {name: basis([name], request.grid) for name in [*objectives, *others]}
     for key in ("basis", "calibration"):
         table.attrs[key] = {name: said[key] for name, said in bases.items() if key in said}
-    table.attrs.update(required)
+    table.attrs.update({**said_of(request.grid), **required})
     return table

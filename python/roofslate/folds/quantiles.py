@@ -19,7 +19,7 @@ from roofslate.folds.histogram import Histogram
 from roofslate.folds.request import FoldRequest, Names, only_value
 from roofslate.grid.basis import basis
 from roofslate.grid.grid import Grid, Input
-from roofslate.grid.label import conversions
+from roofslate.grid.label import conversions, said_of
 from roofslate.grid.read import with_scenario
 from roofslate.registry.registry import lookup
 
@@ -143,6 +143,7 @@ def quantiles(
     else:
         dims, coords = ["quantile", *dims], {"quantile": wanted, **coords}
     attrs = {"units": unit, "long_name": lookup(name).brief, **basis([name], request.grid)}
+    attrs |= said_of(request.grid)
     return xr.DataArray(values, dims=dims, coords=coords, name=name, attrs=attrs)
 
 

@@ -35,11 +35,21 @@ def layout_of_point(registry: Registry, output: str, numbers: dict[str, float]) 
     return rule.complete(numbers) if rule and rule.applies(numbers) else ""
 
 
-def complete_layout(grid: Grid, wanted: Sequence[str]) -> None:
-    """Complete the layout of a grid, once for each combination of what decides upon it, and check it."""
+def complete_layout(grid: Grid, wanted: Sequence[str], sought: str | None = None) -> None:
+    """Complete the layout of a grid, once for each combination of what decides upon it, and check it.
+
+    None follows from a value that is `sought`.
+    """
     inputs = grid.inputs
     rule = rule_of(grid.registry, wanted, inputs.keys()) if "chips" in inputs else None
     if rule is None or not rule.applies(inputs):
+        return
+    if sought in rule.by:
+        if not rule.is_whole(inputs):
+            raise ValueRangeError(
+                f"{sought} is sought and decides upon the layout: give tensor_parallel, pipeline_stages and "
+                "attention_data_parallel, or search with rs.deploy"
+            )
         return
     given = frozenset(inputs)
     _complete_by(rule, grid)

@@ -94,6 +94,10 @@ class Rule:
             return False
         return is_parallel(inputs) or (self is TRAINING and LAYOUT not in inputs and "data_parallel" in inputs)
 
+    def is_whole(self, inputs: Collection[str]) -> bool:
+        """Whether nothing is left to the rule."""
+        return {"tensor_parallel", *(_SERVED if self is SERVING else ())} <= set(inputs)
+
     def complete(self, numbers: dict[str, float]) -> str:
         """Complete the layout of one point; return it in words, empty where nothing is left to the rule."""
         added, text = _added(self, tuple(map(numbers.get, self.reads)))

@@ -135,7 +135,7 @@ def read_grid(
         _fill_gaps(grid, wanted)
     if wanted:
         if "chips" in grid.inputs:
-            complete_layout(grid, wanted)
+            complete_layout(grid, wanted, sought)
         check_effect(grid, wanted)
     return grid
 

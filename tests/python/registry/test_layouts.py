@@ -189,3 +189,33 @@ def test_estimates_of_the_first_example() -> None:
     assert np.allclose(found["time_to_first_token"], [0.080, 1.35], atol=5e-3)
     assert np.allclose(found["cost_per_output_token"], [0.92e-6, 2.57e-6], atol=5e-9)
     assert found.attrs["layout"] == "TP 8 (rule)"
+
+
+def test_folds_say_the_layout_that_the_rule_chose() -> None:
+    asked: dict[str, Any] = {**SERVED, "model": "Llama-3.1-70B", "hardware": "H100", "chips": 16}
+    load = {**asked, "concurrency": [1, 4, 16]}
+    goals = ["cost_per_output_token", "time_per_output_token"]
+    found: list[Any] = [
+        rs.best(goals[0], Settled(load), over="concurrency"),
+        rs.pareto(Settled(load), minimize=goals),
+        rs.quantiles(goals[1], [0.5], Settled(load)),
+        rs.count("time_per_output_token < 20 ms", Settled({**load, "chips": [8, 16]}), over="concurrency"),
+    ]
+    assert [result.attrs.get("layout") for result in found[:3]] == ["TP 8, PP 2 (rule)"] * 3
+    assert found[3].attrs["layout"] == "TP 8 (rule); TP 8, PP 2 (rule)"
+
+
+def test_what_is_sought_leaves_nothing_to_the_rule() -> None:
+    """Chips that are sought took the layout of one chip, and said so."""
+    asked: dict[str, Any] = {**LOAD, "model": "Llama-3.1-70B", "hardware": "H100"}
+    condition = "time_per_output_token <= 20 ms"
+    with pytest.raises(ValueRangeError, match="chips is sought and decides upon the layout: give tensor_parallel"):
+        rs.solve("chips", condition, asked, calibration="serving")
+    assert rs.solve("chips", condition, asked).item() > 1  # of a pool
+    load = {name: x for name, x in asked.items() if name != "concurrency"}
+    whole = {"tensor_parallel": 8, "pipeline_stages": 1, "attention_data_parallel": 1}
+    by_rule, by_hand = (
+        rs.solve("concurrency", condition, load, chips=8, calibration="serving", **layout).item()
+        for layout in ({}, whole)
+    )
+    assert by_rule == by_hand
