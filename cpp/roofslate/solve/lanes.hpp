@@ -12,10 +12,10 @@ namespace roofslate
     {
         if (n > 0 && points[n - 1] + std::size_t(1) != n)
             return false;
-        bool all = true;
-        for (std::size_t i = 0; i < n; ++i)
-            all &= points[i] == i;
-        return all;
+        std::uint16_t different = 0;
+        for (std::uint16_t i = 0; i < std::uint16_t(n); ++i)
+            different = std::uint16_t(different | (points[i] ^ i));
+        return different == 0;
     }
     inline void gather(const double* from, const Point* points, std::size_t n, double* to)
     {

@@ -93,12 +93,12 @@ def solve(
     Notes
     -----
     One search covers the valid range of the unknown, within the inputs that bound it. ``"smallest"``, ``"largest"``
-    and ``"all"`` are views of it. An end that is open or infinite stands for a magnitude of 1e-75 or 1e75; zero is looked
-    at if the range has it. Guaranteed bounds, slopes, and bounds of rounding prove of each stretch that no solution is in
-    it, or one at most. Steps of Newton's method, inside a bracket that halves where they fail, close in on each
-    solution to a few units in the last place. A stretch of which nothing is proved is divided. After 32,768 stretches
-    the search gives up, and names what is left. A point alone gives the same bits as within a grid, on any number of
-    threads.
+    and ``"all"`` are views of it. An end that is open or infinite stands for a magnitude of 1e-75 or 1e75; zero is
+    looked at if the range has it. Guaranteed bounds, slopes, and bounds of rounding prove of each stretch that no
+    solution is in it, or one at most. Steps of Newton's method, inside a bracket that halves where they fail, close
+    in on each solution to a few units in the last place. A stretch of which nothing is proved is divided. After
+    32,768 stretches the search gives up, and names what is left. A point alone gives the same bits as within a
+    grid, on any number of threads.
 
     Both sides are equal if they agree within rounding. If they do on a whole stretch, as ``pass_time`` and
     ``compute_time`` on all large batches, ``"smallest"`` gives its lower end, ``"largest"`` its upper end, ``"all"``
