@@ -302,7 +302,7 @@ class _Search:
         columns: dict[str, Any] = self.layouts.named([place[at] for place in self.layouts.places])
         return columns | {part: values[at] for part, values in self.layouts.columns.items()}
 
-    @functools.cached_property
+    @cached_property
     def _layouts(self) -> Places:
         """A number for each candidate, the same for those that only differ in their micro-batches."""
         if "microbatches" not in self.layouts.parts:

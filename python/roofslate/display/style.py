@@ -72,6 +72,7 @@ KV: dict[str, Any] = {"color": "#E69F00", "linestyle": "-.", "linewidth": 1.6}
 WEIGHTS: dict[str, Any] = {"color": "#7A4A12", "linestyle": "-", "linewidth": 1.6}
 MEMORY: dict[str, Any] = {"color": "#777777", "linestyle": "--", "linewidth": 1.1}
 BOLD: dict[str, Any] = {"color": "#111111", "linestyle": "-", "linewidth": 3.4, "zorder": 2.5}
+UNFIT: dict[str, Any] = {"facecolor": "none", "edgecolor": NOTE, "hatch": "////", "linewidth": 0}  # memory is full
 BATCH = "batch size (sequences)"
 _SMALL, _LINE = 8, 10.5  # points: letters of the line below a title, and its height
 _UNDER = "under title"

