@@ -199,7 +199,11 @@ def test_solutions_put_back(quantity, cases):
             continue
         # the quantity may do without it, and other values of it may take more inputs
         with contextlib.suppress(errors.IneffectiveInput, errors.MissingInput):
-            put_back(quantity, value, unknown, rest, start)
+            try:
+                put_back(quantity, value, unknown, rest, start)
+            except errors.ValueRangeError as error:  # chips that decide upon the layout are searched by `deploy`
+                if "decides upon the layout" not in str(error):
+                    raise
 
 
 LECTURE = {

@@ -21,7 +21,6 @@ matplotlib.use("Agg")
 
 SERVER = {"input_tokens": "2k", "output_tokens": 500, "chip_price": "$3/h", "expert_reads": "expected"}
 GOALS = ["time_per_output_token <= 30 ms", "time_to_first_token <= 2 s"]
-PARTS = ("chips", "pipeline_stages", "attention_data_parallel", "tensor_parallel", "expert_parallel")
 RACKS = ["H200", "GB200"]
 
 

@@ -26,6 +26,12 @@ def at_all_points(array: Any, sizes: dict[str, int]) -> np.ndarray:
     return array.expand_dims(missing).transpose(*sizes).to_numpy()
 
 
+def fewer_chips_than_groups(numbers: dict[str, float]) -> bool:
+    """Whether a group would have less than a chip, which rows refuse as a part of a layout."""
+    groups = numbers.get("attention_data_parallel", 1.0) * numbers.get("pipeline_stages", 1.0)
+    return numbers.get("chips", math.inf) < groups
+
+
 @pytest.mark.filterwarnings("ignore::roofslate.errors.RoofslateWarning")
 @pytest.mark.parametrize("numbers", first_alone(slices(400)), ids=str)
 def test_grids(numbers: range) -> None:
@@ -66,7 +72,7 @@ def test_rows_and_values(numbers: range) -> None:
             continue
         for k, factor in enumerate(factors):
             row = {**others, **{key: x * factor for key, x in used.items()}}
-            if math.isnan(found[k]) and factor != 1:
+            if math.isnan(found[k]) and (factor != 1 or fewer_chips_than_groups(question.numbers)):
                 continue  # a number outside of its range has no result
             expected = Evaluator(row, [name])
             assert expected.agrees(name, found[k]), (question.number, name, k)

@@ -162,7 +162,8 @@ def test_copies_on_grids(copies, whole_scenario, bits):
     rng = np.random.default_rng(7)
     with copies["single"]:
         for name in [name for name, q in BUILT.items() if q.computed]:
-            halves = ["attention_window"] if "windowed_attention_layers" in BUILT[name].needs else []
+            windowed = {"windowed_attention_layers", "windowed_kv_share"}.intersection(BUILT[name].needs)
+            halves = ["attention_window"] if windowed else []
             axes = axes_of([*BUILT[name].needs, *halves], whole_scenario, rng)
             found = rs.evaluate([name, f"copy_of_{name}"], Settled(axes))
             assert found.sizes == {"point": 67}
