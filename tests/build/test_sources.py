@@ -31,13 +31,13 @@ sys.path.insert(0, sys.argv[1])
 ASKED = """
 import roofslate as rs
 
-print(rs.quantities("price of an answer").index.tolist())
+print(rs.quantities("price of an answer").index[0])
 print(rs.quantity("answer_cost").formula)
 print(rs.value("answer_cost", cost_per_token=2e-6, output_tokens=1000))
 print(rs.evaluate("answer_cost", cost_per_token=2e-6, output_tokens=[1000, 2000]).to_numpy().tolist())
 print("answer_cost" in rs.quantity("cost_per_token").used_by)
 """
-ANSWERED = ["['answer_cost']", "answer_cost = cost_per_token * output_tokens", "0.002", "[0.002, 0.004]", "True"]
+ANSWERED = ["answer_cost", "answer_cost = cost_per_token * output_tokens", "0.002", "[0.002, 0.004]", "True"]
 PAGES = """
 sys.path.insert(0, sys.argv[2] + "/docs")
 import quantity_pages

@@ -99,7 +99,7 @@ class Scan:
         self.x = self._places()
         self.v = self.values(self.x)
         self.tolerance = np.full(self.x.shape, CLOSE * abs(question.limit))
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             doubtful = np.abs(self.v - question.limit) <= 1e-3 * abs(question.limit) + 1e-300
         if doubtful.any():
             self.tolerance[doubtful] += self.noise(self.x[doubtful])
@@ -198,7 +198,7 @@ def _equality(q: Question, scan: Scan, roots: list[float], reason: str) -> list[
         return said
     places = list(scan.x[np.abs(scan.v - c) <= CLOSE * abs(c)])
     said += [f"missed: at {x!r} they agree ({reason})" for x in _unexplained(scan, places, roots)]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         d: np.ndarray = np.where(np.isfinite(scan.v), scan.v - c, np.nan)
         sure = np.abs(d) > scan.tolerance
         crossing = np.flatnonzero(sure[:-1] & sure[1:] & (d[:-1] * d[1:] < 0) & (scan.x[:-1] * scan.x[1:] > 0))
@@ -270,7 +270,7 @@ def _is_alone(scan: Scan, x: float, holds: bool) -> bool:
 
 def _inequality(q: Question, scan: Scan, roots: list[float], reason: str) -> list[str]:
     said = []
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         sure = ~(np.abs(scan.v - q.limit) <= scan.tolerance)  # undefined is sure: it does not hold
     holds = q.holds(scan.v)
     finite = np.array([x for x in roots if math.isfinite(x) and x != 0])
