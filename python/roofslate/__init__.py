@@ -49,6 +49,7 @@ _HOMES = {
     "plotting.plot": ("plot",),
     "presets.calibration": ("Bands",),
     "presets.catalog": ("api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"),
+    "presets.kernels": ("kernel_facts",),
     "presets.model": ("Model",),
     "presets.preset": ("Preset",),
     "price_lists.infer": ("infer",),

@@ -36,7 +36,6 @@ def fitted(table: Table, date: str = "") -> Calibration:
     """
     parts: list[Calibration] = []
     runs = table.runs
-    rows = runs.rows[runs.plain]
     settings = dict(table.settings)
     if table.base:
         sought = {name for fit in table.fits.values() for name in fit["terms"]}
@@ -46,7 +45,7 @@ def fitted(table: Table, date: str = "") -> Calibration:
         known: dict[str, Any] = {c.name: c.value for part in parts for c in part.constants}
         parts.append(
             calibrate(
-                rows,
+                runs.rows[runs.counted(column)],
                 terms,
                 measured=column,
                 hold_out=table.hold_out,

@@ -50,6 +50,7 @@ CALLS = {
     "infer": "rs.infer('none')",
     "lecture": "rs.lecture(chapter=99)",
     "linspace": "rs.linspace(1, 10, 3)",
+    "kernel_facts": "rs.kernel_facts('H100')",
     "load_presets": "rs.load_presets('no file')",
     "pareto": "rs.pareto(minimize='none', maximize='none', over='hbm_capacity', hbm_capacity=[1e9, 2e9])",
     "plot": "rs.plot('none')",

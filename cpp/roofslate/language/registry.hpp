@@ -14,6 +14,7 @@
     THEME(hardware)             \
     THEME(architecture)         \
     THEME(weights)              \
+    THEME(kernels)              \
     THEME(cache)                \
     THEME(speculation)          \
     THEME(sequences)            \

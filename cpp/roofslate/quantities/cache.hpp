@@ -1,7 +1,7 @@
 // What a sequence keeps in memory and what a pass reads of it: the cache. Techniques that shrink it enter here, so that
 // every time, cost and room sees them; without them both are q L.
 #pragma once
-#include "roofslate/quantities/weights.hpp"
+#include "roofslate/quantities/kernels.hpp"
 
 namespace roofslate::quantities
 {

@@ -141,8 +141,11 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("r/M", "s/sequence", "time to fetch what a pass reads of one sequence's cache", "R1.3");
-        template <class T> static constexpr T formula(in<kv_read_bytes, T> r, in<stage_bandwidth, T> M)
-        { return r / M; }
+        template <class T> static constexpr T formula(
+            in<kv_read_bytes, T> r,
+            in<stage_bandwidth, T> M,
+            in<attention_bandwidth_share, T> s)
+        { return r / (M * s); }
     };
     struct compute_time_per_sequence
     {

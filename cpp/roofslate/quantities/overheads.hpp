@@ -61,13 +61,20 @@ namespace roofslate::quantities
     };
     struct kernel_time
     {
+        // With measured kernels the chip's table says it; a reference time is further time.
         static constexpr Spec spec = Spec("\\tau_K", "s", "time that a kernel takes whatever its work", "calibration");
         template <class T> static constexpr T formula(
             in<reference_kernel_time, T> t,
             in<reference_peak_flops, T> F_0,
             in<peak_flops_bf16, T> F_16,
-            in<kernel_time_exponent, T> g)
-        { return spend(t, pow(F_0 / F_16, g)); }
+            in<kernel_time_exponent, T> g,
+            in<kernel_shares, T> which,
+            in<small_product_time, T> small,
+            in<kernel_time_factor, T> factor,
+            in<release_slowdown, T> slowdown)
+        {
+            return spend(choose(which, t, t + factor * small), pow(F_0 / F_16, g)) * slowdown;
+        }
     };
     struct kernel_overhead
     {
@@ -98,6 +105,9 @@ namespace roofslate::quantities
                 .by_default(0)
                 .ideal(0);
     };
+    // Time of an all-reduce among n chips over that among eight; none for one.
+    template <class T> constexpr T growth_from_eight(const T& n, in<all_reduce_exponent, T> g)
+    { return select(n > T(1.0), pow(n / 8.0, g), T(0.0)); }
     struct collective_latency
     {
         static constexpr Spec spec = Spec(
@@ -111,8 +121,16 @@ namespace roofslate::quantities
             in<layers, T> n,
             in<tensor_parallel, T> G_t,
             in<chips_per_stage, T> G_P,
-            in<pipeline_stages, T> P)
-        { return spend(l, n * (log(count(G_t)) + log(count(G_P))) / log(T(2.0)) + (P - 1.0)); }
+            in<pipeline_stages, T> P,
+            in<kernel_shares, T> which,
+            in<small_all_reduce_time, T> t_8,
+            in<all_reduce_exponent, T> g,
+            in<release_slowdown, T> slowdown)
+        {
+            const T stepped = spend(l, n * (log(count(G_t)) + log(count(G_P))) / log(T(2.0)) + (P - 1.0));
+            const T reduced = n * t_8 * (growth_from_eight<T>(count(G_t), g) + growth_from_eight<T>(count(G_P), g));
+            return choose(which, stepped, stepped + reduced) * slowdown;
+        }
     };
     struct collective_bytes_per_element
     {

@@ -90,8 +90,9 @@ namespace roofslate::quantities
             in<prefix_bytes, T> r,
             in<prompt_passes, T> n,
             in<kv_cache_copies, T> copies,
-            in<stage_bandwidth, T> M)
-        { return spend(r, n * copies / M); }
+            in<stage_bandwidth, T> M,
+            in<attention_bandwidth_share, T> s)
+        { return spend(r, n * copies / (M * s)); }
     };
 
     struct prefill_compute_efficiency
@@ -156,13 +157,16 @@ namespace roofslate::quantities
             in<attention_heads, T> n_h,
             in<head_size, T> d_h,
             in<latent_rotary_size, T> d_r,
-            in<peak_flops_bf16, T> F_16)
+            in<peak_flops_bf16, T> F_16,
+            in<dense_compute_share, T> p_d,
+            in<attention_compute_share, T> p_a)
         {
+            const T F = F_d * p_d;
             return I / eta
                 * choose(
                        counted,
-                       two * (N_c / F_d),
-                       two * ((N_c - N_h) / F_d) + two_a * (n_g * n_h * (2.0 * d_h - d_r)) * (L_a / F_16));
+                       two * (N_c / F),
+                       two * ((N_c - N_h) / F) + two_a * (n_g * n_h * (2.0 * d_h - d_r)) * (L_a / (F_16 * p_a)));
         }
     };
     struct prompt_expert_time
@@ -177,8 +181,9 @@ namespace roofslate::quantities
             in<prefill_compute_efficiency, T> eta,
             in<flops_per_parameter_token, T> two,
             in<active_routed_parameters, T> N_k,
-            in<peak_flops, T> F)
-        { return I / eta * (two * (N_k / F)); }
+            in<peak_flops, T> F,
+            in<expert_compute_share, T> p_x)
+        { return I / eta * (two * (N_k / (F * p_x))); }
     };
     struct prompt_batch
     {
@@ -272,9 +277,9 @@ namespace roofslate::quantities
             in<prefix_fetch_time, T> t_x,
             in<pipeline_stages, T> P)
         {
-            const T kernels = (f - 1.0) * t_K;
+            const T launches = (f - 1.0) * t_K;
             const T with_prompts = roofline_time::formula<T>(o, as<compute_time>(t_c + n * t_p), t_w, t_kv, t_m);
-            const T added = ((with_prompts - t + kernels) / n + beside(t_u, t_x)) / P;
+            const T added = ((with_prompts - t + launches) / n + beside(t_u, t_x)) / P;
             return select(t_kv < T(infinite), added, T(infinite));
         }
     };
@@ -392,6 +397,17 @@ namespace roofslate::quantities
                 .range(0)
                 .by_default(0.5);
     };
+    struct receive_interval
+    {
+        static constexpr Spec spec =
+            Spec(
+                "n_r",
+                "1",
+                "passes from one look of the scheduler for new requests to the next: a launch option of the engine",
+                "launch option")
+                .range(1)
+                .by_default(1);
+    };
     struct time_to_first_token_factor
     {
         static constexpr Spec spec =
@@ -446,11 +462,15 @@ namespace roofslate::quantities
             in<prefill_latency, T> t_p,
             in<queued_prompts, T> n,
             in<admission_steps, T> n_w,
+            in<receive_interval, T> n_r,
             in<time_per_output_token, T> T_o,
             in<emitted_length, T> e,
             in<kv_transfer_time, T> T_x,
             in<time_to_first_token_factor, T> f)
-        { return (t_r + t_p * (1.0 + n) + spend(e * n_w, T_o) + T_x) * f; }
+        {
+            const T passes = e * (n_w + (n_r - 1.0) / 2.0); // a request comes anywhere in the interval
+            return (t_r + t_p * (1.0 + n) + spend(passes, T_o) + T_x) * f;
+        }
     };
     struct service_time
     {
@@ -623,6 +643,7 @@ namespace roofslate::quantities
         arrival_exponent,
         queued_prompts,
         admission_steps,
+        receive_interval,
         time_to_first_token_factor,
         kv_transfer_time,
         first_token_service_time,

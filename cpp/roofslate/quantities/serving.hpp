@@ -134,10 +134,11 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<attention_flops_per_token, T> f_a,
             in<peak_flops_bf16, T> F_16,
+            in<attention_compute_share, T> p_a,
             in<index_flops_per_context_token, T> f_i,
             in<context_length, T> L,
             in<peak_flops_fp8, T> F_8)
-        { return spend_beside(f_a / F_16, f_i, L / F_8); }
+        { return spend_beside(f_a / (F_16 * p_a), f_i, L / F_8); }
     };
     struct compute_time
     {
@@ -157,10 +158,14 @@ namespace roofslate::quantities
             in<compute_efficiency, T> eta,
             in<expert_imbalance, T> mu,
             in<arithmetic, T> which,
-            in<attention_chip_time_per_token, T> attention)
+            in<attention_chip_time_per_token, T> attention,
+            in<kernel_shares, T> reach,
+            in<dense_compute_share, T> p_d,
+            in<expert_compute_share, T> p_x)
         {
-            const T apart = two * (N_c / F_d + N_k * mu / F);
-            const T products = select(is<dense_format>(format, "same") && mu == T(1.0), f / C, apart / (G_P * eta));
+            const T apart = two * (N_c / (F_d * p_d) + N_k * mu / (F * p_x));
+            const auto alike = is<dense_format>(format, "same") && mu == T(1.0) && is<kernel_shares>(reach, "ideal");
+            const T products = select(alike, f / C, apart / (G_P * eta));
             return tokens * choose(which, products, products + attention / (G_P * eta));
         }
     };
@@ -203,11 +208,33 @@ namespace roofslate::quantities
             in<expert_coverage, T> coverage)
         { return bytes_at_coverage<T>(which, X, all, W_c, W_X, l, balance, coverage); }
     };
+    struct fetched_expert_bytes
+    {
+        static constexpr Spec spec =
+            Spec("W_{fx}", "byte", "weights of routed experts that a pass fetches, copies counted", "R1.4");
+        template <class T> static constexpr T formula(
+            in<expert_reads, T> which,
+            in<experts, T> X,
+            in<expert_bytes, T> W_X,
+            in<layout, T> l,
+            in<placement_balance, T> balance,
+            in<expert_coverage, T> coverage)
+        {
+            const T touched = W_X * coverage / choose(l, T(1.0), balance);
+            return select(X <= 1.0, T(0.0), choose(which, touched, W_X));
+        }
+    };
     struct weight_fetch_time
     {
         static constexpr Spec spec = Spec("t_w", "s", "time to fetch the weights", "R1.3");
-        template <class T> static constexpr T formula(in<fetched_weight_bytes, T> W, in<stage_bandwidth, T> M)
-        { return W / M; }
+        template <class T> static constexpr T formula(
+            in<fetched_weight_bytes, T> W,
+            in<stage_bandwidth, T> M,
+            in<kernel_shares, T> which,
+            in<fetched_expert_bytes, T> W_x,
+            in<dense_bandwidth_share, T> s_d,
+            in<expert_bandwidth_share, T> s_x)
+        { return choose(which, W / M, ((W - W_x) / s_d + W_x / s_x) / M); }
     };
     struct kv_fetch_time
     {
@@ -221,9 +248,10 @@ namespace roofslate::quantities
             in<batch_size, T> B,
             in<kv_read_bytes, T> r,
             in<kv_cache_copies, T> copies,
-            in<stage_bandwidth, T> M)
+            in<stage_bandwidth, T> M,
+            in<attention_bandwidth_share, T> s)
         {
-            const T time = B * r * copies / M;
+            const T time = B * r * copies / (M * s);
             return choose(which, select(B == T(0.0), T(infinite), time), time);
         }
     };
@@ -493,6 +521,7 @@ namespace roofslate::quantities
         compute_time,
         expert_coverage,
         fetched_weight_bytes,
+        fetched_expert_bytes,
         weight_fetch_time,
         kv_fetch_time,
         memory_time,

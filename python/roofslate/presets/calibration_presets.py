@@ -53,7 +53,11 @@ def calibration_preset(given: Any) -> CalibrationPreset:
 @functools.cache
 def _named(name: str) -> CalibrationPreset:
     if name == FLOOR:
-        values = {q.name: q.ideal for q in BUILT_IN.entries.values() if q.ideal is not None}
+        values: dict[str, float | str] = {
+            q.name: q.choices[int(q.ideal)] if q.choices else q.ideal
+            for q in BUILT_IN.entries.values()
+            if q.ideal is not None
+        }
         return CalibrationPreset(
             FLOOR, "calibration", _facts(values, "ideal values", ""), note="lower bound", origin=""
         )

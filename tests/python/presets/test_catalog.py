@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -105,7 +106,7 @@ def test_showing():
     assert repr(catalogs.hardware).startswith(f"{len(catalogs.hardware)} hardware presets: A100-40, ")
     text = repr(catalogs.hardware["H100"])
     assert text.splitlines()[0] == "H100 (hardware)"
-    assert "hbm_bandwidth        3.35 TB/s" in text
+    assert re.search(r"hbm_bandwidth +3\.35 TB/s", text)
     assert "(recalled)" in text
     page = catalogs.hardware._repr_html_()
     assert '<th scope="row">GB200 NVL72</th>' in page
@@ -157,7 +158,7 @@ def test_attributes():
 
 def test_date_is_the_newest():
     assert catalogs.prices["H100 Google Cloud list"].date == "2025-02"
-    assert catalogs.hardware["H800"].date == "2025-09"
+    assert catalogs.hardware["H20"].date == "2025-09"
 
 
 # -------------------------------------------------------------------------------------------------------- define

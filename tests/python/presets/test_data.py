@@ -9,6 +9,8 @@ from roofslate.presets import catalog as catalogs
 
 pytestmark = pytest.mark.usefixtures("fresh_catalogs")
 UNITS = {
+    **dict.fromkeys(["small_product_time", "small_all_reduce_time"], "s"),
+    "all_reduce_exponent": "1",
     **dict.fromkeys(["peak_flops", *(f"peak_flops_{f}" for f in ("bf16", "fp8", "int8", "fp4"))], "FLOP/s/chip"),
     **dict.fromkeys(["hbm_bandwidth", "scale_up_bandwidth", "scale_out_bandwidth"], "byte/s/chip"),
     **dict.fromkeys(["scale_up_domain", "chips"], "chip"),
@@ -59,7 +61,7 @@ def test_shipped_presets_fit_the_registry():
     for catalog in (catalogs.hardware, catalogs.models, catalogs.prices, catalogs.storage, catalogs.api_prices):
         for preset in catalog.values():
             for name, fact in preset.facts.items():
-                assert fact.unit == UNITS[name]
+                assert fact.unit == ("1" if "_share" in name else UNITS[name])
 
 
 @pytest.mark.parametrize("section", ["hardware", "models", "prices", "storage", "api_prices"])
@@ -168,7 +170,7 @@ def test_dies_of_a_package_and_network(name, dies):
 
 def test_every_system_names_the_network_inside():
     networks = {preset.attributes.get("network") for preset in catalogs.hardware.values()}
-    assert networks == {"NVLink, NVSwitch", "Infinity Fabric", "UALink", "ICI, a torus", "NeuronLink"}
+    assert networks == {"NVLink, NVSwitch", "PCIe", "Infinity Fabric", "UALink", "ICI, a torus", "NeuronLink"}
 
 
 def test_cables_of_a_blackwell_rack():

@@ -1,0 +1,432 @@
+// What kernels reach of a chip's data sheet: shares of its bandwidth and of its peak by number format, the time of the
+// smallest, and how software becomes quicker from release to release. Ideal kernels reach all of it.
+#pragma once
+#include "roofslate/quantities/weights.hpp"
+
+namespace roofslate::quantities
+{
+    struct kernel_shares
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\kappa",
+                "1",
+                "what kernels reach of bandwidth, peak and links: ideal, the data sheet; measured, the shares and "
+                "times "
+                "of the chip's kernel table",
+                "kernel table")
+                .one_of("ideal", "measured")
+                .by_default(0)
+                .ideal(0);
+    };
+
+    // --- shares of the memory bandwidth and of the peak, by number format ---
+
+    struct dense_bandwidth_share_bf16
+    {
+        static constexpr Spec spec =
+            Spec(
+                "s_{d,\\mathrm{bf16}}",
+                "1",
+                "share of the memory bandwidth that dense products with weights in bf16 reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.8);
+    };
+    struct dense_bandwidth_share_fp8
+    {
+        static constexpr Spec spec =
+            Spec(
+                "s_{d,\\mathrm{fp8}}",
+                "1",
+                "share of the memory bandwidth that dense products with weights in fp8 or int8 reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.76);
+    };
+    struct dense_bandwidth_share_fp4
+    {
+        static constexpr Spec spec =
+            Spec(
+                "s_{d,\\mathrm{fp4}}",
+                "1",
+                "share of the memory bandwidth that dense products with weights in four bits reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.62);
+    };
+    struct expert_bandwidth_share_bf16
+    {
+        static constexpr Spec spec =
+            Spec(
+                "s_{x,\\mathrm{bf16}}",
+                "1",
+                "share of the memory bandwidth that products of routed experts with weights in bf16 reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.94);
+    };
+    struct expert_bandwidth_share_fp8
+    {
+        static constexpr Spec spec =
+            Spec(
+                "s_{x,\\mathrm{fp8}}",
+                "1",
+                "share of the memory bandwidth that products of routed experts with weights in fp8 or int8 reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.89);
+    };
+    struct expert_bandwidth_share_nvfp4
+    {
+        static constexpr Spec spec =
+            Spec(
+                "s_{x,\\mathrm{nvfp4}}",
+                "1",
+                "share of the memory bandwidth that products of routed experts with weights in nvfp4 or fp4 reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.87);
+    };
+    struct expert_bandwidth_share_mxfp4
+    {
+        static constexpr Spec spec =
+            Spec(
+                "s_{x,\\mathrm{mxfp4}}",
+                "1",
+                "share of the memory bandwidth that products of routed experts with weights in mxfp4 reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.8);
+    };
+    struct expert_bandwidth_share_int4
+    {
+        static constexpr Spec spec =
+            Spec(
+                "s_{x,\\mathrm{int4}}",
+                "1",
+                "share of the memory bandwidth that products of routed experts with weights in int4 reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.7);
+    };
+    struct attention_bandwidth_share_bf16
+    {
+        static constexpr Spec spec =
+            Spec(
+                "s_{a,\\mathrm{bf16}}",
+                "1",
+                "share of the memory bandwidth that attention reaches with a cache in bf16",
+                "kernel table")
+                .positive(1)
+                .by_default(0.8);
+    };
+    struct attention_bandwidth_share_fp8
+    {
+        static constexpr Spec spec =
+            Spec(
+                "s_{a,\\mathrm{fp8}}",
+                "1",
+                "share of the memory bandwidth that attention reaches with a cache in fp8 or narrower",
+                "kernel table")
+                .positive(1)
+                .by_default(0.73);
+    };
+    struct dense_peak_share_bf16
+    {
+        static constexpr Spec spec =
+            Spec(
+                "p_{d,\\mathrm{bf16}}",
+                "1",
+                "share of the peak in bf16 that large dense products reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.75);
+    };
+    struct dense_peak_share_fp8
+    {
+        static constexpr Spec spec =
+            Spec(
+                "p_{d,\\mathrm{fp8}}",
+                "1",
+                "share of the peak in fp8 or int8 that large dense products reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.56);
+    };
+    struct dense_peak_share_fp4
+    {
+        static constexpr Spec spec =
+            Spec(
+                "p_{d,\\mathrm{fp4}}",
+                "1",
+                "share of the peak in four bits that large dense products reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.43);
+    };
+    struct expert_peak_share_bf16
+    {
+        static constexpr Spec spec =
+            Spec(
+                "p_{x,\\mathrm{bf16}}",
+                "1",
+                "share of the peak that large products of routed experts with weights in bf16 reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.42);
+    };
+    struct expert_peak_share_fp8
+    {
+        static constexpr Spec spec =
+            Spec(
+                "p_{x,\\mathrm{fp8}}",
+                "1",
+                "share of the peak that large products of routed experts with weights in fp8 or int8 reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.22);
+    };
+    struct expert_peak_share_nvfp4
+    {
+        static constexpr Spec spec =
+            Spec(
+                "p_{x,\\mathrm{nvfp4}}",
+                "1",
+                "share of the peak that large products of routed experts with weights in nvfp4 or fp4 reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.25);
+    };
+    struct expert_peak_share_mxfp4
+    {
+        static constexpr Spec spec =
+            Spec(
+                "p_{x,\\mathrm{mxfp4}}",
+                "1",
+                "share of the peak that large products of routed experts with weights in mxfp4 reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.17);
+    };
+    struct expert_peak_share_int4
+    {
+        static constexpr Spec spec =
+            Spec(
+                "p_{x,\\mathrm{int4}}",
+                "1",
+                "share of the peak that large products of routed experts with weights in int4 reach",
+                "kernel table")
+                .positive(1)
+                .by_default(0.25);
+    };
+    struct attention_peak_share
+    {
+        static constexpr Spec spec =
+            Spec("p_a", "1", "share of the bf16 peak that attention reaches", "kernel table")
+                .positive(1)
+                .by_default(0.58);
+    };
+
+    // Of weights in a format, by how wide it is; `first` is the place of bf16 among the format's words.
+    template <class T> constexpr T of_width(const T& format, int first, const T& b16, const T& b8, const T& b4)
+    { return choose_from(format, first, b16, b8, b8, b4); }
+    // The same where arithmetic counts: int4 is multiplied in bf16.
+    template <class T> constexpr T of_product(const T& format, int first, const T& b16, const T& b8, const T& b4)
+    { return choose_from(format, first, b16, b8, b8, b4, b16, b4); }
+
+    struct dense_bandwidth_share
+    {
+        static constexpr Spec spec =
+            Spec("s_d", "1", "share of the memory bandwidth that dense products reach", "kernel table").positive(1);
+        template <class T> static constexpr T formula(
+            in<kernel_shares, T> which,
+            in<dense_format, T> f_d,
+            in<weight_format, T> f,
+            in<dense_bandwidth_share_bf16, T> b16,
+            in<dense_bandwidth_share_fp8, T> b8,
+            in<dense_bandwidth_share_fp4, T> b4)
+        {
+            const T same = of_width<T>(f, 0, b16, b8, b4);
+            return choose(which, T(1.0), select(is<dense_format>(f_d, "same"), same, of_width<T>(f_d, 1, b16, b8, b4)));
+        }
+    };
+    struct expert_bandwidth_share
+    {
+        static constexpr Spec spec =
+            Spec("s_x", "1", "share of the memory bandwidth that products of routed experts reach", "kernel table")
+                .positive(1);
+        template <class T> static constexpr T formula(
+            in<kernel_shares, T> which,
+            in<weight_format, T> f,
+            in<expert_bandwidth_share_bf16, T> b16,
+            in<expert_bandwidth_share_fp8, T> b8,
+            in<expert_bandwidth_share_nvfp4, T> nv,
+            in<expert_bandwidth_share_mxfp4, T> mx,
+            in<expert_bandwidth_share_int4, T> i4)
+        { return choose(which, T(1.0), choose(f, b16, b8, b8, nv, i4, nv, mx)); }
+    };
+    struct attention_bandwidth_share
+    {
+        static constexpr Spec spec =
+            Spec("s_a", "1", "share of the memory bandwidth that attention reaches", "kernel table").positive(1);
+        template <class T> static constexpr T formula(
+            in<kernel_shares, T> which,
+            in<kv_format, T> f,
+            in<attention_bandwidth_share_bf16, T> b16,
+            in<attention_bandwidth_share_fp8, T> b8)
+        { return choose(which, T(1.0), choose(f, b16, b8)); }
+    };
+    struct dense_compute_share
+    {
+        static constexpr Spec spec =
+            Spec("p_d", "1", "share of the peak in their format that dense products reach", "kernel table").positive(1);
+        template <class T> static constexpr T formula(
+            in<kernel_shares, T> which,
+            in<dense_format, T> f_d,
+            in<compute_format, T> f,
+            in<dense_peak_share_bf16, T> b16,
+            in<dense_peak_share_fp8, T> b8,
+            in<dense_peak_share_fp4, T> b4)
+        {
+            const T same = of_product<T>(f, 0, b16, b8, b4);
+            return choose(
+                which,
+                T(1.0),
+                select(is<dense_format>(f_d, "same"), same, of_product<T>(f_d, 1, b16, b8, b4)));
+        }
+    };
+    struct expert_compute_share
+    {
+        static constexpr Spec spec =
+            Spec("p_x", "1", "share of the peak in their format that products of routed experts reach", "kernel table")
+                .positive(1);
+        template <class T> static constexpr T formula(
+            in<kernel_shares, T> which,
+            in<weight_format, T> f,
+            in<expert_peak_share_bf16, T> b16,
+            in<expert_peak_share_fp8, T> b8,
+            in<expert_peak_share_nvfp4, T> nv,
+            in<expert_peak_share_mxfp4, T> mx,
+            in<expert_peak_share_int4, T> i4)
+        { return choose(which, T(1.0), choose(f, b16, b8, b8, nv, i4, nv, mx)); }
+    };
+    struct attention_compute_share
+    {
+        static constexpr Spec spec =
+            Spec("p_{a16}", "1", "share of the bf16 peak that attention is taken to reach", "kernel table").positive(1);
+        template <class T> static constexpr T formula(in<kernel_shares, T> which, in<attention_peak_share, T> p)
+        { return choose(which, T(1.0), p); }
+    };
+
+    // --- the smallest kernels, and all-reduces of few bytes ---
+
+    struct small_product_time
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\tau_1",
+                "s",
+                "time of a dense bf16 product that moves next to nothing, on a chip of the reference's arithmetic",
+                "kernel table")
+                .range(0)
+                .by_default(3.05e-6);
+    };
+    struct kernel_time_factor
+    {
+        static constexpr Spec spec =
+            Spec(
+                "f_1",
+                "1",
+                "time of a pass's kernel, whatever its work, over that of the smallest product",
+                "calibration")
+                .range(0)
+                .by_default(1);
+    };
+    struct small_all_reduce_time
+    {
+        static constexpr Spec spec =
+            Spec("\\tau_8", "s", "time of an all-reduce of a few bytes among eight chips", "kernel table")
+                .range(0)
+                .by_default(4.5e-6);
+    };
+    struct all_reduce_exponent
+    {
+        static constexpr Spec spec =
+            Spec("\\gamma_r", "1", "how that time grows with the chips: 0, not at all; 1, as they do", "kernel table")
+                .range(0)
+                .by_default(0.15);
+    };
+
+    // --- software: the same stack becomes quicker ---
+
+    struct release_drift
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\rho",
+                "1",
+                "how much longer kernels and latencies take in software that is a month older",
+                "calibration")
+                .range(0)
+                .by_default(0)
+                .ideal(0);
+    };
+    struct release_age
+    {
+        static constexpr Spec spec =
+            Spec(
+                "T_v",
+                "1",
+                "months by which the serving software is older than that of March 2026, which calibrations are for; "
+                "below 0: newer",
+                "calibration")
+                .range(-120, 120)
+                .by_default(0);
+    };
+    struct release_slowdown
+    {
+        static constexpr Spec spec = Spec(
+            "(1 + \\rho)^{T_v}",
+            "1",
+            "time of kernels and latencies over that in software of the calibration's date",
+            "calibration");
+        template <class T> static constexpr T formula(in<release_drift, T> rate, in<release_age, T> months)
+        { return select(rate == T(0.0), T(1.0), pow(1.0 + rate, months)); }
+    };
+
+    using kernels = list<
+        kernel_shares,
+        dense_bandwidth_share_bf16,
+        dense_bandwidth_share_fp8,
+        dense_bandwidth_share_fp4,
+        expert_bandwidth_share_bf16,
+        expert_bandwidth_share_fp8,
+        expert_bandwidth_share_nvfp4,
+        expert_bandwidth_share_mxfp4,
+        expert_bandwidth_share_int4,
+        attention_bandwidth_share_bf16,
+        attention_bandwidth_share_fp8,
+        dense_peak_share_bf16,
+        dense_peak_share_fp8,
+        dense_peak_share_fp4,
+        expert_peak_share_bf16,
+        expert_peak_share_fp8,
+        expert_peak_share_nvfp4,
+        expert_peak_share_mxfp4,
+        expert_peak_share_int4,
+        attention_peak_share,
+        dense_bandwidth_share,
+        expert_bandwidth_share,
+        attention_bandwidth_share,
+        dense_compute_share,
+        expert_compute_share,
+        attention_compute_share,
+        small_product_time,
+        kernel_time_factor,
+        small_all_reduce_time,
+        all_reduce_exponent,
+        release_drift,
+        release_age,
+        release_slowdown>;
+}
