@@ -125,7 +125,7 @@ def deploy(
     ...     input_tokens="2k", output_tokens="500", chip_price="$3/hour",
     ... )
     >>> plan.best["hardware"], plan.best["chips"]
-    ('GB200', 16.0)
+    ('GB200', 8.0)
     """
     inputs = with_scenario(scenario, inputs)
     names = wanted_names([objective]) if isinstance(objective, str) else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,7 +86,27 @@ def basis(outputs: Sequence[str], grid: Grid) -> Mapping[str, str]:
     found = {"basis": " | ".join(dict.fromkeys(words)) + (f"; given: {', '.join(cuts)}" if cuts else "")}
     if any(i.origin == "calibration" for i in used):
         found["calibration"] = ", ".join(f"{p.name} ({p.date})" if p.date else p.name for p in presets)
+        if support := _support(outputs, grid):
+            found["support"] = support
     return found
+
+
+def _support(outputs: Sequence[str], grid: Grid) -> str:
+    """What the estimates rest on, for the presets that are named."""
+    words: dict[str, None] = {}
+    for preset in grid.presets.get("calibration", ()):
+        constants = getattr(preset, "constants", None)
+        if constants is None or not constants.fits:
+            continue
+        fit = next((x for x in outputs if x in constants.fits), next(iter(constants.fits)))
+        for model, chip in itertools.product(*(_names(grid, keyword) for keyword in ("model", "hardware"))):
+            words[constants.support(fit, model=model, hardware=chip)] = None
+    return " | ".join(words)
+
+
+def _names(grid: Grid, keyword: str) -> list[str | None]:
+    """Names of presets; a system by the chip that it is made of."""
+    return [p.bases[-1] if p.bases else p.name for p in grid.presets.get(keyword, ())] or [None]
 
 
 FLOOR_BASIS: Mapping[str, str] = {"basis": "floor"}

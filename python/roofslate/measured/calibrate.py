@@ -23,7 +23,7 @@ from roofslate.measured.fit import (
     rounded,
 )
 from roofslate.measured.runs import TARGETS
-from roofslate.presets.fits import Constant, Fit, Values, error_measures
+from roofslate.presets.fits import Constant, Fit, Values, error_measures, joint
 from roofslate.registry.registry import lookup
 from roofslate.registry.values import input_quantity, number, wanted_names
 
@@ -79,7 +79,7 @@ def calibrate(
     start : mapping, optional
         Where the search starts; by default the geometric middle of each range.
     by : mapping of str to str, optional
-        Constants that differ by the values of a column: ``{"admission_steps": "framework"}``. A value that is unknown,
+        Constants that differ by the values of a column: ``{"request_overhead": "framework"}``. A value that is unknown,
         or left out, takes the geometric mean of the others.
     residual : {"logarithm", "relative"}
         What the loss is of: ln(predicted / measured), or predicted / measured - 1.
@@ -186,6 +186,7 @@ def calibrate(
         between,
         within,
         anchor,
+        joint([labels[k] for k in kinds if k in misses]),
     )
     constants = [_constant(slot, ranges[slot.name], fitted, covariance, apart_by, name) for slot in slots]
     return Calibration(tuple(constants), {name: fit}, fixed)

@@ -116,7 +116,7 @@ def calibration(name: str = "serving") -> Calibration:
     Examples
     --------
     >>> import roofslate as rs
-    >>> 0 < rs.calibration()["bandwidth_efficiency"] < 1
+    >>> 1 < rs.calibration()["kernel_time_factor"] < 3
     True
     """
     return read(shipped_path(name), Calibration)

@@ -18,6 +18,7 @@ from roofslate._base.messages import shown, unknown
 from roofslate._base.toml import read_data
 from roofslate.errors import InputTypeError, MissingInput, PresetError, UnknownName
 from roofslate.evaluation.value import value
+from roofslate.measured.software import receive_intervals, release_ages
 from roofslate.measured.stored import TOLERANCE, compute
 from roofslate.presets.frameworks import framework_name
 from roofslate.presets.lookup import PRESETS, find_preset
@@ -26,6 +27,7 @@ from roofslate.registry.registry import entries, spellings
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 __all__ = ["TARGETS", "Runs", "Table", "published", "read", "read_csv", "shipped"]
 
@@ -62,10 +64,11 @@ _FORMATS = {
     "mxfp8": ("fp8", "fp8", 1.03125),
     "int8": ("int8", "int8", 1.0),
     "fp4": ("fp4", "fp4", 0.5625),
-    "nvfp4": ("fp4", "fp4", 0.5625),
-    "mxfp4": ("fp4", "fp4", 0.53125),
-    "int4": ("fp4", "bf16", 0.53125),  # which no chip multiplies
+    "nvfp4": ("nvfp4", "nvfp4", 0.5625),
+    "mxfp4": ("mxfp4", "mxfp4", 0.53125),
+    "int4": ("int4", "bf16", 0.53125),  # which no chip multiplies
 }
+_FOUR_BITS = ("fp4", "nvfp4", "mxfp4", "int4")
 
 # Columns that none may miss, and those of a run that serves or trains.
 _WORDS = ("model", "hardware", "weight_format", "chips")
@@ -126,6 +129,21 @@ class Runs:
     def plain(self) -> Any:
         """Which rows are fitted and scored: neither doubtful nor with unknown drafts."""
         return ~self.doubtful & ~self.drafts
+
+    @property
+    def split(self) -> Any:
+        """Which rows are decode pools, beside rows of servers that also prefill."""
+        if "serving_mode" not in self.inputs:
+            return np.zeros(len(self.rows), dtype=bool)
+        pools = (self.inputs["serving_mode"] == "disaggregated").to_numpy()
+        return pools if not pools.all() else np.zeros(len(pools), dtype=bool)
+
+    def counted(self, column: str) -> Any:
+        """Which rows a measured column is fitted and scored by.
+
+        The first token of a decode pool waits for chips that prefill, whose number no label says.
+        """
+        return self.plain & ~self.split if column == "time_to_first_token_s" else self.plain
 
     def kinds(self, column: str) -> list[str | None]:
         """What each row has in a column, presets and frameworks by their own names."""
@@ -235,7 +253,8 @@ def read(
     if "mode" in table.columns:
         inputs["serving_mode"] = [_MODES[word] for word in _words(table, "mode", _MODES)]
     written = table if "weight_format" in table else table.assign(weight_format=(fixed or {})["weight_format"])
-    formats = [_FORMATS[word] for word in _words(written, "weight_format", _FORMATS)]
+    words_of_rows = _words(written, "weight_format", _FORMATS)
+    formats = [_FORMATS[_checkpoint_format(*row)] for row in zip(inputs["model"], words_of_rows, strict=True)]
     for k, name in enumerate(("weight_format", "compute_format", "bytes_per_weight")):
         inputs[name] = [each[k] for each in formats]
     for column in table.columns:
@@ -246,6 +265,10 @@ def read(
             inputs[name] = values
     for column in targets:
         _numbers(table, column)
+    if "measured" in table.columns and "measured" not in ignored and not trains:
+        inputs.setdefault("release_age", release_ages(table["measured"]))
+    if "time_to_first_token" in targets.values() and "framework" in table.columns and "concurrency" in inputs:
+        inputs.setdefault("receive_interval", receive_intervals(table["framework"], inputs, words_of_rows))
     same = {name: x for name, x in (fixed or {}).items() if name not in PRESETS and name != "weight_format"}
     drafts = np.zeros(len(table), dtype=bool)
     if "speculation" in table.columns and "speculation" not in ignored:
@@ -322,6 +345,11 @@ def _words(table: pd.DataFrame, column: str, known: Collection[str]) -> list[str
     return list(table[column])
 
 
+def _checkpoint_format(model: Preset, written: str) -> str:
+    """The format of a model's only checkpoint in four bits, whatever a table calls it."""
+    return str(model.attributes.get("experts_format", written)) if written in ("fp4", "nvfp4", "mxfp4") else written
+
+
 def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
     """What engines do with weights and caches of a format, where the table does not say it.
 
@@ -331,13 +359,14 @@ def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str,
     given = table["framework"] if "framework" in table.columns else [""] * len(table)
     engines = [framework_name(name) if isinstance(name, str) else "" for name in given]
     caches = ("kv_bytes_per_token", "recurrent_state_bytes")
-    found: dict[str, list[Any]] = {name: [] for name in ("dense_format", *caches)}
+    found: dict[str, list[Any]] = {name: [] for name in ("dense_format", "kv_format", *caches)}
     for model, chip, weights, written, engine in zip(
         inputs["model"], inputs["hardware"], inputs["weight_format"], table["weight_format"], engines, strict=True
     ):
         experts = float(model.values.get("experts", 1)) > 1
         narrow = written in ("fp8", "fp4", "nvfp4", "mxfp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
-        found["dense_format"].append("bf16" if experts and weights == "fp4" else "same")
+        found["dense_format"].append("bf16" if experts and weights in _FOUR_BITS else "same")
+        found["kv_format"].append("fp8" if narrow else "bf16")
         for name, size in zip(caches, _cache_bytes(model, "fp8" if narrow else "bf16"), strict=True):
             found[name].append(size)
     return found

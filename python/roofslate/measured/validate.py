@@ -171,6 +171,7 @@ class Validation(Result):
                 f"{table}, {column}: mean {100 * row['mape']:.1f} %, median {100 * row['median']:.1f} %, "
                 f"bias {100 * row['bias']:+.1f} % of {row['rows']:,.0f} rows{held}"
             )
+            lines += self._left_out(table, column)
         for table in self.published["table"].unique():
             part = self.published[self.published["table"] == table]
             met = int((part["verdict"] == "holds").sum())
@@ -182,6 +183,19 @@ class Validation(Result):
             f"not met: {row['question']}: {row['published']:g}, ours {row['ours']:.6g}" for _, row in failing.iterrows()
         ]
         return "\n".join(lines)
+
+    def _left_out(self, table: str, column: str) -> list[str]:
+        """Errors on rows that the constants have not seen, where those above are of rows that they have."""
+        for scored in self.scored:
+            fit = scored.calibration.fits.get(scored.runs.targets.get(column, ""))
+            if table and fit is not None and scored.name == table == scored.calibration.name:
+                parts = [
+                    f"{out} {100 * row['mape']:.1f} / {100 * row['median']:.1f} %"
+                    for out, row in fit.errors.items()
+                    if out != "nothing" and "," not in out
+                ]
+                return [f"  left out by {', by '.join(parts)} (mean / median)"] if parts else []
+        return []
 
     def _tables(self) -> list[Table]:
         header = ("table", "measured", "by", "", "rows", "mean", "median", "bias", "band holds")
@@ -291,7 +305,6 @@ def _score(
     inputs = runs.inputs.assign(**chosen.of_rows(kinds))
     same = {name: x for name, x in {**chosen, **runs.fixed}.items() if name not in inputs}
     found = frame(inputs, outputs, Settled(same)) if outputs else None
-    plain = runs.plain
     for column, output in runs.targets.items():
         assert found is not None
         predicted = found[output].to_numpy()
@@ -304,9 +317,14 @@ def _score(
         with np.errstate(invalid="ignore"):
             counted = (told > 0) & (predicted > 0) & np.isfinite(told) & np.isfinite(predicted)
         inside = (told >= lower) & (told <= upper)
-        groups = {("all", ""): counted & plain}
+        support = _supports(chosen, output, kinds) if has_band else np.array([""] * len(told), dtype=object)
+        plain = counted & runs.counted(column)
+        groups = {("all", ""): plain}
         for kind, names in kinds.items():
-            groups |= {(kind, str(n)): counted & plain & (names == n) for n in dict.fromkeys(names) if n}
+            groups |= {(kind, str(n)): plain & (names == n) for n in dict.fromkeys(names) if n}
+        for word in dict.fromkeys(support):
+            groups |= {("support", word): plain & (support == word)} if word else {}
+        groups[("split", "")] = counted & runs.plain & runs.split
         groups[("doubtful label", "")] = counted & runs.doubtful
         groups[("drafts", "")] = counted & runs.drafts & ~runs.doubtful
         for key, own in groups.items():
@@ -314,6 +332,13 @@ def _score(
                 measures = error_measures(predicted[own], told[own], inside[own] if has_band else None)
                 errors.append(((scored.name, column, *key), measures))
     return rows, errors
+
+
+def _supports(chosen: Calibration, output: str, kinds: Mapping[str, Any]) -> Any:
+    """What the prediction of each row rests on, in one word."""
+    keys = list(zip(*kinds.values(), strict=True))
+    each = {key: chosen.support(output, **dict(zip(kinds, key, strict=True))) for key in set(keys)}
+    return np.array([each[key].partition(":")[0] for key in keys], dtype=object)
 
 
 def _bounds(tables: Iterable[measurements.Table], scored: Sequence[_Scored], summary: pd.DataFrame) -> pd.DataFrame:

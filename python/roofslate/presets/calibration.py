@@ -188,6 +188,33 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         found = np.array([each[key] for key in keys]).reshape(rows, 2)
         return found[:, 0], found[:, 1]
 
+    def support(self, output: str | None = None, **kinds: str | None) -> str:
+        """What a prediction rests on, by what its model, chip and framework are.
+
+        Parameters
+        ----------
+        output : str, optional
+            Where the calibration has several.
+        **kinds : str
+            ``model="Qwen3-32B"``, ``hardware="H200"`` and what else the constants were cross-validated by.
+
+        Returns
+        -------
+        str
+            ``"measured"``: rows of these kinds were fitted. ``"interpolated"``: each was measured, in other
+            combinations. ``"extrapolated: hardware=MI300X"``: what is named never was.
+
+        Examples
+        --------
+        >>> import roofslate as rs
+        >>> cal = rs.calibration()
+        >>> cal.support("time_per_output_token", model="Qwen3-32B", hardware="H100")
+        'measured'
+        >>> cal.support("time_per_output_token", model="Qwen3-32B", hardware="MI300X")
+        'extrapolated: hardware=MI300X'
+        """
+        return self.fit(output).support({k: self.kind(k, name) for k, name in kinds.items()})
+
     def of_rows(self, kinds: Mapping[str, Any]) -> dict[str, Values]:
         """The constants that differ from row to row, from what the rows have in each column."""
         return {

@@ -207,4 +207,5 @@ def _fit(name: str, table: Mapping[str, Any]) -> Fit:
         _number(table, "between", *here),
         _number(table, "within", *here),
         _text(table, "anchor", *here) if "anchor" in table else None,
+        _texts(table.get("together", []), *here, "together"),
     )

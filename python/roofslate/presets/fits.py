@@ -15,14 +15,21 @@ from roofslate.errors import InputTypeError, ValueRangeError
 from roofslate.registry.registry import lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["ERRORS", "KNOWN", "PERCENTILES", "Constant", "Fit", "check_level", "error_measures"]
+__all__ = ["ERRORS", "KNOWN", "PERCENTILES", "Constant", "Fit", "check_level", "error_measures", "joint"]
 
 Values = npt.NDArray[np.float64]
 PERCENTILES = np.linspace(0.0, 1.0, 81)  # at which the spread of residuals is kept
 ERRORS = ("rows", "mape", "median", "rms_log", "bias", "within_2x", "coverage")
+MEASURED, INTERPOLATED, EXTRAPOLATED = "measured", "interpolated", "extrapolated"
+_JOINT = " | "
 KNOWN = "measured"  # the spread of rows whose kinds were all measured, each in other combinations
+
+
+def joint(columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Combinations of kinds as a fit keeps them."""
+    return tuple(sorted({_JOINT.join(names) for names in zip(*columns, strict=True)}))
 
 
 def error_measures(
@@ -129,6 +136,8 @@ class Fit:
         Standard deviation of that logarithm among stacks, and among the rows of a stack.
     anchor : str or None
         The input that the output is proportional to.
+    together : tuple of str
+        Combinations of `kinds` that were measured, in their order, joined by " | ".
     """
 
     output: str
@@ -141,6 +150,20 @@ class Fit:
     between: float
     within: float
     anchor: str | None = None
+    together: tuple[str, ...] = ()
+
+    def support(self, kinds: Mapping[str, str | None]) -> str:
+        """What a prediction rests on: ``measured``, ``interpolated`` or ``extrapolated`` with what lies outside.
+
+        Measured: rows of the same kinds were fitted. Interpolated: each kind was, in other combinations. A kind that is
+        not told counts as any.
+        """
+        told = {column: kinds[column] for column in self.kinds if kinds.get(column) is not None}
+        outside = [f"{column}={name}" for column, name in told.items() if name not in self.kinds[column]]
+        if outside:
+            return f"{EXTRAPOLATED}: {', '.join(outside)}"
+        rows = (dict(zip(self.kinds, names.split(_JOINT), strict=False)) for names in self.together)
+        return MEASURED if any(told.items() <= row.items() for row in rows) else INTERPOLATED
 
     def band(self, level: float, kinds: Mapping[str, str | None]) -> tuple[float, float]:
         """Factors from a prediction to the ends of its band; what is not told counts as never measured."""
