@@ -47,13 +47,13 @@ def test_the_text_names_columns_date_and_memory() -> None:
     assert f"estimate: calibration serving ({date}); where there is no band, none is known" in notes
     assert "memory: fits, 39% of 80 GB per chip" in notes
     (tpot,) = [line for line in notes if "(TPOT)" in line]
-    assert tpot.split("  ")[-1] == "27.3 ms to 48.6 ms"
+    assert tpot.split("  ")[-1] == "27.7 ms to 45.3 ms"
     assert "80% band" in text
     assert "decode cost per token" in text
     assert "cost per output token, prompts included" in text
     html = rs.summary(SCENARIO)._repr_html_()
     assert html.startswith("<table")
-    assert "27.3 ms to 48.6 ms" in html
+    assert "27.7 ms to 45.3 ms" in html
     assert "90% band" in str(rs.summary(SCENARIO, bands=0.9))
 
 

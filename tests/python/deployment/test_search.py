@@ -433,7 +433,7 @@ def test_frontier_and_picture(plan):
     assert max(x) > 0.03  # the condition is drawn, and not asked for
     star = next(line for line in ax.get_lines() if line.get_marker() == "*")
     assert star.get_ydata()[0] == plan.table["cost_per_output_token"].iloc[0]
-    assert any("32 chips" in text.get_text() for text in ax.get_legend().get_texts())
+    assert any("16 chips" in text.get_text() for text in ax.get_legend().get_texts())
     matplotlib.pyplot.close(ax.figure)
     assert "<table" in plan._repr_html_()
 

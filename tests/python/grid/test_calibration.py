@@ -109,7 +109,7 @@ def test_the_basis_of_an_output() -> None:
     assert basis_of(tpot) == "floor"
     assert basis_of(tpot, calibration="floor") == "floor"
     assert basis_of(tpot, calibration="serving") == "estimate"
-    assert basis_of(tpot, calibration="serving", bandwidth_efficiency=rs.calibration()["bandwidth_efficiency"]) == (
+    assert basis_of(tpot, calibration="serving", kernel_time_factor=rs.calibration()["kernel_time_factor"]) == (
         "estimate"
     )
     assert basis_of(tpot, calibration="serving", bandwidth_efficiency=0.5) == "mixed: bandwidth_efficiency"
