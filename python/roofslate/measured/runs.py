@@ -18,7 +18,7 @@ from roofslate._base.messages import shown, unknown
 from roofslate._base.toml import read_data
 from roofslate.errors import InputTypeError, MissingInput, PresetError, UnknownName
 from roofslate.evaluation.value import value
-from roofslate.measured.software import receive_intervals, release_ages
+from roofslate.measured import software
 from roofslate.measured.stored import TOLERANCE, compute
 from roofslate.presets.frameworks import framework_name
 from roofslate.presets.lookup import PRESETS, find_preset
@@ -109,7 +109,7 @@ class Runs:
     fixed : dict
         Inputs that are the same for all rows.
     drafts : numpy.ndarray
-        Which rows ran with drafts of a length that is not given: their predictions know of none.
+        Which rows ran with drafts of a length that is not given: predicted by published scripts, where they say it.
     """
 
     rows: pd.DataFrame
@@ -266,14 +266,16 @@ def read(
     for column in targets:
         _numbers(table, column)
     if "measured" in table.columns and "measured" not in ignored and not trains:
-        inputs.setdefault("release_age", release_ages(table["measured"]))
+        inputs.setdefault("release_age", software.release_ages(table["measured"]))
     if "time_to_first_token" in targets.values() and "framework" in table.columns and "concurrency" in inputs:
-        inputs.setdefault("receive_interval", receive_intervals(table["framework"], inputs, words_of_rows))
+        inputs.setdefault("receive_interval", software.receive_intervals(table["framework"], inputs, words_of_rows))
     same = {name: x for name, x in (fixed or {}).items() if name not in PRESETS and name != "weight_format"}
     drafts = np.zeros(len(table), dtype=bool)
     if "speculation" in table.columns and "speculation" not in ignored:
         drafts = np.array(_words(table, "speculation", _SPECULATION)) == "yes"
     unknown_length = "draft_length" not in {*inputs, *same}
+    if drafts.any() and unknown_length and "framework" in table.columns and not trains:
+        inputs |= software.drafts(table["framework"], inputs, words_of_rows, drafts)
     return Runs(table, pd.DataFrame(inputs, index=table.index), targets, same, drafts & unknown_length)
 
 
@@ -297,9 +299,8 @@ def _presets(table: pd.DataFrame, column: str, own: Mapping[str, Any], fixed: Ma
         if preset is None:
             near = unknown(f"{column} preset", name, [*own, *catalog])
             where = _place(table, list(table[column]).index(name))
-            raise UnknownName(
-                f"{where}: {near} ({column}s={{name: preset}} takes those that the catalog does not have)"
-            )
+            hint = f"({column}s={{name: preset}} takes those that the catalog does not have)"
+            raise UnknownName(f"{where}: {near} {hint}")
         if not isinstance(preset, Preset) or preset.kind != column:
             raise PresetError(f"{column}: {name!r} is no preset for {column}=, but {shown(preset)}")
         found[name] = preset

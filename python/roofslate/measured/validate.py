@@ -171,7 +171,7 @@ class Validation(Result):
                 f"{table}, {column}: mean {100 * row['mape']:.1f} %, median {100 * row['median']:.1f} %, "
                 f"bias {100 * row['bias']:+.1f} % of {row['rows']:,.0f} rows{held}"
             )
-            lines += self._left_out(table, column)
+            lines += self._left_out(table, column) + self._apart(table, column)
         for table in self.published["table"].unique():
             part = self.published[self.published["table"] == table]
             met = int((part["verdict"] == "holds").sum())
@@ -183,6 +183,16 @@ class Validation(Result):
             f"not met: {row['question']}: {row['published']:g}, ours {row['ours']:.6g}" for _, row in failing.iterrows()
         ]
         return "\n".join(lines)
+
+    def _apart(self, table: str, column: str) -> list[str]:
+        """Errors of rows that are no part of the score."""
+        found = []
+        for kind in ("split", "drafts", "doubtful label"):
+            if (table, column, kind, "") in self.summary.index:
+                row = self.summary.loc[(table, column, kind, "")]
+                errors = f"{100 * row['mape']:.1f} / {100 * row['median']:.1f} %"
+                found.append(f"  {kind}, apart: {errors} of {row['rows']:,.0f} rows")
+        return found
 
     def _left_out(self, table: str, column: str) -> list[str]:
         """Errors on rows that the constants have not seen, where those above are of rows that they have."""

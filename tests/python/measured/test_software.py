@@ -1,0 +1,68 @@
+"""Software of measured runs: its age, and launch options that published scripts set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+import roofslate as rs
+from roofslate.measured import software
+from roofslate.measured.runs import read
+
+RUN: dict[str, Any] = {
+    "model": "DeepSeek-R1", "hardware": "B200", "framework": "sglang", "weight_format": "fp8", "chips": 8,
+    "tensor_parallel": 8, "concurrency": 64, "input_tokens": 1000, "output_tokens": 1000,
+    "time_to_first_token_s": 0.4, "time_per_output_token_s": 0.02,
+}  # fmt: skip
+
+
+def inputs_of(**other: Any) -> Any:
+    return read(pd.DataFrame([{**RUN, **other}])).inputs.iloc[0]
+
+
+def test_ages_count_from_one_date() -> None:
+    ages = software.release_ages(pd.Series(["2026-03-01", "2025-09-01", "2026-04-15", None, "no day"]))
+    assert ages.tolist() == pytest.approx([0, 181 / 30.4, -1, 0, 0])
+    old, new = (rs.validate(pd.DataFrame([{**RUN, "measured": day}])).rows for day in ("2025-10-01", "2026-03-01"))
+    column = "predicted_time_per_output_token_s"
+    assert old[column].iloc[0] > 1.1 * new[column].iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("other", "interval"),
+    [
+        ({}, 30),
+        ({"concurrency": 8}, 10),
+        ({"attention_data_parallel": 8, "tensor_parallel": 1}, 1),
+        ({"hardware": "H200"}, 1),
+        ({"framework": "vllm"}, 1),
+        ({"framework": "dynamo-sglang"}, 30),
+        ({"receive_interval": 5}, 5),
+    ],
+)
+def test_intervals_of_published_scripts(other: dict[str, Any], interval: float) -> None:
+    assert inputs_of(**other)["receive_interval"] == interval
+
+
+@pytest.mark.parametrize(
+    ("other", "length"),
+    [
+        ({"speculation": "yes"}, 2),
+        ({"speculation": "yes", "framework": "trtllm"}, 3),
+        ({"speculation": "yes", "framework": "trtllm", "attention_data_parallel": 8, "tensor_parallel": 1}, 1),
+        ({"speculation": "yes", "framework": "vllm"}, 0),
+    ],
+)
+def test_drafts_of_published_scripts(other: dict[str, Any], length: float) -> None:
+    assert inputs_of(**other)["draft_length"] == length
+    assert "draft_length" not in inputs_of()
+
+
+def test_drafts_quicken_a_run() -> None:
+    rows = pd.DataFrame([{**RUN, "speculation": word} for word in ("none", "yes")])
+    plain, drafted = rs.validate(rows).rows["predicted_time_per_output_token_s"]
+    assert drafted < 0.8 * plain
+    told = rs.validate(pd.DataFrame([{**RUN, "speculation": "yes", "draft_length": 2, "acceptance_rate": 0.9,
+                                      "draft_cost": 0.04}])).rows  # fmt: skip
+    assert told["predicted_time_per_output_token_s"].iloc[0] < drafted
