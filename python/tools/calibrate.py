@@ -36,7 +36,8 @@ def fitted(table: Table, date: str = "") -> Calibration:
     """
     parts: list[Calibration] = []
     runs = table.runs
-    rows = runs.rows[runs.plain]
+    derived = {column: runs.kinds(column) for column in table.hold_out if column not in runs.rows}
+    rows = runs.rows.assign(**derived)[runs.plain]
     settings = dict(table.settings)
     if table.base:
         sought = {name for fit in table.fits.values() for name in fit["terms"]}

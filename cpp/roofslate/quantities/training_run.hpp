@@ -226,6 +226,74 @@ namespace roofslate::quantities
                 .positive(1)
                 .otherwise<compute_efficiency>();
     };
+    struct grouped_product_share
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\sigma_k",
+                "1",
+                "what products grouped by expert reach in training of what other products reach of the peak",
+                "calibration")
+                .positive(1)
+                .by_default(1)
+                .ideal(1);
+    };
+    struct largest_format_gain
+    {
+        static constexpr Spec spec =
+            Spec(
+                "g_f",
+                "1",
+                "how many times faster than in bf16 products of training run in a narrow format at most, whatever the "
+                "data sheet says",
+                "calibration")
+                .range(1, infinite)
+                .by_default(infinite)
+                .ideal(infinite);
+    };
+    struct training_peak_flops
+    {
+        static constexpr Spec spec =
+            Spec("F_T", "FLOP/s/chip", "peak arithmetic of products in training: that of their format, bounded", "R1.2");
+        template <class T> static constexpr T formula(
+            in<peak_flops, T> F,
+            in<largest_format_gain, T> g,
+            in<peak_flops_bf16, T> F_16)
+        { return min(F, g * F_16); }
+    };
+    struct output_head_format
+    {
+        static constexpr Spec spec =
+            Spec(
+                "f_h",
+                "1",
+                "format in which training multiplies with the output head: that of the other weights, or bf16, as "
+                "recipes for narrow formats keep it",
+                "arXiv:2209.05433")
+                .one_of("same", "bf16")
+                .by_default(0);
+    };
+    struct output_head_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_{lT}",
+            "s",
+            "time of a step's arithmetic with the output head, spread over all chips; once more for each layer that "
+            "predicts further ahead",
+            "R5.1");
+        template <class T> static constexpr T formula(
+            in<tokens_per_step, T> tokens,
+            in<chips, T> G,
+            in<training_flops_per_parameter, T> six,
+            in<output_head_parameters, T> N_h,
+            in<multi_token_prediction_layers, T> n_p,
+            in<recomputation_factor, T> again,
+            in<output_head_format, T> f,
+            in<training_peak_flops, T> F,
+            in<peak_flops_bf16, T> F_16,
+            in<compute_efficiency, T> eta)
+        { return tokens * (six * N_h * ((1.0 + n_p) * again) / (choose(f, F, F_16) * eta) / G); }
+    };
     struct training_compute_time
     {
         static constexpr Spec spec =
@@ -236,17 +304,21 @@ namespace roofslate::quantities
             in<chips, T> G,
             in<executed_matrix_flops, T> f,
             in<expert_imbalance, T> mu,
+            in<grouped_product_share, T> share,
             in<training_flops_per_parameter, T> six,
             in<active_routed_parameters, T> N_k,
             in<recomputation_factor, T> again,
-            in<peak_flops, T> F,
+            in<training_peak_flops, T> F,
             in<compute_efficiency, T> eta,
             in<executed_attention_flops, T> f_a,
             in<peak_flops_bf16, T> F_16,
-            in<attention_compute_efficiency, T> eta_a)
+            in<attention_compute_efficiency, T> eta_a,
+            in<output_head_format, T> f_h,
+            in<output_head_time, T> t_l)
         {
-            const T on_fullest = spend_beside(f, mu - 1.0, six * N_k * again);
-            return tokens * ((on_fullest / (F * eta) + f_a / (F_16 * eta_a)) / G);
+            const T on_fullest = spend_beside(f, mu / share - 1.0, six * N_k * again);
+            const T step = tokens * ((on_fullest / (F * eta) + f_a / (F_16 * eta_a)) / G);
+            return choose(f_h, step, step + t_l * (1.0 - F_16 / F));
         }
     };
     // Forward passes that the work of a step is worth: forward, backward, what is computed again.
@@ -264,6 +336,29 @@ namespace roofslate::quantities
             in<pipeline_stages, T> P)
         { return tokens * (t * (training_passes<T>(r, again) / P)); }
     };
+    struct kernels_per_local_expert
+    {
+        static constexpr Spec spec =
+            Spec(
+                "n_{Ke}",
+                "1",
+                "kernels that training runs in a forward pass of a layer for each routed expert that a chip has",
+                "calibration")
+                .range(0)
+                .by_default(0)
+                .ideal(0);
+    };
+    struct captured_kernels
+    {
+        static constexpr Spec spec =
+            Spec(
+                "o_K",
+                "1",
+                "share of the kernels of a training step that a recorded graph starts: they wait for no host",
+                "calibration")
+                .range(0, 1)
+                .by_default(0);
+    };
     struct training_kernel_time
     {
         static constexpr Spec spec = Spec(
@@ -275,11 +370,19 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<microbatches, T> n,
             in<kernels_per_pass, T> n_K,
+            in<kernels_per_local_expert, T> n_Ke,
+            in<moe_layers, T> n_e,
+            in<experts, T> E,
+            in<expert_parallel, T> G_e,
             in<kernel_time, T> t,
+            in<captured_kernels, T> captured,
             in<backward_forward_ratio, T> r,
             in<repeated_forward, T> again,
             in<pipeline_stages, T> P)
-        { return n * (spend(t, n_K) * (training_passes<T>(r, again) / P)); }
+        {
+            const T kernels = spend_beside(n_K, n_Ke, n_e * (E / count(G_e)));
+            return n * (spend(t * (1.0 - captured), kernels) * (training_passes<T>(r, again) / P));
+        }
     };
     struct tensor_collective_time
     {
@@ -373,6 +476,18 @@ namespace roofslate::quantities
                 .range(0, 1)
                 .by_default(0);
     };
+    struct schedule_overlap
+    {
+        static constexpr Spec spec =
+            Spec(
+                "o_s",
+                "1",
+                "share that is hidden of what a schedule can hide behind another micro-batch: hops between stages if it "
+                "is interleaved, in dualpipe hops and the exchange with experts",
+                "arXiv:2412.19437")
+                .range(0, 1)
+                .by_default(0);
+    };
     struct stage_communication_time
     {
         static constexpr Spec spec =
@@ -382,9 +497,27 @@ namespace roofslate::quantities
             in<tensor_collective_time, T> t_t,
             in<training_all_to_all_time, T> t_x,
             in<stage_hop_time, T> t_h,
+            in<pipeline_schedule, T> which,
+            in<schedule_overlap, T> o_s,
             in<link_overlap, T> o,
             in<link_efficiency, T> eta)
-        { return choose(l, T(0.0), (t_t + t_x + t_h) * ((1.0 - o) / eta)); }
+        {
+            const T left = 1.0 - o_s, both = select(is<pipeline_schedule>(which, "dualpipe"), left, T(1.0)),
+                    hops = select(is<pipeline_schedule>(which, "interleaved"), left, both);
+            return choose(l, T(0.0), (t_t + t_x * both + t_h * hops) * ((1.0 - o) / eta));
+        }
+    };
+    struct output_head_place
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\pi_h",
+                "1",
+                "where the output head works: spread over all stages, or on the last one, which gets fewer layers for "
+                "it only where they do not divide evenly",
+                "arXiv:2411.05288")
+                .one_of("spread", "last_stage")
+                .by_default(0);
     };
     struct stage_busy_time
     {
@@ -394,8 +527,17 @@ namespace roofslate::quantities
             in<training_activation_time, T> t_a,
             in<training_kernel_time, T> t_K,
             in<stage_communication_time, T> t_u,
-            in<stage_balance, T> b)
-        { return (t_c + (t_a + t_K + t_u)) / b; }
+            in<stage_balance, T> b,
+            in<output_head_place, T> place,
+            in<output_head_time, T> t_l,
+            in<layers_per_stage, T> n,
+            in<pipeline_stages, T> P)
+        {
+            // The last stage lacks the layers that the fullest ones have more: in their time it works with the head.
+            const T rest = t_c - t_l + (t_a + t_K + t_u);
+            const T beyond = max(P * (t_l - rest * ((ceil(n) - n) / n)), T(0.0));
+            return choose(place, (t_c + (t_a + t_K + t_u)) / b, rest / b + beyond);
+        }
     };
 
     // --- weights, gradients and optimizer states ---
@@ -734,14 +876,23 @@ namespace roofslate::quantities
         executed_training_flops,
         recomputation_overhead,
         attention_compute_efficiency,
+        grouped_product_share,
+        largest_format_gain,
+        training_peak_flops,
+        output_head_format,
+        output_head_time,
         training_compute_time,
         training_activation_time,
+        kernels_per_local_expert,
+        captured_kernels,
         training_kernel_time,
         tensor_collective_time,
         training_all_to_all_time,
         stage_hop_time,
         link_overlap,
+        schedule_overlap,
         stage_communication_time,
+        output_head_place,
         stage_busy_time,
         training_bytes_per_weight,
         gradient_bytes_per_weight,

@@ -18,6 +18,7 @@ from roofslate._base.messages import shown, unknown
 from roofslate._base.toml import read_data
 from roofslate.errors import InputTypeError, MissingInput, PresetError, UnknownName
 from roofslate.evaluation.value import value
+from roofslate.measured.releases import captured_kernels, release_name
 from roofslate.measured.stored import TOLERANCE, compute
 from roofslate.presets.frameworks import framework_name
 from roofslate.presets.lookup import PRESETS, find_preset
@@ -75,6 +76,8 @@ _NOTES = (
     "id",
     "framework",
     "framework_version",
+    "release",
+    "recipe",
     "expert_parallel",
     "doubtful_label",
     "speculation",
@@ -128,9 +131,16 @@ class Runs:
         return ~self.doubtful & ~self.drafts
 
     def kinds(self, column: str) -> list[str | None]:
-        """What each row has in a column, presets and frameworks by their own names."""
+        """What each row has in a column, presets and frameworks by their own names.
+
+        The release follows from the framework and its version, the recipe is the number format as written.
+        """
         if column in PRESETS:
             return [preset.name for preset in self.inputs[column]]
+        if column == "release" and {"framework", "framework_version"} <= {*self.rows.columns} - {"release"}:
+            return list(map(release_name, self.rows["framework"], self.rows["framework_version"]))
+        if column == "recipe" and "recipe" not in self.rows and "weight_format" in self.rows:
+            return list(self.rows["weight_format"])
         if column not in self.rows:
             return [None] * len(self.rows)
         own = framework_name if column == "framework" else str
@@ -244,6 +254,8 @@ def read(
     for name, values in ({} if trains else _stored_formats(written, inputs)).items():
         if name not in inputs and name not in (fixed or {}):
             inputs[name] = values
+    if trains and {"framework", "framework_version"} <= {*table.columns} and "captured_kernels" not in {*inputs, *(fixed or {})}:
+        inputs["captured_kernels"] = captured_kernels(written, inputs["model"])
     for column in targets:
         _numbers(table, column)
     same = {name: x for name, x in (fixed or {}).items() if name not in PRESETS and name != "weight_format"}

@@ -285,7 +285,8 @@ def _score(
     """The rows of a table with predictions and bands, and the errors by what rows have in common."""
     runs, chosen = scored.runs, scored.calibration
     rows = runs.rows.copy()
-    kinds = {column: np.array(runs.kinds(column), dtype=object) for column in _KINDS}
+    columns = dict.fromkeys([*_KINDS, *(column for fit in chosen.fits.values() for column in fit.kinds)])
+    kinds = {column: np.array(runs.kinds(column), dtype=object) for column in columns}
     errors = []
     outputs = list(dict.fromkeys(runs.targets.values()))
     inputs = runs.inputs.assign(**chosen.of_rows(kinds))
