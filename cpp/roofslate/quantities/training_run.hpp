@@ -779,12 +779,51 @@ namespace roofslate::quantities
                 .range(0)
                 .by_default(0);
     };
+    struct feed_forward_activations_of_a_layer
+    {
+        static constexpr Spec spec =
+            Spec(
+                "8",
+                "1",
+                "of the activations of a layer those of its feed-forward part: four before and four after its "
+                "activation",
+                "arXiv:2205.05198")
+                .range(0)
+                .by_default(8);
+    };
+    struct expert_activations_of_a_layer
+    {
+        // Of each of a token's copies that is sent to an expert: its input, what the matrices give, what the last one
+        // takes. Selective policies compute that input of the last matrix again; the exchange they do not repeat.
+        static constexpr Spec spec = Spec(
+            "c_e",
+            "1",
+            "activations as wide as the residual stream that are kept of a layer's experts, routed and shared",
+            "arXiv:2205.05198");
+        template <class T> static constexpr T formula(
+            in<activation_policy, T> policy,
+            in<experts_per_token, T> k,
+            in<expert_imbalance, T> mu,
+            in<shared_experts, T> X_s,
+            in<hidden_size, T> d,
+            in<expert_intermediate_size, T> d_e,
+            in<matrices_per_expert, T> three)
+        {
+            const T sent = k * mu, width = d_e / d, m = count(three);
+            return choose(
+                policy,
+                sent * 2.0 + (sent + X_s) * (m * width),
+                sent + (sent + X_s) * ((m - 1.0) * width),
+                T(0.0),
+                T(0.0));
+        }
+    };
     struct layer_activation_bytes
     {
         static constexpr Spec spec = Spec(
             "a_1",
             "byte/chip",
-            "what a chip keeps of a micro-batch in a layer for the backward pass",
+            "what a chip keeps of a micro-batch in a layer for the backward pass, in the mean over layers",
             "arXiv:2205.05198");
         template <class T>
         static constexpr T formula(
@@ -801,14 +840,21 @@ namespace roofslate::quantities
             in<sequence_parallel, T> divided,
             in<attention_heads, T> n_h,
             in<sequence_length, T> L,
-            in<kept_score_bytes, T> w_s)
+            in<kept_score_bytes, T> w_s,
+            in<experts, T> X,
+            in<expert_activations_of_a_layer, T> c_e,
+            in<feed_forward_activations_of_a_layer, T> eight,
+            in<moe_layers, T> n_e,
+            in<layers, T> n_l)
         {
             // Of what large matrices give, two results are summed over the group and so are whole; a layer's input is
-            // whole as well.
+            // whole as well. Experts take the place of a feed-forward part, of which selective policies keep three.
             const T whole = choose(policy, min(five, kept), min(T(2.0), kept), kept);
             const T scores = n_h * (L * w_s) * select(is<activation_policy>(policy, "all"), T(1.0), T(0.0));
+            const T more = select(X <= 1.0, T(0.0), (c_e - choose(policy, eight, T(3.0), T(0.0), T(0.0))) * (n_e / n_l));
             return tokens / (n * G_P)
-                * (d * w * (whole * choose(l, T(1.0), choose(divided, count(G_t), T(1.0))) + (kept - whole)) + scores);
+                * (d * w * (whole * choose(l, T(1.0), choose(divided, count(G_t), T(1.0))) + (kept - whole + more))
+                   + scores);
         }
     };
     struct training_activation_bytes
@@ -912,6 +958,8 @@ namespace roofslate::quantities
         hardware_flops_utilization,
         whole_activations_of_a_layer,
         kept_score_bytes,
+        feed_forward_activations_of_a_layer,
+        expert_activations_of_a_layer,
         layer_activation_bytes,
         training_activation_bytes,
         training_memory,

@@ -270,7 +270,7 @@ def _llama_without_tokens() -> dict[str, Any]:
     return {
         name: x
         for name, x in values.items()
-        if name not in ("pretraining_tokens", "vocabulary_size", "intermediate_size", "kv_format")
+        if name not in ("pretraining_tokens", "intermediate_size", "kv_format")
     }
 
 
