@@ -36,7 +36,7 @@ def fitted(table: Table, date: str = "") -> Calibration:
     """
     parts: list[Calibration] = []
     runs = table.runs
-    derived = {column: runs.kinds(column) for column in table.hold_out if column not in runs.rows}
+    derived: dict[str, Any] = {column: runs.kinds(column) for column in table.hold_out if column not in runs.rows}
     rows = runs.rows.assign(**derived)[runs.plain]
     settings = dict(table.settings)
     if table.base:

@@ -253,8 +253,11 @@ namespace roofslate::quantities
     };
     struct training_peak_flops
     {
-        static constexpr Spec spec =
-            Spec("F_T", "FLOP/s/chip", "peak arithmetic of products in training: that of their format, bounded", "R1.2");
+        static constexpr Spec spec = Spec(
+            "F_T",
+            "FLOP/s/chip",
+            "peak arithmetic of products in training: that of their format, bounded",
+            "R1.2");
         template <class T> static constexpr T formula(
             in<peak_flops, T> F,
             in<largest_format_gain, T> g,
@@ -482,7 +485,8 @@ namespace roofslate::quantities
             Spec(
                 "o_s",
                 "1",
-                "share that is hidden of what a schedule can hide behind another micro-batch: hops between stages if it "
+                "share that is hidden of what a schedule can hide behind another micro-batch: hops between stages if "
+                "it "
                 "is interleaved, in dualpipe hops and the exchange with experts",
                 "arXiv:2412.19437")
                 .range(0, 1)
@@ -851,7 +855,8 @@ namespace roofslate::quantities
             // whole as well. Experts take the place of a feed-forward part, of which selective policies keep three.
             const T whole = choose(policy, min(five, kept), min(T(2.0), kept), kept);
             const T scores = n_h * (L * w_s) * select(is<activation_policy>(policy, "all"), T(1.0), T(0.0));
-            const T more = select(X <= 1.0, T(0.0), (c_e - choose(policy, eight, T(3.0), T(0.0), T(0.0))) * (n_e / n_l));
+            const T more =
+                select(X <= 1.0, T(0.0), (c_e - choose(policy, eight, T(3.0), T(0.0), T(0.0))) * (n_e / n_l));
             return tokens / (n * G_P)
                 * (d * w * (whole * choose(l, T(1.0), choose(divided, count(G_t), T(1.0))) + (kept - whole + more))
                    + scores);

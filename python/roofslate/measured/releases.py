@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from roofslate._base.toml import read_data
 from roofslate.presets.frameworks import framework_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from roofslate.presets.preset import Preset
 
 __all__ = ["captured_kernels", "release_name"]
 
@@ -35,12 +41,12 @@ def release_name(framework: Any, version: Any) -> str | None:
     return " ".join([framework_name(framework), ".".join(parts[:2])]) if parts else framework_name(framework)
 
 
-def captured_kernels(rows: Mapping[str, Sequence[Any]], models: Sequence[Any]) -> list[float]:
+def captured_kernels(rows: pd.DataFrame, models: Sequence[Preset]) -> list[float]:
     """The share of a step's kernels that recorded graphs start, as the recipes of each row's release have it.
 
     Parameters
     ----------
-    rows : mapping of str to sequence
+    rows : pandas.DataFrame
         Columns `framework`, `framework_version` and `weight_format`.
     models : sequence of Preset
         The model of each row.
@@ -53,8 +59,8 @@ def captured_kernels(rows: Mapping[str, Sequence[Any]], models: Sequence[Any]) -
     return [_captured(framework, version, written, model) for framework, version, written, model in cells]
 
 
-def _captured(framework: Any, version: Any, written: str, model: Any) -> float:
-    gated = model.values.get("experts", 1) > 1 and model.values.get("matrices_per_expert", 3) == 3
+def _captured(framework: Any, version: Any, written: str, model: Preset) -> float:
+    gated = float(model.values.get("experts", 1)) > 1 and model.values.get("matrices_per_expert", 3) == 3
     for rule in _rules():
         alike = isinstance(framework, str) and framework_name(framework) == rule["framework"]
         if alike and gated and written in rule["recipes"] and _parts(version) >= _parts(rule["since"]):

@@ -254,7 +254,8 @@ def read(
     for name, values in ({} if trains else _stored_formats(written, inputs)).items():
         if name not in inputs and name not in (fixed or {}):
             inputs[name] = values
-    if trains and {"framework", "framework_version"} <= {*table.columns} and "captured_kernels" not in {*inputs, *(fixed or {})}:
+    dated = trains and {"framework", "framework_version"} <= {*table.columns}
+    if dated and "captured_kernels" not in {*inputs, *(fixed or {})}:
         inputs["captured_kernels"] = captured_kernels(written, inputs["model"])
     for column in targets:
         _numbers(table, column)
