@@ -177,6 +177,19 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<matrix_training_flops, T> f, in<recomputation_factor, T> again)
         { return f * again; }
     };
+    struct executed_routed_flops
+    {
+        static constexpr Spec spec = Spec(
+            "6 \\chi N_k",
+            "FLOP/token",
+            "arithmetic of a token with its routed experts, what is computed again included",
+            "R7.3");
+        template <class T> static constexpr T formula(
+            in<training_flops_per_parameter, T> six,
+            in<active_routed_parameters, T> N_k,
+            in<recomputation_factor, T> again)
+        { return six * N_k * again; }
+    };
     struct executed_attention_flops
     {
         static constexpr Spec spec = Spec(
@@ -308,9 +321,7 @@ namespace roofslate::quantities
             in<executed_matrix_flops, T> f,
             in<expert_imbalance, T> mu,
             in<grouped_product_share, T> share,
-            in<training_flops_per_parameter, T> six,
-            in<active_routed_parameters, T> N_k,
-            in<recomputation_factor, T> again,
+            in<executed_routed_flops, T> f_k,
             in<training_peak_flops, T> F,
             in<compute_efficiency, T> eta,
             in<executed_attention_flops, T> f_a,
@@ -319,7 +330,7 @@ namespace roofslate::quantities
             in<output_head_format, T> f_h,
             in<output_head_time, T> t_l)
         {
-            const T on_fullest = spend_beside(f, mu / share - 1.0, six * N_k * again);
+            const T on_fullest = spend_beside(f, mu / share - 1.0, f_k);
             const T step = tokens * ((on_fullest / (F * eta) + f_a / (F_16 * eta_a)) / G);
             return choose(f_h, step, step + t_l * (1.0 - F_16 / F));
         }
@@ -822,6 +833,41 @@ namespace roofslate::quantities
                 T(0.0));
         }
     };
+    struct expert_activation_surplus
+    {
+        static constexpr Spec spec = Spec(
+            "c_e - 8",
+            "1",
+            "activations that experts keep beyond those of a feed-forward part in their place, in the mean over "
+            "layers; "
+            "selective policies keep three of that part",
+            "arXiv:2205.05198");
+        template <class T> static constexpr T formula(
+            in<experts, T> X,
+            in<expert_activations_of_a_layer, T> c_e,
+            in<activation_policy, T> policy,
+            in<feed_forward_activations_of_a_layer, T> eight,
+            in<moe_layers, T> n_e,
+            in<layers, T> n_l)
+        {
+            const T other = choose(policy, eight, T(3.0), T(0.0), T(0.0));
+            return select(X <= 1.0, T(0.0), (c_e - other) * (n_e / n_l));
+        }
+    };
+    struct kept_score_bytes_per_token
+    {
+        static constexpr Spec spec = Spec(
+            "n_h L w_s",
+            "byte/token",
+            "what a layer keeps of a token's scores of attention for the backward pass",
+            "arXiv:2205.05198");
+        template <class T> static constexpr T formula(
+            in<attention_heads, T> n_h,
+            in<sequence_length, T> L,
+            in<kept_score_bytes, T> w_s,
+            in<activation_policy, T> policy)
+        { return n_h * (L * w_s) * select(is<activation_policy>(policy, "all"), T(1.0), T(0.0)); }
+    };
     struct layer_activation_bytes
     {
         static constexpr Spec spec = Spec(
@@ -842,21 +888,12 @@ namespace roofslate::quantities
             in<kept_activations, T> kept,
             in<whole_activations_of_a_layer, T> five,
             in<sequence_parallel, T> divided,
-            in<attention_heads, T> n_h,
-            in<sequence_length, T> L,
-            in<kept_score_bytes, T> w_s,
-            in<experts, T> X,
-            in<expert_activations_of_a_layer, T> c_e,
-            in<feed_forward_activations_of_a_layer, T> eight,
-            in<moe_layers, T> n_e,
-            in<layers, T> n_l)
+            in<kept_score_bytes_per_token, T> scores,
+            in<expert_activation_surplus, T> more)
         {
             // Of what large matrices give, two results are summed over the group and so are whole; a layer's input is
-            // whole as well. Experts take the place of a feed-forward part, of which selective policies keep three.
+            // whole as well.
             const T whole = choose(policy, min(five, kept), min(T(2.0), kept), kept);
-            const T scores = n_h * (L * w_s) * select(is<activation_policy>(policy, "all"), T(1.0), T(0.0));
-            const T more =
-                select(X <= 1.0, T(0.0), (c_e - choose(policy, eight, T(3.0), T(0.0), T(0.0))) * (n_e / n_l));
             return tokens / (n * G_P)
                 * (d * w * (whole * choose(l, T(1.0), choose(divided, count(G_t), T(1.0))) + (kept - whole + more))
                    + scores);
@@ -923,6 +960,7 @@ namespace roofslate::quantities
         training_flops_per_token,
         repeated_attention,
         executed_matrix_flops,
+        executed_routed_flops,
         executed_attention_flops,
         executed_training_flops,
         recomputation_overhead,
@@ -965,6 +1003,8 @@ namespace roofslate::quantities
         kept_score_bytes,
         feed_forward_activations_of_a_layer,
         expert_activations_of_a_layer,
+        expert_activation_surplus,
+        kept_score_bytes_per_token,
         layer_activation_bytes,
         training_activation_bytes,
         training_memory,
