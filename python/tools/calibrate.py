@@ -36,6 +36,8 @@ def fitted(table: Table, date: str = "") -> Calibration:
     """
     parts: list[Calibration] = []
     runs = table.runs
+    derived: dict[str, Any] = {column: runs.kinds(column) for column in table.hold_out if column not in runs.rows}
+    rows = runs.rows.assign(**derived)
     settings = dict(table.settings)
     if table.base:
         sought = {name for fit in table.fits.values() for name in fit["terms"]}
@@ -45,7 +47,7 @@ def fitted(table: Table, date: str = "") -> Calibration:
         known: dict[str, Any] = {c.name: c.value for part in parts for c in part.constants}
         parts.append(
             calibrate(
-                runs.rows[runs.counted(column)],
+                rows[runs.counted(column)],
                 terms,
                 measured=column,
                 hold_out=table.hold_out,

@@ -177,6 +177,19 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<matrix_training_flops, T> f, in<recomputation_factor, T> again)
         { return f * again; }
     };
+    struct executed_routed_flops
+    {
+        static constexpr Spec spec = Spec(
+            "6 \\chi N_k",
+            "FLOP/token",
+            "arithmetic of a token with its routed experts, what is computed again included",
+            "R7.3");
+        template <class T> static constexpr T formula(
+            in<training_flops_per_parameter, T> six,
+            in<active_routed_parameters, T> N_k,
+            in<recomputation_factor, T> again)
+        { return six * N_k * again; }
+    };
     struct executed_attention_flops
     {
         static constexpr Spec spec = Spec(
@@ -226,6 +239,77 @@ namespace roofslate::quantities
                 .positive(1)
                 .otherwise<compute_efficiency>();
     };
+    struct grouped_product_share
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\sigma_k",
+                "1",
+                "what products grouped by expert reach in training of what other products reach of the peak",
+                "calibration")
+                .positive(1)
+                .by_default(1)
+                .ideal(1);
+    };
+    struct largest_format_gain
+    {
+        static constexpr Spec spec =
+            Spec(
+                "g_f",
+                "1",
+                "how many times faster than in bf16 products of training run in a narrow format at most, whatever the "
+                "data sheet says",
+                "calibration")
+                .range(1, infinite)
+                .by_default(infinite)
+                .ideal(infinite);
+    };
+    struct training_peak_flops
+    {
+        static constexpr Spec spec = Spec(
+            "F_T",
+            "FLOP/s/chip",
+            "peak arithmetic of products in training: that of their format, bounded",
+            "R1.2");
+        template <class T> static constexpr T formula(
+            in<peak_flops, T> F,
+            in<largest_format_gain, T> g,
+            in<peak_flops_bf16, T> F_16)
+        { return min(F, g * F_16); }
+    };
+    struct output_head_format
+    {
+        static constexpr Spec spec =
+            Spec(
+                "f_h",
+                "1",
+                "format in which training multiplies with the output head: that of the other weights, or bf16, as "
+                "recipes for narrow formats keep it",
+                "arXiv:2209.05433")
+                .one_of("same", "bf16")
+                .by_default(0);
+    };
+    struct output_head_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_{lT}",
+            "s",
+            "time of a step's arithmetic with the output head, spread over all chips; once more for each layer that "
+            "predicts further ahead",
+            "R5.1");
+        template <class T> static constexpr T formula(
+            in<tokens_per_step, T> tokens,
+            in<chips, T> G,
+            in<training_flops_per_parameter, T> six,
+            in<output_head_parameters, T> N_h,
+            in<multi_token_prediction_layers, T> n_p,
+            in<recomputation_factor, T> again,
+            in<output_head_format, T> f,
+            in<training_peak_flops, T> F,
+            in<peak_flops_bf16, T> F_16,
+            in<compute_efficiency, T> eta)
+        { return tokens * (six * N_h * ((1.0 + n_p) * again) / (choose(f, F, F_16) * eta) / G); }
+    };
     struct training_compute_time
     {
         static constexpr Spec spec =
@@ -236,17 +320,19 @@ namespace roofslate::quantities
             in<chips, T> G,
             in<executed_matrix_flops, T> f,
             in<expert_imbalance, T> mu,
-            in<training_flops_per_parameter, T> six,
-            in<active_routed_parameters, T> N_k,
-            in<recomputation_factor, T> again,
-            in<peak_flops, T> F,
+            in<grouped_product_share, T> share,
+            in<executed_routed_flops, T> f_k,
+            in<training_peak_flops, T> F,
             in<compute_efficiency, T> eta,
             in<executed_attention_flops, T> f_a,
             in<peak_flops_bf16, T> F_16,
-            in<attention_compute_efficiency, T> eta_a)
+            in<attention_compute_efficiency, T> eta_a,
+            in<output_head_format, T> f_h,
+            in<output_head_time, T> t_l)
         {
-            const T on_fullest = spend_beside(f, mu - 1.0, six * N_k * again);
-            return tokens * ((on_fullest / (F * eta) + f_a / (F_16 * eta_a)) / G);
+            const T on_fullest = spend_beside(f, mu / share - 1.0, f_k);
+            const T step = tokens * ((on_fullest / (F * eta) + f_a / (F_16 * eta_a)) / G);
+            return choose(f_h, step, step + t_l * (1.0 - F_16 / F));
         }
     };
     // Forward passes that the work of a step is worth: forward, backward, what is computed again.
@@ -264,6 +350,29 @@ namespace roofslate::quantities
             in<pipeline_stages, T> P)
         { return tokens * (t * (training_passes<T>(r, again) / P)); }
     };
+    struct kernels_per_local_expert
+    {
+        static constexpr Spec spec =
+            Spec(
+                "n_{Ke}",
+                "1",
+                "kernels that training runs in a forward pass of a layer for each routed expert that a chip has",
+                "calibration")
+                .range(0)
+                .by_default(0)
+                .ideal(0);
+    };
+    struct captured_kernels
+    {
+        static constexpr Spec spec =
+            Spec(
+                "o_K",
+                "1",
+                "share of the kernels of a training step that a recorded graph starts: they wait for no host",
+                "calibration")
+                .range(0, 1)
+                .by_default(0);
+    };
     struct training_kernel_time
     {
         static constexpr Spec spec = Spec(
@@ -275,11 +384,19 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<microbatches, T> n,
             in<kernels_per_pass, T> n_K,
+            in<kernels_per_local_expert, T> n_Ke,
+            in<moe_layers, T> n_e,
+            in<experts, T> E,
+            in<expert_parallel, T> G_e,
             in<kernel_time, T> t,
+            in<captured_kernels, T> captured,
             in<backward_forward_ratio, T> r,
             in<repeated_forward, T> again,
             in<pipeline_stages, T> P)
-        { return n * (spend(t, n_K) * (training_passes<T>(r, again) / P)); }
+        {
+            const T launches = spend_beside(n_K, n_Ke, n_e * (E / count(G_e)));
+            return n * (spend(t * (1.0 - captured), launches) * (training_passes<T>(r, again) / P));
+        }
     };
     struct tensor_collective_time
     {
@@ -373,6 +490,19 @@ namespace roofslate::quantities
                 .range(0, 1)
                 .by_default(0);
     };
+    struct schedule_overlap
+    {
+        static constexpr Spec spec =
+            Spec(
+                "o_s",
+                "1",
+                "share that is hidden of what a schedule can hide behind another micro-batch: hops between stages if "
+                "it "
+                "is interleaved, in dualpipe hops and the exchange with experts",
+                "arXiv:2412.19437")
+                .range(0, 1)
+                .by_default(0);
+    };
     struct stage_communication_time
     {
         static constexpr Spec spec =
@@ -382,9 +512,27 @@ namespace roofslate::quantities
             in<tensor_collective_time, T> t_t,
             in<training_all_to_all_time, T> t_x,
             in<stage_hop_time, T> t_h,
+            in<pipeline_schedule, T> which,
+            in<schedule_overlap, T> o_s,
             in<link_overlap, T> o,
             in<link_efficiency, T> eta)
-        { return choose(l, T(0.0), (t_t + t_x + t_h) * ((1.0 - o) / eta)); }
+        {
+            const T left = 1.0 - o_s, both = select(is<pipeline_schedule>(which, "dualpipe"), left, T(1.0)),
+                    hops = select(is<pipeline_schedule>(which, "interleaved"), left, both);
+            return choose(l, T(0.0), (t_t + t_x * both + t_h * hops) * ((1.0 - o) / eta));
+        }
+    };
+    struct output_head_place
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\pi_h",
+                "1",
+                "where the output head works: spread over all stages, or on the last one, which gets fewer layers for "
+                "it only where they do not divide evenly",
+                "arXiv:2411.05288")
+                .one_of("spread", "last_stage")
+                .by_default(0);
     };
     struct stage_busy_time
     {
@@ -394,8 +542,17 @@ namespace roofslate::quantities
             in<training_activation_time, T> t_a,
             in<training_kernel_time, T> t_K,
             in<stage_communication_time, T> t_u,
-            in<stage_balance, T> b)
-        { return (t_c + (t_a + t_K + t_u)) / b; }
+            in<stage_balance, T> b,
+            in<output_head_place, T> place,
+            in<output_head_time, T> t_l,
+            in<layers_per_stage, T> n,
+            in<pipeline_stages, T> P)
+        {
+            // The last stage lacks the layers that the fullest ones have more: in their time it works with the head.
+            const T rest = t_c - t_l + (t_a + t_K + t_u);
+            const T beyond = max(P * (t_l - rest * ((ceil(n) - n) / n)), T(0.0));
+            return choose(place, (t_c + (t_a + t_K + t_u)) / b, rest / b + beyond);
+        }
     };
 
     // --- weights, gradients and optimizer states ---
@@ -637,12 +794,86 @@ namespace roofslate::quantities
                 .range(0)
                 .by_default(0);
     };
+    struct feed_forward_activations_of_a_layer
+    {
+        static constexpr Spec spec =
+            Spec(
+                "8",
+                "1",
+                "of the activations of a layer those of its feed-forward part: four before and four after its "
+                "activation",
+                "arXiv:2205.05198")
+                .range(0)
+                .by_default(8);
+    };
+    struct expert_activations_of_a_layer
+    {
+        // Of each of a token's copies that is sent to an expert: its input, what the matrices give, what the last one
+        // takes. Selective policies compute that input of the last matrix again; the exchange they do not repeat.
+        static constexpr Spec spec = Spec(
+            "c_e",
+            "1",
+            "activations as wide as the residual stream that are kept of a layer's experts, routed and shared",
+            "arXiv:2205.05198");
+        template <class T> static constexpr T formula(
+            in<activation_policy, T> policy,
+            in<experts_per_token, T> k,
+            in<expert_imbalance, T> mu,
+            in<shared_experts, T> X_s,
+            in<hidden_size, T> d,
+            in<expert_intermediate_size, T> d_e,
+            in<matrices_per_expert, T> three)
+        {
+            const T sent = k * mu, width = d_e / d, m = count(three);
+            return choose(
+                policy,
+                sent * 2.0 + (sent + X_s) * (m * width),
+                sent + (sent + X_s) * ((m - 1.0) * width),
+                T(0.0),
+                T(0.0));
+        }
+    };
+    struct expert_activation_surplus
+    {
+        static constexpr Spec spec = Spec(
+            "c_e - 8",
+            "1",
+            "activations that experts keep beyond those of a feed-forward part in their place, in the mean over "
+            "layers; "
+            "selective policies keep three of that part",
+            "arXiv:2205.05198");
+        template <class T> static constexpr T formula(
+            in<experts, T> X,
+            in<expert_activations_of_a_layer, T> c_e,
+            in<activation_policy, T> policy,
+            in<feed_forward_activations_of_a_layer, T> eight,
+            in<moe_layers, T> n_e,
+            in<layers, T> n_l)
+        {
+            const T other = choose(policy, eight, T(3.0), T(0.0), T(0.0));
+            return select(X <= 1.0, T(0.0), (c_e - other) * (n_e / n_l));
+        }
+    };
+    struct kept_score_bytes_per_token
+    {
+        static constexpr Spec spec = Spec(
+            "n_h L w_s",
+            "byte/token",
+            "what a layer keeps of a token's scores of attention for the backward pass",
+            "arXiv:2205.05198");
+        template <class T> static constexpr T formula(
+            in<attention_heads, T> n_h,
+            in<sequence_length, T> L,
+            in<kept_score_bytes, T> w_s,
+            in<activation_policy, T> policy)
+        { return n_h * (L * w_s) * select(is<activation_policy>(policy, "all"), T(1.0), T(0.0)); }
+    };
     struct layer_activation_bytes
     {
         static constexpr Spec spec = Spec(
             "a_1",
             "byte/chip",
-            "what a chip keeps of a micro-batch in a layer for the backward pass",
+            "what a chip keeps of a micro-batch in a layer for the backward pass, in the mean over layers",
             "arXiv:2205.05198");
         template <class T>
         static constexpr T formula(
@@ -657,16 +888,15 @@ namespace roofslate::quantities
             in<kept_activations, T> kept,
             in<whole_activations_of_a_layer, T> five,
             in<sequence_parallel, T> divided,
-            in<attention_heads, T> n_h,
-            in<sequence_length, T> L,
-            in<kept_score_bytes, T> w_s)
+            in<kept_score_bytes_per_token, T> scores,
+            in<expert_activation_surplus, T> more)
         {
             // Of what large matrices give, two results are summed over the group and so are whole; a layer's input is
             // whole as well.
             const T whole = choose(policy, min(five, kept), min(T(2.0), kept), kept);
-            const T scores = n_h * (L * w_s) * select(is<activation_policy>(policy, "all"), T(1.0), T(0.0));
             return tokens / (n * G_P)
-                * (d * w * (whole * choose(l, T(1.0), choose(divided, count(G_t), T(1.0))) + (kept - whole)) + scores);
+                * (d * w * (whole * choose(l, T(1.0), choose(divided, count(G_t), T(1.0))) + (kept - whole + more))
+                   + scores);
         }
     };
     struct training_activation_bytes
@@ -730,18 +960,28 @@ namespace roofslate::quantities
         training_flops_per_token,
         repeated_attention,
         executed_matrix_flops,
+        executed_routed_flops,
         executed_attention_flops,
         executed_training_flops,
         recomputation_overhead,
         attention_compute_efficiency,
+        grouped_product_share,
+        largest_format_gain,
+        training_peak_flops,
+        output_head_format,
+        output_head_time,
         training_compute_time,
         training_activation_time,
+        kernels_per_local_expert,
+        captured_kernels,
         training_kernel_time,
         tensor_collective_time,
         training_all_to_all_time,
         stage_hop_time,
         link_overlap,
+        schedule_overlap,
         stage_communication_time,
+        output_head_place,
         stage_busy_time,
         training_bytes_per_weight,
         gradient_bytes_per_weight,
@@ -761,6 +1001,10 @@ namespace roofslate::quantities
         hardware_flops_utilization,
         whole_activations_of_a_layer,
         kept_score_bytes,
+        feed_forward_activations_of_a_layer,
+        expert_activations_of_a_layer,
+        expert_activation_surplus,
+        kept_score_bytes_per_token,
         layer_activation_bytes,
         training_activation_bytes,
         training_memory,

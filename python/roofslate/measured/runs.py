@@ -17,8 +17,9 @@ from roofslate._base.files import read_text
 from roofslate._base.messages import shown, unknown
 from roofslate._base.toml import read_data
 from roofslate.errors import InputTypeError, MissingInput, PresetError, UnknownName
-from roofslate.evaluation.value import value
 from roofslate.measured import software
+from roofslate.measured.checkpoints import FORMATS, checkpoint_format, stored_formats
+from roofslate.measured.releases import captured_kernels, release_name
 from roofslate.measured.stored import TOLERANCE, compute
 from roofslate.presets.frameworks import framework_name
 from roofslate.presets.lookup import PRESETS, find_preset
@@ -56,20 +57,6 @@ _NUMBERS = {
 
 _MODES = {"aggregated": "aggregated", "disaggregated decode pool": "disaggregated"}
 
-# By the name of a weight format: the format of the registry, that of the arithmetic, and bytes with their scales.
-_FORMATS = {
-    "bf16": ("bf16", "bf16", 2.0),
-    "fp16": ("bf16", "bf16", 2.0),
-    "fp8": ("fp8", "fp8", 1.0),
-    "mxfp8": ("fp8", "fp8", 1.03125),
-    "int8": ("int8", "int8", 1.0),
-    "fp4": ("fp4", "fp4", 0.5625),
-    "nvfp4": ("nvfp4", "nvfp4", 0.5625),
-    "mxfp4": ("mxfp4", "mxfp4", 0.53125),
-    "int4": ("int4", "bf16", 0.53125),  # which no chip multiplies
-}
-_FOUR_BITS = ("fp4", "nvfp4", "mxfp4", "int4")
-
 # Columns that none may miss, and those of a run that serves or trains.
 _WORDS = ("model", "hardware", "weight_format", "chips")
 _SERVED = ("concurrency", "input_tokens", "output_tokens")
@@ -78,6 +65,8 @@ _NOTES = (
     "id",
     "framework",
     "framework_version",
+    "release",
+    "recipe",
     "expert_parallel",
     "doubtful_label",
     "speculation",
@@ -146,9 +135,16 @@ class Runs:
         return self.plain & ~self.split if column == "time_to_first_token_s" else self.plain
 
     def kinds(self, column: str) -> list[str | None]:
-        """What each row has in a column, presets and frameworks by their own names."""
+        """What each row has in a column, presets and frameworks by their own names.
+
+        The release follows from the framework and its version, the recipe is the number format as written.
+        """
         if column in PRESETS:
             return [preset.name for preset in self.inputs[column]]
+        if column == "release" and {"framework", "framework_version"} <= {*self.rows.columns} - {"release"}:
+            return list(map(release_name, self.rows["framework"], self.rows["framework_version"]))
+        if column == "recipe" and "recipe" not in self.rows and "weight_format" in self.rows:
+            return list(self.rows["weight_format"])
         if column not in self.rows:
             return [None] * len(self.rows)
         own = framework_name if column == "framework" else str
@@ -253,16 +249,20 @@ def read(
     if "mode" in table.columns:
         inputs["serving_mode"] = [_MODES[word] for word in _words(table, "mode", _MODES)]
     written = table if "weight_format" in table else table.assign(weight_format=(fixed or {})["weight_format"])
-    words_of_rows = _words(written, "weight_format", _FORMATS)
-    formats = [_FORMATS[_checkpoint_format(*row)] for row in zip(inputs["model"], words_of_rows, strict=True)]
+    words_of_rows = _words(written, "weight_format", FORMATS)
+    written_as = words_of_rows if trains else map(checkpoint_format, inputs["model"], words_of_rows)
+    formats = [FORMATS[word] for word in written_as]
     for k, name in enumerate(("weight_format", "compute_format", "bytes_per_weight")):
         inputs[name] = [each[k] for each in formats]
     for column in table.columns:
         if column in entries() and column not in inputs and column not in TARGETS and column not in ignored:
             inputs[column] = table[column].array
-    for name, values in ({} if trains else _stored_formats(written, inputs)).items():
+    for name, values in ({} if trains else stored_formats(written, inputs)).items():
         if name not in inputs and name not in (fixed or {}):
             inputs[name] = values
+    dated = trains and {"framework", "framework_version"} <= {*table.columns}
+    if dated and "captured_kernels" not in {*inputs, *(fixed or {})}:
+        inputs["captured_kernels"] = captured_kernels(written, inputs["model"])
     for column in targets:
         _numbers(table, column)
     if "measured" in table.columns and "measured" not in ignored and not trains:
@@ -344,42 +344,6 @@ def _words(table: pd.DataFrame, column: str, known: Collection[str]) -> list[str
         if word not in known:
             raise UnknownName(f"{_place(table, list(table[column]).index(word))}: {unknown(column, word, known)}")
     return list(table[column])
-
-
-def _checkpoint_format(model: Preset, written: str) -> str:
-    """The format of a model's only checkpoint in four bits, whatever a table calls it."""
-    return str(model.attributes.get("experts_format", written)) if written in ("fp4", "nvfp4", "mxfp4") else written
-
-
-def _stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """What engines do with weights and caches of a format, where the table does not say it.
-
-    Checkpoints of experts in four bits keep the rest in bf16. Caches are fp8 beside weights of fp8 and nvfp4; not so
-    where vLLM runs on chips without fp4 arithmetic.
-    """
-    given = table["framework"] if "framework" in table.columns else [""] * len(table)
-    engines = [framework_name(name) if isinstance(name, str) else "" for name in given]
-    caches = ("kv_bytes_per_token", "recurrent_state_bytes")
-    found: dict[str, list[Any]] = {name: [] for name in ("dense_format", "kv_format", *caches)}
-    for model, chip, weights, written, engine in zip(
-        inputs["model"], inputs["hardware"], inputs["weight_format"], table["weight_format"], engines, strict=True
-    ):
-        experts = float(model.values.get("experts", 1)) > 1
-        narrow = written in ("fp8", "fp4", "nvfp4", "mxfp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
-        found["dense_format"].append("bf16" if experts and weights in _FOUR_BITS else "same")
-        found["kv_format"].append("fp8" if narrow else "bf16")
-        for name, size in zip(caches, _cache_bytes(model, "fp8" if narrow else "bf16"), strict=True):
-            found[name].append(size)
-    return found
-
-
-@functools.lru_cache(maxsize=256)
-def _cache_bytes(model: Preset, kv_format: str) -> tuple[float, ...]:
-    """Cache of a token and states of a sequence in a format, also where the preset states them in another."""
-    wanted, stated = (value("kv_bits", kv_format=f) for f in (kv_format, model.values.get("kv_format", "bf16")))
-    ratio = float(wanted) / float(stated)
-    states = float(model.values.get("recurrent_state_bytes", 0))
-    return tuple(ratio * size for size in (float(value("kv_bytes_per_token", model=model)), states))
 
 
 @dataclass(frozen=True)

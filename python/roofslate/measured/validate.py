@@ -189,7 +189,7 @@ class Validation(Result):
         found = []
         for kind in ("split", "drafts", "doubtful label"):
             if (table, column, kind, "") in self.summary.index:
-                row = self.summary.loc[(table, column, kind, "")]
+                row = self.summary.loc[[(table, column, kind, "")]].iloc[0]
                 errors = f"{100 * row['mape']:.1f} / {100 * row['median']:.1f} %"
                 found.append(f"  {kind}, apart: {errors} of {row['rows']:,.0f} rows")
         return found
@@ -309,7 +309,8 @@ def _score(
     """The rows of a table with predictions and bands, and the errors by what rows have in common."""
     runs, chosen = scored.runs, scored.calibration
     rows = runs.rows.copy()
-    kinds = {column: np.array(runs.kinds(column), dtype=object) for column in _KINDS}
+    columns = dict.fromkeys([*_KINDS, *(column for fit in chosen.fits.values() for column in fit.kinds)])
+    kinds = {column: np.array(runs.kinds(column), dtype=object) for column in columns}
     errors = []
     outputs = list(dict.fromkeys(runs.targets.values()))
     inputs = runs.inputs.assign(**chosen.of_rows(kinds))

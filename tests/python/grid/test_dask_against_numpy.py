@@ -58,7 +58,7 @@ def test_chunks(numbers: range) -> None:
         assert agree(share, np.quantile(values, [0.0, 0.5, 1.0]), exact=False, near=1e-9), (question.number, name)
         best = rs.best(name, Settled(inputs), over=[*expected.sizes])
         assert agree(best[name], values.min(), exact=exact), (question.number, name)
-        if exact:
+        if exact and (np.diff(edges) > 0).all():  # values that differ in their last bits have no bins
             counts = rs.histogram(name, Settled(inputs), bins=edges, over=[*expected.sizes])
             assert np.array_equal(counts["count"], np.histogram(values, edges)[0])
     assert answered > 0.3 * len(numbers)

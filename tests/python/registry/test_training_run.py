@@ -166,6 +166,7 @@ def test_each_chain_has_its_calibration():
 
 def test_uneven_experts_take_longer_where_they_work_or_exchange():
     layout = {**REAL, "tensor_parallel": 8, "chips": 512, "expert_parallel": 64, "arithmetic": "weights"}
+    layout |= {"grouped_product_share": 1, "output_head_format": "same"}
     names = ["training_compute_time", "training_all_to_all_time", "tensor_collective_time", "training_activation_time"]
     even, uneven = (
         rs.evaluate(names, {**layout, **MIXED}, expert_imbalance=mu, weight_format="bf16") for mu in (1, 1.5)
@@ -407,10 +408,12 @@ def test_a_tiled_grid_is_the_points():
 
 def test_the_package_promises_what_its_bounds_say():
     table = training_table()
-    assert len(table.fits["trained_tokens_per_second_per_chip"]["terms"]) <= 6
-    limits = {(b["measured"], b["left_out"]): b["at_most"] for b in table.bounds}
-    assert limits["training_utilization", "nothing"] <= 0.15
-    assert limits["trained_tokens_per_second_per_chip", "model"] <= 0.20
+    assert len(table.fits["trained_tokens_per_second_per_chip"]["terms"]) <= 3
+    limits = {(b["left_out"], b["measure"]): b["at_most"] for b in table.bounds}
+    for left_out in ("model", "hardware", "release", "recipe"):
+        assert limits[left_out, "mape"] <= 0.14
+        assert limits[left_out, "median"] <= 0.11
+        assert limits[left_out, "coverage"] <= 0.88
 
 
 def test_rows_are_predicted_by_the_constants_of_the_calibration():

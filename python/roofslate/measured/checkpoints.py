@@ -1,0 +1,68 @@
+"""Checkpoints as engines store them: number formats of weights and caches, where a table does not say them."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from roofslate.evaluation.value import value
+from roofslate.presets.frameworks import framework_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from roofslate.presets.preset import Preset
+
+__all__ = ["FORMATS", "checkpoint_format", "stored_formats"]
+
+# By the name of a weight format: the format of the registry, that of the arithmetic, and bytes with their scales.
+FORMATS = {
+    "bf16": ("bf16", "bf16", 2.0),
+    "fp16": ("bf16", "bf16", 2.0),
+    "fp8": ("fp8", "fp8", 1.0),
+    "mxfp8": ("fp8", "fp8", 1.03125),
+    "int8": ("int8", "int8", 1.0),
+    "fp4": ("fp4", "fp4", 0.5625),
+    "nvfp4": ("nvfp4", "nvfp4", 0.5625),
+    "mxfp4": ("mxfp4", "mxfp4", 0.53125),
+    "int4": ("int4", "bf16", 0.53125),  # which no chip multiplies
+}
+_FOUR_BITS = ("fp4", "nvfp4", "mxfp4", "int4")
+
+
+def checkpoint_format(model: Preset, written: str) -> str:
+    """The format of a model's only checkpoint in four bits, whatever a table calls it."""
+    return str(model.attributes.get("experts_format", written)) if written in ("fp4", "nvfp4", "mxfp4") else written
+
+
+def stored_formats(table: pd.DataFrame, inputs: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """What engines do with weights and caches of a format, where the table does not say it.
+
+    Checkpoints of experts in four bits keep the rest in bf16. Caches are fp8 beside weights of fp8 and nvfp4; not so
+    where vLLM runs on chips without fp4 arithmetic.
+    """
+    given = table["framework"] if "framework" in table.columns else [""] * len(table)
+    engines = [framework_name(name) if isinstance(name, str) else "" for name in given]
+    caches = ("kv_bytes_per_token", "recurrent_state_bytes")
+    found: dict[str, list[Any]] = {name: [] for name in ("dense_format", "kv_format", *caches)}
+    for model, chip, weights, written, engine in zip(
+        inputs["model"], inputs["hardware"], inputs["weight_format"], table["weight_format"], engines, strict=True
+    ):
+        experts = float(model.values.get("experts", 1)) > 1
+        narrow = written in ("fp8", "fp4", "nvfp4", "mxfp4") and ("peak_flops_fp4" in chip.values or engine != "vllm")
+        found["dense_format"].append("bf16" if experts and weights in _FOUR_BITS else "same")
+        found["kv_format"].append("fp8" if narrow else "bf16")
+        for name, size in zip(caches, _cache_bytes(model, "fp8" if narrow else "bf16"), strict=True):
+            found[name].append(size)
+    return found
+
+
+@functools.lru_cache(maxsize=256)
+def _cache_bytes(model: Preset, kv_format: str) -> tuple[float, ...]:
+    """Cache of a token and states of a sequence in a format, also where the preset states them in another."""
+    wanted, stated = (value("kv_bits", kv_format=f) for f in (kv_format, model.values.get("kv_format", "bf16")))
+    ratio = float(wanted) / float(stated)
+    states = float(model.values.get("recurrent_state_bytes", 0))
+    return tuple(ratio * size for size in (float(value("kv_bytes_per_token", model=model)), states))
