@@ -3,7 +3,7 @@
 import pytest
 import roofslate as rs
 from roofslate import errors
-from roofslate.presets.configs.families import FAMILIES
+from roofslate.presets.configs.conventions import FAMILIES
 from support.configs import PLAIN, read
 
 

@@ -11,7 +11,7 @@ import roofslate as rs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from roofslate import errors
-from roofslate.presets.configs import reading
+from roofslate.presets.configs import known
 from support.configs import CONFIG, PLAIN, read
 
 WITHOUT_ATTENTION = {"attention": {"no_op": True}}
@@ -148,8 +148,8 @@ def test_the_config_that_was_given_stays_as_it_was():
 
 
 def test_no_key_that_matters_is_taken_for_one_without_effect():
-    names = {name for group in reading._ALIASES.values() for name in group}
-    assert not [name for name in names if reading._WITHOUT_EFFECT.fullmatch(name)]
+    names = {name for group in known.ALIASES.values() for name in group} | set(known.SETTLED)
+    assert not [name for name in names if known.is_harmless(name, 8)]
 
 
 JUNK = st.recursive(

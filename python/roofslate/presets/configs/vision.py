@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from roofslate.presets.configs.reading import Keys
+from roofslate.presets.configs.keys import Keys
 
 __all__ = ["audio_parameters", "vision_parameters"]
 
