@@ -211,7 +211,9 @@ class Attention:
         window = keys.count("sliding_window", low=1)
         if kind == "window":
             return Counter(attention=weights), Cache("window", size, window)
-        ratio = next(ratio for ratio, word in COMPRESSION.items() if word == kind)
+        ratio = next((ratio for ratio, word in COMPRESSION.items() if word == kind), 0)
+        if not ratio:
+            raise keys.fail("compress_ratios", f"missing, and a layer is {kind}, which this attention is not")
         width = 2 * size if kind == "compressed sparse" else size  # two overlapping rows of entries
         weights += 2 * d * width + ratio * width + size
         index = 0

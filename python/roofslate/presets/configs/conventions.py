@@ -366,6 +366,7 @@ FAMILIES = {
         layer_norms=4,
         window="none",
         state="convolution",
+        more="lfm3",
         source="Lfm3ForCausalLM",
     ),
     "afmoe": Family(
@@ -425,9 +426,6 @@ FAMILIES = {
     "youtu": replace(_DEEPSEEK, tied=True, prediction=False, source="YoutuForCausalLM"),
     "minicpm3": replace(_DEEPSEEK, tied=True, prediction=False, source="MiniCPM3ForCausalLM"),
     "diffllama": replace(_LLAMA, more="diffllama", source="DiffLlamaForCausalLM"),
-    "internlm3": replace(_LLAMA, bias="key qkv", bias_key="qkv_bias", source="InternLM3ForCausalLM"),
-    "iquestcoder": _LLAMA,
-    "aria": _LLAMA,
 }
 
 

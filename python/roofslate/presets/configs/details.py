@@ -189,8 +189,15 @@ def _axk1(place: Place) -> Counter[str]:
     return Counter(norms=place.hidden * (place.ffn == "moe"))
 
 
+def _lfm3(place: Place) -> Counter[str]:
+    return Counter(norms=0 if place.keys.flag("use_sandwich_norm", True) else -2 * place.hidden)
+
+
 def _opt(keys: Keys, d: int, _: int) -> Counter[str]:
     narrow = keys.count("word_embed_proj_dim", d, low=1)
+    for name in ("do_layer_norm_before", "enable_bias", "layer_norm_elementwise_affine"):
+        if not keys.flag(name, True):
+            raise keys.fail(name, "expected true")
     return Counter(other=2 * d + 2 * d * narrow * (narrow != d))
 
 
@@ -216,6 +223,7 @@ _LAYERS: dict[str, Callable[[Place], Counter[str]]] = {
     "apertus": _apertus,
     "hyperclovax": _hyperclovax,
     "axk1": _axk1,
+    "lfm3": _lfm3,
 }
 
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-__all__ = ["Family"]
+if TYPE_CHECKING:
+    from roofslate.presets.configs.keys import Keys
+
+__all__ = ["Family", "plain_family"]
 
 
 @dataclass(frozen=True)
@@ -105,3 +109,42 @@ class Family:
     more: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
     source: str = ""
+
+
+# Activations of feed-forward parts that most families use without a gate.
+_UNGATED = {"relu", "relu2", "squared_relu", "gelu", "gelu_new", "gelu_fast", "quick_gelu", "xielu"}
+
+
+_ACTIVATIONS = ("hidden_act", "activation_function", "mlp_hidden_act", "hidden_activation", "activation")
+
+
+# Layers without attention, by a key that only they have.
+_STATES = (
+    ("linear_num_value_heads", "delta"),
+    ("linear_attn_config", "kimi_delta"),
+    ("linear_num_heads", "kimi_delta"),
+    ("state_heads", "mamba2"),
+    ("state_size", "mamba1"),
+    ("conv_L_cache", "convolution"),
+)
+
+
+def plain_family(keys: Keys, doubts: list[str]) -> Family:
+    """Conventions for a file of a family that is not known, as far as its keys tell them.
+
+    Parameters
+    ----------
+    keys : Keys
+    doubts : list of str
+        Takes what was assumed.
+    """
+    family = Family(key_norm="key head", source="LlamaForCausalLM")
+    name = next((name for name in _ACTIVATIONS if keys.is_text(name)), "")
+    if name and keys.text(name).casefold() in _UNGATED:
+        doubts.append(f"{keys.written(name)}: {keys.text(name)}, taken as a feed-forward part without a gate")
+        family = replace(family, matrices=2)
+    state = next(((name, state) for name, state in _STATES if name in keys), None)
+    if state is not None and "layer_types" in keys:
+        doubts.append(f"{keys.written(state[0])}: layers without attention taken as {state[1].replace('_', ' ')}")
+        family = replace(family, state=state[1])
+    return family

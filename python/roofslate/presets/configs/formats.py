@@ -150,7 +150,8 @@ def read_formats(
     assumptions, doubts : list of str
         Take what the file leaves open, and what was not understood.
     """
-    where = next((table for table in (config, keys) if "quantization_config" in table), None)
+    names = ("quantization_config", "quantization")
+    where = next(((table, name) for name in names for table in (config, keys) if name in table), None)
     dtype = next((word for table in (keys, config) if (word := table.text("torch_dtype") or table.text("dtype"))), "")
     plain = 32.0 if dtype == "float32" else 16.0
     experts = _EXPERT_TYPES.get(keys.text("expert_dtype"))
@@ -159,7 +160,7 @@ def read_formats(
             assumptions.append("torch_dtype: 16 bits a weight, as most checkpoints have")
         found = {"routed_experts": (experts, "fp4")} if experts else {}
         return Formats(_most(found, parts), "bf16", {part: bits for part, (bits, _) in found.items()}, plain)
-    table = where.inside("quantization_config")
+    table = where[0].inside(where[1])
     reader = _Table(table, parts, modules, beside=beside, doubts=doubts)
     found = reader.formats()
     experts = reader.experts() or experts
@@ -379,6 +380,8 @@ class _Table:
     def _tables(self) -> Iterator[tuple[str, Any]]:
         for key in ("dynamic", "extra_config", "layer_quant_config"):
             yield from self.table.content_of(key).items()
+        for name in [name for name in self.table.names() if "." in name]:
+            yield name, self.table.content_of(name)
 
 
 _WHOLE_LAYER = re.compile(r"layers\.\d+\.?\*?$")

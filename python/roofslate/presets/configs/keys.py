@@ -19,7 +19,7 @@ _MOST_LAYERS = 10**4
 
 
 # Objects that their own readers understand or call unknown as a whole.
-_OWN = ("quantization_config", "vision_config", "audio_config")
+_OWN = ("quantization_config", "quantization", "vision_config", "audio_config")
 
 
 class ConfigError(PresetError):

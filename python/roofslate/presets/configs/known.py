@@ -115,7 +115,8 @@ PER_LAYER = (
 # Without weights and cache: training, sampling, positions, tokens, scales, numerics, book-keeping.
 _HARMLESS = frozenset(
     """
-    _attn_implementation _attn_implementation_autoset _name_or_path abs_pos activation activation_function
+    _attn_implementation activation_sparsity_pattern altup_active_idx altup_coef_clip block_size input_jitter_noise
+    use_associative_scan _attn_implementation_autoset _name_or_path abs_pos activation activation_function
     activation_situ_beta activation_situ_linear_beta alibi apply_residual_connection_post_layernorm apply_spec_augment
     architectures attention_multiplier attention_in_multiplier attention_out_multiplier attention_softmax_in_fp32
     attention_value_scale attn_scale attn_temperature_tuning auto_map bad_words_ids base_model_pp_plan
@@ -143,7 +144,7 @@ _HARMLESS = frozenset(
     number_of_conv_states original_max_position_embeddings output_attentions output_hidden_states output_logit_soft_cap
     output_multiplier output_router_logits output_scores pad_key_length partial_rotary_factor partial_rotary_factors
     postnorm pre_allocate_kv_cache prefix prefix_lm pretraining_tp problem_type projector_hidden_act qk_head_dim
-    qk_l2_clip_threshold qk_norm_type qk_scale_factor query_pre_attn_scalar quantization rel_l2_clip_threshold
+    qk_l2_clip_threshold qk_norm_type qk_scale_factor query_pre_attn_scalar rel_l2_clip_threshold
     remove_invalid_values reorder_and_upcast_attn repetition_penalty rescale_prenorm_residual residual_in_fp32
     residual_gate_temperature residual_multiplier return_dict return_dict_in_generate rope_interleave
     rope_interleaved rope_local_base_freq rope_parameters rope_scaling rope_scaling_layers rope_theta rotary_base
@@ -164,10 +165,13 @@ _HARMLESS = frozenset(
 )
 
 
+# Forms of names without weights, whatever else they say.
+_NEVER = re.compile(r".*token_(id|index|ids)|.*dropout.*|.*pdrop|.*layerdrop|.*_eps(ilon)?|.*initializer_(range|factor|std)")
+
+
 # Forms of names without weights. A name that also has a word of `_WEIGHTS` must be among `_HARMLESS`.
 _FORMS = re.compile(
-    r"_?(.*token_(id|index|ids)|.*dropout.*|.*pdrop|layerdrop|.*_eps(ilon)?|.*initializer.*|init_.*|.*_init|.*init_std"
-    r"|.*rope.*(theta|base)|rope_.*|rotary_.*|yarn_.*|router_(aux|z|jitter).*|aux_loss.*|.*softcap(ping)?|.*_theta"
+    r"_?(.*initializer.*|init_.*|.*_init|.*init_std|.*rope.*(theta|base)|rope_.*|rotary_.*|yarn_.*|router_(aux|z|jitter).*|aux_loss.*|.*softcap(ping)?|.*_theta"
     r"|transformers\..*|unsloth_.*|base_model_.*|forced_.*|.*placeholder.*|mrope_.*|summary_.*|.*_loss_(coef|weight|alpha)"
     r"|.*_(alpha|beta)_factor|mamba_dt_(min|max|limit|init_floor)|linear_(dt|a_log)_(min|max|init_floor)|time_step_.*"
     r"|max_(batch_size|new_tokens)|.*_activation_fn|.*_act(_fn)?|.*_dtype|w_init_.*|final_w_init_.*|.*_(bos|eos)_.*)"
@@ -199,8 +203,8 @@ SETTLED = frozenset(
     use_sliding_window vocab_size_per_layer_input attn_layer_indices attn_layer_offset attn_layer_period
     global_attn_every_n_layers layer_group_size qk_layernorm decoder_sparse_step norm_type
     unpadded_vocab_size compress_rates num_sliding_attention_heads hybrid_layer_pattern time_step_rank
-    shared_expert_sink use_sandwich_norm n_layers_per_attn_res_block moe_shared_expert_intermediate_size n_shared_experts
-    merged_hidden_size index_block_size index_topk_blocks index_n_heads index_head_dim use_associative_scan kv_channels num_query_groups multi_query
+    shared_expert_sink n_layers_per_attn_res_block moe_shared_expert_intermediate_size n_shared_experts
+    merged_hidden_size index_block_size index_topk_blocks index_n_heads index_head_dim kv_channels num_query_groups multi_query
     """.split()
 )
 
@@ -210,7 +214,7 @@ SETTLED = frozenset(
 
 def is_harmless(name: str, value: Any) -> bool:
     """Whether a key that was not read bears no weights: by its name, or because its value says so."""
-    if name in _HARMLESS or (_FORMS.fullmatch(name) and not _WEIGHTS.fullmatch(name)):
+    if name in _HARMLESS or _NEVER.fullmatch(name) or (_FORMS.fullmatch(name) and not _WEIGHTS.fullmatch(name)):
         return True
     if isinstance(value, (bool, int, float, str, list, tuple, Mapping)) and not value:
         return _SWITCHES.fullmatch(name) is not None or not isinstance(value, (bool, int, float))

@@ -42,6 +42,10 @@ _OTHER_NAMES = {
     "lfm2_vl": "lfm2",
     "lfm3_vl": "lfm3",
     "cosmos3_omni": "qwen3_vl",
+    "internlm3": "llama",
+    "iquestcoder": "llama",
+    "aria": "llama",
+    "aria_text": "llama",
 }
 
 
@@ -55,7 +59,6 @@ _CLASSES = {
     "hunyuandensev1": "hunyuan_v1",
     "step3p7flash": "step3p7",
     "hyv3": "hy_v3",
-    "nemotron": "nemotron",
 }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from roofslate.errors import PresetError
 from roofslate.presets.configs.conventions import FAMILIES
-from roofslate.presets.configs.families import Family
+from roofslate.presets.configs.families import Family, plain_family
 from roofslate.presets.configs.names import family_name, strange_class
 from roofslate.presets.configs.formats import Formats, read_formats
 from roofslate.presets.configs.layers import Layer, Reader
@@ -39,9 +39,6 @@ PARTS = (
     "vision",
     "audio",
 )
-
-
-_PLAIN = Family(source="LlamaForCausalLM")
 
 
 _INNER = ("text_config", "llm_config", "language_config")
@@ -105,10 +102,11 @@ def _shape(config: Keys, name: str) -> Shape:
     types = [config.text("model_type"), keys.text("model_type")]  # the outer one: inner ones name what they build on
     classes = [str(word) for word in (keys.entries("architectures") or []) + (config.entries("architectures") or [])]
     family = family_name([word for word in types if word], classes)
-    conventions = FAMILIES.get(family, _PLAIN)
+    doubts = _strangers(types, classes, family)
+    conventions = FAMILIES[family] if family else plain_family(keys, doubts)
     keys.defaults = conventions.sizes
     reader = Reader(keys, family, conventions)
-    assumptions, doubts = reader.assumptions, _strangers(config, keys, types, classes, family)
+    assumptions = reader.assumptions
     tied = _tied(config, keys, conventions, assumptions)
     rows = keys.count("vocabulary_size", low=1)
     parts = Counter(input_table=rows * reader.hidden)
@@ -153,14 +151,13 @@ def _shape(config: Keys, name: str) -> Shape:
     )
 
 
-def _strangers(config: Keys, keys: Keys, types: list[str], classes: list[str], family: str) -> list[str]:
+def _strangers(types: list[str], classes: list[str], family: str) -> list[str]:
     """Types and classes that are not known, and what they were read as."""
     types = [word for word in types if word]
     if not family:
         key = "model_type" if types or not classes else "architectures"
         said = next((word for word in (*types, *classes) if word), "missing")
-        read_as = f"read as a plain decoder in the manner of {_PLAIN.source.removesuffix('ForCausalLM')}"
-        return [f"{key}: {said} is not known, {read_as}"]
+        return [f"{key}: {said} is not known, read as a plain decoder in the manner of Llama"]
     doubts = []
     strange = strange_class(types, classes, family)
     if strange:
