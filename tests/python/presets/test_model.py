@@ -1,5 +1,6 @@
 """Models read from a config.json: the counts of 53 public files, formats, presets and tables."""
 
+import contextlib
 import json
 import math
 import pickle
@@ -266,11 +267,13 @@ def test_formats_of_public_files(name, weight, kv, kept):
     ],
 )
 def test_quantization(table, bits, word):
-    model = read(quantization_config=table)
+    known = table.get("quant_method") != "unheard of"
+    with contextlib.nullcontext() if known else pytest.warns(errors.PartlyRead, match="quantization_config: unheard"):
+        model = read(quantization_config=table)
     assert model.weight_format == word
     assert model.parameter_table()["bytes"]["dense_ffn"] == model.parts["dense_ffn"] * bits / 8
     guessed = [line for line in model.assumptions if "quantization_config" in line]
-    assert len(guessed) == (table.get("quant_method") == "unheard of")
+    assert len(guessed) == (not known)
 
 
 def test_a_part_is_whole_only_if_most_of_its_layers_are():

@@ -160,6 +160,7 @@ JUNK = st.recursive(
 
 
 @pytest.mark.heavy
+@pytest.mark.filterwarnings("ignore::roofslate.errors.PartlyRead")
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_any_value_at_any_key_gives_a_model_or_a_named_error(data):
@@ -181,6 +182,7 @@ def test_any_value_at_any_key_gives_a_model_or_a_named_error(data):
     assert 0 <= model.cache_bytes(1000) <= model.cache_bytes(2000)
 
 
+@pytest.mark.filterwarnings("ignore::roofslate.errors.PartlyRead")
 @settings(max_examples=100, deadline=None)
 @given(cut=st.integers(0, len(TEXT) - 1), junk=st.text(max_size=3))
 def test_truncated_and_garbled_text_is_refused_with_its_line(tmp_path_factory, cut, junk):

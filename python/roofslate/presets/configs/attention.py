@@ -117,7 +117,7 @@ class Attention:
         q, k, v = h.queries * h.size, h.keys * h.size, h.keys * h.value_size
         borrowed = self.layer >= self.layers - keys.count("num_kv_shared_layers", 0)  # the cache of a layer before
         values_are_keys = self.name == "gemma4" and kind == "full" and keys.flag("attention_k_eq_v", False)
-        gate, extra = self._gate(h.queries, h.size, h.value_size)
+        gate, extra = self._gate(h.queries, h.value_size)
         projected = q * (1 + (gate == "query")) + (0 if borrowed else k + (0 if values_are_keys else v))
         weights = d * (projected + h.queries * h.value_size) + extra
         weights += projected * self._biased("qkv") + d * self._biased("all")
@@ -135,7 +135,7 @@ class Attention:
         kept = self._window(kind)
         return Counter(attention=weights), Cache(kind, 0 if borrowed else k + v, kept, index=index)
 
-    def _gate(self, heads: int, size: int, value_size: int) -> tuple[str, int]:
+    def _gate(self, heads: int, value_size: int) -> tuple[str, int]:
         """The gate on the output, and the weights of one that is not a part of the query projection."""
         keys, gate = self.keys, self.family.gate
         for key, usual in _GATES.items():
@@ -184,7 +184,7 @@ class Attention:
         weights += d * (rank + rope) + rank + rank * heads * (nope + value) + heads * value * d
         if keys.flag("attention_bias", False):
             weights += (query_rank or 0) + rank + rope + d
-        weights += self._gate(heads, nope + rope, value)[1] + heads * self._has_sink(kind)
+        weights += self._gate(heads, value)[1] + heads * self._has_sink(kind)
         index = 0
         if "index_topk" in keys and kind != "window" and self._indexes():
             index, index_heads = keys.count("index_head_size", low=1), keys.count("index_heads", low=1)

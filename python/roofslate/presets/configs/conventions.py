@@ -118,9 +118,7 @@ _GPTJ = Family(
 )
 
 
-_MAMBA = Family(
-    tied=True, layer_norms=1, window="state", state="mamba1", source="MambaForCausalLM"
-)
+_MAMBA = Family(tied=True, layer_norms=1, window="state", state="mamba1", source="MambaForCausalLM")
 
 
 _ZAMBA = Family(
@@ -169,7 +167,11 @@ FAMILIES = {
     "gemma2": _GEMMA2,
     "gemma3": _GEMMA3,
     "gemma4": replace(
-        _GEMMA3, window_default=512, more="gemma4", sizes={**_GEMMA2.sizes, "vocabulary_size": 262_144}, source="Gemma4ForCausalLM"
+        _GEMMA3,
+        window_default=512,
+        more="gemma4",
+        sizes={**_GEMMA2.sizes, "vocabulary_size": 262_144},
+        source="Gemma4ForCausalLM",
     ),
     "phi": Family(
         bias="all",
@@ -323,20 +325,16 @@ FAMILIES = {
     ),
     "mistral_large4": replace(_DEEPSEEK, prediction=False, more="mistral_large4", source="MistralLarge4ForCausalLM"),
     "hy_v3": Family(key_norm="head", window="none", sizes={"head_size": 128}, source="HYV3ForCausalLM"),
-    "hy_v4": replace(
-        _DEEPSEEK, gate="matrix", sinks="all", prediction=False, more="hy_v4", source="HYV4ForCausalLM"
+    "hy_v4": replace(_DEEPSEEK, gate="matrix", sinks="all", prediction=False, more="hy_v4", source="HYV4ForCausalLM"),
+    "laguna": Family(
+        key_norm="head", gate="heads", more="laguna", sizes={"head_size": 128}, source="LagunaForCausalLM"
     ),
-    "laguna": Family(key_norm="head", gate="heads", more="laguna", sizes={"head_size": 128}, source="LagunaForCausalLM"),
-    "step3p5": Family(
-        key_norm="head", gate="heads", shared=1, sizes={"head_size": 128}, source="Step3p5ForCausalLM"
-    ),
+    "step3p5": Family(key_norm="head", gate="heads", shared=1, sizes={"head_size": 128}, source="Step3p5ForCausalLM"),
     "step3p7": Family(
         key_norm="head", gate="heads", shared=1, sizes={"head_size": 128}, source="Step3p7ForConditionalGeneration"
     ),
     "muse_glimmer": Family(gate="matrix", layer_norms=4, source="MuseGlimmerForConditionalGeneration"),
-    "muse_spark": Family(
-        gate="matrix", layer_norms=3, more="muse_spark", source="MuseSparkForConditionalGeneration"
-    ),
+    "muse_spark": Family(gate="matrix", layer_norms=3, more="muse_spark", source="MuseSparkForConditionalGeneration"),
     "inkling": _INKLING,
     "inkling2": replace(
         _INKLING,
@@ -348,9 +346,7 @@ FAMILIES = {
         source="Inkling2ForCausalLM",
     ),
     "solar_open": Family(window="none", sizes={"head_size": 128}, source="SolarOpenForCausalLM"),
-    "falcon_h1": Family(
-        window="both", state="mamba2", source="FalconH1ForCausalLM"
-    ),
+    "falcon_h1": Family(window="both", state="mamba2", source="FalconH1ForCausalLM"),
     "zamba": _ZAMBA,
     "zamba2": replace(_ZAMBA, state="mamba2", source="Zamba2ForCausalLM"),
     "mamba": _MAMBA,
@@ -380,9 +376,7 @@ FAMILIES = {
         source="AfmoeForCausalLM",
     ),
     "apertus": Family(key_norm="head", matrices=2, window="none", more="apertus", source="ApertusForCausalLM"),
-    "nanochat": Family(
-        norm_vectors=0, matrices=2, ffn_bias="none", window="none", source="NanoChatForCausalLM"
-    ),
+    "nanochat": Family(norm_vectors=0, matrices=2, ffn_bias="none", window="none", source="NanoChatForCausalLM"),
     "gpt_neox": _NEOX,
     "persimmon": replace(_NEOX, bias="all", more="persimmon", source="PersimmonForCausalLM"),
     "gptj": _GPTJ,
@@ -390,9 +384,7 @@ FAMILIES = {
     "gpt_neo": replace(_GPT2, bias="out", source="GPTNeoForCausalLM"),
     "opt": replace(_GPT2, more="opt", source="OPTForCausalLM"),
     "bloom": replace(_GPT2, positions=False, more="bloom", source="BloomForCausalLM"),
-    "mpt": Family(
-        tied=True, bias="none", matrices=2, ffn_bias="none", window="none", source="MptForCausalLM"
-    ),
+    "mpt": Family(tied=True, bias="none", matrices=2, ffn_bias="none", window="none", source="MptForCausalLM"),
     "stablelm": Family(
         bias="key qkv",
         bias_key="use_qkv_bias",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from roofslate.presets.configs.attention import Heads
-from roofslate.presets.configs.keys import Keys
+if TYPE_CHECKING:
+    from roofslate.presets.configs.attention import Heads
+    from roofslate.presets.configs.keys import Keys
 
 __all__ = ["Place", "layer_details", "model_details"]
 

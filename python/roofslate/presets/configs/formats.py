@@ -296,7 +296,9 @@ class _Table:
             parts = [part for target in targets if (part := self._part(target))]
             found.update(dict.fromkeys(_MATRICES if self._classes(group) else parts, form))
         if len({form for form, group in named if self._classes(group)}) > 1:
-            self.doubts.append(f"{table.written('config_groups')}: several formats for the same modules, the last taken")
+            self.doubts.append(
+                f"{table.written('config_groups')}: several formats for the same modules, the last taken"
+            )
         return found
 
     @staticmethod
@@ -350,7 +352,9 @@ class _Table:
                 rest = [part for part in _MATRICES if part not in chosen and part not in kept]
                 found = dict.fromkeys(chosen, forms[name]) | dict.fromkeys(rest if others else (), others)
                 return {part: form for part, form in found.items() if form is not None}
-        self.doubts.append(f"{self.table.written('layers_by_quant_algo')}: no parts have so many modules, 16 bits taken")
+        self.doubts.append(
+            f"{self.table.written('layers_by_quant_algo')}: no parts have so many modules, 16 bits taken"
+        )
         return {}
 
     def experts(self) -> float | None:

@@ -43,6 +43,7 @@ class Keys:
         self._paths: dict[str, str] = {}  # of keys that come from elsewhere
         self._seen: set[str] = set()
         self._rivals: set[str] = set()  # other names of what was read, with other values
+        self._replaced: dict[str, tuple[str, Any]] = {}  # keys of single layers, by the names that they replace
         self._inner: dict[str, Keys] = {}
         self.defaults: Mapping[str, int] = {}  # sizes that the family's files leave out
         self.defaulted: dict[str, int] = {}  # those that were needed
@@ -55,6 +56,7 @@ class Keys:
         keys._nulls |= self._nulls - set(over)
         keys._paths = {name: path for name, path in paths.items() if name in over}
         keys._seen, keys._rivals, keys._inner = self._seen, self._rivals, self._inner
+        self._replaced.update({name: (keys._paths.get(name, name), value) for name, value in over.items()})
         keys.defaults, keys.defaulted = self.defaults, self.defaulted
         return keys
 
@@ -84,7 +86,11 @@ class Keys:
 
     def left(self) -> list[str]:
         """Keys of this object that were not looked up and hold something."""
-        return [name for name, value in self._table.items() if name not in self._seen and value not in ({}, [], "", False)]
+        return [
+            name
+            for name, value in self._table.items()
+            if name not in self._seen and (value or not isinstance(value, (bool, str, list, Mapping)))
+        ]
 
     def inside(self, name: str) -> Keys:
         """The keys of an object in this one; none where it is missing."""
@@ -193,6 +199,11 @@ class Keys:
             )
         ]
         paths = [self._at(name) for name in left]
+        paths += [
+            self._path + path
+            for name, (path, value) in self._replaced.items()
+            if name not in self._seen and not is_harmless(name, value)
+        ]
         return paths + [key for name, inner in self._inner.items() if name not in _OWN for key in inner.unread(settled)]
 
     def _value(self, name: str, default: Any, fits: Callable[[Any], bool], expected: str) -> Any:

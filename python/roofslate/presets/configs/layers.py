@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +105,10 @@ class Reader:
         def put(name: str, value: Any, path: str) -> None:
             over[name], paths[name] = value, path
 
-        for name, key in (*((name, name) for name in _LISTED), ("num_attention_heads", "num_attention_heads_per_layer")):
+        for name, key in (
+            *((name, name) for name in _LISTED),
+            ("num_attention_heads", "num_attention_heads_per_layer"),
+        ):
             values = keys.entries(key) if keys.is_list(key) else None
             if values is not None and place < len(values):
                 put(name, values[place], f"{key}[{place}]")
@@ -120,7 +122,11 @@ class Reader:
                 heads = "num_sliding_attention_heads"
                 put("num_attention_heads", keys.count(heads, low=1), heads)
             other = keys.inside("attention_other_setting")
-            for name, key in (("num_attention_heads", "attention_heads"), ("num_key_value_heads", "kv_heads"), ("head_dim", "head_size")):
+            for name, key in (
+                ("num_attention_heads", "attention_heads"),
+                ("num_key_value_heads", "kv_heads"),
+                ("head_dim", "head_size"),
+            ):
                 if key in other:
                     put(name, other.count(key, low=1), other.written(key))
             other.text("attention_type")
@@ -178,9 +184,9 @@ class Reader:
         size = keys.optional("head_size", low=1) or self._even_head_size(keys, kind, queries)
         value_size = keys.optional("v_head_dim", low=1) or size
         if self.name == "gemma4" and kind not in ("window", "state"):
-            stated = keys.optional("head_size", low=1)
-            size = stated if stated != self.keys.optional("head_size", low=1) else None
-            size = value_size = size or keys.count("global_head_dim", 512, low=1)
+            if size == self.keys.optional("head_size", low=1):  # nothing of its own
+                size = keys.count("global_head_dim", 512, low=1)
+            value_size = size
             if keys.flag("attention_k_eq_v", False):
                 kv_heads = keys.count("num_global_key_value_heads", kv_heads, low=1)
         return Heads(queries, kv_heads, size, value_size)
@@ -218,9 +224,7 @@ class Reader:
             keys = self.at(layer)
             size = keys.count("attention_head_dim", 2 * self.hidden // heads.queries, low=1)
             return weights, replace(state, kind="full", elements=2 * heads.queries * size)
-        attention = Attention(
-            self.at(layer), self.name, self.family, self.hidden, self._places[layer], len(self.kinds)
-        )
+        attention = Attention(self.at(layer), self.name, self.family, self.hidden, self._places[layer], len(self.kinds))
         found, cache = attention.read("full" if kind == "both" else kind, heads)
         return found + weights, replace(cache, state=state.state)
 
@@ -283,9 +287,7 @@ class Reader:
         expert = self.family.matrices * (latent or d) * width
         if self.family.expert_bias:
             expert += (self.family.matrices - 1) * width + d
-        parameters = Counter(
-            routed_experts=experts * expert, router=d * (experts + keys.count("idle_experts", 0))
-        )
+        parameters = Counter(routed_experts=experts * expert, router=d * (experts + keys.count("idle_experts", 0)))
         if self.family.router_bias:
             parameters["router"] += experts
         if self.name == "gemma4":

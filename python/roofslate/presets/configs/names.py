@@ -33,7 +33,6 @@ _OTHER_NAMES = {
     "gpt-sw3": "gpt2",
     "gemma4_unified": "gemma4",
     "gemma3n_vlm": "gemma3n",
-    "ovis2": "qwen2",
     "qwen2_5_omni_thinker": "qwen2",
     "qwen3_omni_moe_thinker": "qwen3_moe",
     "qwen3_asr": "qwen3",
@@ -48,6 +47,9 @@ _OTHER_NAMES = {
     "aria_text": "llama",
 }
 
+
+# Models with towers whose language model is this where their file does not say it.
+_WRAPPERS = {"mistral3": "mistral", "llava": "llama", "ovis2": "qwen2"}
 
 
 # Classes whose name is not that of their model_type.
@@ -89,12 +91,11 @@ def family_name(model_types: list[str], classes: list[str]) -> str:
     """Name of the family in `FAMILIES`, the first that one of the types or classes names; empty where none does."""
     of_types = (_of_type(given) for given in model_types)
     of_classes = (_BY_CLASS.get(_stem(given), "") for given in classes)
-    return next(filter(None, (*of_types, *of_classes)), "")
+    of_wrappers = (_WRAPPERS.get(given.casefold(), "") for given in model_types)
+    return next(filter(None, (*of_types, *of_classes, *of_wrappers)), "")
 
 
 def strange_class(model_types: list[str], classes: list[str], family: str) -> str:
     """The first class that is neither that of a type nor of the family; empty where there is none."""
     types = {_plain(given.removesuffix("_text")) for given in model_types}
-    return next(
-        (given for given in classes if _stem(given) not in types and _BY_CLASS.get(_stem(given)) != family), ""
-    )
+    return next((given for given in classes if _stem(given) not in types and _BY_CLASS.get(_stem(given)) != family), "")

@@ -46,7 +46,17 @@ COMPRESSION = {0: "window", 4: "compressed sparse", 128: "compressed"}
 
 
 # Dense layers in front where the file does not say.
-_FIRST_DENSE = {"deepseek_v3": 3, "deepseek_v32": 3, "glm_moe_dsa": 3, "glm4_moe": 1, "glm4_moe_lite": 1, "mimo_v2": 1, "ernie4_5_moe": 1, "step3p5": 3, "step3p7": 3}
+_FIRST_DENSE = {
+    "deepseek_v3": 3,
+    "deepseek_v32": 3,
+    "glm_moe_dsa": 3,
+    "glm4_moe": 1,
+    "glm4_moe_lite": 1,
+    "mimo_v2": 1,
+    "ernie4_5_moe": 1,
+    "step3p5": 3,
+    "step3p7": 3,
+}
 
 
 # Keys that list the mixers by a number a layer, and what a number that is not 0, and a 0, mean.

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from roofslate.errors import PresetError
 from roofslate.presets.configs.conventions import FAMILIES
 from roofslate.presets.configs.families import Family, plain_family
-from roofslate.presets.configs.names import family_name, strange_class
 from roofslate.presets.configs.formats import Formats, read_formats
-from roofslate.presets.configs.layers import Layer, Reader
 from roofslate.presets.configs.keys import Keys
+from roofslate.presets.configs.layers import Layer, Reader
+from roofslate.presets.configs.names import family_name, strange_class
 from roofslate.presets.configs.reading import read
 from roofslate.presets.configs.vision import audio_parameters, vision_parameters
 
@@ -100,7 +100,8 @@ def _shape(config: Keys, name: str) -> Shape:
     outer = next((inner for inner in _INNER if inner in config), None)
     keys = config.inside(outer) if outer else config
     types = [config.text("model_type"), keys.text("model_type")]  # the outer one: inner ones name what they build on
-    classes = [str(word) for word in (keys.entries("architectures") or []) + (config.entries("architectures") or [])]
+    listed = [*(keys.entries("architectures") or ()), *(config.entries("architectures") or ())]
+    classes = [word for word in listed if isinstance(word, str)]
     family = family_name([word for word in types if word], classes)
     doubts = _strangers(types, classes, family)
     conventions = FAMILIES[family] if family else plain_family(keys, doubts)
@@ -157,12 +158,16 @@ def _strangers(types: list[str], classes: list[str], family: str) -> list[str]:
     if not family:
         key = "model_type" if types or not classes else "architectures"
         said = next((word for word in (*types, *classes) if word), "missing")
-        return [f"{key}: {said} is not known, read as a plain decoder in the manner of Llama"]
+        return [f"{key}: {_short(said)} is not known, read as a plain decoder in the manner of Llama"]
     doubts = []
     strange = strange_class(types, classes, family)
     if strange:
-        doubts.append(f"architectures: {strange} is not known, read as {FAMILIES[family].source}")
+        doubts.append(f"architectures: {_short(strange)} is not known, read as {FAMILIES[family].source}")
     return doubts
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 60 else f"{name[:57]}..."
 
 
 def _modules(reader: Reader, layers: list[Layer]) -> dict[str, int]:

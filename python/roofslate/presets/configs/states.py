@@ -59,10 +59,10 @@ def _lightning(keys: Keys, d: int, size: int) -> tuple[str, int, int]:
 
 def _mamba2(keys: Keys, d: int, _: int) -> tuple[str, int, int]:
     plain = "state_heads" not in keys and keys.text("model_type") == "mamba2"  # no attention takes the usual names
-    heads, sizes = ("attention_heads", "head_size") if plain else ("state_heads", "state_head_size")
-    heads, inner = keys.count(heads, low=1), keys.count("state_expansion", 2, low=1) * d
-    if keys.shown(sizes) not in ("", "'auto'"):
-        inner = heads * keys.count(sizes, low=1)
+    names = ("attention_heads", "head_size") if plain else ("state_heads", "state_head_size")
+    heads, inner = keys.count(names[0], low=1), keys.count("state_expansion", 2, low=1) * d
+    if keys.shown(names[1]) not in ("", "'auto'"):
+        inner = heads * keys.count(names[1], low=1)
     if keys.count("mamba_d_ssm", inner) != inner:
         raise keys.fail("mamba_d_ssm", f"expected {inner}, heads times their width")
     groups, states = keys.count("state_groups", 1, low=1), keys.count("state_size", low=1)
