@@ -109,6 +109,13 @@ def test_no_object_can_be_added_to_silently(name):
     assert told(config).count("new_rank") == len(tables)
 
 
+def test_no_key_of_a_known_tower_is_lost():
+    for config in (CONFIG["moonshotai/Kimi-K2.5"], CONFIG["google/gemma-4-26B-A4B"]):
+        config = copy.deepcopy(config)
+        config["vision_config"]["resampler_layers"] = 6
+        assert told(config) == "vision_config.resampler_layers: not understood, taken as without weights"
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_no_class_or_type_can_be_renamed_silently(name):
     config = {**copy.deepcopy(FILES[name]), "architectures": ["NobodyKnowsForCausalLM"]}

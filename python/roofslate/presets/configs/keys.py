@@ -7,7 +7,7 @@ from typing import Any
 
 from roofslate._base.messages import shown
 from roofslate.errors import PresetError
-from roofslate.presets.configs.known import ALIASES, SETTLED, disagree, is_harmless
+from roofslate.presets.configs.known import ALIASES, SETTLED, TOWER, disagree, is_harmless
 
 __all__ = ["ConfigError", "Keys"]
 
@@ -18,8 +18,11 @@ _WIDEST = 10**7  # widths, heads, vocabulary
 _MOST_LAYERS = 10**4
 
 
+_TOWERS = ("vision_config.", "audio_config.")
+
+
 # Objects that their own readers understand or call unknown as a whole.
-_OWN = ("quantization_config", "quantization", "vision_config", "audio_config")
+_OWN = ("quantization_config", "quantization")
 
 
 class ConfigError(PresetError):
@@ -188,6 +191,9 @@ class Keys:
 
     def unread(self, settled: bool) -> list[str]:
         """Keys that may bear weights and were not looked up, by their path; `settled`: the family is known."""
+        known = SETTLED if settled else frozenset()
+        if self._path.endswith(_TOWERS):
+            known |= TOWER
         left = [
             name
             for name, value in self._table.items()
@@ -195,7 +201,7 @@ class Keys:
             or (
                 name not in self._seen
                 and not is_harmless(name, value)
-                and not (settled and name in SETTLED and value is not True)
+                and not (name in known and (value is not True or name in TOWER))
             )
         ]
         paths = [self._at(name) for name in left]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ALIASES", "PER_LAYER", "SETTLED", "disagree", "is_harmless"]
+__all__ = ["ALIASES", "PER_LAYER", "SETTLED", "TOWER", "disagree", "is_harmless"]
 
 
 ALIASES = {
@@ -218,6 +218,17 @@ SETTLED = _words(
 
 
 """What matters to some families, and what the classes of others or another key of the file settle."""
+
+
+TOWER = _words(
+    """
+    default_output_length global_head_dim image_size max_position_embeddings merge_type mm_projector_type
+    num_attention_heads num_key_value_heads pooling_kernel_size pos_emb_type standardize video_attn_type vocab_size
+    """
+)
+
+
+"""What is settled by the classes of the towers that are known."""
 
 
 def is_harmless(name: str, value: Any) -> bool:
