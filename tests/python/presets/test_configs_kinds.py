@@ -63,6 +63,98 @@ def test_the_same_files_under_a_name_that_nobody_knows(entry):
     assert any(key in said[0] for key in (*keys, "attn_"))
 
 
+# Public files whose classes are private, and the billions of parameters that their cards state.
+PRIVATE = {
+    "Ling-lite-1.5": (
+        16.8,
+        {
+            "architectures": ["BailingMoeForCausalLM"],
+            "model_type": "bailing_moe",
+            "first_k_dense_replace": 0,
+            "hidden_size": 2048,
+            "intermediate_size": 1408,
+            "moe_intermediate_size": 1408,
+            "num_experts": 64,
+            "num_shared_experts": 2,
+            "num_attention_heads": 16,
+            "num_experts_per_tok": 6,
+            "num_hidden_layers": 28,
+            "num_key_value_heads": 4,
+            "tie_word_embeddings": False,
+            "use_bias": False,
+            "use_qkv_bias": False,
+            "vocab_size": 126_464,
+            "embedding_dropout": 0.0,
+            "norm_head": False,
+            "norm_softmax": False,
+            "output_dropout": 0.0,
+        },
+    ),
+    "Ling-mini-2.0": (
+        16.26,
+        {
+            "architectures": ["BailingMoeV2ForCausalLM"],
+            "model_type": "bailing_moe",
+            "first_k_dense_replace": 1,
+            "head_dim": 128,
+            "hidden_size": 2048,
+            "intermediate_size": 5120,
+            "moe_intermediate_size": 512,
+            "moe_router_enable_expert_bias": True,
+            "moe_shared_expert_intermediate_size": 512,
+            "num_attention_heads": 16,
+            "num_experts": 256,
+            "num_experts_per_tok": 8,
+            "num_hidden_layers": 20,
+            "num_key_value_heads": 4,
+            "num_shared_experts": 1,
+            "score_function": "sigmoid",
+            "tie_word_embeddings": False,
+            "use_qk_norm": True,
+            "vocab_size": 157_184,
+        },
+    ),
+    "Step-3.5-Flash": (
+        195.8,
+        {
+            "architectures": ["Step3p5ForCausalLM"],
+            "model_type": "step3p5",
+            "att_impl_type": "GQA",
+            "head_dim": 128,
+            "hidden_size": 4096,
+            "intermediate_size": 11264,
+            "moe_intermediate_size": 1280,
+            "moe_layers_enum": ",".join(map(str, range(3, 45))),
+            "moe_num_experts": 288,
+            "moe_top_k": 8,
+            "norm_expert_weight": True,
+            "num_attention_groups": 8,
+            "num_attention_heads": 64,
+            "num_hidden_layers": 45,
+            "share_expert_dim": 1280,
+            "tie_word_embeddings": False,
+            "vocab_size": 128_896,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_sizes_of_private_classes(name):
+    billions, config = PRIVATE[name]
+    model = rs.Model.from_config(config, name=name)
+    assert model.total_parameters / 1e9 == pytest.approx(billions, rel=0.003)
+    assert model.doubts == ()
+
+
+def test_layers_with_experts_by_their_numbers():
+    experts = {"model_type": "step3p5", "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
+    for said in ("1, 3", [1, 3]):
+        assert read(**experts, moe_layers_enum=said).parts["routed_experts"] == 2 * 8 * 3 * D * 32
+    with pytest.raises(errors.PresetError, match="moe_layers_enum: expected numbers of layers"):
+        read(**experts, moe_layers_enum="1 to 3")
+
+
 # -------------------------------------------------------------------------------------------------- gates on the output
 
 
@@ -141,6 +233,9 @@ def test_two_attentions_and_a_dense_part_in_a_block_with_experts_that_do_nothing
     visited = model.parts["routed_experts"] / 8 * 2  # three of twelve, of which eight do something
     assert model.active_with_input_embedding == model.total_parameters - model.parts["routed_experts"] + visited
     assert (model.layers, model.dense_layers, model.experts_per_token) == (4, 2, 2)
+    twice = read(**{**LONGCAT, "num_hidden_layers": 4, "zero_expert_type": "identity"}, **LATENT)  # one an attention
+    assert twice.parts == model.parts
+    assert twice.doubts == ()
     assert "num_layers: 2 blocks of 2 attentions each, counted as 4 layers" in model.assumptions
 
 

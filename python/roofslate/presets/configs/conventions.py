@@ -303,6 +303,14 @@ FAMILIES = {
     "bailing_hybrid": replace(
         _DEEPSEEK, gate="heads", state="full_delta", prediction=False, source="BailingHybridForCausalLM"
     ),
+    "bailing_moe": Family(
+        bias="key qkv",
+        bias_key="use_qkv_bias",
+        key_norm="key head",
+        ffn_bias="use_bias",
+        window="none",
+        source="BailingMoeForCausalLM",
+    ),
     "glm5_next": replace(
         _DEEPSEEK, state="kimi_delta", prediction=False, more="glm5_next", source="Glm5NextForConditionalGeneration"
     ),

@@ -119,6 +119,13 @@ def _words(text: str) -> frozenset[str]:
 # Without weights and cache: training, sampling, positions, tokens, scales, numerics, book-keeping.
 _HARMLESS = _words(
     """
+    apply_query_key_layer_scaling bf16 bias_dropout_fusion bos_token clip_qkv default_theta eos_token fp16 fp32
+    fp32_residual_connection _flash_attn_2_enabled gradient_checkpointing group_norm_size image_seq_length
+    interpolation_factor is_composition keys_to_ignore_at_inference logn_attn mask_token mlp_activation
+    moe_router_activation mtp_share_params need_fp32_gate norm_expert_weight norm_head norm_softmax num_ctx
+    output_past pad_token rms_norm rmsnorm rope_ratio router_dtype score_function sep_token softmax_in_fp32
+    tokenizer_type use_cache_quantization use_dynamic_ntk use_flash_attention use_flash_attn use_logn_attn
+    use_rmsnorm use_rope_layers video_seq_length yarn_only_types zero_centered
     activation activation_function activation_situ_beta activation_situ_linear_beta activation_sparsity_pattern
     alibi altup_active_idx altup_coef_clip apply_residual_connection_post_layernorm apply_spec_augment architectures
     attention_in_multiplier attention_multiplier attention_out_multiplier attention_softmax_in_fp32
@@ -168,6 +175,17 @@ _HARMLESS = _words(
     vision_feature_select_strategy vision_soft_tokens_per_image yarn_factor z_loss_coefficient
     """
 )
+
+
+# Words that bear no weights at keys that bear some with others.
+_HARMLESS_WORDS = {
+    "position_embedding_type": {"rope", "nope", "rotary", "alibi"},
+    "attention_method": {"mla"},
+    "att_impl_type": {"gqa", "mqa", "mha"},
+    "zero_expert_type": {"identity"},
+    "norm_type": {"rmsnorm", "rms_norm"},
+    "normalization_function": {"rmsnorm", "rms_norm"},
+}
 
 
 # Forms of names without weights, whatever else they say.
@@ -233,6 +251,8 @@ TOWER = _words(
 
 def is_harmless(name: str, value: Any) -> bool:
     """Whether a key that was not read bears no weights: by its name, or because its value says so."""
+    if isinstance(value, str) and value.casefold() in _HARMLESS_WORDS.get(name, ()):
+        return True
     if name in _HARMLESS or _NEVER.fullmatch(name) or (_FORMS.fullmatch(name) and not _WEIGHTS.fullmatch(name)):
         return True
     if isinstance(value, (bool, int, float, str, list, tuple, Mapping)) and not value:

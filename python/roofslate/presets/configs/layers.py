@@ -76,7 +76,7 @@ class Reader:
     def _branched(self, ffns: list[str]) -> list[str]:
         """Each branch of a block has a dense part, the first the experts too."""
         n = self.family.branches
-        said = self.keys.written("layers")
+        said = "num_layers" if "num_layers" in self.keys else self.keys.written("layers")
         self.assumptions.append(f"{said}: {len(ffns)} blocks of {n} attentions each, counted as {n * len(ffns)} layers")
         return [f"dense {ffn}" if i % n == 0 and ffn == "moe" else "dense" for i, ffn in enumerate(self._all(ffns))]
 

@@ -41,6 +41,7 @@ _OTHER_NAMES = {
     "lfm2_vl": "lfm2",
     "lfm3_vl": "lfm3",
     "cosmos3_omni": "qwen3_vl",
+    "bailing_moe_v2": "bailing_moe",
     "internlm3": "llama",
     "iquestcoder": "llama",
     "aria": "llama",

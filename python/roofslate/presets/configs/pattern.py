@@ -73,6 +73,8 @@ def mixer_kinds(keys: Keys, name: str, family: Family, assumptions: list[str]) -
     A layer of Nemotron-H that is a feed-forward part and nothing else is moe or mlp.
     """
     stated = keys.layers()
+    if name == "longcat_flash" and "num_layers" in keys:  # classes count each attention in the other key
+        stated = keys.count("num_layers", low=1, high=10**4)
     listed = _listed(keys, family)
     if listed is not None:
         return fitting(keys, listed[0], listed[1], stated)
@@ -183,7 +185,7 @@ def feed_forward_kinds(keys: Keys, name: str, mixers: list[str], family: Family,
     if keys.is_list("moe_layer_freq"):
         marks = keys.counts("moe_layer_freq") or []
         return fitting(keys, "moe_layer_freq", ["moe" if mark else "dense" for mark in marks], n)
-    chosen = keys.counts("moe_layers")
+    chosen = _numbered(keys) if "moe_layers_enum" in keys else keys.counts("moe_layers")
     if chosen is not None:
         return ["moe" if i in chosen else "dense" for i in range(n)]
     first = keys.count("first_k_dense_replace", keys.count("num_dense_layers", _FIRST_DENSE.get(name, 0)))
@@ -198,6 +200,16 @@ def feed_forward_kinds(keys: Keys, name: str, mixers: list[str], family: Family,
     without = keys.counts("mlp_only_layers") or []
     inside = [first <= i <= last and (i - offset) % step == 0 and i not in without for i in range(n)]
     return ["moe" if experts else "dense" for experts in inside]
+
+
+def _numbered(keys: Keys) -> list[int]:
+    """Layers with experts as Step names them: a text of numbers, or a list."""
+    if not keys.is_text("moe_layers_enum"):
+        return keys.counts("moe_layers_enum") or []
+    words = [word.strip() for word in keys.text("moe_layers_enum").split(",") if word.strip()]
+    if not all(word.isdecimal() and len(word) < 6 for word in words):
+        raise keys.fail("moe_layers_enum", "expected numbers of layers between commas")
+    return [int(word) for word in words]
 
 
 # Keys that say that every so many layers have experts, and the first of them, counted from the first layer.

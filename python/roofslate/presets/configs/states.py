@@ -65,6 +65,8 @@ def _mamba2(keys: Keys, d: int, _: int) -> tuple[str, int, int]:
         inner = heads * keys.count(names[1], low=1)
     if keys.count("mamba_d_ssm", inner) != inner:
         raise keys.fail("mamba_d_ssm", f"expected {inner}, heads times their width")
+    if not keys.flag("mamba_use_mlp", True):
+        raise keys.fail("mamba_use_mlp", "expected true")
     groups, states = keys.count("state_groups", 1, low=1), keys.count("state_size", low=1)
     kernel = keys.count("state_kernel", 4, low=1)
     mixed = inner + 2 * groups * states
