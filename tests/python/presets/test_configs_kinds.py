@@ -314,7 +314,17 @@ def test_heads_of_windowed_layers():
         {"swa_num_attention_heads": 16},
         {"attention_other_setting": {"attention_type": "sliding_attention", "num_attention_heads": 16}},
     ):
-        assert read(**keys, **said).parts["attention"] == plain.parts["attention"] + more
+        model = read(**keys, **said)
+        assert model.parts["attention"] == plain.parts["attention"] + more
+        assert model.doubts == ()
+
+
+def test_heads_of_windowed_layers_under_another_name():
+    keys = {"layer_types": ["sliding_attention"] * 4, "sliding_window": 16, "num_key_value_heads": ..., "head_dim": 8}
+    other = {"attention_other_setting": {"num_attention_groups": 4}}
+    model = read(model_type="step3p5", num_attention_groups=2, **keys, **other)
+    assert model.cache_bytes(16) == 2 * LAYERS * 2 * 4 * 8 * 16
+    assert model.doubts == ()
 
 
 def test_latents_of_windowed_layers():

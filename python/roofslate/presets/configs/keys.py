@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from roofslate._base.messages import shown
@@ -51,15 +51,19 @@ class Keys:
         self.defaults: Mapping[str, int] = {}  # sizes that the family's files leave out
         self.defaulted: dict[str, int] = {}  # those that were needed
 
-    def replaced(self, over: Mapping[str, Any], paths: Mapping[str, str]) -> Keys:
-        """The same keys but for some, each with the path that it has in the file; what is read counts for both."""
+    def replaced(self, changes: Iterable[tuple[str, Any, str]]) -> Keys:
+        """The same keys but for some, each with its value and its path in the file; what is read counts for both."""
+        over, paths = {}, {}
+        for name, value, path in changes:
+            written = next((key for key in _names_beside(name) if key in self._table), name)
+            over[written], paths[written] = value, path
         if not over:
             return self
         keys = Keys({**self._table, **over}, self._path)
         keys._nulls |= self._nulls - set(over)
-        keys._paths = {name: path for name, path in paths.items() if name in over}
+        keys._paths = paths
         keys._seen, keys._rivals, keys._inner = self._seen, self._rivals, self._inner
-        self._replaced.update({name: (keys._paths.get(name, name), value) for name, value in over.items()})
+        self._replaced.update({name: (paths[name], value) for name, value in over.items()})
         keys.defaults, keys.defaulted = self.defaults, self.defaulted
         return keys
 
@@ -84,8 +88,8 @@ class Keys:
         return dict(self._table)
 
     def content_of(self, name: str) -> dict[str, Any]:
-        """Every key of an object in this one with its value; none where it is missing."""
-        return self.inside(name).content() if name in self else {}
+        """Every key of an object in this one with its value; none where it is missing or something else."""
+        return self.inside(name).content() if isinstance(self._table.get(name), Mapping) else {}
 
     def left(self) -> list[str]:
         """Keys of this object that were not looked up and hold something."""
@@ -239,3 +243,8 @@ def _is_finite(value: Any) -> bool:
     return (
         isinstance(value, (int, float)) and not isinstance(value, bool) and -1e300 < value < 1e300
     )  # what no integer is too large for
+
+
+def _names_beside(name: str) -> tuple[str, ...]:
+    """All names of what a name means."""
+    return next((names for names in ALIASES.values() if name in names), (name,))

@@ -13,6 +13,8 @@ from roofslate.presets.configs.pattern import block_part, feed_forward_kinds, mi
 from roofslate.presets.configs.states import STATES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from roofslate.presets.configs.families import Family
     from roofslate.presets.configs.keys import Keys
 
@@ -22,8 +24,20 @@ __all__ = ["Layer", "Reader"]
 _WITHOUT_ATTENTION = {"state", "moe", "mlp", "none", "linear"}
 
 
-# Keys that may list a number for each layer.
-_LISTED = ("intermediate_size", "moe_intermediate_size", "num_attention_heads", "num_key_value_heads", "head_dim")
+# Keys that may list a number for each layer, and what they list.
+_LISTED = (
+    *((name, name) for name in ("intermediate_size", "moe_intermediate_size", "head_dim")),
+    *((name, name) for name in ("num_attention_heads", "num_key_value_heads")),
+    ("num_attention_heads", "num_attention_heads_per_layer"),
+)
+
+
+# Keys of attention in an object for windowed layers, and their meaning there.
+_OF_WINDOWS = (
+    ("num_attention_heads", "attention_heads"),
+    ("num_key_value_heads", "kv_heads"),
+    ("head_dim", "head_size"),
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +85,9 @@ class Reader:
         self.ffns = self._branched(ffns) if family.branches > 1 else ffns
         self.blocks = keys.entries("block_configs")
         self._at: dict[int, Keys] = {}
+        single = keys.inside("per_layer_config")
+        labels = [label for label in single.names() if label.isdecimal() and len(label) < 9]
+        self._single = {int(label): (label, single.inside(label).content()) for label in labels}
         self.heads = self.heads_of(next((i for i, kind in enumerate(self.kinds) if kind not in _WITHOUT_ATTENTION), 0))
 
     def _branched(self, ffns: list[str]) -> list[str]:
@@ -96,50 +113,42 @@ class Reader:
     def at(self, layer: int) -> Keys:
         """The keys of a layer: those of the file, but for what it states for this layer or for windowed layers."""
         if layer not in self._at:
-            self._at[layer] = self.keys.replaced(*self._over(self._places[layer], self.kinds[layer]))
+            self._at[layer] = self.keys.replaced(self._over(self._places[layer], self.kinds[layer]))
         return self._at[layer]
 
-    def _over(self, place: int, kind: str) -> tuple[dict[str, Any], dict[str, str]]:
-        keys, over, paths = self.keys, {}, {}
-
-        def put(name: str, value: Any, path: str) -> None:
-            over[name], paths[name] = value, path
-
-        for name, key in (
-            *((name, name) for name in _LISTED),
-            ("num_attention_heads", "num_attention_heads_per_layer"),
-        ):
+    def _over(self, place: int, kind: str) -> Iterator[tuple[str, Any, str]]:
+        """Keys that a layer has with other values: the value, and where the file says it."""
+        keys = self.keys
+        for name, key in _LISTED:
             values = keys.entries(key) if keys.is_list(key) else None
             if values is not None and place < len(values):
-                put(name, values[place], f"{key}[{place}]")
+                yield name, values[place], f"{key}[{place}]"
         if kind == "window":
-            for name in PER_LAYER:
-                if f"swa_{name}" in keys:
-                    put(name, keys.count(f"swa_{name}", low=0), f"swa_{name}")
-                elif name in self.family.window_sizes:
-                    put(name, self.family.window_sizes[name], name)
-            if "num_sliding_attention_heads" in keys:
-                heads = "num_sliding_attention_heads"
-                put("num_attention_heads", keys.count(heads, low=1), heads)
-            other = keys.inside("attention_other_setting")
-            for name, key in (
-                ("num_attention_heads", "attention_heads"),
-                ("num_key_value_heads", "kv_heads"),
-                ("head_dim", "head_size"),
-            ):
-                if key in other:
-                    put(name, other.count(key, low=1), other.written(key))
-            other.text("attention_type")
+            yield from self._over_windowed()
         if self.latent and self.name == "mistral_large4" and not self._rotates(place):
             nope = keys.count("qk_nope_head_dim") + keys.count("qk_rope_head_dim")
-            put("qk_nope_head_dim", nope, "qk_nope_head_dim")
-            put("qk_rope_head_dim", 0, "qk_rope_head_dim")
-        own = keys.inside("per_layer_config")
-        for label in own.names():
-            if label.isdecimal() and int(label) == place:
-                for name, value in own.inside(label).content().items():
-                    put(name, value, f"per_layer_config.{label}.{name}")
-        return over, paths
+            yield "qk_nope_head_dim", nope, "qk_nope_head_dim"
+            yield "qk_rope_head_dim", 0, "qk_rope_head_dim"
+        label, single = self._single.get(place, ("", {}))
+        for name, value in single.items():
+            yield name, value, f"per_layer_config.{label}.{name}"
+
+    def _over_windowed(self) -> Iterator[tuple[str, Any, str]]:
+        """Keys that windowed layers have with other values."""
+        keys = self.keys
+        for name in PER_LAYER:
+            if f"swa_{name}" in keys:
+                yield name, keys.count(f"swa_{name}"), f"swa_{name}"
+            elif name in self.family.window_sizes:
+                yield name, self.family.window_sizes[name], name
+        if "num_sliding_attention_heads" in keys:
+            heads = keys.count("num_sliding_attention_heads", low=1)
+            yield "num_attention_heads", heads, "num_sliding_attention_heads"
+        other = keys.inside("attention_other_setting")
+        other.text("attention_type")
+        for name, meaning in _OF_WINDOWS:
+            if meaning in other:
+                yield name, other.count(meaning, low=1), other.written(meaning)
 
     def _rotates(self, place: int) -> bool:
         """Whether attention in a layer has rotary positions."""
