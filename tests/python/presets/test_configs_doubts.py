@@ -145,6 +145,12 @@ def test_a_known_class_names_the_family_of_a_private_type():
           "num_experts_per_tok": 2}, "shared_expert_intermediate_size"),
         ({"model_type": "mistral", "sliding_window": None, "attention_bias": True}, "attention_bias"),
         ({"per_layer_config": {"1": {"unheard_of_width": 8}}}, "per_layer_config.1.unheard_of_width"),
+        ({"index_topk": 64, "index_n_heads": 4, "index_head_dim": 8}, "index_topk: not understood"),
+        ({"hidden_size_per_layer_input": 8}, "hidden_size_per_layer_input: not understood"),
+        ({"hc_mult": 4}, "hc_mult: not understood"),
+        ({"moe_latent_size": 16}, "moe_latent_size: not understood"),
+        ({"mamba_d_ssm": 64, "mamba_d_state": 16}, "mamba_d_ssm: not understood"),
+        ({"attn_res_block_size": 2}, "attn_res_block_size: not understood"),
         ({"model_type": "kimi_new", "hidden_act": "relu2"}, "hidden_act: relu2, taken as a feed-forward part without"),
     ],
 )  # fmt: skip

@@ -127,6 +127,9 @@ class Attention:
             weights += 0 if borrowed else k if norm == "projection" else h.size
         weights += h.queries * self._has_sink(kind)
         index = 0
+        for name in ("index_heads", "index_head_size", "index_blocks", "index_block_length"):
+            if self.name == "minimax_m3":
+                keys.shown(name)  # the same as in the object, or without effect where no layer selects
         if kind == "sparse":
             where = keys.inside("sparse_attention_config") if "sparse_attention_config" in keys else keys
             where.flag("use_sparse_attention", True)
@@ -209,6 +212,8 @@ class Attention:
         weights = d * rank + rank + rank * heads * size + d * size + size
         weights += heads * size * output_rank + groups * output_rank * d + heads
         window = keys.count("sliding_window", low=1)
+        for name in ("qk_rope_head_dim", "index_topk"):
+            keys.count(name, 0)  # a part of each head, and of what is read
         if kind == "window":
             return Counter(attention=weights), Cache("window", size, window)
         ratio = next((ratio for ratio, word in COMPRESSION.items() if word == kind), 0)

@@ -103,6 +103,7 @@ def _inkling(place: Place) -> Counter[str]:
     extent = keys.count("sliding_window", 512, low=1) if place.kind == "window" else extent
     keys_and_values = 2 * h.keys * h.size
     attention = d * h.queries * relative + relative * extent + keys_and_values * kernel
+    keys.flag("shared_expert_sink", True)
     routed = d * keys.count("shared_experts", 0) + 1 if place.ffn == "moe" else 0
     return Counter(attention=attention, other=2 * d * kernel, router=routed)
 
@@ -110,6 +111,7 @@ def _inkling(place: Place) -> Counter[str]:
 def _inkling2(place: Place) -> Counter[str]:
     keys, d, h = place.keys, place.hidden, place.heads
     kernel, relative = keys.count("convolution_kernel", low=1), keys.count("d_rel", low=1)
+    keys.count("n_layers_per_attn_res_block", 0)
     full, keys_and_values = place.kind == "full", 2 * h.keys * h.size
     attention = d * h.queries * (relative + 1) + relative * keys.count("rel_extent", low=1)
     attention += keys_and_values * kernel + h.queries * (h.size + relative)

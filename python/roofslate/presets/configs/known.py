@@ -13,7 +13,14 @@ ALIASES = {
     "hidden_size": ("hidden_size", "n_embd", "n_embed", "d_model", "block_dim"),
     "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
     "attention_heads": ("num_attention_heads", "n_head", "n_heads", "num_heads"),
-    "kv_heads": ("num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups"),
+    "kv_heads": (
+        "num_key_value_heads",
+        "num_kv_heads",
+        "n_head_kv",
+        "num_attention_groups",
+        "num_query_groups",
+        "multi_query_group_num",
+    ),
     "head_size": ("head_dim", "attention_head_dim", "kv_channels"),
     "vocabulary_size": ("vocab_size", "padded_vocab_size"),
     "intermediate_size": ("block_ff_dim", "intermediate_size", "n_inner", "ffn_hidden_size", "d_ff", "ffn_dim"),
@@ -119,60 +126,59 @@ def _words(text: str) -> frozenset[str]:
 # Without weights and cache: training, sampling, positions, tokens, scales, numerics, book-keeping.
 _HARMLESS = _words(
     """
-    apply_query_key_layer_scaling bf16 bias_dropout_fusion bos_token clip_qkv default_theta eos_token fp16 fp32
-    fp32_residual_connection _flash_attn_2_enabled gradient_checkpointing group_norm_size image_seq_length
-    interpolation_factor is_composition keys_to_ignore_at_inference logn_attn mask_token mlp_activation
-    moe_router_activation mtp_share_params need_fp32_gate norm_expert_weight norm_head norm_softmax num_ctx
-    output_past pad_token rms_norm rmsnorm rope_ratio router_dtype score_function sep_token softmax_in_fp32
-    tokenizer_type use_cache_quantization use_dynamic_ntk use_flash_attention use_flash_attn use_logn_attn
-    use_rmsnorm use_rope_layers video_seq_length yarn_only_types zero_centered
     activation activation_function activation_situ_beta activation_situ_linear_beta activation_sparsity_pattern
-    alibi altup_active_idx altup_coef_clip apply_residual_connection_post_layernorm apply_spec_augment architectures
-    attention_in_multiplier attention_multiplier attention_out_multiplier attention_softmax_in_fp32
-    attention_value_scale _attn_implementation _attn_implementation_autoset attn_scale attn_temperature_tuning
-    auto_map bad_words_ids base_model_pp_plan base_model_tp_plan begin_suppress_tokens block_mlp_init_scale
-    block_out_init_scale block_size block_use_swiglu block_use_xavier_init cache_implementation chunk_size
-    chunk_size_feed_forward conv_dim conv_dim_out conv_use_xavier_init dim_model_base diversity_penalty do_sample
-    dtype early_stopping embedding_multiplier embedding_scale enable_moe_fp32_combine encoder_no_repeat_ngram_size
-    ep_size expert_selection_fn exponential_decay_length_penalty final_logit_softcapping finetuning_task floor_scale
-    freeze_lm_head full_attn_alpha_factor full_attn_beta_factor gate_lower_bound gate_soft_cap hc_magnitude
+    alibi altup_active_idx altup_coef_clip apply_query_key_layer_scaling apply_residual_connection_post_layernorm
+    apply_spec_augment architectures attention_in_multiplier attention_multiplier attention_out_multiplier
+    attention_softmax_in_fp32 attention_value_scale _attn_implementation _attn_implementation_autoset attn_scale
+    attn_temperature_tuning auto_map bad_words_ids base_model_pp_plan base_model_tp_plan begin_suppress_tokens bf16
+    bias_dropout_fusion block_mlp_init_scale block_out_init_scale block_size block_use_swiglu block_use_xavier_init
+    bos_token cache_implementation chunk_size chunk_size_feed_forward clip_qkv conv_dim conv_dim_out
+    conv_use_xavier_init default_theta dim_model_base diversity_penalty do_sample dtype early_stopping
+    embedding_multiplier embedding_scale enable_moe_fp32_combine encoder_no_repeat_ngram_size eos_token ep_size
+    expert_selection_fn exponential_decay_length_penalty final_logit_softcapping finetuning_task
+    _flash_attn_2_enabled floor_scale fp16 fp32 fp32_residual_connection freeze_lm_head full_attn_alpha_factor
+    full_attn_beta_factor gate_lower_bound gate_soft_cap gradient_checkpointing group_norm_size hc_magnitude
     hc_sinkhorn_iters hidden_act hidden_activation hidden_mamba_act hybrid_block_size id2label ignore_index
-    image_grid_pinpoints index_kpool_always_select_tail index_local_blocks index_share_for_mtp_iteration
-    inference_runner initial_context_length input_jitter_noise is_moe_model kda_lower_bound kda_safe_gate
-    key_multiplier label2id lambda_std_dev layer_rope_theta length_penalty linear_allow_neg_eigval
-    linear_attn_alpha_factor linear_attn_beta_factor linear_lower_bound lm_head_multiplier log_scaling_alpha
-    log_scaling_n_floor logit_scale logits_mup_width_multiplier logits_scaling logits_soft_cap mamba_chunk_size
-    mamba_hidden_act mamba_norm_before_gate mamba_rescale_prenorm_residual mamba_ssm_cache_dtype mamba_ssm_dtype
-    max_length min_length mla_scale_kv_lora mla_scale_q_lora mla_use_nope mlp_alpha_factor mlp_beta_factor
-    mlp_gate_softcap mlp_hidden_act mlp_multipliers mlp_up_softcap mm_tokens_per_image model_type
-    moe_apply_router_weight_on_input moe_norm_min moe_renormalize moe_routed_scaling_factor
+    image_grid_pinpoints image_seq_length index_kpool_always_select_tail index_local_blocks
+    index_share_for_mtp_iteration inference_runner initial_context_length input_jitter_noise interpolation_factor
+    is_composition is_moe_model kda_lower_bound kda_safe_gate key_multiplier keys_to_ignore_at_inference label2id
+    lambda_std_dev layer_rope_theta length_penalty linear_allow_neg_eigval linear_attn_alpha_factor
+    linear_attn_beta_factor linear_lower_bound lm_head_multiplier log_scaling_alpha log_scaling_n_floor logit_scale
+    logits_mup_width_multiplier logits_scaling logits_soft_cap logn_attn mamba_chunk_size mamba_hidden_act
+    mamba_norm_before_gate mamba_rescale_prenorm_residual mamba_ssm_cache_dtype mamba_ssm_dtype mask_token
+    max_length min_length mla_scale_kv_lora mla_scale_q_lora mla_use_nope mlp_activation mlp_alpha_factor
+    mlp_beta_factor mlp_gate_softcap mlp_hidden_act mlp_multipliers mlp_up_softcap mm_tokens_per_image model_type
+    moe_apply_router_weight_on_input moe_norm_min moe_renormalize moe_routed_scaling_factor moe_router_activation
     moe_router_activation_func moe_router_enable_expert_bias moe_router_load_balancing_type
     moe_router_logit_softcapping moe_router_scaling_factor moe_router_use_sigmoid moe_shared_expert_overlap
     mtp_hidden_states_first mtp_hybrid_override_pattern mtp_layer_types mtp_layers_block_type
-    mtp_loss_scaling_factor mtp_mlp_layer_types mtp_per_layer_config mtp_transformer_layers
-    mtp_use_dedicated_embeddings mup_enabled n_group _name_or_path no_bias no_repeat_ngram_size
-    no_rope_layer_interval no_rope_layers norm_topk_prob num_beam_groups num_beams num_expert_group num_hash_layers
-    num_logits_to_keep num_return_sequences number_of_conv_states original_max_position_embeddings output_attentions
-    output_hidden_states output_logit_soft_cap output_multiplier output_router_logits output_scores pad_key_length
-    partial_rotary_factor partial_rotary_factors postnorm pre_allocate_kv_cache prefix prefix_lm pretraining_tp
-    problem_type projector_hidden_act qk_head_dim qk_l2_clip_threshold qk_norm_type qk_scale_factor
-    query_pre_attn_scalar rel_l2_clip_threshold remove_invalid_values reorder_and_upcast_attn repetition_penalty
-    rescale_prenorm_residual residual_gate_temperature residual_in_fp32 residual_multiplier return_dict
-    return_dict_in_generate rope_interleave rope_interleaved rope_local_base_freq rope_parameters rope_scaling
+    mtp_loss_scaling_factor mtp_mlp_layer_types mtp_per_layer_config mtp_share_params mtp_transformer_layers
+    mtp_use_dedicated_embeddings mup_enabled n_group _name_or_path need_fp32_gate no_bias no_repeat_ngram_size
+    no_rope_layer_interval no_rope_layers norm_expert_weight norm_head norm_softmax norm_topk_prob num_beam_groups
+    num_beams num_ctx num_expert_group num_hash_layers num_logits_to_keep num_return_sequences number_of_conv_states
+    original_max_position_embeddings output_attentions output_hidden_states output_logit_soft_cap output_multiplier
+    output_past output_router_logits output_scores pad_key_length pad_token partial_rotary_factor
+    partial_rotary_factors postnorm pre_allocate_kv_cache prefix prefix_lm pretraining_tp problem_type
+    projector_hidden_act qk_head_dim qk_l2_clip_threshold qk_norm_type qk_scale_factor query_pre_attn_scalar
+    rel_l2_clip_threshold remove_invalid_values reorder_and_upcast_attn repetition_penalty rescale_prenorm_residual
+    residual_gate_temperature residual_in_fp32 residual_multiplier return_dict return_dict_in_generate rms_norm
+    rmsnorm rope_interleave rope_interleaved rope_local_base_freq rope_parameters rope_ratio rope_scaling
     rope_scaling_layers rope_theta rotary_base rotary_dim rotary_emb_base rotary_pct rotary_percent rotary_value
-    route_scale routed_scaling_factor router_aux_loss_coef router_jitter_noise router_scale router_scaling_factor
-    router_z_loss_coef scale_attention_softmax_in_fp32 scale_attn_by_inverse_layer_idx scale_attn_weights
-    scale_depth scale_emb scale_embedding scale_factor scoring_func seq_aux seq_length
-    shared_expert_combination_strategy shared_moe_mode slow_but_exact sparse_disable_index_value sparse_init_block
-    sparse_local_block sparse_score_type ssm_in_multiplier ssm_multipliers ssm_out_multiplier summary_activation
-    summary_first_dropout summary_last_dropout summary_proj_to_labels summary_type summary_use_proj suppress_tokens
-    swiglu_alpha swiglu_limit swiglu_limits swiglu_limits_shared task_specific_params temperature tf_legacy_loss
-    time_step_floor time_step_init_scheme time_step_limit time_step_max time_step_min time_step_scale
-    tokenizer_class top_k top_p topk_group topk_method torch_dtype torchscript transformers_version typical_p
-    use_associative_scan use_bfloat16 use_bidirectional_attention use_cache use_grouped_topk use_mamba_kernels
-    use_mambapy use_mem_eff_path use_mrope use_parallel_residual use_pos_enc use_routing_bias
-    use_unified_vision_chunk validate_runner_input video_placeholder vision_feature_layer
-    vision_feature_select_strategy vision_soft_tokens_per_image yarn_factor z_loss_coefficient
+    route_scale routed_scaling_factor router_aux_loss_coef router_dtype router_jitter_noise router_scale
+    router_scaling_factor router_z_loss_coef scale_attention_softmax_in_fp32 scale_attn_by_inverse_layer_idx
+    scale_attn_weights scale_depth scale_emb scale_embedding scale_factor score_function scoring_func sep_token
+    seq_aux seq_length shared_expert_combination_strategy shared_moe_mode slow_but_exact softmax_in_fp32
+    sparse_disable_index_value sparse_init_block sparse_local_block sparse_score_type ssm_in_multiplier
+    ssm_multipliers ssm_out_multiplier summary_activation summary_first_dropout summary_last_dropout
+    summary_proj_to_labels summary_type summary_use_proj suppress_tokens swiglu_alpha swiglu_limit swiglu_limits
+    swiglu_limits_shared task_specific_params temperature tf_legacy_loss time_step_floor time_step_init_scheme
+    time_step_limit time_step_max time_step_min time_step_scale tokenizer_class tokenizer_type top_k top_p
+    topk_group topk_method torch_dtype torchscript transformers_version typical_p use_associative_scan use_bfloat16
+    use_bidirectional_attention use_cache use_cache_quantization use_dynamic_ntk use_flash_attention use_flash_attn
+    use_grouped_topk use_logn_attn use_mamba_kernels use_mambapy use_mem_eff_path use_mrope use_parallel_residual
+    use_pos_enc use_rmsnorm use_rope_layers use_routing_bias use_unified_vision_chunk validate_runner_input
+    video_placeholder video_seq_length vision_feature_layer vision_feature_select_strategy
+    vision_soft_tokens_per_image yarn_factor yarn_only_types z_loss_coefficient zero_centered
     """
 )
 
@@ -222,15 +228,13 @@ SETTLED = _words(
     """
     attention_bias attention_chunk_size attn_layer_indices attn_layer_offset attn_layer_period compress_rates
     decoder_sparse_step dense_intermediate_size first_k_dense_replace full_attention_interval full_attn_idxs
-    global_attn_every_n_layers head_dim hybrid_layer_ids hybrid_layer_pattern index_block_size index_head_dim
-    index_n_heads index_skip_topk_offset index_topk index_topk_blocks index_topk_freq interleave_moe_layer_step
-    intermediate_size intermediate_size_mlp kv_channels layer_group_size max_window_layers merged_hidden_size
-    mlp_bias mlp_only_layers moe_layer_freq moe_shared_expert_intermediate_size multi_query
-    n_layers_per_attn_res_block n_shared_experts norm_type num_dense_layers num_key_value_heads num_query_groups
-    num_sliding_attention_heads qk_layernorm qk_rope_head_dim qkv_bias shared_expert_intermediate_size
-    shared_expert_sink sliding_window _sliding_window_pattern sliding_window_pattern sliding_window_size
-    time_step_rank unpadded_vocab_size use_bias use_double_wide_mlp use_qk_norm use_sliding_window
-    vocab_size_per_layer_input
+    global_attn_every_n_layers head_dim hybrid_layer_ids hybrid_layer_pattern index_skip_topk_offset index_topk_freq
+    interleave_moe_layer_step intermediate_size intermediate_size_mlp layer_group_size max_window_layers mlp_bias
+    mlp_only_layers moe_layer_freq moe_shared_expert_intermediate_size multi_query n_shared_experts norm_type
+    num_dense_layers num_key_value_heads num_sliding_attention_heads qk_layernorm qkv_bias
+    shared_expert_intermediate_size sliding_window _sliding_window_pattern sliding_window_pattern
+    sliding_window_size time_step_rank unpadded_vocab_size use_bias use_double_wide_mlp use_qk_norm
+    use_sliding_window vocab_size_per_layer_input
     """
 )
 
