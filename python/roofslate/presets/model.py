@@ -63,8 +63,8 @@ class Model(Preset):
         name : str, optional
             Otherwise the name of the file or of its folder.
         weight_format, kv_format : str, optional
-            One of bf16, fp8, int8, fp4, in place of the formats that the file states. With 4 bits a model with experts
-            keeps everything but them in 16 bits.
+            One of bf16, fp8, int8, fp4, int4, nvfp4, mxfp4, in place of the formats that the file states. With 4 bits
+            a model with experts keeps everything but them in 16 bits.
         strict : bool
             Refuse a file with anything that was not understood: an unknown architecture, a key that may bear weights.
             Otherwise a warning names it and says what was assumed, and `validate` refuses the model.

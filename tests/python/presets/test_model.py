@@ -297,6 +297,12 @@ def test_formats_of_the_caller_come_first():
         table = model.parameter_table()
         bits = 8 * table["bytes"] / table["total"]
         assert {part: bits[part] for part in bits.index if bits[part] != 16} == dict.fromkeys(parts, 4.5)
+    for word, width in (("int4", 4.125), ("nvfp4", 4.5), ("mxfp4", 4.25)):
+        model = rs.Model.from_config(PLAIN, weight_format=word, kv_format=word)
+        assert model.weight_format == word
+        assert model.parameter_table()["bytes"]["dense_ffn"] == model.parts["dense_ffn"] * width / 8
+        assert model.cache_bytes(10) == rs.Model.from_config(PLAIN).cache_bytes(10) * width / 16
+        assert model.stored_bytes() == rs.Model.from_config(PLAIN).stored_bytes(word)
     for wrong in ({"weight_format": "fp5"}, {"kv_format": "float"}):
         with pytest.raises(errors.UnknownName, match=r"unknown \w+_format"):
             rs.Model.from_config(config, **wrong)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["BITS", "Formats", "bits_in", "read_formats"]
 
 
-BITS = {"bf16": 16.0, "fp8": 8.0, "int8": 8.0, "fp4": 4.0}
+BITS = {"bf16": 16.0, "fp8": 8.0, "int8": 8.0, "fp4": 4.0, "int4": 4.125, "nvfp4": 4.5, "mxfp4": 4.25}
 
 
-"""Bits of an element in each format, scales left out."""
+"""Bits of an element in each format, with the scales of those that are named after them."""
 
 
 _MATRICES = ("attention", "state_mixer", "dense_ffn", "routed_experts", "shared_experts")
@@ -121,8 +121,9 @@ def bits_in(weight_format: str, *, sparse: bool) -> dict[str, float]:
     """Bits of a weight by part in a format; in 4 bits a model with experts keeps everything else in 16."""
     if weight_format == "bf16":
         return {}
-    if weight_format == "fp4":
-        return dict.fromkeys(("routed_experts",) if sparse else _MATRICES, _NVFP4)
+    if BITS[weight_format] < 8:
+        bits = _NVFP4 if weight_format == "fp4" else BITS[weight_format]
+        return dict.fromkeys(("routed_experts",) if sparse else _MATRICES, bits)
     return dict.fromkeys(_MATRICES, BITS[weight_format])
 
 
