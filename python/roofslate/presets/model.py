@@ -125,7 +125,7 @@ class Model(Preset):
             for quantity, value in _values(shape).items()
         }
         sums: dict[str, float | str] = {"family": shape.family or "unknown", **_sums(shape)}
-        assumed = tuple(line for line in shape.assumptions if line not in shape.doubts)
+        assumed = _assumed(shape)
         for key, lines in (("not_read", shape.doubts), ("assumed", assumed)):
             if lines:
                 sums[key] = "; ".join(_first(lines))
@@ -273,8 +273,14 @@ class Model(Preset):
     def _rows(self) -> list[tuple[str, str, str]]:
         own = [(name, str(fact), "config.json") for name, fact in self.facts.items()]
         parts = [(part, f"{count:,}", "part") for part, count in self.parts.items()]
-        assumed = [("assumed", line, "") for line in self.assumptions if line not in self.doubts]
+        assumed = [("assumed", line, "") for line in _assumed(self.shape)]
         return [*own, *parts, *assumed, *(("not read", line, "") for line in self.doubts)]
+
+
+def _assumed(shape: Shape) -> tuple[str, ...]:
+    """What the file leaves open and was understood."""
+    doubts = set(shape.doubts)
+    return tuple(line for line in shape.assumptions if line not in doubts)
 
 
 _MOST_NAMED = 8  # of what was not read, in a warning

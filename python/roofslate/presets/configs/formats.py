@@ -325,12 +325,17 @@ class _Table:
         table = self.table
         if "quantized_layers" in table and self.method != "fp8":
             votes: dict[str, Counter[_Format]] = {}
+            strange = []
             for name, entry in table.inside("quantized_layers").content().items():
                 form = _algorithm(str(entry.get("quant_algo", "")).upper()) if isinstance(entry, dict) else None
                 if form is None:
-                    self.doubts.append(f"{table.written('quantized_layers')}.{name}: not understood, taken as 16 bits")
+                    strange.append(name)
                 elif part := self._part(name):
                     votes.setdefault(part, Counter())[form] += 1
+            if strange:
+                more = f" and {len(strange) - 1} more" if strange[1:] else ""
+                first = f"{table.written('quantized_layers')}.{strange[0]}{more}"
+                self.doubts.append(f"{first}: not understood, taken as 16 bits")
             return {part: forms.most_common(1)[0][0] for part, forms in votes.items()}
         table.content_of("quantized_layers")
         table.content_of("config_groups" if self.algorithm == "MIXED_PRECISION" else "")

@@ -85,6 +85,7 @@ class Reader:
         self.ffns = self._branched(ffns) if family.branches > 1 else ffns
         self.blocks = keys.entries("block_configs")
         self._at: dict[int, Keys] = {}
+        self._lists = [(name, key, keys.entries(key) or ()) for name, key in _LISTED if keys.is_list(key)]
         single = keys.inside("per_layer_config")
         labels = [label for label in single.names() if label.isdecimal() and len(label) < 9]
         self._single = {int(label): (label, single.inside(label).content()) for label in labels}
@@ -119,9 +120,8 @@ class Reader:
     def _over(self, place: int, kind: str) -> Iterator[tuple[str, Any, str]]:
         """Keys that a layer has with other values: the value, and where the file says it."""
         keys = self.keys
-        for name, key in _LISTED:
-            values = keys.entries(key) if keys.is_list(key) else None
-            if values is not None and place < len(values):
+        for name, key, values in self._lists:
+            if place < len(values):
                 yield name, values[place], f"{key}[{place}]"
         if kind == "window":
             yield from self._over_windowed()
