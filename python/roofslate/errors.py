@@ -12,6 +12,7 @@ __all__ = [
     "MissingInput",
     "NoDerivative",
     "OutOfMemory",
+    "PartlyRead",
     "PresetError",
     "RoofslateError",
     "RoofslateWarning",
@@ -88,3 +89,7 @@ class UnusedInput(RoofslateWarning):
 
 class DoesNotFit(RoofslateWarning):
     """Points of a call at which weights and caches, or the states of a training, find no room in memory."""
+
+
+class PartlyRead(RoofslateWarning):
+    """A model whose config.json has an architecture or keys that were not understood."""

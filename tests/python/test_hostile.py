@@ -6,6 +6,7 @@ import json
 import math
 import os
 import string
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -103,7 +104,9 @@ CONFIG = {
 def complaint(call, *arguments):
     """What is wrong with the way in which a call ends: None after a result, or a short error of the package."""
     try:
-        call(*arguments)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rs.errors.PartlyRead)  # a config of an unknown family is read all the same
+            call(*arguments)
     except rs.RoofslateError as error:
         return None if len(str(error)) < 2000 else f"a message of {len(str(error))} characters"
     except Exception as error:

@@ -92,6 +92,8 @@ class Summary(Result):
         Whether weights and KV cache, or the state of training, fit into memory; None where that is unknown.
     missing : dict
         By outcome that was not computed: the input that is missing.
+    assumed : tuple of str
+        Of a model that was read from its config.json: keys that were not understood, and gaps that its family fills.
     """
 
     scenario: dict[str, str]
@@ -99,6 +101,7 @@ class Summary(Result):
     layout: str
     fits: bool | None
     missing: dict[str, str]
+    assumed: tuple[str, ...]
     _table: pd.DataFrame
     _level: float
     _words: Mapping[str, tuple[str, str]]
@@ -132,7 +135,7 @@ class Summary(Result):
             used, size = float(column.iloc[0]), float(column["hbm_capacity"])
             verb = "fits" if self.fits else "does not fit" if used > size else "has no room for a sequence"
             notes.append(f"memory: {verb}, {used / size:.0%} of {units.format(size, 'byte', 3)} per chip")
-        return notes
+        return [*notes, *self.assumed]
 
     def _columns(self) -> list[str]:
         estimate = ["estimate", f"{100 * self._level:g}% band"] if self.calibration else []
@@ -232,7 +235,15 @@ def summary(scenario: Mapping[str, Any] | None = None, /, *, bands: float = 0.8,
     result = floor
     if estimated:
         result, missing = _evaluated(words, changed(inputs, {"calibration": preset}), preset, bands)
-    return _assembled(words, floor, result, missing, bands if estimated else 0.0)
+    return _assembled(words, floor, result, missing, _assumed(inputs), bands if estimated else 0.0)
+
+
+def _assumed(inputs: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the file of a model leaves open, where the model was read from one."""
+    model = inputs.get("model")
+    attributes = find_preset("model", model).attributes if model is not None else {}
+    lines = (("model not fully read", "not_read"), ("model, assumed", "assumed"))
+    return tuple(f"{words}: {attributes[name]}" for words, name in lines if name in attributes)
 
 
 def _evaluated(
@@ -290,6 +301,7 @@ def _assembled(
     floor: xr.Dataset,
     result: xr.Dataset,
     missing: dict[str, str],
+    assumed: tuple[str, ...],
     level: float,
 ) -> Summary:
     """Put both columns together."""
@@ -318,6 +330,7 @@ def _assembled(
         or next((str(v.attrs["layout"]) for v in result.values() if "layout" in v.attrs), ""),
         fits=None if math.isnan(fits) else bool(fits),
         missing=missing,
+        assumed=assumed,
         _table=table if level else table.assign(estimate=float("nan"), basis=""),
         _level=level,
         _words=words,

@@ -12,7 +12,7 @@ from roofslate._base.messages import shown, unknown
 from roofslate.analysis.explain import Explanation, explain
 from roofslate.display import style
 from roofslate.display.result import Result, Table
-from roofslate.errors import AxisError, InputTypeError, UnknownName
+from roofslate.errors import AxisError, InputTypeError, PresetError, UnknownName
 from roofslate.evaluation.frame import frame
 from roofslate.grid.read import Settled
 from roofslate.measured import runs as measurements
@@ -263,6 +263,8 @@ def validate(
     ------
     UnknownName, MissingInput, InputTypeError
         Before any work, naming the column or the name and the nearest that exist.
+    PresetError
+        For a model whose config.json was not fully read, naming the keys.
 
     Examples
     --------
@@ -289,6 +291,7 @@ def validate(
         runs = measurements.read(
             table, models=models, hardware=hardware, ignore=ignore, fixed={**chosen.settings, **inputs}
         )
+        _refuse_unread(runs)
         scored = (_Scored("", runs, chosen),)
         published = measurements.none_published()
     parts, summaries = [], []
@@ -301,6 +304,17 @@ def validate(
     summary = pd.DataFrame([row for _, row in summaries], index=index, columns=list(ERRORS)).sort_index()
     bounds = _bounds(tables, scored if tables else (), summary)
     return Validation(rows, summary, published, bounds, scored)
+
+
+def _refuse_unread(runs: Runs) -> None:
+    """Refuse models whose config.json was not fully read: the error would be that of the reading."""
+    for model in dict.fromkeys(runs.inputs["model"]):
+        said = model.attributes.get("not_read")
+        if said:
+            raise PresetError(
+                f"model: {model.name!r} was not fully read ({said}), so its parameters may be wrong. "
+                f"Define a model with those of its card: rs.models.define(name, **{{**model, 'total_parameters': ...}})"
+            )
 
 
 def _score(

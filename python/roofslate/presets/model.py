@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from roofslate import units
 from roofslate._base.messages import shown, unknown
-from roofslate.errors import ValueRangeError
+from roofslate.errors import PartlyRead, PresetError, ValueRangeError
 from roofslate.presets.configs import BITS, Cache, Shape, bits_in, read_shape
 from roofslate.presets.preset import Fact, Preset
 from roofslate.registry.registry import lookup
@@ -49,6 +50,7 @@ class Model(Preset):
         name: str | None = None,
         weight_format: str | None = None,
         kv_format: str | None = None,
+        strict: bool = False,
         source: str | None = None,
         date: str = "",
     ) -> Model:
@@ -61,8 +63,11 @@ class Model(Preset):
         name : str, optional
             Otherwise the name of the file or of its folder.
         weight_format, kv_format : str, optional
-            One of bf16, fp8, int8, fp4, in place of the formats that the file states. With 4 bits a model with experts
-            keeps everything but them in 16 bits.
+            One of bf16, fp8, int8, fp4, int4, nvfp4, mxfp4, in place of the formats that the file states. With 4 bits
+            a model with experts keeps everything but them in 16 bits.
+        strict : bool
+            Refuse a file with anything that was not understood: an unknown architecture, a key that may bear weights.
+            Otherwise a warning names it and says what was assumed, and `validate` refuses the model.
         source, date : str
             Where the file comes from and when, for `explain`.
 
@@ -74,7 +79,12 @@ class Model(Preset):
         ------
         PresetError
             Where the file cannot be read or a key that matters is missing or not as it should be; the message names
-            the key, or the line.
+            the key, or the line. With `strict` also where something was not understood.
+
+        Warns
+        -----
+        PartlyRead
+            Where something was not understood, naming the key.
 
         Examples
         --------
@@ -96,6 +106,12 @@ class Model(Preset):
         (596049920.0, 469762048.0)
         """
         shape = read_shape(config)
+        if shape.doubts:
+            who = name or shape.name or shape.family or "config.json"
+            said = f"{who} was not fully read: {'; '.join(_first(shape.doubts))}"
+            if strict:
+                raise PresetError(said)
+            warnings.warn(PartlyRead(f"{said}. Compare its parameters with the model's card"), stacklevel=2)
         formats = shape.formats
         if weight_format is not None:
             bits = bits_in(_checked("weight_format", weight_format), sparse="routed_experts" in shape.parts)
@@ -109,6 +125,10 @@ class Model(Preset):
             for quantity, value in _values(shape).items()
         }
         sums: dict[str, float | str] = {"family": shape.family or "unknown", **_sums(shape)}
+        assumed = _assumed(shape)
+        for key, lines in (("not_read", shape.doubts), ("assumed", assumed)):
+            if lines:
+                sums[key] = "; ".join(_first(lines))
         return cls(shape.name, "model", facts, attributes=sums, note=_note(shape), origin="config.json", shape=shape)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -124,6 +144,11 @@ class Model(Preset):
     def unknown(self) -> tuple[str, ...]:
         """Keys of the file that were not understood; they have no part in any number."""
         return self.shape.unknown
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What was not understood, a key each, and what was assumed; empty where the file was fully read."""
+        return self.shape.doubts
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -248,8 +273,24 @@ class Model(Preset):
     def _rows(self) -> list[tuple[str, str, str]]:
         own = [(name, str(fact), "config.json") for name, fact in self.facts.items()]
         parts = [(part, f"{count:,}", "part") for part, count in self.parts.items()]
-        left = [("assumed", line, "") for line in self.assumptions] + [("unknown key", key, "") for key in self.unknown]
-        return [*own, *parts, *left]
+        assumed = [("assumed", line, "") for line in _assumed(self.shape)]
+        return [*own, *parts, *assumed, *(("not read", line, "") for line in self.doubts)]
+
+
+def _assumed(shape: Shape) -> tuple[str, ...]:
+    """What the file leaves open and was understood."""
+    doubts = set(shape.doubts)
+    return tuple(line for line in shape.assumptions if line not in doubts)
+
+
+_MOST_NAMED = 8  # of what was not read, in a warning
+
+
+def _first(doubts: tuple[str, ...]) -> list[str]:
+    """The first of many, and how many more there are."""
+    more = len(doubts) - _MOST_NAMED
+    first = [line if len(line) <= 200 else f"{line[:197]}..." for line in doubts[:_MOST_NAMED]]
+    return [*first, f"and {more} more"] if more > 0 else first
 
 
 _IDLE = ("input_table", "vision", "audio")
@@ -273,7 +314,9 @@ def _tokens(context_length: Any) -> npt.NDArray[np.float64]:
 def _visited(shape: Shape) -> int:
     """Weights of the routed experts that a token is multiplied with."""
     return sum(
-        layer.parameters["routed_experts"] // layer.experts * layer.visited for layer in shape.layers if layer.experts
+        round(layer.parameters["routed_experts"] // layer.experts * layer.visited)
+        for layer in shape.layers
+        if layer.experts
     )
 
 

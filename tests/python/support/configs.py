@@ -1,4 +1,4 @@
-"""Files config.json: public ones with the counts that are expected of them, and a plain one to change."""
+"""Files config.json: public ones and class defaults with the counts expected of them, and a plain one to change."""
 
 import copy
 import json
@@ -9,6 +9,9 @@ from support import REFERENCE
 
 FILES = json.loads((REFERENCE / "model_configs.json").read_text())["models"]
 CONFIG = {entry["name"]: entry["config"] for entry in FILES}
+
+LATE = json.loads((REFERENCE / "model_configs_2026.json").read_text())["models"]
+KINDS = json.loads((REFERENCE / "model_configs_kinds.json").read_text())["models"]
 
 PLAIN = {
     "model_type": "llama",

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from roofslate.presets.configs.reading import Keys
+from roofslate.presets.configs.keys import Keys
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["BITS", "Formats", "bits_in", "read_formats"]
 
 
-BITS = {"bf16": 16.0, "fp8": 8.0, "int8": 8.0, "fp4": 4.0}
+BITS = {"bf16": 16.0, "fp8": 8.0, "int8": 8.0, "fp4": 4.0, "int4": 4.125, "nvfp4": 4.5, "mxfp4": 4.25}
 
 
-"""Bits of an element in each format, scales left out."""
+"""Bits of an element in each format, with the scales of those that are named after them."""
 
 
 _MATRICES = ("attention", "state_mixer", "dense_ffn", "routed_experts", "shared_experts")
@@ -25,25 +27,72 @@ _MATRICES = ("attention", "state_mixer", "dense_ffn", "routed_experts", "shared_
 
 # Words in the names of modules that tell the part, the first that occurs.
 _MODULES = (
+    ("lm_head", "output_head"),
+    ("norm", ""),
+    ("indexer", ""),
+    ("bias", ""),
+    ("conv", ""),
+    ("mtp", ""),
+    ("vision", ""),
+    ("visual", ""),
     ("shared_expert", "shared_experts"),
     ("router", ""),
     ("gate", ""),
     ("expert", "routed_experts"),
     ("linear_attn", "state_mixer"),
     ("mixer", "state_mixer"),
+    ("mamba", "state_mixer"),
     ("attn", "attention"),
+    ("attention", "attention"),
     ("mlp", "dense_ffn"),
     ("ffn", "dense_ffn"),
+    ("feed_forward", "dense_ffn"),
 )
 
 
-_BLOCK = re.compile(r"_proj|\(gate|gate_up")
+_FEED_FORWARD = ("routed_experts", "shared_experts", "dense_ffn", "output_head")
+
+
+_BLOCK = re.compile(r"_proj|\(gate|gate_up|[\\()|]")
 
 
 _NVFP4 = 4 + 8 / 16  # a scale of 8 bits for 16 elements
 
 
 _MXFP4 = 4 + 8 / 32
+
+
+_MXFP8 = 8 + 8 / 32
+
+
+_Format = tuple[float, str]  # bits with scales, and the word
+
+
+# What the files call formats, the first word that occurs.
+_ALGORITHMS: tuple[tuple[str, _Format], ...] = (
+    ("NVFP4", (_NVFP4, "fp4")),
+    ("MXFP4", (_MXFP4, "fp4")),
+    ("MXFP8", (_MXFP8, "fp8")),
+    ("W4A16", (4 + 16 / 128, "fp4")),
+    ("W4A8", (4 + 16 / 128, "fp4")),
+    ("INT4", (4 + 16 / 128, "fp4")),
+    ("W8A8", (8.0, "int8")),
+    ("W8A16", (8.0, "int8")),
+    ("INT8", (8.0, "int8")),
+    ("FP8", (8.0, "fp8")),
+    ("FP4", (_NVFP4, "fp4")),
+)
+
+
+# Keys of quantization_config that say nothing of the bits of a weight, or that go with the method.
+_HARMLESS = re.compile(
+    r"producer|weight_block_size|activation_scheme|fmt|scale_fmt|format|quantization_status|version|backend|sym|desc_act"
+    r"|damp.*|true_sequential|static_groups|zero_point|checkpoint_format|meta|model_.*|bnb_4bit_.*|llm_int8_.*|_load_in.*"
+    r"|use_exllama|exllama_config|global_compression_ratio|sparsity_config|transform_config|quant_storage|pack_dtype"
+    r"|dataset|tokenizer|nsamples|seqlen|iters|autoround_version|packing_format|act_.*|group_size|data_type|super_.*"
+    r"|low_gpu_mem_usage|enable_.*|scale_dtype|gguf_file|fuse_max_seq_len|do_fuse|modules_to_fuse|lm_head|export"
+    r"|actorder|quant_type_kwargs|include_input_output_embeddings|untie_embedding_weights|batch_size|cache_.*|rotation.*"
+)
 
 
 @dataclass(frozen=True)
@@ -72,92 +121,298 @@ def bits_in(weight_format: str, *, sparse: bool) -> dict[str, float]:
     """Bits of a weight by part in a format; in 4 bits a model with experts keeps everything else in 16."""
     if weight_format == "bf16":
         return {}
-    if weight_format == "fp4":
-        return dict.fromkeys(("routed_experts",) if sparse else _MATRICES, _NVFP4)
+    if BITS[weight_format] < 8:
+        bits = _NVFP4 if weight_format == "fp4" else BITS[weight_format]
+        return dict.fromkeys(("routed_experts",) if sparse else _MATRICES, bits)
     return dict.fromkeys(_MATRICES, BITS[weight_format])
 
 
-def read_formats(config: Keys, keys: Keys, layers: int, *, beside: bool, assumptions: list[str]) -> Formats:
+def read_formats(
+    config: Keys,
+    keys: Keys,
+    parts: Mapping[str, int],
+    modules: Mapping[str, int],
+    *,
+    beside: bool,
+    assumptions: list[str],
+    doubts: list[str],
+) -> Formats:
     """Formats that a config states, in its outer object or the inner one.
 
     Parameters
     ----------
     config, keys : Keys
-    layers : int
+    parts : Mapping of str to int
+        Weights by part.
+    modules : Mapping of str to int
+        Matrices by part, and the number of ``layers``.
     beside : bool
         Whether ``mlp`` names a dense part beside experts, which counts as shared experts.
-    assumptions : list of str
-        Takes what the file leaves open.
+    assumptions, doubts : list of str
+        Take what the file leaves open, and what was not understood.
     """
-    where = next((table for table in (config, keys) if "quantization_config" in table), None)
+    names = ("quantization_config", "quantization")
+    where = next(((table, name) for name in names for table in (config, keys) if name in table), None)
     dtype = next((word for table in (keys, config) if (word := table.text("torch_dtype") or table.text("dtype"))), "")
     plain = 32.0 if dtype == "float32" else 16.0
     experts = _EXPERT_TYPES.get(keys.text("expert_dtype"))
     if where is None:
         if not dtype:
             assumptions.append("torch_dtype: 16 bits a weight, as most checkpoints have")
-        return Formats("bf16", "bf16", {}, plain)
-    table = where.inside("quantization_config")
-    bits, word = _bits(table, assumptions)
-    patterns = [str(entry) for key in ("ignore", "modules_to_not_convert") for entry in table.entries(key) or ()]
-    kept = _kept(patterns, layers, beside=beside)
-    method = table.text("quant_method").casefold()
-    only = {"routed_experts"} if method == "mxfp4" else set(_MATRICES)
-    found = {part: bits for part in _MATRICES if part in only - kept} if bits < plain else {}
-    mixed = table.text("moe_quant_algo").upper()
-    if mixed == "NVFP4":
-        experts = _NVFP4
+        found = {"routed_experts": (experts, "fp4")} if experts else {}
+        return Formats(_most(found, parts), "bf16", {part: bits for part, (bits, _) in found.items()}, plain)
+    table = where[0].inside(where[1])
+    reader = _Table(table, parts, modules, beside=beside, doubts=doubts)
+    found = reader.formats()
+    experts = reader.experts() or experts
     if experts:
-        found["routed_experts"], word = experts, "fp4"
+        found["routed_experts"] = experts, "fp4"
+    found = {part: form for part, form in found.items() if form[0] < plain and (part in parts or part in _MATRICES)}
     scheme = (
         "" if table.is_list("kv_cache_scheme") else table.shown("kv_cache_scheme") + table.shown("kv_cache_quant_algo")
     )
     kv = "fp8" if "8" in scheme else "fp4" if "4" in scheme else "bf16"
-    for name in ("config_groups", "quantized_layers", "producer", "weight_block_size"):
-        table.shown(name)
-    return Formats(word, kv, found, plain)
+    doubts += [
+        f"{table.written(name)}: not understood, taken as without effect"
+        for name in table.left()
+        if not _HARMLESS.fullmatch(name)
+    ]
+    return Formats(_most(found, parts), kv, {part: bits for part, (bits, _) in found.items()}, plain)
 
 
 _EXPERT_TYPES = {"fp4": _MXFP4, "mxfp4": _MXFP4, "nvfp4": _NVFP4, "fp8": 8.0, "int4": 4.5}
 
 
-def _bits(table: Keys, assumptions: list[str]) -> tuple[float, str]:
-    """Bits of a quantized weight with its scales, and the word for the format."""
-    method, algorithm = table.text("quant_method").casefold(), table.text("quant_algo").upper()
-    if algorithm == "NVFP4":
-        return _NVFP4, "fp4"
-    if method == "mxfp4":
-        return _MXFP4, "fp4"
-    groups = table.inside("config_groups") if "config_groups" in table else Keys({})
-    weights = next((groups.inside(name).inside("weights") for name in groups.names()), Keys({}))
-    if method == "fp8" or algorithm == "FP8" or "fp8" in method:
-        sides = table.counts("weight_block_size") or []
-        return (8 + 32 / (sides[0] * sides[-1]) if sides and all(sides) else 8.0), "fp8"
-    if "num_bits" in weights:
-        width, group = weights.count("num_bits", low=1, high=32), weights.optional("group_size", low=1)
+def _most(found: Mapping[str, _Format], parts: Mapping[str, int]) -> str:
+    """The word for most of the matrices."""
+    words: Counter[str] = Counter()
+    for part in _MATRICES:
+        words[found[part][1] if part in found else "bf16"] += parts.get(part, 0)
+    return words.most_common(1)[0][0]
+
+
+class _Table:
+    """A quantization_config: which part has which format."""
+
+    def __init__(
+        self, table: Keys, parts: Mapping[str, int], modules: Mapping[str, int], *, beside: bool, doubts: list[str]
+    ) -> None:
+        self.table, self.parts, self.modules, self.beside, self.doubts = table, parts, modules, beside, doubts
+        self.layers = modules["layers"]
+        self.method = table.text("quant_method").casefold()
+        self.algorithm = table.text("quant_algo").upper()
+
+    def formats(self) -> dict[str, _Format]:
+        """Format of each part that is not in 16 bits."""
+        only = {"routed_experts"} if self.method == "mxfp4" else set(_MATRICES)
+        listed = self._listed()
+        if listed is not None:
+            found = listed
+        else:
+            grouped = self._grouped()
+            base = self._base() if grouped is None else (16.0, "bf16")
+            found = dict.fromkeys(only, base) if grouped is None else grouped
+        of_base = self.method == "fp8" and self.algorithm == "MIXED_PRECISION"  # the names are those of the others
+        kept = self._kept(self._patterns())
+        kept = set() if of_base or listed is not None else kept
+        found = {part: form for part, form in found.items() if part not in kept}
+        return {**found, **self._exceptions(found)}
+
+    def _patterns(self) -> tuple[list[str], float]:
+        """Names of modules that stay as they are, and how many stand for each."""
+        table, names = self.table, ("ignore", "modules_to_not_convert", "exclude_modules", "ignored_layers", "exclude")
+        patterns = [str(entry) for key in names for entry in table.entries(key) or ()]
+        left = "left_unquantized"
+        if table.is_list(left):
+            return [*patterns, *map(str, table.entries(left) or ())], 1
+        sample = table.inside(left)
+        first = [str(entry) for entry in sample.entries("first") or ()]
+        return [*patterns, *first], max(1.0, sample.count("patterns", 0) / max(len(first), 1))
+
+    def _part(self, name: str) -> str:
+        if re.search(r"mixer\.[qkvo]_proj", name):
+            return "attention"
+        text = _BLOCK.sub("", name)
+        part = next((part for word, part in _MODULES if word in text), "")
+        if part == "state_mixer" and not self.parts.get("state_mixer"):
+            part = "attention"
+        if part == "dense_ffn" and not self.parts.get("dense_ffn") and "experts" not in text:
+            part = "shared_experts" if self.beside else "dense_ffn"
+        return part
+
+    def _kept(self, patterns: tuple[list[str], float]) -> set[str]:
+        """Parts whose modules stay in 16 bits, in most of their layers. The patterns are read by words, and not run."""
+        hits: dict[str, float] = {}
+        names, weight = patterns
+        for pattern in names:
+            numbered = re.search(r"layers\.\d", pattern)
+            for part in [self._part(pattern)] if not _WHOLE_LAYER.search(pattern) else _MATRICES:
+                if part:
+                    share = 1 if _WHOLE_LAYER.search(pattern) else weight
+                    hits[part] = hits.get(part, 0) + (share if numbered else self.layers)
+        kept = {part for part, count in hits.items() if 2 * count >= self.layers}
+        if "state_mixer" in kept and weight > 1:  # a sample of the patterns: attention follows
+            kept.add("attention")
+        if "attention" in kept and self.modules.get("states in attention"):
+            kept.add("state_mixer")
+        return kept | {"shared_experts"} if self.beside and "dense_ffn" in kept else kept
+
+    def _base(self) -> _Format:
+        """Format of a quantized weight where one is given for all."""
+        table, method = self.table, self.method
+        if self.algorithm in ("NVFP4", "MXFP4", "MXFP8", "W4A16_NVFP4"):
+            return _algorithm(self.algorithm) or (16.0, "bf16")
+        if method == "mxfp4":
+            return _MXFP4, "fp4"
+        if method == "mxfp8":
+            return _MXFP8, "fp8"
+        if method == "fp8" or self.algorithm.startswith("FP8") or "fp8" in method:
+            return _blocked(table)
+        if table.flag("load_in_4bit", False) or table.flag("load_in_8bit", False):
+            width, group, kind = (4 if table.flag("load_in_4bit", False) else 8), 64, "int"
+        else:
+            width, kind = table.count("bits", 0, high=32) or table.count("w_bit", 0, high=32), "int"
+            group = table.optional("group_size", low=-1) or 128
+        form = _algorithm(self.algorithm) if not width else _width(width, group, kind)
+        if form is None:
+            said = method or self.algorithm or "no method"
+            self.doubts.append(f"quantization_config: {said} is not known, taken as 16 bits")
+        return form or (16.0, "bf16")
+
+    def _grouped(self) -> dict[str, _Format] | None:
+        """Formats by the groups of compressed-tensors; None where the method says all."""
+        table = self.table
+        groups = table.inside("config_groups") if "config_groups" in table else Keys({})
+        forms = [(self._group(groups.inside(name)), groups.inside(name)) for name in groups.names()]
+        named = [(form, group) for form, group in forms if form is not None]
+        if not named or self.method == "fp8" or self.algorithm not in ("", "MIXED_PRECISION"):
+            return None
+        if len({form for form, _ in named}) > 1:
+            counted = self._counted()
+            if counted is not None:
+                return counted
+        found: dict[str, _Format] = {}
+        for form, group in sorted(named, key=lambda pair: not self._classes(pair[1])):
+            targets = [str(entry) for entry in group.entries("targets") or ()]
+            parts = [part for target in targets if (part := self._part(target))]
+            found.update(dict.fromkeys(_MATRICES if self._classes(group) else parts, form))
+        if len({form for form, group in named if self._classes(group)}) > 1:
+            self.doubts.append(
+                f"{table.written('config_groups')}: several formats for the same modules, the last taken"
+            )
+        return found
+
+    @staticmethod
+    def _classes(group: Keys) -> bool:
+        """Whether a group is for all matrices: it names a class of modules, or nothing."""
+        targets = [str(entry) for entry in group.entries("targets") or ()]
+        return not targets or any(target == "Linear" for target in targets)
+
+    @staticmethod
+    def _group(group: Keys) -> _Format | None:
+        weights = group.inside("weights")
+        if "num_bits" not in weights:
+            return None
+        width, size = weights.count("num_bits", low=1, high=32), weights.optional("group_size", low=-1)
         kind = weights.text("type", "int")
-    elif table.flag("load_in_4bit", False) or table.flag("load_in_8bit", False):
-        width, group, kind = (4 if table.flag("load_in_4bit", False) else 8), 64, "int"
-    else:
-        width, group, kind = table.count("bits", 0, high=32) or table.count("w_bit", 0, high=32), None, "int"
-        group = table.optional("group_size", low=-1) or 128
-    if not width:
-        assumptions.append(f"quantization_config: {method or algorithm or 'no method'} is not known, taken as 16 bits")
-        return 16.0, "bf16"
+        word = (group.text("format") + weights.text("scale_dtype")).upper()
+        if width == 4 and kind == "float":
+            return (_MXFP4 if size == 32 or "MXFP4" in word else _NVFP4), "fp4"
+        return _width(width, size or 0, kind)
+
+    def _listed(self) -> dict[str, _Format] | None:
+        """Formats by a table of modules, or by counts of them; None where there is neither."""
+        table = self.table
+        if "quantized_layers" in table and self.method != "fp8":
+            votes: dict[str, Counter[_Format]] = {}
+            strange = []
+            for name, entry in table.inside("quantized_layers").content().items():
+                form = _algorithm(str(entry.get("quant_algo", "")).upper()) if isinstance(entry, dict) else None
+                if form is None:
+                    strange.append(name)
+                elif part := self._part(name):
+                    votes.setdefault(part, Counter())[form] += 1
+            if strange:
+                more = f" and {len(strange) - 1} more" if strange[1:] else ""
+                first = f"{table.written('quantized_layers')}.{strange[0]}{more}"
+                self.doubts.append(f"{first}: not understood, taken as 16 bits")
+            return {part: forms.most_common(1)[0][0] for part, forms in votes.items()}
+        table.content_of("quantized_layers")
+        table.content_of("config_groups" if self.algorithm == "MIXED_PRECISION" else "")
+        return self._counted() if self.algorithm == "MIXED_PRECISION" and self.method != "fp8" else None
+
+    def _counted(self) -> dict[str, _Format] | None:
+        """Formats by the number of modules in each: the parts whose matrices add up to the numbers."""
+        counts = self.table.inside("layers_by_quant_algo")
+        wanted = {name: counts.count(name) for name in counts.names()}
+        forms = {name: _algorithm(name.upper()) for name in wanted}
+        if not wanted or None in forms.values():
+            return None
+        name, number = min(wanted.items(), key=lambda item: (forms[item[0]] or (0.0, ""))[0])
+        parts = [part for part in _FEED_FORWARD if self.modules.get(part)]
+        for chosen in (c for n in range(1, len(parts) + 1) for c in itertools.combinations(parts, n)):
+            fused = [{self.modules[part], self.modules.get(f"{part} fused", self.modules[part])} for part in chosen]
+            if any(sum(sizes) == number for sizes in itertools.product(*fused)):
+                others = next((forms[other] for other in wanted if other != name), None)
+                kept = self._kept(self._patterns())
+                rest = [part for part in _MATRICES if part not in chosen and part not in kept]
+                found = dict.fromkeys(chosen, forms[name]) | dict.fromkeys(rest if others else (), others)
+                return {part: form for part, form in found.items() if form is not None}
+        self.doubts.append(
+            f"{self.table.written('layers_by_quant_algo')}: no parts have so many modules, 16 bits taken"
+        )
+        return {}
+
+    def experts(self) -> float | None:
+        """Bits of a weight of routed experts where they alone have another format than the base."""
+        table, counts = self.table, self.table.inside("layers_by_quant_algo")
+        few = self.method == "fp8" and any(0 < counts.count(name) <= self.layers for name in counts.names())
+        return _NVFP4 if table.text("moe_quant_algo").upper() == "NVFP4" or (few and "NVFP4" in counts) else None
+
+    def _exceptions(self, found: Mapping[str, _Format]) -> dict[str, _Format]:
+        """Formats of parts that a table of exceptions names in most of their layers."""
+        votes: dict[str, Counter[_Format]] = {}
+        for name, entry in self._tables():
+            removed = name.startswith("-:")
+            width = _bits_of(entry)
+            part = self._part(name)
+            if not part or (width is None and not removed):
+                continue
+            form = (16.0, "bf16") if removed or width is None else _width(width, 128, "int")
+            numbered = re.search(r"layers\.\d", name)
+            votes.setdefault(part, Counter())[form] += 1 if numbered else self.layers
+        return {
+            part: forms.most_common(1)[0][0]
+            for part, forms in votes.items()
+            if 2 * forms.most_common(1)[0][1] >= self.layers and (part in found or part in self.parts)
+        }
+
+    def _tables(self) -> Iterator[tuple[str, Any]]:
+        for key in ("dynamic", "extra_config", "layer_quant_config"):
+            yield from self.table.content_of(key).items()
+        for name in [name for name in self.table.names() if "." in name]:
+            yield name, self.table.content_of(name)
+
+
+_WHOLE_LAYER = re.compile(r"layers\.\d+\.?\*?$")
+
+
+def _bits_of(entry: Any) -> int | None:
+    bits = entry.get("bits") if isinstance(entry, dict) else None
+    return bits if isinstance(bits, int) and not isinstance(bits, bool) and 1 <= bits <= 32 else None
+
+
+def _algorithm(word: str) -> _Format | None:
+    return next((form for name, form in _ALGORITHMS if name in word), None)
+
+
+def _blocked(table: Keys) -> _Format:
+    sides = table.counts("weight_block_size") or []
+    return (8 + 32 / (sides[0] * sides[-1]) if sides and all(sides) else 8.0), "fp8"
+
+
+def _width(width: int, group: int, kind: str) -> _Format:
     if width >= 16:
         return 16.0, "bf16"
-    scales = 16 / group if group and group > 0 else 0.0
-    return width + scales, "fp4" if width <= 4 else "fp8" if kind == "float" else "int8"
-
-
-def _kept(patterns: list[str], layers: int, *, beside: bool) -> set[str]:
-    """Parts whose modules stay in 16 bits, in most of their layers. The patterns are read by words, and not run."""
-    hits: dict[str, int] = {}
-    for pattern in patterns:
-        text = _BLOCK.sub("", pattern)
-        part = next((part for word, part in _MODULES if word in text), "")
-        if part:
-            numbered = re.search(r"layers\.\d", pattern)
-            hits[part] = hits.get(part, 0) + (1 if numbered else layers)
-    kept = {part for part, count in hits.items() if 2 * count >= layers}
-    return kept | {"shared_experts"} if beside and "dense_ffn" in kept else kept
+    bits = width + (16 / group if group > 0 else 0.0)
+    return bits, "fp4" if width <= 4 else "fp8" if kind == "float" else "int8"

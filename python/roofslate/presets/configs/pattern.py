@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from roofslate._base.messages import shown
-from roofslate.presets.configs.reading import Keys
+from roofslate.presets.configs.keys import Keys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,17 @@ COMPRESSION = {0: "window", 4: "compressed sparse", 128: "compressed"}
 
 
 # Dense layers in front where the file does not say.
-_FIRST_DENSE = {"deepseek_v3": 3, "deepseek_v32": 3, "glm_moe_dsa": 3, "glm4_moe": 1, "glm4_moe_lite": 1, "mimo_v2": 1}
+_FIRST_DENSE = {
+    "deepseek_v3": 3,
+    "deepseek_v32": 3,
+    "glm_moe_dsa": 3,
+    "glm4_moe": 1,
+    "glm4_moe_lite": 1,
+    "mimo_v2": 1,
+    "ernie4_5_moe": 1,
+    "step3p5": 3,
+    "step3p7": 3,
+}
 
 
 # Keys that list the mixers by a number a layer, and what a number that is not 0, and a 0, mean.
@@ -63,9 +73,13 @@ def mixer_kinds(keys: Keys, name: str, family: Family, assumptions: list[str]) -
     A layer of Nemotron-H that is a feed-forward part and nothing else is moe or mlp.
     """
     stated = keys.layers()
+    if name == "longcat_flash" and "num_layers" in keys:  # classes count each attention in the other key
+        stated = keys.count("num_layers", low=1, high=10**4)
     listed = _listed(keys, family)
     if listed is not None:
         return fitting(keys, listed[0], listed[1], stated)
+    if family.window in ("state", "both") and stated is not None:
+        return [family.window] * stated
     if stated is None:
         raise keys.fail("layers", "missing, and nothing lists the layers")
     full = keys.counts("full_attn_idxs")
@@ -76,6 +90,9 @@ def mixer_kinds(keys: Keys, name: str, family: Family, assumptions: list[str]) -
     linear.entries("kda_layers")
     if counted is not None:  # from one
         full = [i - 1 for i in counted]
+    if full is None and name == "bamba" and "layer_types" not in keys:
+        assumptions.append(f"attn_layer_indices: none, as {family.source} does")
+        full = []
     if full is not None:
         return ["full" if i in full else "state" for i in range(stated)]
     if "attn_layer_period" in keys:
@@ -99,10 +116,11 @@ def _listed(keys: Keys, family: Family) -> tuple[str, list[str]] | None:
     key = "hybrid_override_pattern" if pattern else "layer_types"
     words = list(pattern) if pattern else keys.entries("layer_types")
     if words is not None:
-        unknown = [word for word in words if not isinstance(word, str) or word not in _MIXERS]
+        mixers = {**_MIXERS, **family.words}
+        unknown = [word for word in words if not isinstance(word, str) or word not in mixers]
         if unknown:
             raise keys.fail(key, f"unknown kind of layer {shown(unknown[0])}")
-        kinds = [_MIXERS[word] for word in words]
+        kinds = [mixers[word] for word in words]
         if "window" in kinds and not family.window_default:
             keys.count("sliding_window", low=1)
         return key, kinds
@@ -148,11 +166,13 @@ def _windows(keys: Keys, family: Family, stated: int, assumptions: list[str]) ->
     return ["window"] * stated
 
 
-def feed_forward_kinds(keys: Keys, name: str, mixers: list[str], *, sparse: bool) -> list[str]:
+def feed_forward_kinds(keys: Keys, name: str, mixers: list[str], family: Family, *, sparse: bool) -> list[str]:
     """``"dense"``, ``"moe"`` or ``"none"`` for each layer; `sparse`: the model has routed experts."""
     n = len(mixers)
     if {"moe", "mlp"} & set(mixers) or "hybrid_override_pattern" in keys:  # one part a block
         return [{"moe": "moe", "mlp": "dense"}.get(kind, "none") for kind in mixers]
+    if family.window == "state" or "shared" in mixers:
+        return ["none"] * n
     blocks = keys.entries("block_configs")
     if blocks is not None:
         kinds = [block_kind(blocks, "ffn", i) for i in range(n)]
@@ -165,7 +185,7 @@ def feed_forward_kinds(keys: Keys, name: str, mixers: list[str], *, sparse: bool
     if keys.is_list("moe_layer_freq"):
         marks = keys.counts("moe_layer_freq") or []
         return fitting(keys, "moe_layer_freq", ["moe" if mark else "dense" for mark in marks], n)
-    chosen = keys.counts("moe_layers")
+    chosen = _numbered(keys) if "moe_layers_enum" in keys else keys.counts("moe_layers")
     if chosen is not None:
         return ["moe" if i in chosen else "dense" for i in range(n)]
     first = keys.count("first_k_dense_replace", keys.count("num_dense_layers", _FIRST_DENSE.get(name, 0)))
@@ -180,6 +200,16 @@ def feed_forward_kinds(keys: Keys, name: str, mixers: list[str], *, sparse: bool
     without = keys.counts("mlp_only_layers") or []
     inside = [first <= i <= last and (i - offset) % step == 0 and i not in without for i in range(n)]
     return ["moe" if experts else "dense" for experts in inside]
+
+
+def _numbered(keys: Keys) -> list[int]:
+    """Layers with experts as Step names them: a text of numbers, or a list."""
+    if not keys.is_text("moe_layers_enum"):
+        return keys.counts("moe_layers_enum") or []
+    words = [word.strip() for word in keys.text("moe_layers_enum").split(",") if word.strip()]
+    if not all(word.isdecimal() and len(word) < 6 for word in words):
+        raise keys.fail("moe_layers_enum", "expected numbers of layers between commas")
+    return [int(word) for word in words]
 
 
 # Keys that say that every so many layers have experts, and the first of them, counted from the first layer.

@@ -7,14 +7,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from roofslate.errors import PresetError
-from roofslate.presets.configs.families import FAMILIES, Family, family_name
+from roofslate.presets.configs.conventions import FAMILIES
+from roofslate.presets.configs.families import Family, plain_family
 from roofslate.presets.configs.formats import Formats, read_formats
-from roofslate.presets.configs.layers import Cache, Layer, Reader
-from roofslate.presets.configs.reading import Keys, read
+from roofslate.presets.configs.keys import Keys
+from roofslate.presets.configs.layers import Layer, Reader
+from roofslate.presets.configs.names import family_name, strange_class
+from roofslate.presets.configs.reading import read
 from roofslate.presets.configs.vision import audio_parameters, vision_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from roofslate.presets.configs.attention import Cache
 
 __all__ = ["PARTS", "Shape", "read_shape"]
 
@@ -29,13 +34,11 @@ PARTS = (
     "shared_experts",
     "router",
     "norms",
+    "layer_tables",
     "other",
     "vision",
     "audio",
 )
-
-
-_PLAIN = Family(source="LlamaForCausalLM")
 
 
 _INNER = ("text_config", "llm_config", "language_config")
@@ -64,6 +67,8 @@ class Shape:
     formats : Formats
     unknown : tuple of str
         Keys that were not understood.
+    doubts : tuple of str
+        What was not understood: a key each, and what was assumed.
     assumptions : tuple of str
         What the file leaves open, and what was taken for it.
     """
@@ -78,6 +83,7 @@ class Shape:
     context_limit: int | None
     formats: Formats
     unknown: tuple[str, ...]
+    doubts: tuple[str, ...]
     assumptions: tuple[str, ...]
 
 
@@ -94,15 +100,14 @@ def _shape(config: Keys, name: str) -> Shape:
     outer = next((inner for inner in _INNER if inner in config), None)
     keys = config.inside(outer) if outer else config
     types = [config.text("model_type"), keys.text("model_type")]  # the outer one: inner ones name what they build on
-    classes = [str(word) for word in (keys.entries("architectures") or []) + (config.entries("architectures") or [])]
+    listed = [*(keys.entries("architectures") or ()), *(config.entries("architectures") or ())]
+    classes = [word for word in listed if isinstance(word, str)]
     family = family_name([word for word in types if word], classes)
-    conventions = FAMILIES.get(family, _PLAIN)
+    doubts = _strangers(types, classes, family)
+    conventions = FAMILIES[family] if family else plain_family(keys, doubts)
     keys.defaults = conventions.sizes
     reader = Reader(keys, family, conventions)
     assumptions = reader.assumptions
-    if not family:
-        said = next((word for word in (*types, *classes) if word), "missing")
-        assumptions.append(f"model_type: {said} is not known, read as a plain decoder in the manner of Llama")
     tied = _tied(config, keys, conventions, assumptions)
     rows = keys.count("vocabulary_size", low=1)
     parts = Counter(input_table=rows * reader.hidden)
@@ -116,28 +121,68 @@ def _shape(config: Keys, name: str) -> Shape:
     parts.update(reader.beside_layers())
     parts["vision"] = vision_parameters(config, _tower(config, family), reader.hidden) or 0
     parts["audio"] = audio_parameters(config, family, reader.hidden) or 0
-    for part in ("vision", "audio"):
-        if f"{part}_config" in config and not parts[part]:
-            assumptions.append(f"{part}_config: a tower of unknown kind, not counted")
+    doubts += [
+        f"{part}_config: a tower of unknown kind, not counted"
+        for part in ("vision", "audio")
+        if f"{part}_config" in config and not parts[part]
+    ]
     assumptions += [f"{key}: {value:,}, as {conventions.source} does" for key, value in keys.defaulted.items()]
     prediction = _prediction(keys, reader, layers, assumptions)
     beside = family == "gemma4"
-    formats = read_formats(config, keys, len(layers), beside=beside, assumptions=assumptions)
+    formats = read_formats(
+        config, keys, parts, _modules(reader, layers), beside=beside, assumptions=assumptions, doubts=doubts
+    )
     limit = keys.optional("context_limit", high=10**12)
-    unread = config.unread(settled=bool(family))
+    sizes = _sizes(keys, reader, layers)
+    unknown = tuple(dict.fromkeys(config.unread(settled=bool(family))))
+    doubts += [f"{key}: not understood, taken as without weights" for key in unknown]
     return Shape(
         name,
         family,
         {part: parts[part] for part in PARTS if parts[part]},
         tuple(layers),
-        _sizes(keys, reader, layers),
+        sizes,
         tied,
         prediction,
         limit,
         formats,
-        tuple(dict.fromkeys(unread)),
-        tuple(assumptions),
+        unknown,
+        tuple(doubts),
+        (*assumptions, *doubts),
     )
+
+
+def _strangers(types: list[str], classes: list[str], family: str) -> list[str]:
+    """Types and classes that are not known, and what they were read as."""
+    types = [word for word in types if word]
+    if not family:
+        key = "model_type" if types or not classes else "architectures"
+        said = next((word for word in (*types, *classes) if word), "missing")
+        return [f"{key}: {_short(said)} is not known, read as a plain decoder in the manner of Llama"]
+    doubts = []
+    strange = strange_class(types, classes, family)
+    if strange:
+        doubts.append(f"architectures: {_short(strange)} is not known, read as {FAMILIES[family].source}")
+    return doubts
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 60 else f"{name[:57]}..."
+
+
+def _modules(reader: Reader, layers: list[Layer]) -> dict[str, int]:
+    """Matrices by part, as a checkpoint names them, and the number of layers."""
+    found: Counter[str] = Counter(layers=len(layers), output_head=1)
+    found["states in attention"] = reader.family.state in ("kimi_delta", "full_delta")
+    matrices = reader.family.matrices
+    for layer, ffn in zip(layers, reader.ffns, strict=True):
+        found["attention"] += 4 * (layer.cache.elements > 0)
+        found["state_mixer"] += (3 if layer.cache.kind == "linear" else 2) * (layer.cache.state > 0)
+        found["dense_ffn"] += matrices * ("dense" in ffn)
+        found["routed_experts"] += matrices * layer.experts
+        found["routed_experts fused"] += layer.experts > 0
+        found["shared_experts"] += matrices * (layer.parameters["shared_experts"] > 0)
+    return found
 
 
 def _tower(config: Keys, family: str) -> str:
@@ -181,7 +226,7 @@ def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
     }
     if attending:
         growing = [i for i in attending if layers[i].cache.growth] or attending
-        sizes |= _attention_sizes(keys, reader, growing[0], layers[growing[0]].cache)
+        sizes |= _attention_sizes(reader, growing[0], layers[growing[0]].cache)
         if len(growing) < len(layers):
             sizes["global_attention_layers"] = len(growing) if layers[growing[0]].cache.growth else 0
         # An index of latent attention serves the layers behind it too; elsewhere each layer that selects has its own.
@@ -190,16 +235,18 @@ def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
             sizes["selected_tokens"] = _selected(keys)
         if selecting and not reader.latent and len(selecting) < len(growing):
             sizes["windowed_kv_share"] = 1 - len(selecting) / len(growing)  # the others read all: a window without end
-    dense = [i for i, ffn in enumerate(reader.ffns) if ffn == "dense"]
+    dense = [i for i, ffn in enumerate(reader.ffns) if "dense" in ffn]
     if moe:
-        width = reader.expert_width
+        first = reader.at(layers.index(moe[0]))
+        width = reader.expert_width(first)
         routed = moe[0].parameters["routed_experts"]
         sizes["intermediate_size"] = reader.dense_width(dense[0]) if dense else keys.count("intermediate_size", width)
-        sizes["experts"], sizes["experts_per_token"] = reader.experts, reader.experts_per_token
-        sizes["shared_experts"] = reader.shared_width / width
+        experts = moe[0].experts
+        sizes["experts"], sizes["experts_per_token"] = experts, moe[0].visited
+        sizes["shared_experts"] = reader.shared_width(first) / width
         sizes["expert_intermediate_size"] = width
-        if routed != 3 * reader.experts * reader.hidden * width:
-            sizes["matrices_per_expert"] = routed / (reader.experts * reader.hidden * width)
+        if routed != 3 * experts * reader.hidden * width:
+            sizes["matrices_per_expert"] = routed / (experts * reader.hidden * width)
     elif dense:
         widths = [reader.dense_width(i) for i in dense]
         width = max(widths, key=widths.count)
@@ -208,19 +255,18 @@ def _sizes(keys: Keys, reader: Reader, layers: list[Layer]) -> dict[str, float]:
     return sizes
 
 
-def _attention_sizes(keys: Keys, reader: Reader, layer: int, cache: Cache) -> dict[str, float]:
+def _attention_sizes(reader: Reader, layer: int, cache: Cache) -> dict[str, float]:
     size: float
+    heads, keys = reader.heads_of(layer), reader.at(layer)
+    queries, kv_heads, rotary = heads.queries, heads.keys, 0
     if reader.latent:
-        rope = keys.count("qk_rope_head_dim")
-        size = keys.count("qk_nope_head_dim") + rope
-        heads = kv_heads = reader.heads
-        latent, rotary = cache.elements, rope
+        rotary = keys.count("qk_rope_head_dim")
+        size, latent = keys.count("qk_nope_head_dim") + rotary, cache.elements
     elif cache.compressed:
-        heads, kv_heads, size, latent, rotary = reader.heads, reader.kv_heads, reader.head_size, cache.elements, 0
+        size, latent = heads.size, cache.elements
     else:
-        heads, kv_heads, key, value = reader.dimensions(reader.kinds[layer], layer)
-        size, latent, rotary = (key + value) / 2, 0, 0
-    found: dict[str, float] = {"attention_heads": heads, "kv_heads": kv_heads, "head_size": size}
+        size, latent = (heads.size + heads.value_size) / 2, 0
+    found: dict[str, float] = {"attention_heads": queries, "kv_heads": kv_heads, "head_size": size}
     found["kv_latent_size"] = latent
     if rotary:
         found["latent_rotary_size"] = rotary

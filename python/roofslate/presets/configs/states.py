@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from roofslate.presets.configs.reading import Keys
+    from roofslate.presets.configs.keys import Keys
 
 __all__ = ["STATES"]
 
@@ -27,11 +27,28 @@ def _delta(keys: Keys, d: int, _: int) -> tuple[str, int, int]:
 def _kimi_delta(keys: Keys, d: int, _: int) -> tuple[str, int, int]:
     """Delta rule of Kimi Linear, with a gate for each channel."""
     inner = keys.inside("linear_attn_config")
-    heads, size = inner.count("num_heads", low=1), inner.count("head_dim", low=1)
-    kernel = inner.count("short_conv_kernel_size", low=1)
+    heads, size, kernel = _linear_sizes(keys, inner)
+    p, low = heads * size, d * size + size * heads * size
+    gate = d * p if inner.flag("use_full_rank_gate", False) else low
+    weights = 4 * d * p + 3 * p * kernel + low + gate + p + heads + d * heads + size
+    return "linear", weights, heads * size * size + 3 * p * (kernel - 1)
+
+
+def _full_delta(keys: Keys, d: int, _: int) -> tuple[str, int, int]:
+    """The same with gates of full rank."""
+    heads, size, kernel = _linear_sizes(keys, keys.inside("linear_attn_config"))
     p = heads * size
-    gates = 2 * (d * size + size * p) + p + heads + d * heads + size
-    return "linear", 4 * d * p + 3 * p * kernel + gates, heads * size * size + 3 * p * (kernel - 1)
+    weights = 6 * d * p + 3 * p * kernel + p + heads + d * heads + size
+    return "linear", weights, heads * size * size + 3 * p * (kernel - 1)
+
+
+def _linear_sizes(keys: Keys, inner: Keys) -> tuple[int, int, int]:
+    """Heads, their width and the kernel of the convolution, from the object of linear attention or beside it."""
+    if any(name in keys for name in ("linear_num_heads", "linear_head_dim")):
+        inner.content()  # the same, as older files say it
+        heads, size = keys.count("linear_num_heads", low=1), keys.count("linear_head_dim", low=1)
+        return heads, size, keys.count("linear_kernel", 4, low=1)
+    return inner.count("num_heads", low=1), inner.count("head_dim", low=1), inner.count("short_conv_kernel_size", low=1)
 
 
 def _lightning(keys: Keys, d: int, size: int) -> tuple[str, int, int]:
@@ -41,30 +58,48 @@ def _lightning(keys: Keys, d: int, size: int) -> tuple[str, int, int]:
 
 
 def _mamba2(keys: Keys, d: int, _: int) -> tuple[str, int, int]:
-    heads, inner = keys.count("state_heads", low=1), keys.count("state_expansion", 2, low=1) * d
-    if keys.shown("state_head_size") not in ("", "'auto'"):
-        inner = heads * keys.count("state_head_size", low=1)
+    plain = "state_heads" not in keys and keys.text("model_type") == "mamba2"  # no attention takes the usual names
+    names = ("attention_heads", "head_size") if plain else ("state_heads", "state_head_size")
+    heads, inner = keys.count(names[0], low=1), keys.count("state_expansion", 2, low=1) * d
+    if keys.shown(names[1]) not in ("", "'auto'"):
+        inner = heads * keys.count(names[1], low=1)
+    if keys.count("mamba_d_ssm", inner) != inner:
+        raise keys.fail("mamba_d_ssm", f"expected {inner}, heads times their width")
+    if not keys.flag("mamba_use_mlp", True):
+        raise keys.fail("mamba_use_mlp", "expected true")
     groups, states = keys.count("state_groups", 1, low=1), keys.count("state_size", low=1)
     kernel = keys.count("state_kernel", 4, low=1)
     mixed = inner + 2 * groups * states
     into = inner + mixed + heads
-    weights = d * into + mixed * kernel + 3 * heads + inner + inner * d
+    weights = d * into + mixed * kernel + 3 * heads + inner * keys.flag("mamba_rms_norm", True) + inner * d
     weights += mixed * keys.flag("state_convolution_bias", True)
     if keys.flag("use_bias", keys.flag("state_projection_bias", False)):
         weights += into + d
     return "state space", weights, inner * states + mixed * (kernel - 1)
 
 
-def _mamba(keys: Keys, d: int, _: int) -> tuple[str, int, int]:
+def _mamba(keys: Keys, d: int, size: int) -> tuple[str, int, int]:
+    """Mamba with norms on step, inputs and outputs of the state, as Jamba has it."""
+    word, weights, state = _mamba1(keys, d, size)
+    return word, weights + _step_rank(keys, d) + 2 * keys.count("state_size", 16, low=1), state
+
+
+def _mamba1(keys: Keys, d: int, _: int) -> tuple[str, int, int]:
     inner, states = keys.count("state_expansion", 2, low=1) * d, keys.count("state_size", 16, low=1)
-    kernel = keys.count("state_kernel", 4, low=1)
-    automatic = keys.shown("mamba_dt_rank") in ("", "'auto'")
-    rank = math.ceil(d / 16) if automatic else keys.count("mamba_dt_rank", low=1)
-    weights = 3 * d * inner + inner * (kernel + 2 * rank + 3 * states + 2) + rank + 2 * states
+    kernel, rank = keys.count("state_kernel", 4, low=1), _step_rank(keys, d)
+    keys.count("n_mamba_heads", 1, low=1)
+    keys.count("mamba_intermediate_size", 0)
+    weights = 3 * d * inner + inner * (kernel + 2 * rank + 3 * states + 2)
     weights += inner * keys.flag("state_convolution_bias", True)
-    if keys.flag("state_projection_bias", False):
+    if keys.flag("state_projection_bias", keys.flag("use_bias", False)):
         weights += 2 * inner + d
     return "state space", weights, inner * (states + kernel - 1)
+
+
+def _step_rank(keys: Keys, d: int) -> int:
+    name = next((name for name in ("mamba_dt_rank", "time_step_rank") if name in keys), "mamba_dt_rank")
+    automatic = keys.shown(name) in ("", "'auto'")
+    return math.ceil(d / 16) if automatic else keys.count(name, low=1)
 
 
 def _convolution(keys: Keys, d: int, _: int) -> tuple[str, int, int]:
@@ -76,9 +111,11 @@ def _convolution(keys: Keys, d: int, _: int) -> tuple[str, int, int]:
 STATES: dict[str, Callable[[Keys, int, int], tuple[str, int, int]]] = {
     "delta": _delta,
     "kimi_delta": _kimi_delta,
+    "full_delta": _full_delta,
     "lightning": _lightning,
     "mamba2": _mamba2,
     "mamba": _mamba,
+    "mamba1": _mamba1,
     "convolution": _convolution,
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from roofslate.presets.configs.reading import Keys
+from roofslate.presets.configs.keys import Keys
 
 __all__ = ["audio_parameters", "vision_parameters"]
 
@@ -110,6 +110,7 @@ def _minimax(keys: Keys, config: Keys, hidden: int) -> int:
     patch = keys.count("patch_size", 14, low=1) ** 2 * keys.count("temporal_patch_size", 2, low=1)
     merged = hidden * keys.count("spatial_merge_size", 2, low=1) ** 2
     between = config.count("projector_hidden_size", 6144, low=1)
+    config.count("merged_hidden_size", 0)
     projector = _linear(d, between) + _linear(merged, between) + 2 * _linear(between, hidden)
     return keys.count("num_channels", 3) * patch * d + 2 * d + _encoder(layers, d, width) + projector
 
