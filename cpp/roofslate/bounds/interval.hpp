@@ -25,7 +25,7 @@ namespace roofslate
     }
     // Our own exp, log and pow are good to little more than a unit in the last place, and do not rise with every step
     // of their arguments.
-    inline constexpr double widening_share = 1e-15, widening_least = 1e-307;
+    inline constexpr double widening_share = 1e-15, widening_least = 5e-324;
     inline constexpr double routine_share = 1e-11; // routines are good to 1e-12
     inline double widened(double x, int direction, double share = widening_share)
     { return std::isinf(x) ? x : x + direction * (std::fabs(x) * share + widening_least); }

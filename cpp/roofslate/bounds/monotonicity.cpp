@@ -172,7 +172,9 @@ namespace roofslate
             if (known_[std::size_t(i)].low < 0)
             {
                 const Node n = g_[i];
-                powers_.resize(std::size_t(g_.size()));
+                powers_.resize(std::size_t(g_.size())), lines_.resize(std::size_t(g_.size()));
+                lines_[std::size_t(i)] = line_of(n, i);
+                lines_.resize(std::size_t(g_.size()));
                 if (depends(i))
                     powers_[std::size_t(i)] = powers_of(n, i);
                 const Bounds e = i == input_ ? bounder_.constant(1)
@@ -276,9 +278,34 @@ namespace roofslate
     Bounds Trend::of_powers(const Powers& powers)
     {
         Bounds all;
+        lines_.resize(std::size_t(g_.size()));
+        const auto replace = [&](Bounds& part, int condition, int low, int high) {
+            if (bounder_.is(condition, 0))
+                return;
+            part.low = op(Op::select, condition, low, part.low), part.high = op(Op::select, condition, high, part.high);
+            part.exact = false;
+            if (part.range.known())
+                part.range = hull(part.range.low, part.range.high, 0, 1);
+        };
         for (const Term& t : powers)
         {
             Bounds part = known(t.atom);
+            int cancelled = number(0), by_input = number(0);
+            for (const Term& u : powers)
+                if (u.atom != t.atom)
+                {
+                    cancelled = bounder_.either(cancelled, proportional(t, u));
+                    cancelled = bounder_.either(cancelled, proportional_by_input(u, t));
+                    by_input = bounder_.either(by_input, proportional_by_input(t, u));
+                    if (const Bounds e = of_geometric_sum(t, u); e.low >= 0)
+                    {
+                        const int inside = op(Op::equal, e.low, e.low);
+                        part.range = {}, replace(part, inside, e.low, e.high);
+                    }
+                    if (const Bounds e = of_geometric_sum(u, t); e.low >= 0)
+                        cancelled = bounder_.either(cancelled, op(Op::equal, e.low, e.low));
+                }
+            replace(part, cancelled, number(0), number(0)), replace(part, by_input, number(1), number(1));
             if (t.factor >= 0)
                 part = bounder_.apply(Op::mul, value(t.factor), part);
             if (t.times != 1)
@@ -294,7 +321,7 @@ namespace roofslate
         {
             const Node n = g_[i];
             if (depends(i) && (n.op == Op::ceil || n.op == Op::floor))
-                all = bounder_.both(all, same(value(i)));
+                all = bounder_.both(all, bounder_.either(same(value(i)), is_whole(n)));
             else if (n.op == Op::select && depends(n.argument[0]))
                 all = bounder_.both(all, same(value(n.argument[0])));
         }
@@ -384,7 +411,7 @@ namespace roofslate
         const int up = bounder_.both(bounder_.at_least_zero(v[0]), bounder_.at_least_zero(v[1]));
         const int down = bounder_.both(bounder_.at_most_zero(v[0]), bounder_.at_most_zero(v[1]));
         const int alike = unlike ? number(0) : bounder_.either(up, down);
-        Bounds found = bounder_.hull(e[0], e[1]);
+        Bounds found = unlike ? bounder_.hull(e[0], e[1]) : weighted(e, v);
         if (!bounder_.is(alike, 1))
         {
             Bounds change;
@@ -396,7 +423,7 @@ namespace roofslate
                 }
             found = chosen(alike, found, ratio(change, value(i)));
         }
-        return chosen(is_zero(v[1]), e[0], chosen(is_zero(v[0]), e[1], found));
+        return of_line(lines_[std::size_t(i)], chosen(is_zero(v[1]), e[0], chosen(is_zero(v[0]), e[1], found)));
     }
     // The change of a value over the value, which may begin or end at zero.
     Bounds Trend::ratio(const Bounds& change, const Bounds& value)
@@ -452,18 +479,23 @@ namespace roofslate
         };
         return {taken(a.low, b.low, between.low), taken(a.high, b.high, between.high), between.range, false};
     }
+    // A truth: the argument has numbers alone that are whole.
+    int Trend::is_whole(const Node& n)
+    {
+        constexpr double all_whole = 0x1p52;
+        const Bounds a = value(n.argument[0]);
+        return bounder_.either(bounder_.at_least(a, all_whole), bounder_.at_most(a, -all_whole));
+    }
     Bounds Trend::of_steps(const Node& n, int i)
     {
         const Bounds e = known(n.argument[0]);
-        const int none = same(value(i)), rises = bounder_.at_least_zero(e), falls = bounder_.at_most_zero(e);
-        const auto end = [&](int zero, int other, double far) {
-            return op(
-                Op::select,
-                none,
-                number(0),
-                op(Op::select, zero, number(0), op(Op::select, other, number(far), number(NAN))));
+        const int none = same(value(i)), whole = is_whole(n), rises = bounder_.at_least_zero(e),
+                  falls = bounder_.at_most_zero(e);
+        const auto end = [&](int zero, int other, double far, int of_argument) {
+            const int by_sign = op(Op::select, zero, number(0), op(Op::select, other, number(far), number(NAN)));
+            return op(Op::select, none, number(0), op(Op::select, whole, of_argument, by_sign));
         };
-        Bounds found{end(rises, falls, -HUGE_VAL), end(falls, rises, HUGE_VAL), {}, false};
+        Bounds found{end(rises, falls, -HUGE_VAL, e.low), end(falls, rises, HUGE_VAL, e.high), {}, false};
         if (e.range.low >= 0)
             found.range = {0, HUGE_VAL};
         else if (e.range.high <= 0)

@@ -89,6 +89,22 @@ namespace roofslate
         Bounds of_power(const Node& n);
         Bounds of_extreme(const Node& n);
         Bounds of_steps(const Node& n, int i);
+        int is_whole(const Node& n);
+        Bounds weighted(const std::array<Bounds, 2>& e, const std::array<Bounds, 2>& v);
+        // A value that is inverse / input + constant + slope * input: nodes that do not vary; -1: it is not.
+        struct Line
+        {
+            int inverse = -1, constant = -1, slope = -1;
+            bool is_line() const { return slope >= 0; }
+        };
+        Line line_of(const Node& n, int i);
+        Line product(const Line& x, const Line& z);
+        int sum_of(Op o, int x, int z); // zero where nothing but rounding is left
+        int proportional(const Term& t, const Term& u);
+        int proportional_by_input(const Term& t, const Term& u);
+        Bounds of_geometric_sum(const Term& t, const Term& u);
+        Line chosen_line(int first, const Line& x, int second, const Line& z);
+        Bounds of_line(const Line& line, const Bounds& otherwise);
         Bounds of_choice(const Node& n);
         Bounds of_routine(const Node& n);
         Bounds chosen(int condition, const Bounds& a, const Bounds& b);
@@ -103,6 +119,7 @@ namespace roofslate
         std::function<Bounds(int)> of_leaf_;
         std::vector<signed char> depends_; // by node; -1: has not been asked for
         std::vector<Bounds> known_; // elasticities
+        std::vector<Line> lines_;
         std::vector<Powers> powers_;
     };
 }

@@ -10,6 +10,7 @@ namespace roofslate
         constexpr double tiny_size = 1e-200, little_factor = 1e50, large_sum = 1e-80;
         constexpr double of_function = 3, of_routine = 4096; // units in the last place
         constexpr double lost_divisor = 4 * DBL_EPSILON;     // of a divisor that may be zero nothing is known
+        constexpr double most_share = 32;                    // of a power; more is told number by number
         constexpr double of_given = 2;                       // what is computed beforehand
     }
 
@@ -94,8 +95,9 @@ namespace roofslate
         case Op::pow:
         {
             const Range exponent = trend_.value(b).range;
-            if (ea.is_share() && !trend_.depends(b) && exponent.known() && !exponent.infinite())
-                return {std::max(std::fabs(exponent.low), std::fabs(exponent.high)) * ea.share + of_function};
+            const double size_of_exponent = std::max(std::fabs(exponent.low), std::fabs(exponent.high));
+            if (ea.is_share() && !trend_.depends(b) && size_of_exponent * ea.share <= most_share)
+                return {size_of_exponent * ea.share + of_function};
             const int of_base = op(Op::mul, size(b), op(Op::div, absolute(ea, a), a)),
                       of_exponent = op(Op::mul, size(op(Op::log, a)), absolute(eb, b));
             return node(plus_share(op(Op::mul, i, op(Op::add, of_base, of_exponent)), of_function, i));
@@ -253,12 +255,17 @@ namespace roofslate
                 here = trend_.depends(n.argument[0])
                     ? bounder_.both(of(1), of(2))
                     : op(Op::select, n.argument[0], of(1), of(2));
-            else if (n.op == Op::pow) // the power 0 of anything is 1
+            else if (n.op == Op::pow) // the power 0 of anything is 1, and any power of 1
             {
-                if (!trend_.value(n.argument[1]).range.holds_zero())
-                    here = bounder_.either(of(0), undefined_here(n));
+                const auto is_not = [&](const Bounds& x, double value) {
+                    return op(Op::either, op(Op::less, x.high, number(value)), op(Op::less, number(value), x.low));
+                };
+                const Bounds base = trend_.value(n.argument[0]), exponent = trend_.value(n.argument[1]);
+                here = bounder_.either(
+                    bounder_.both(is_not(exponent, 0), bounder_.either(of(0), undefined_here(n))),
+                    bounder_.both(is_not(base, 1), of(1)));
             }
-            else if (n.op < Op::less)
+            else if (n.op < Op::less || n.op == Op::routine)
             {
                 for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
                     here = bounder_.either(here, of(k));
@@ -270,6 +277,14 @@ namespace roofslate
     // Of numbers, no number.
     int Rounding::undefined_here(const Node& n)
     {
+        if (n.op == Op::routine)
+        {
+            int below = number(0);
+            for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+                if (const double least = n.routine->least[k]; least > -HUGE_VAL)
+                    below = bounder_.either(below, op(Op::less, trend_.value(n.argument[k]).high, number(least)));
+            return below;
+        }
         const Bounds a = trend_.value(n.argument[0]);
         if (n.op == Op::sqrt || n.op == Op::log || n.op == Op::pow)
             return a.range.low >= 0 ? number(0) : op(Op::less, a.high, number(0));

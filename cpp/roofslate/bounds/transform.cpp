@@ -6,7 +6,8 @@ namespace roofslate
     Bounds Bounder::constant(double value)
     {
         const int node = number(value);
-        return {node, node, {value, value}, true, !std::signbit(value)};
+        const int clean = value >= 0 && !std::signbit(value) ? number(1) : -1;
+        return {node, node, {value, value}, true, !std::signbit(value), clean};
     }
     Bounds Bounder::anything()
     {
@@ -65,18 +66,38 @@ namespace roofslate
         // one end that is NaN makes both so
         return {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low), range.known() ? range : Range{}, false};
     }
+    Bounds Bounder::of_quotient(const Node& n, const std::array<Bounds, 3>& x)
+    {
+        const Bounds quotient = apply(Op::div, x[0], x[1]);
+        const Node& choice = from_[n.argument[1]];
+        if (quotient.exact || (choice.op != Op::min && choice.op != Op::max))
+            return quotient;
+        for (const std::size_t k : {0, 1})
+            if (choice.argument[k] == n.argument[0])
+            {
+                const Bounds z = known_[std::size_t(choice.argument[1 - k])];
+                const Bounds chosen =
+                    apply(choice.op == Op::min ? Op::max : Op::min, apply(Op::div, x[0], z), constant(1));
+                const int positive = op(Op::both, op(Op::less, number(0), x[0].low), op(Op::less, number(0), z.low));
+                Bounds found = quotient;
+                found.low = op(Op::select, positive, chosen.low, quotient.low);
+                found.high = op(Op::select, positive, chosen.high, quotient.high);
+                return found;
+            }
+        return quotient;
+    }
     Bounds Bounder::apply(Op o, const Bounds& a, const Bounds& b, const Bounds& c)
     {
         const Range range = range_of(o, a.range, b.range, c.range);
         if (a.exact && b.exact && c.exact)
         {
             const int node = op(o, a.low, b.low, c.low);
-            return {node, node, range, true, is_plus(o, a, b, c)};
+            return {node, node, range, true, is_plus(o, a, b, c), is_clean(o, a, b, c)};
         }
         Ends e = ends(o, a, b, c, range.known());
         if (!range.known() && e.low != e.high) // one end that is NaN makes both so
             e = {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low)};
-        return {e.low, e.high, range, false, is_plus(o, a, b, c)};
+        return {e.low, e.high, range, false, is_plus(o, a, b, c), is_clean(o, a, b, c)};
     }
     // Whatever the ranges of inputs are.
     bool Bounder::is_plus(Op o, const Bounds& a, const Bounds& b, const Bounds& c) const
@@ -96,6 +117,26 @@ namespace roofslate
         case Op::select: return b.plus && c.plus;
         case Op::exp: return true;
         default: return false;
+        }
+    }
+
+    int Bounder::is_clean(Op o, const Bounds& a, const Bounds& b, const Bounds& c)
+    {
+        const auto of_both = [&](int x, int z) { return x < 0 || z < 0 ? -1 : both(x, z); };
+        switch (o)
+        {
+        case Op::add:
+        case Op::mul:
+        case Op::div:
+        case Op::min: return of_both(a.clean, b.clean);
+        case Op::max: return b.clean; // of equal zeros the second
+        case Op::select: return of_both(b.clean, c.clean);
+        case Op::sqrt:
+        case Op::ceil:
+        case Op::floor: return a.clean;
+        case Op::exp:
+        case Op::pow: return number(1);
+        default: return -1;
         }
     }
 
@@ -125,11 +166,46 @@ namespace roofslate
     // e to a power that is so low that nothing is left of it.
     Bounder::Ends Bounder::vanishing(const Ends& e, const Bounds& exponent, double lowest)
     {
-        constexpr double vanished = -750;
+        constexpr double vanished = -745.2;
         if (lowest > vanished)
             return e;
         const int gone = op(Op::less, exponent.high, number(vanished));
         return {op(Op::select, gone, number(0), e.low), op(Op::select, gone, number(0), e.high)};
+    }
+    // e to a power so low that little is left of it: as a larger number, that is scaled last, it takes one rounding.
+    Bounder::Ends Bounder::near_nothing(const Ends& e, const Bounds& exponent)
+    {
+        constexpr double low = -700, scale = 0x1p-512, logarithm = 354.89135644669199842, share = 1e-12;
+        if (exponent.range.low > low)
+            return e;
+        const int is_low = op(Op::less, exponent.high, number(low));
+        const auto scaled = [&](int x, double by) {
+            const int larger = op(Op::exp, op(Op::add, x, number(logarithm)));
+            return op(Op::mul, op(Op::mul, larger, number(by)), number(scale));
+        };
+        return {
+            op(Op::select, is_low, op(Op::max, e.low, scaled(exponent.low, 1 - share)), e.low),
+            op(Op::select, is_low, op(Op::min, e.high, scaled(exponent.high, 1 + share)), e.high)};
+    }
+    // e to a power near zero: rounding is a share of how far that is from one, and then one of the sum.
+    Bounder::Ends Bounder::near_one(const Ends& e, const Bounds& exponent)
+    {
+        constexpr double near = 0x1p-10;
+        if (exponent.range.low > near || exponent.range.high < -near)
+            return e;
+        const int is_near =
+            op(Op::both,
+               op(Op::less_equal, number(-near), exponent.low),
+               op(Op::less_equal, exponent.high, number(near)));
+        const auto stretched = [&](int x, double by) {
+            return op(Op::add, x, op(Op::mul, op(Op::max, x, op(Op::neg, x)), number(by)));
+        };
+        const int least_power = stretched(exponent.low, -widening_share),
+                  most = op(Op::add, exponent.high, op(Op::mul, exponent.high, exponent.high)),
+                  most_power = stretched(most, widening_share);
+        return {
+            op(Op::select, is_near, op(Op::max, e.low, op(Op::add, number(1), least_power)), e.low),
+            op(Op::select, is_near, op(Op::min, e.high, op(Op::add, number(1), most_power)), e.high)};
     }
     // Infinities of both signs may meet.
     Bounder::Ends Bounder::sum(Op o, int a_low, int b_low, int a_high, int b_high, bool proved)
@@ -169,9 +245,15 @@ namespace roofslate
             return {op(Op::select, met, number(NAN), low), op(Op::select, any, number(HUGE_VAL), all.high)};
         }
         const int divides = holds_zero(b), undefined = op(Op::select, holds_zero(a), number(NAN), number(-HUGE_VAL));
-        return {
+        const Ends either{
             op(Op::min, all.low, op(Op::select, divides, undefined, number(HUGE_VAL))),
             op(Op::max, all.high, op(Op::select, divides, number(HUGE_VAL), number(-HUGE_VAL)))};
+        if (b.clean < 0)
+            return either;
+        const int met = op(Op::both, divides, holds_zero(a));
+        return {
+            op(Op::select, b.clean, op(Op::select, met, number(NAN), all.low), either.low),
+            op(Op::select, b.clean, all.high, either.high)};
     }
     Bounder::Ends Bounder::ends(Op o, const Bounds& a, const Bounds& b, const Bounds& c, bool proved)
     {
@@ -191,10 +273,14 @@ namespace roofslate
         case Op::ceil:
         case Op::floor: return {op(o, a.low), op(o, a.high)};
         case Op::exp:
-            return vanishing(
-                widened_power({op(o, a.low), op(o, a.high)}, at_least(a, 0), at_most(a, 0)),
-                a,
-                a.range.low);
+            return near_one(
+                near_nothing(
+                    vanishing(
+                        widened_power({op(o, a.low), op(o, a.high)}, at_least(a, 0), at_most(a, 0)),
+                        a,
+                        a.range.low),
+                    a),
+                a);
         case Op::log: return widened({op(o, a.low), op(o, a.high)}, widening_share);
         case Op::pow:
         {
@@ -203,9 +289,9 @@ namespace roofslate
                 either(both(at_least(a, 1), at_least(b, 0)), both(at_most(a, 1), at_most(b, 0))),
                 either(both(at_most(a, 1), at_least(b, 0)), both(at_least(a, 1), at_most(b, 0))));
             const Range least = range_of(Op::pow, a.range, b.range, {});
-            if (least.known() && least.low > 0)
-                return e;
-            return vanishing(e, apply(Op::mul, apply(Op::log, a), b), -HUGE_VAL);
+            const Bounds exponent = apply(Op::mul, apply(Op::log, a), b);
+            const bool vanishes = !(least.known() && least.low > 0);
+            return near_one(vanishes ? near_nothing(vanishing(e, exponent, -HUGE_VAL), exponent) : e, exponent);
         }
         case Op::less:
             return {op(o, a.high, b.low), numbers ? op(o, a.low, b.high) : possible(op(Op::less_equal, b.high, a.low))};

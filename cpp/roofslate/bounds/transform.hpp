@@ -13,6 +13,7 @@ namespace roofslate
         Range range;
         bool exact = true; // both are the value itself
         bool plus = false; // never -0: what is divided by it keeps its sign
+        int clean = -1;    // a truth: neither negative nor -0 in a lane; -1: nothing is known
     };
 
     // What all lanes prove to be a number takes no checks: no infinity meets its opposite or a zero there. Elsewhere a
@@ -36,14 +37,17 @@ namespace roofslate
                     x[k] = known_[std::size_t(n.argument[k])];
                 known_[std::size_t(i)] = n.is_constant() ? constant(n.value)
                     : n.is_leaf()                        ? of_leaf(i)
-                    : n.op == Op::routine
-                    ? of_routine(*n.routine, x)
+                    : n.op == Op::routine                ? of_routine(*n.routine, x)
+                    : n.op == Op::div
+                    ? of_quotient(n, x)
                     : apply(n.op, x[0], x[1], x[2]);
             }
             return known_[std::size_t(node)];
         }
         Bounds apply(Op op, const Bounds& a, const Bounds& b = {}, const Bounds& c = {});
 
+        // x / min(x, z) is max(x / z, 1), and x / max(x, z) is min(x / z, 1), to the bit, if both are positive.
+        Bounds of_quotient(const Node& n, const std::array<Bounds, 3>& x);
         // By the directions in which a routine goes, where they are known.
         Bounds of_routine(const Routine& routine, const std::array<Bounds, 3>& arguments);
 
@@ -72,6 +76,8 @@ namespace roofslate
         Ends corners(Op o, const Bounds& a, const Bounds& b);
         Ends widened(const Ends& e, double share);
         Ends vanishing(const Ends& e, const Bounds& exponent, double lowest);
+        Ends near_nothing(const Ends& e, const Bounds& exponent);
+        Ends near_one(const Ends& e, const Bounds& exponent);
         Ends widened_power(const Ends& e, int at_least_one, int at_most_one);
         int least(int a, int b) { return a == b ? a : op(Op::min, a, b); }
         int most(int a, int b) { return a == b ? a : op(Op::max, a, b); }
@@ -80,6 +86,7 @@ namespace roofslate
         int holds_zero(const Bounds& a)
         { return op(Op::both, op(Op::less_equal, a.low, number(0)), op(Op::less_equal, number(0), a.high)); }
         bool is_plus(Op op, const Bounds& a, const Bounds& b, const Bounds& c) const;
+        int is_clean(Op op, const Bounds& a, const Bounds& b, const Bounds& c);
         int nearest_to_zero(const Bounds& a) { return op(Op::max, a.low, op(Op::min, a.high, number(0))); }
 
         const Graph& from_;

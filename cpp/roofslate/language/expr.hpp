@@ -45,6 +45,8 @@ namespace roofslate
         std::array<const Routine*, 3> partials{};
         // by argument: 1 if its value never falls with it, -1 if it never rises, 0 if nothing is known
         std::array<signed char, 3> directions{};
+        // by argument: below it is NaN
+        std::array<double, 3> least{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
         bool is_monotone() const
         {
             for (int k = 0; k < arity; ++k)

@@ -170,7 +170,8 @@ namespace roofslate
     };
     // A routine in a formula: a struct with value(...) on doubles, dimension(...) on units, a name and its LaTeX. It
     // can be differentiated where it has `partials`: a list with a routine for each argument, or no_partial; it has
-    // bounds where it has `directions`, 1 or -1 for each argument: it never falls or never rises with it.
+    // bounds where it has `directions`, 1 or -1 for each argument: it never falls or never rises with it. Below `least`
+    // of an argument, where it has that, it is NaN.
     struct no_partial
     {
     };
@@ -201,12 +202,21 @@ namespace roofslate
     {
         static constexpr std::array<signed char, 3> all = R::directions;
     };
+    template <class R, class = void> struct least_of
+    {
+        static constexpr std::array<double, 3> all{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+    };
+    template <class R> struct least_of<R, std::void_t<decltype(R::least)>>
+    {
+        static constexpr std::array<double, 3> all = R::least;
+    };
     template <class R> struct as_routine
     {
         template <std::size_t... K> static double call(const double* a, std::index_sequence<K...>)
         { return R::value(a[K]...); }
         static double value(const double* a) { return call(a, std::make_index_sequence<std::size_t(R::arity)>{}); }
-        static constexpr Routine entry{R::name, R::latex, R::arity, &value, partials_of<R>::all, directions_of<R>::all};
+        static constexpr Routine
+            entry{R::name, R::latex, R::arity, &value, partials_of<R>::all, directions_of<R>::all, least_of<R>::all};
     };
     template <class R, class... T> constexpr auto routine(const T&... arguments)
     {

@@ -60,8 +60,8 @@ namespace roofslate::binding
             py::arg("threads"),
             py::arg("progress"),
             "Where an input on an axis of its own makes a condition true: for each point of the other axes `each` "
-            "values; why there are none (0: there are, 1: never, 2: always, 3: undefined, 4: undecided); those axes; "
-            "and, "
-            "where some are undecided, between which two values of each point the search gave up.");
+            "values; why there are none (0: there are, 1: never, 2: always, 3: undefined, 4: undecided, 5: there are "
+            "many more); those axes; and, where some are undecided or many, between which two values of each point the "
+            "search gave up.");
     }
 }

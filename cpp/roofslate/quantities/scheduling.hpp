@@ -16,6 +16,7 @@ namespace roofslate::quantities
         static constexpr const char* latex = "C";
         static constexpr int arity = 2;
         static constexpr std::array<signed char, 3> directions{-1, 1};
+        static constexpr std::array<double, 3> least{1, -HUGE_VAL, 0};
         struct by_load;
         using partials = list<no_partial, by_load>; // that by the slots is no short formula of them
         static constexpr Dimension dimension(const Dimension& batch_slots, const Dimension& load)

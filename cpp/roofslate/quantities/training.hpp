@@ -562,6 +562,7 @@ namespace roofslate::quantities
         static constexpr const char* latex = "X";
         static constexpr int arity = 2;
         static constexpr std::array<signed char, 3> directions{-1, 1};
+        static constexpr std::array<double, 3> least{0, 0, 0};
         struct by_beta;
         struct by_k;
         using partials = list<by_beta, by_k>;

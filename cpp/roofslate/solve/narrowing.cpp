@@ -9,7 +9,7 @@ namespace roofslate
     {
         constexpr int arrivals = 2;                        // without a bracket
         constexpr int far_steps = 2;                       // in one: by the whole logarithm
-        constexpr int newton_steps = 10, most_steps = 250; // then every fourth one halves
+        constexpr int newton_steps = 10, most_steps = 600; // then every fourth one halves
         constexpr std::size_t fewest_lanes = 32;           // that are worth sorting out
         constexpr double nearer_share = 1e-4;              // of how far the sides are apart at the ends of a stretch
         constexpr double side_share = 32 * DBL_EPSILON;    // from a jump to its sides
@@ -192,8 +192,7 @@ namespace roofslate
         {
             if (edges_.to_come->size == block)
                 narrow(edges_);
-            const bool last = state(s.at_a) == 0;
-            add_bracket(edges_, s, state(last ? s.at_b : s.at_a), last, true);
+            add_bracket(edges_, s, 0, state(s.at_b) == 0, true);
         }
     }
     // Looks at both sides of places where the order of the sides changes and they do not agree: beside a kink they may.

@@ -12,6 +12,7 @@ namespace roofslate
         constexpr std::size_t block = LaneGraph::capacity;
         constexpr std::size_t fewest_blocks_of_thread = 8;
         constexpr double whole_share = 1e-12; // of a root that is a whole number but for rounding
+        constexpr std::size_t many_roots = 256;
         constexpr double same_share = 0x1p-25; // roots that are nearer to one another are one
 
         std::vector<int> nodes_of(const Comparison& c)
@@ -267,8 +268,12 @@ namespace roofslate
                     const auto turns = [&](const Part& part) {
                         return part.line && part.has[p] && (part.line->state_at_low(p) == -1) != (here == -1);
                     };
-                    if (shared_.comparison.relation == Relation::equal ? here == 0 : turns(upper_) || turns(lower_))
-                        list(p, {0, 0, 0, turns(lower_) == (here == -1) ? int(Crossings::begins) : 0});
+                    const bool above = turns(upper_), below = turns(lower_), holds = here == -1;
+                    if (shared_.comparison.relation == Relation::equal ? here != 0 : !above && !below)
+                        continue;
+                    if (above && below && !holds) // it fails at zero alone
+                        continue;
+                    list(p, {0, 0, 0, above && below ? touches : below == holds ? int(Crossings::begins) : 0});
                 }
             }
 
@@ -297,11 +302,16 @@ namespace roofslate
                     is_left
                     && (shared_.which == Which::all || found.empty()
                         || (shared_.which == Which::smallest ? left.low < first : left.high > last)))
-                    outcome = Outcome::undecided;
+                    outcome = shared_.which == Which::all && are_many(i, found) ? Outcome::many : Outcome::undecided;
                 else
                     outcome = found.empty() ? otherwise : Outcome::found;
-                if (outcome == Outcome::undecided)
-                    shared_.leave(first_ + i, is_left ? left : Range{first, last});
+                if (outcome == Outcome::undecided || outcome == Outcome::many)
+                    shared_.leave(
+                        first_ + i,
+                        is_left ? left
+                            : first <= last
+                            ? Range{first, last}
+                            : Range{least_of(i), greatest_of(i)});
                 if (shared_.which != Which::all)
                     shared_.values[first_ + i] = outcome != Outcome::found ? NAN
                         : shared_.which == Which::smallest
@@ -315,6 +325,18 @@ namespace roofslate
                             shared_.roots[first_ + i].push_back(interval.to);
                     }
                 found.clear();
+            }
+            // Of so many those stay beyond which something is left: between the first and the last nothing is missing.
+            bool are_many(std::size_t i, std::vector<Interval>& found) const
+            {
+                const double low = has(lower_, i) && lower_.line->has_left(i) ? -lower_.line->left(i).low : -HUGE_VAL,
+                             high = has(upper_, i) && upper_.line->has_left(i) ? upper_.line->left(i).low : HUGE_VAL;
+                const auto is_beyond = [&](const Interval& x) { return x.from < low || x.to > high; };
+                const auto beyond = std::count_if(found.begin(), found.end(), is_beyond);
+                if (found.size() - std::size_t(beyond) < many_roots)
+                    return false;
+                found.erase(std::remove_if(found.begin(), found.end(), is_beyond), found.end());
+                return true;
             }
             // Where the first roots turn out to be none, what is beyond them counts.
             void search_all(std::size_t i)
@@ -418,10 +440,13 @@ namespace roofslate
             }
             Outcome without_roots(std::size_t i) const
             {
-                bool defined = false, held = false;
+                bool defined = false, held = false, sure = !has(upper_, i) && !has(lower_, i);
                 for (const Part* part : {&upper_, &lower_, &zero_})
                     if (part->line && part->has[i])
-                        defined = defined || part->line->was_defined(i), held = held || part->line->did_hold(i);
+                        defined = defined || part->line->was_defined(i), held = held || part->line->did_hold(i),
+                        sure = sure || (part != &zero_ && part->line->is_sure(i));
+                if (!sure && defined && shared_.comparison.relation != Relation::equal)
+                    return Outcome::undecided;
                 if (held && shared_.comparison.relation != Relation::equal)
                     return Outcome::always;
                 return defined || !(low_[i] <= high_[i]) ? Outcome::never : Outcome::undefined;
@@ -454,7 +479,7 @@ namespace roofslate
                             continue;
                         all.flags |= touches;
                     }
-                    if (!apart(all.from, all.to, 2 * same_share))
+                    if (!apart(all.from, all.to, best ? 2 * same_share : same_share))
                         all.from = all.to = best ? best->from : all.from;
                     found[kept++] = all;
                 }

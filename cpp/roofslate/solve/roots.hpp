@@ -36,6 +36,7 @@ namespace roofslate
         always,
         undefined,
         undecided, // the search gave up
+        many,      // ... after it had found more solutions than anybody wants to read: all were asked for
     };
     struct Comparison
     {
@@ -63,7 +64,8 @@ namespace roofslate
     //
     // One search of which the smallest, the largest and all roots are views. Bounds and trends prove of every stretch
     // of the range that nothing turns in it, or that one root does; what is not proved after some thousand stretches is
-    // left, and the outcome undecided, unless a root is wanted that is nearer to the end. Two roots that are nearer to
+    // left, and the outcome undecided, unless a root is wanted that is nearer to the end; or many, if hundreds of them
+    // were found until then. Two roots that are nearer to
     // each other than a share of 2^-26 may be taken for one or for none.
     struct Roots
     {

@@ -10,7 +10,9 @@ namespace roofslate
         constexpr double scanned_share = 0.2589254117941673; // ... if nothing is known of them: a tenth of a decade
         constexpr double beside_share = 0x1p-20;  // roots as near to the first one are looked for too
         constexpr double clear_share = 0x1p-10;          // of how far sides are apart at ends, in between
+        constexpr double cancelled_share = 1e-12;
         constexpr std::size_t most_stretches = 32768;    // of a point, that are looked at
+        constexpr std::size_t most_on_level = 2048;      // ... before it is taken for one that the sides agree on it
         constexpr double beside_factor = 2;              // within which several are looked at together
         // of these, so many at a time: few while a root may be near
         constexpr std::size_t together(std::size_t before) { return before < 64 ? 1 : before < 512 ? 8 : 64; }
@@ -34,6 +36,9 @@ namespace roofslate
         {
             defined_[points[i]] |= states[i] == states[i];
             held_[points[i]] |= states[i] == -1;
+            const double nearness = values_[Look::near][i];
+            if (nearness == 0 || nearness == agreed_and_near)
+                (states[i] == -1 ? held_surely_ : failed_surely_)[points[i]] = true;
         }
     }
     void HalfLine::begin(
@@ -45,18 +50,26 @@ namespace roofslate
         given_ = &given, loaded_lanes_ = 0;
         low_ = &low, high_ = &high;
         defined_.fill(plain_), held_.fill(false), stretches_.fill(0);
+        held_surely_.fill(false), failed_surely_.fill(false);
         left_.fill({HUGE_VAL, -HUGE_VAL});
         const auto look = [&](const Numbers& at, Ends& ends) {
             gather(at.data(), points.data(), points.size(), y_);
             evaluate(points.data(), points.size());
-            scatter(seen()[Look::state], points.data(), points.size(), ends.state.data());
-            if (!plain_ || !equal_)
-                scatter(seen()[Look::sign], points.data(), points.size(), ends.sign.data());
+            const double* states = seen()[Look::state];
+            const auto is_near = [](double state) { return std::fabs(state) == level_sign; };
+            if (plain_ && !equal_ && std::any_of(states, states + points.size(), is_near))
+            {
+                LaneProgram& levels = program_of(levels_);
+                levels.run(points.size()), states = levels[0];
+            }
+            scatter(states, points.data(), points.size(), ends.state.data());
             if (!plain_)
             {
+                scatter(values_[Look::sign], points.data(), points.size(), ends.sign.data());
                 scatter(values_[Look::near], points.data(), points.size(), ends.near.data());
                 scatter(values_[Look::apart], points.data(), points.size(), ends.apart.data());
                 scatter(values_[Look::ratio], points.data(), points.size(), ends.ratio.data());
+                scatter(values_[Look::error], points.data(), points.size(), ends.error.data());
             }
         };
         look(low, low_ends_), look(high, high_ends_);
@@ -66,7 +79,9 @@ namespace roofslate
     {
         y_[0] = y;
         evaluate(&point, 1);
-        return end(0);
+        End found = end(0);
+        found.sign = sign(found);
+        return found;
     }
 
     const Crossings& HalfLine::find(
@@ -127,9 +142,9 @@ namespace roofslate
     HalfLine::Verdict HalfLine::judge(const Stretch& s, std::size_t lane) const
     {
         const bool known = bounds_[Proof::known][lane] != 0;
-        if (bounds_[Proof::nothing][lane] != 0)
-            return Verdict::none;
         const double a = state(s.at_a), b = state(s.at_b);
+        if (bounds_[Proof::nothing][lane] != 0) // of an inequality it may end where nothing but rounding is left
+            return equal_ || a == b ? Verdict::none : Verdict::settled;
         if (a == b && bounds_[Proof::level][lane] != 0)
             return equal_ && a == 0 ? Verdict::settled : Verdict::none;
         const bool hides_a = hides(s.at_a), hides_b = hides(s.at_b);
@@ -137,7 +152,7 @@ namespace roofslate
             return Verdict::none;
         if (bounds_[Proof::once][lane] != 0 && !(a == b && (hides_a || hides_b)))
             return Verdict::settled;
-        if (a == b && is_clear(s, lane))
+        if (a == b && (is_clear(s, lane) || (a != 0 && is_drowned(s, lane))))
             return Verdict::none;
         const bool telling = known || !scans_;
         if (a == b)
@@ -156,6 +171,20 @@ namespace roofslate
     }
     // Rounding may have made the sign.
     bool HalfLine::hides(const End& end) const { return end.near != 0 && end.near < agreed_and_near && end.state != 0; }
+    // Rounding is larger than how far the sides are apart, all along: no value tells which one is greater.
+    bool HalfLine::is_drowned(const Stretch& s, std::size_t lane) const
+    {
+        constexpr double much = 4, wide = 1;
+        const double error = much * std::min(s.at_a.error, s.at_b.error),
+                     apart = std::max(std::fabs(s.at_a.apart), std::fabs(s.at_b.apart));
+        if (!(apart <= error))
+            return false;
+        if (bounds_[Proof::once][lane] != 0)
+            return true;
+        const double slope =
+            std::max(std::fabs(bounds_[Proof::least][lane]), std::fabs(bounds_[Proof::greatest][lane]));
+        return s.b / s.a - 1 <= wide && apart + slope * (s.b - s.a) <= error;
+    }
     // By the slopes, the sides stay apart between ends at which they are.
     bool HalfLine::is_clear(const Stretch& s, std::size_t lane) const
     {
@@ -169,7 +198,8 @@ namespace roofslate
             const double least = std::min(at_a, at_b);
             if (low >= 0 || high <= 0)
                 return true;
-            return (high * at_a - low * at_b + low * high * width) / (high - low) > clear_share * least;
+            const double lines = high * at_a - low * at_b, between = low * high * width; // which nearly cancel at times
+            return lines + between > clear_share * least * (high - low) + cancelled_share * (lines - between);
         };
         return stays(
                    s.at_a.ratio,
@@ -188,13 +218,12 @@ namespace roofslate
     HalfLine::Verdict HalfLine::judge_alike(const Stretch& s, std::size_t lane, bool telling) const
     {
         const double share = s.b / s.a - 1;
-        const bool defined = s.at_a.state == s.at_a.state || s.at_b.state == s.at_b.state;
-        if ((!telling || !defined) && share <= scanned_share)
+        if (!telling && share <= scanned_share)
             return Verdict::left;
-        if (equal_ && s.at_a.state == 0)
-            return share <= narrow_share ? Verdict::settled : Verdict::split;
         if (share > closest_share)
             return Verdict::split;
+        if (equal_ && s.at_a.state == 0)
+            return Verdict::look_through;
         const bool smooth = bounds_[Proof::least][lane] == bounds_[Proof::least][lane];
         const bool are_near = s.at_a.near >= close_and_near || s.at_b.near >= close_and_near;
         return smooth && !are_near ? Verdict::none : Verdict::look_through;
@@ -208,6 +237,11 @@ namespace roofslate
             of[n] = s.point, y_[n++] = y;
         evaluate(of.data(), n);
         const double* const states = values_[Look::state];
+        if (equal_ && std::all_of(states, states + n, [](double state) { return state == 0; }))
+        {
+            crossings_.add(s.point, s.a, s.b, 0, 0);
+            return;
+        }
         if (equal_)
         {
             std::size_t best = n;
@@ -248,7 +282,8 @@ namespace roofslate
         {
             const Stretch& s = stretches[i];
             const End middle = end(i);
-            if (equal_ && s.at_a.state == 0 && s.at_b.state == 0 && middle.state == 0) // as far as one sees, all of it
+            if (equal_ && s.at_a.state == 0 && s.at_b.state == 0 && middle.state == 0
+                && stretches_[s.point] >= most_on_level) // as far as one sees, all of it
                 conclude(s, false);
             else
                 push({s.point, s.a, y_[i], s.at_a, middle}, {s.point, y_[i], s.b, middle, s.at_b});
@@ -307,24 +342,16 @@ namespace roofslate
     void HalfLine::conclude_plain(const std::vector<Point>& points)
     {
         Brackets& k = *turns_.to_come;
-        const double *const low = low_ends_.state.data(), *const high = high_ends_.state.data(),
-                            *const sign_at_low = equal_ ? low : low_ends_.sign.data(),
-                            *const sign_at_high = equal_ ? high : high_ends_.sign.data();
+        const double *const low = low_ends_.state.data(), *const high = high_ends_.state.data();
         std::size_t turning = 0, n = points.size();
         if (are_all(points.data(), n)) // at once, as a rule
             for (std::size_t i = 0; i < n; ++i)
-                turning += low[i] * high[i] < 0;
-        if (turning == n && !equal_)
-        {
-            turning = 0;
-            for (std::size_t i = 0; i < n; ++i)
-                turning += sign_at_low[i] * sign_at_high[i] < 0;
-        }
+                turning += low[i] * high[i] == -1; // neither within rounding
         if (turning == n)
         {
             std::copy_n(points.begin(), n, k.point.begin());
             std::copy_n(low_->begin(), n, k.a.begin()), std::copy_n(high_->begin(), n, k.b.begin()),
-                std::copy_n(sign_at_low, n, k.mark.begin());
+                std::copy_n(low, n, k.mark.begin());
             std::fill_n(k.want.begin(), n, 0.0), std::fill_n(k.sure.begin(), n, true);
             k.size = n;
             return;
@@ -341,7 +368,7 @@ namespace roofslate
         else if (a == b)
             return;
         else if (equal_ && (a == 0 || b == 0))
-            add_bracket(edges_, s, a == 0 ? b : a, a == 0, sure);
+            add_bracket(edges_, s, 0, b == 0, sure);
         else if (equal_ && (a == undefined_state || b == undefined_state))
             add_bracket(edges_, s, undefined_state, b == undefined_state, sure);
         else if (sign(s.at_a) != sign(s.at_b))
@@ -357,6 +384,21 @@ namespace roofslate
         k.mark[i] = mark, k.want[i] = want;
         k.sure[i] = sure;
         k.whole[i] = s;
+    }
+    // Among the numbers beside a value the sides change their order once: no rounding shakes them there.
+    bool HalfLine::is_jump(Point point, double y)
+    {
+        constexpr int beside = 16;
+        std::array<Point, 2 * beside + 1> of{};
+        of.fill(point);
+        for (int k = -beside; k <= beside; ++k)
+            y_[k + beside] = y * (1 + 2 * k * DBL_EPSILON);
+        evaluate(of.data(), of.size());
+        const double* const signs = values_[Look::sign];
+        std::size_t changes = 0;
+        for (std::size_t i = 1; i < of.size(); ++i)
+            changes += !(signs[i - 1] == signs[i]);
+        return changes <= 1;
     }
     // Roots that rounding hides one among others: those between which both sides are equal but for rounding are one, or
     // none if the sides do not change their order, or if they belong to a stretch on which the sides agree.
@@ -403,7 +445,7 @@ namespace roofslate
                     if (clear || (last - first) % 2 == 0 || k != best)
                         continue;
                     dropped[order[k]] = (c.flags[order[k]] & Crossings::hidden) != 0;
-                    if (dropped[order[k]])
+                    if (dropped[order[k]] && !is_jump(c.point[order[k]], c.from[order[k]]))
                         leave({c.point[order[k]], c.from[order[first]], c.to[order[last - 1]], {}, {}});
                 }
         }

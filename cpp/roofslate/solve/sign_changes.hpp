@@ -25,14 +25,14 @@ namespace roofslate
 
     // What is known at a value of the unknown: -1, 0 or 1 as the left side is less, equal within rounding or greater,
     // of an inequality -1 where it holds within rounding and 1 where it does not, NaN where a side is undefined; the
-    // same by the computed values alone; whether the sides are a few roundings apart; their difference; and the
-    // logarithm of their ratio, where they have one sign.
+    // same by the computed values alone; whether the sides are a few roundings apart; their difference; the logarithm
+    // of their ratio, where they have one sign; and how far rounding may move them.
     struct End
-    { double state, sign, near, apart, ratio; };
+    { double state, sign, near, apart, ratio, error; };
     struct Ends // of the points of a block
     {
-        std::array<double, LaneGraph::capacity> state{}, sign{}, near{}, apart{}, ratio{};
-        End operator[](std::size_t i) const { return {state[i], sign[i], near[i], apart[i], ratio[i]}; }
+        std::array<double, LaneGraph::capacity> state{}, sign{}, near{}, apart{}, ratio{}, error{};
+        End operator[](std::size_t i) const { return {state[i], sign[i], near[i], apart[i], ratio[i], error[i]}; }
     };
     struct Crossings // roots, or stretches of them, in columns; magnitudes of the unknown
     {
@@ -85,11 +85,18 @@ namespace roofslate
         void begin_again(std::size_t point) { stretches_[point] = 0, left_[point] = {HUGE_VAL, -HUGE_VAL}; }
         double low(std::size_t point) const { return (*low_)[point]; }
         double high(std::size_t point) const { return (*high_)[point]; }
-        double state_at_low(std::size_t point) const { return low_ends_.state[point]; }
-        double state_at_high(std::size_t point) const { return high_ends_.state[point]; }
+        double state_at_low(std::size_t point) const { return decoded(low_ends_.state[point]); }
+        double state_at_high(std::size_t point) const { return decoded(high_ends_.state[point]); }
         bool was_defined(std::size_t point) const { return defined_[point]; } // somewhere
+        // Of an inequality that turns nowhere: does it hold? Where rounding is larger than the distance of the sides
+        // no value tells.
         bool did_hold(std::size_t point) const
-        { return held_[point] || state_at_low(point) == -1 || state_at_high(point) == -1; }
+        {
+            if (held_surely_[point] || failed_surely_[point])
+                return held_surely_[point];
+            return held_[point] || state_at_low(point) == -1 || state_at_high(point) == -1;
+        }
+        bool is_sure(std::size_t point) const { return plain_ || held_surely_[point] || failed_surely_[point]; }
         End look(Point point, double y); // at one value
         // Each point has one crossing at most, which is a single value, and nothing is left of it.
         bool is_plain() const { return plain_; }
@@ -161,6 +168,7 @@ namespace roofslate
                 hazy,
                 apart,
                 ratio, // its logarithm
+                error,
             };
         };
         struct Proof // what bounds say of stretches: the columns of bounds_
@@ -188,10 +196,11 @@ namespace roofslate
         {
             return {
                 seen()[Look::state][lane],
-                seen()[equal_ && plain_ ? Look::state : Look::sign][lane],
+                plain_ ? 0 : values_[Look::sign][lane],
                 plain_ ? 0 : values_[Look::near][lane],
                 plain_ ? 0 : values_[Look::apart][lane],
-                plain_ ? 0 : values_[Look::ratio][lane]};
+                plain_ ? 0 : values_[Look::ratio][lane],
+                plain_ ? 0 : values_[Look::error][lane]};
         }
         enum class Meeting
         {
@@ -207,8 +216,19 @@ namespace roofslate
         bool is_clear(const Stretch& s, std::size_t lane) const;
         bool moves_away(const Stretch& s, std::size_t lane) const;
         bool hides(const End& end) const;
-        double state(const End& end) const { return end.state == end.state ? end.state : equal_ ? undefined_state : 1; }
-        double sign(const End& end) const { return plain_ && equal_ ? end.state : end.sign == end.sign ? end.sign : 1; }
+        bool is_drowned(const Stretch& s, std::size_t lane) const;
+        // Of an inequality on a plain line one column has the state and the sign: half a sign is within rounding.
+        double decoded(double state) const
+        { return plain_ && !equal_ && std::fabs(state) == level_sign ? (strict_ ? 1 : -1) : state; }
+        double state(const End& end) const
+        { return end.state == end.state ? decoded(end.state) : equal_ ? undefined_state : 1; }
+        double sign(const End& end) const
+        {
+            if (plain_)
+                return equal_ ? end.state : end.state < 0 ? -1 : 1;
+            return end.sign == end.sign ? end.sign : 1;
+        }
+        static constexpr double level_sign = 0.5;
         static constexpr double undefined_state = 2, close_and_near = 2, agreed_and_near = 3;
         void leave(const Stretch& s);
         void conclude_plain(const std::vector<Point>& points);
@@ -232,6 +252,7 @@ namespace roofslate
             const std::vector<double>& roots,
             const std::vector<bool>& sure);
         void see_through_haze();
+        bool is_jump(Point point, double y);
 
         const InstructionSet& set_;
         bool equal_, strict_;
@@ -241,6 +262,7 @@ namespace roofslate
         std::vector<double*> given_lanes_;
         double *y_ = nullptr, *a_ = nullptr, *b_ = nullptr, *mark_ = nullptr, *want_ = nullptr, *open_ = nullptr;
         LaneProgram states_, values_, bounds_;
+        Step levels_; // states, of an inequality on a plain line, where a side is so near that slopes have to tell
         Step leap_, step_, arrival_; // towards a turn, without a bracket: from its far end; nearer; and if it is there
         Narrowing turns_, edges_;
 
@@ -250,7 +272,7 @@ namespace roofslate
         // by point
         const Numbers *low_ = nullptr, *high_ = nullptr;
         Ends low_ends_, high_ends_;
-        Truths defined_, held_;
+        Truths defined_, held_, held_surely_, failed_surely_;
         std::array<std::size_t, block> stretches_; // looked at
         std::array<Range, block> left_;
         Numbers beyond_; // nobody asks for what is there

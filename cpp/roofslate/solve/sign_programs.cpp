@@ -76,10 +76,10 @@ namespace roofslate
 
         const auto of_leaf = [&](int i) {
             if (i == y)
-                return Bounds{a, b, range, false};
-            return Bounds{i, i, std::find_if(inputs.begin(), inputs.end(), [&](const auto& input) {
-                                    return input.first == i;
-                                })->second};
+                return Bounds{a, b, range, false, true, number(1)};
+            const Range& of_input =
+                std::find_if(inputs.begin(), inputs.end(), [&](const auto& input) { return input.first == i; })->second;
+            return Bounds{i, i, of_input, true, false, op(Op::less, number(0), i)};
         };
         Bounder bounder(g, g);
         Trend trend(bounder, y, of_leaf);
@@ -148,7 +148,14 @@ namespace roofslate
         if (plain_ && equal_)
             states_.compile(lanes_, {state}, set_);
         else if (plain_)
-            states_.compile(lanes_, {where_defined(state), where_defined(sign_here)}, set_);
+        {
+            const auto half_if = [&](int so) { return op(Op::select, so, number(level_sign), number(1)); };
+            states_.compile(
+                lanes_,
+                {where_defined(op(Op::mul, sign_here, half_if(op(Op::less_equal, gap, error))))},
+                set_);
+            levels_.nodes = {where_defined(op(Op::mul, sign_here, half_if(level)))};
+        }
         else
         {
             const bool strict = comparison.relation == Relation::less;
@@ -215,7 +222,8 @@ namespace roofslate
                  op(Op::select,
                     op(Op::less, number(0), op(Op::div, left, right)),
                     op(Op::log, op(Op::div, left, right)),
-                    number(NAN))},
+                    number(NAN)),
+                 error},
                 set_);
         }
 
@@ -272,8 +280,9 @@ namespace roofslate
                 : kind == returning
                 ? op(Op::select, after, new_a, new_b)
                 : op(Op::select, inside(beyond, new_a, new_b), beyond, middle);
+            const int of_roots = op(Op::equal, mark, number(0)); // whose last one is wanted, not what is beyond
             const int closed = equal_
-                ? op(Op::select, want, new_a, new_b)
+                ? op(Op::select, op(Op::equal, want, of_roots), new_b, new_a)
                 : op(Op::select, op(Op::less, mark, number(0)), new_a, new_b);
             const int on = op(Op::mul, wide, op(Op::sub, number(1), done)), last = op(Op::select, done, final, closed);
             narrowing.steps[kind].nodes = {

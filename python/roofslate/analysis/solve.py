@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REASONS", "solve"]
 
-REASONS = ("", "never", "always", "undefined", "undecided")  # as the engine counts them
+REASONS = ("", "never", "always", "undefined", "undecided", "many")  # as the engine counts them
 _PLACES = ("smallest", "largest", "all")
 _ROOT = "root"  # the axis of several solutions
 _RUNNING = "running_sequences"  # at most as many as memory holds
@@ -68,7 +68,8 @@ def solve(
         Which solution, where there are several.
     integer : bool, optional
         Ask for whole numbers: of an equality those that are solutions, of an inequality the first and the last of each
-        run of whole numbers at which the condition holds.
+        run of whole numbers at which the condition holds. Inputs that count things are not whole by themselves:
+        formulas take any number.
     units : str, optional
         Unit of the result.
     threads, progress
@@ -82,7 +83,8 @@ def solve(
         Named after the unknown, on the axes that the answer depends on; with ``at="all"`` and a last axis ``root``, as
         long as the most solutions of a point. NaN if there is none: the coordinate ``reason`` says why, ``"never"``,
         ``"always"`` or ``"undefined"``, which are proved, or ``"undecided: the search gave up between 1e-75 and 0.2"``.
-        It is empty elsewhere. With ``at="all"`` solutions that are known stay beside ``"undecided"``. If memory holds
+        It is empty elsewhere. With ``at="all"`` solutions that are known stay beside ``"undecided"``, and the first
+        hundreds beside ``"many"``, where more follow. If memory holds
         fewer sequences than clients ask, ``reason`` has both: ``"never: memory holds 17.7 of 256 sequences"``.
 
     Raises
@@ -102,7 +104,8 @@ def solve(
 
     Both sides are equal if they agree within rounding. If they do on a whole stretch, as ``pass_time`` and
     ``compute_time`` on all large batches, ``"smallest"`` gives its lower end, ``"largest"`` its upper end, ``"all"``
-    both; of a stretch that reaches an open end of the range that is 0 or infinity. At an end the values agree to 1e-12,
+    both; of a stretch that reaches an open end of the range that is 0 or infinity. Where rounding is larger than the
+    distance of the sides, the values beside that tell whether an inequality holds. At an end the values agree to 1e-12,
     also if terms cancel beyond it. Jumps, poles, overflow, and underflow are no solutions of an equality; an inequality
     has its boundary there.
 
@@ -230,10 +233,11 @@ def _with_memory(
 def _with_left(words: npt.NDArray[np.str_], left: npt.NDArray[np.float64], unit: str) -> npt.NDArray[np.str_]:
     """Reasons with the stretch of the unknown in which the search gave up."""
     texts = np.array(words, dtype=object)
-    for at in np.argwhere(words == "undecided"):
-        place = tuple(at)
-        low, high = left[place]
-        texts[place] += f": the search gave up between {low:.6g} and {high:.6g} {unit}".removesuffix(" 1")
+    for word, ended in (("undecided", "the search gave up"), ("many", "the first are given, the search ended")):
+        for at in np.argwhere(words == word):
+            place = tuple(at)
+            low, high = left[place]
+            texts[place] += f": {ended} between {low:.6g} and {high:.6g} {unit}".removesuffix(" 1")
     return texts.astype(str)
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import contextlib
 import enum
 import itertools
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -47,6 +49,7 @@ SIZES = (
 )
 
 _STAGE = "the chips of a stage:"
+_TRIALS = 2**20  # divisors that are tried at once
 
 
 @dataclass(frozen=True)
@@ -474,6 +477,17 @@ def _integers(name: str, values: Sequence[float]) -> Integers:
 
 def _divisors(numbers: Integers) -> Integers:
     """All that divide one of the numbers."""
-    found: Integers = np.arange(1, int(numbers.max()) + 1)
-    divide: npt.NDArray[np.bool_] = (numbers[:, np.newaxis] % found == 0).any(axis=0)
-    return found[divide]
+    return np.unique(np.concatenate([_divisors_of(int(number)) for number in numbers]))
+
+
+@lru_cache(maxsize=256)
+def _divisors_of(number: int) -> Integers:
+    """By trial up to the square root of the odd part: of a double it has 53 bits at most."""
+    powers = number & -number
+    odd = number // powers
+    root = math.isqrt(odd)
+    trials = (np.arange(first, min(first + _TRIALS, root + 1)) for first in range(1, root + 1, _TRIALS))
+    small = np.concatenate([trial[odd % trial == 0] for trial in trials])
+    found = np.concatenate([small, odd // small])
+    representable = (found[found <= 2**62 >> k] << k for k in range(powers.bit_length()))
+    return np.unique(np.concatenate(list(representable)))

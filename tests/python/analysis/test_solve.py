@@ -171,7 +171,7 @@ def put_back(quantity, value, unknown, rest, start):
         # one step of the input may change more than that: no number between is nearer
         tolerance = max(CLOSE * abs(value), 4 * max(near) - 4 * min(near))
         assert abs(near[0] - value) <= tolerance, (quantity, unknown, x, near, value)
-    if found["reason"].item().startswith(("always", "undecided")):  # some say why
+    if found["reason"].item().startswith(("always", "undecided", "many")):  # some say why
         return
     between = any(a <= start <= b for a, b in itertools.pairwise(roots))
     assert between or any(math.isclose(x, start, rel_tol=1e-9) for x in roots), (quantity, unknown, start, roots, rest)

@@ -4,12 +4,12 @@ import math
 
 import pytest
 import roofslate as rs
-from support.solve_questions import REFUSED, complaints, draw
+from support.solve_questions import MANY, REFUSED, complaints, draw
 from support.solving import CLOSE, near, solve
 
 SLICE, MORE = 60, 600  # seeds; every other one has usual sizes
-MOST_UNDECIDED = 0.05  # of questions, any of the three views
-MOST_WRONG = 0.005  # where terms of 19 digits cancel, and where a value holds on both sides of 0
+MOST_UNDECIDED = 0.02  # of questions, any of the three views; 0.9% of 19,206
+MOST_WRONG = 0.002  # 0.06% of 19,206
 
 
 def asked(seeds):
@@ -37,7 +37,7 @@ def test_answers_agree_with_a_scan(part):
     count, wrong, undecided = asked(range(part * SLICE, part * SLICE + SLICE))
     assert count > SLICE / 3
     assert not wrong
-    assert undecided <= 0.1 * count
+    assert undecided <= MOST_UNDECIDED * count + 1
 
 
 @pytest.mark.long
@@ -71,14 +71,79 @@ FLAT = {
 }
 
 
-def test_what_is_not_proved_is_undecided():
+def test_more_solutions_than_anybody_reads_are_many():
     smallest, largest, values, reasons = views("experts", "leftover_experts >= 5", expert_parallel=16)
     assert smallest == near(5)
-    assert math.isnan(largest)
     assert values[:4] == [near(5), near(16), near(21), near(32)]
-    assert reasons == ["", "undecided", "undecided"]
-    answer = solve("experts", "leftover_experts >= 5", at="largest", expert_parallel=16)
-    assert answer["reason"].item() == "undecided: the search gave up between 1e-75 and 1e+75"
+    assert len(values) >= MANY
+    assert reasons == ["", "", "many"]
+    assert largest > values[-1]
+    assert rs.value("leftover_experts", experts=largest, expert_parallel=16) >= 5
+    answer = solve("experts", "leftover_experts >= 5", at="all", expert_parallel=16)
+    assert answer["reason"].item().startswith("many: the first are given, the search ended between ")
+
+
+@pytest.mark.parametrize(
+    ("unknown", "condition", "given", "solutions"),
+    [
+        # 1 / (a N^-x), whose divisor underflows: never -0
+        (
+            "loss_size_exponent",
+            "compute_optimal_tokens_per_parameter < 1.3142608432500954e-06",
+            {
+                "loss_data_exponent": 2.0,
+                "loss_data_coefficient": 410.7,
+                "loss_size_coefficient": 592.5209056807105,
+                "active_parameters": 18612000000.0,
+            },
+            [2.316870815159614e-09, 0.8331031547938977],
+        ),
+        # (a + x) / (1 + x): a sum has the elasticity of its larger term
+        (
+            "draft_length",
+            "emitted_length < 1.0086630039961118",
+            {"sampled_length": 4.0, "acceptance_rate": 0.0},
+            [345.30019810062936],
+        ),
+        # powers that fall by steps of the smallest numbers, to 0
+        (
+            "loss_data_exponent",
+            "budget_optimal_parameters == 2.120762466373415",
+            {
+                "compute_budget": 35579650662.94941,
+                "training_flops_per_parameter": 2.0,
+                "loss_unit_size": 497641859.0247608,
+                "loss_unit_tokens": 3071493.135547593,
+                "loss_size_coefficient": 0.00020327179638565527,
+                "loss_data_coefficient": 2.0,
+                "loss_size_exponent": 0.3,
+            },
+            [0.010772424350641999, 0.4943456617504541],
+        ),
+        # on both sides of 1 within rounding: once "always" for all relations
+        (
+            "routing_experts_exponent",
+            "routing_cutoff_parameters > 1.0",
+            {"routing_interaction": 0.000258823289023446},
+            [-1.609858122498838e-18],
+        ),
+        # holds on both sides of a pole at 0
+        ("peak_flops_in_format", "0 * peak_flops_in_format <= 1 FLOP/s/chip", {}, []),
+    ],
+)
+def test_solutions_at_the_ends_of_what_doubles_hold(unknown, condition, given, solutions):
+    smallest, largest, values, reasons = views(unknown, condition, **given)
+    assert values == pytest.approx(solutions, rel=1e-9)
+    assert [smallest, largest] == ([values[0], values[-1]] if values else pytest.approx([math.nan] * 2, nan_ok=True))
+    assert reasons == ["" if solutions else "always"] * 3
+
+
+def test_the_first_power_of_a_sum_has_no_noise():
+    """(1 - x^n) / (1 - x) rises to n, though near 1 rounding shakes it by much."""
+    *_, reasons = views("acceptance_rate", "acceptance_length <= 3", draft_length=2.0)
+    assert reasons == ["always"] * 3
+    *_, reasons = views("acceptance_rate", "speculation_compute_factor == 1", draft_length=0.0)
+    assert set(reasons) <= {"always"}
 
 
 def test_a_root_among_absurd_values_is_found_or_admitted():

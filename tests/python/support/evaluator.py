@@ -123,8 +123,12 @@ class Evaluator:
         made._start({name: np.asarray(x) for name, x in numbers.items()})
         return made
 
+    def at_first(self) -> Evaluator:
+        """The same at the first point of the axes."""
+        return Evaluator.of_numbers({name: x.reshape(-1)[0] for name, x in self.given.items()})
+
     def _start(self, given: dict[str, Values]) -> None:
-        self._given = given
+        self.given = given
         self._known: dict[str, Values] = {}
         self._taken: dict[str, frozenset[str]] = {}  # quantities and operations on the way
 
@@ -157,14 +161,14 @@ class Evaluator:
 
     def derivative(self, name: str, by: str) -> Values:
         """The derivative of a quantity by an input, at all points; NaN where a step on the way is infinite."""
-        nudged = Evaluator.of_numbers({**self._given, by: self[by] * (1 + 1j * STEP)})
+        nudged = Evaluator.of_numbers({**self.given, by: self[by] * (1 + 1j * STEP)})
         slope = np.imag(nudged[name]) / STEP / self[by]
         return np.broadcast_to(slope, np.broadcast_shapes(slope.shape, tuple(self.sizes.values())))
 
     def _computed(self, name: str) -> tuple[Values, frozenset[str]]:
         q = entries()[name]
-        if name in self._given:
-            return self._given[name], frozenset({name})
+        if name in self.given:
+            return self.given[name], frozenset({name})
         if q.computed:
             tape = _Tape(self, name)
             with np.errstate(all="ignore"):
@@ -173,7 +177,7 @@ class Evaluator:
             return self[q.fallback], self._taken[q.fallback] | {name}
         if q.default is None:
             raise MissingError(name)
-        implied = any(other in self._given for other in q.implied_by)
+        implied = any(other in self.given for other in q.implied_by)
         return np.asarray(1 - q.default if implied else q.default), frozenset({name})  # of two words the other one
 
 

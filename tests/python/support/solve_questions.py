@@ -13,8 +13,11 @@ from questions.draw import Chance, Scenario, computed, quantity
 from roofslate import errors
 from roofslate.grid.read import Settled
 
+from support.evaluator import ROUTINES, Evaluator
+
 SCANNED = 2001
 EPSILON = 2.0**-52
+MANY = 256  # solutions
 CLOSE = 1e-12
 REFUSED = (errors.MissingInput, errors.IneffectiveInput, errors.ValueRangeError, errors.UnitError, errors.OutOfMemory)
 
@@ -37,6 +40,17 @@ class Question:
     def values(self, x: np.ndarray) -> np.ndarray:
         y = rs.evaluate(self.name, Settled(self.inputs), progress=False, **{self.unknown: x})
         return np.broadcast_to(y.to_numpy(), x.shape)
+
+    def rounding(self, x: np.ndarray) -> np.ndarray:
+        """How far values are from those of an evaluator of its own in long doubles, which have 64 bits on x86."""
+        doubles = Evaluator({**self.inputs, self.unknown: x}, [self.name])
+        if not doubles.at_first().taken(self.name).isdisjoint(ROUTINES):  # which take doubles
+            return np.zeros(x.shape)
+        evaluator = Evaluator.of_numbers({name: np.asarray(v, np.longdouble) for name, v in doubles.given.items()})
+        with np.errstate(all="ignore"):
+            off = np.abs(np.reshape(np.broadcast_to(evaluator[self.name], x.shape), x.shape) - self.values(x))
+        off[~np.isfinite(off)] = 0
+        return off.astype(float)
 
     def holds(self, v: np.ndarray) -> np.ndarray:
         c = self.limit
@@ -94,8 +108,9 @@ def _catalog(keyword: str) -> Any:
 class Scan:
     """The condition at 2,001 values of the unknown, and how far rounding shakes it there."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, *, in_more_digits: bool) -> None:
         self.question = question
+        self.in_more_digits = in_more_digits
         self.x = self._places()
         self.v = self.values(self.x)
         self.tolerance = np.full(self.x.shape, CLOSE * abs(question.limit))
@@ -120,12 +135,21 @@ class Scan:
         x = np.unique(x[(x >= q.low) & (x <= q.high)])
         return x[x != 0] if x.size > 1 else x
 
+    def cut(self, roots: list[float]) -> None:
+        """Leave what is beyond the first and the last of the solutions that are given."""
+        inside = (self.x >= roots[0]) & (self.x <= roots[-1])
+        self.x, self.v, self.tolerance = self.x[inside], self.v[inside], self.tolerance[inside]
+
     def values(self, x: np.ndarray) -> np.ndarray:
         return self.question.values(x)
 
     def noise(self, x: np.ndarray) -> np.ndarray:
-        """How much a value changes among neighbors of x, and unsteadily a bit farther, but for one jump."""
-        return np.maximum(self._moves(x, EPSILON, 0), self._moves(x, 2.0**-20, 1))
+        """How much a value changes among neighbors of x, and unsteadily a bit farther, but for one jump.
+
+        Or how far it is from the formula in more digits: terms that cancel may be off by the same on many neighbors.
+        """
+        moves = np.maximum(self._moves(x, EPSILON, 0), self._moves(x, 2.0**-20, 1))
+        return np.maximum(moves, 4 * self.question.rounding(x)) if self.in_more_digits else moves
 
     def _moves(self, x: np.ndarray, width: float, drift: int) -> np.ndarray:
         steps = x[:, None] * (1 + width * np.arange(-8, 9))
@@ -150,10 +174,16 @@ def complaints(q: Question) -> tuple[list[str], bool]:
     reasons = {at: answer["reason"].item().partition(":")[0] for at, answer in answers.items()}
     roots = roots_of(answers["all"])
     said = _views(answers, reasons, roots)
-    scan = Scan(q)
-    said += (
-        _equality(q, scan, roots, reasons["all"]) if q.relation == "==" else _inequality(q, scan, roots, reasons["all"])
-    )
+    wrong: list[str] = []
+    for in_more_digits in (False, True):  # which take longer
+        scan = Scan(q, in_more_digits=in_more_digits)
+        if reasons["all"] == "many":  # of what was searched
+            scan.cut(roots)
+        against = _equality if q.relation == "==" else _inequality
+        wrong = against(q, scan, roots, reasons["all"])
+        if not wrong:
+            break
+    said += wrong
     return said, "undecided" in reasons.values()
 
 
@@ -168,6 +198,13 @@ def _views(answers: dict[str, Any], reasons: dict[str, str], roots: list[float])
                 said.append(f"views: {at} {one!r}, all {roots[:5]}")
             elif reasons[at] in ("never", "always", "undefined") and roots:
                 said.append(f"views: {at} {reasons[at]}, all {roots[:5]}")
+        elif reasons["all"] == "many":
+            if len(roots) < MANY:
+                said.append(f"many: but {len(roots)} solutions")
+            if at == "smallest" and not one <= roots[0]:
+                said.append(f"views: {at} {one!r}, all begins at {roots[0]!r}")
+            if at == "largest" and not one >= roots[-1]:
+                said.append(f"views: {at} {one!r}, all goes on beyond {roots[-1]!r}")
         elif (reasons[at] != reasons["all"]) or (one != roots[k] if roots else not math.isnan(one)):
             said.append(f"views: {at} {one!r} {reasons[at]}, all {roots[:5]} {reasons['all']}")
     said += [f"twice: {a!r} {b!r}" for a, b in itertools.pairwise(roots)
@@ -227,6 +264,7 @@ def _bisected(scan: Scan, a: np.ndarray, b: np.ndarray, sign: np.ndarray) -> lis
     v[order] = scan.values(both[order])
     tolerance = _tolerance(scan, a)
     va, vb = v[: a.size], v[a.size :]
+    tolerance = np.minimum(tolerance, 0.01 * abs(c) + CLOSE)  # more is a jump or a pole
     smooth = (np.abs(va - c) <= tolerance) & (np.abs(vb - c) <= tolerance)
     return a[smooth].tolist()
 
@@ -268,6 +306,14 @@ def _is_alone(scan: Scan, x: float, holds: bool) -> bool:
     return bool((scan.question.holds(scan.values(np.sort(beside))) != holds).all())
 
 
+def _touches(scan: Scan, x: float) -> bool:
+    """It holds at a single value and neither below nor above."""
+    if not math.isfinite(x) or x == 0:
+        return False
+    around = np.sort(x * (1 + 1e-9 * np.array([-2.0, -1.0, 0.0, 1.0, 2.0])))
+    return scan.question.holds(scan.values(around)).tolist() == [False, False, True, False, False]
+
+
 def _inequality(q: Question, scan: Scan, roots: list[float], reason: str) -> list[str]:
     said = []
     with np.errstate(invalid="ignore", over="ignore"):
@@ -297,7 +343,7 @@ def _inequality(q: Question, scan: Scan, roots: list[float], reason: str) -> lis
             break
         if any(min(abs(x[k] - r), abs(x[k + 1] - r)) <= 1e-9 * abs(r) for r in roots):
             continue
-        crossed = sum(x[k] < r < x[k + 1] for r in roots)
+        crossed = sum(x[k] < r < x[k + 1] and not _touches(scan, r) for r in roots)
         if (crossed % 2 == 1) != (holds[k] != holds[k + 1]):
             said.append(
                 f"parity: {crossed} boundaries between {x[k]!r} and {x[k + 1]!r}, holds {holds[k]} {holds[k + 1]}"
