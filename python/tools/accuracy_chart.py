@@ -12,7 +12,12 @@ from roofslate.display import style
 from roofslate.presets.fits import PERCENTILES
 
 CHART = Path(__file__).parents[2] / "docs" / "explanation" / "accuracy-support.svg"
-KINDS = {"measured": "interpolated", "framework": "another framework", "hardware": "another chip", "model": "another model"}
+KINDS = {
+    "measured": "interpolated",
+    "framework": "another framework",
+    "hardware": "another chip",
+    "model": "another model",
+}
 OUTPUTS = {"time_per_output_token": "time per output token", "time_to_first_token": "time to first token"}
 
 
@@ -21,7 +26,8 @@ def draw(path: Path = CHART) -> None:
     fits = rs.calibration().fits
     plt.rcParams["svg.hashsalt"] = "roofslate"
     with style.drawing(None, (6.4, 2.6)) as first:
-        figure = first.figure
+        figure = first.get_figure(root=True)
+        assert figure is not None
         figure.clear()
         axes = figure.subplots(1, 2, sharey=True)
         for ax, (output, title) in zip(axes, OUTPUTS.items(), strict=True):

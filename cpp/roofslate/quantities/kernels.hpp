@@ -319,6 +319,28 @@ namespace roofslate::quantities
         { return choose(which, T(1.0), p); }
     };
 
+    struct dense_product_flops
+    {
+        static constexpr Spec spec =
+            Spec("F_d p_d", "FLOP/s/chip", "arithmetic of a chip that dense products reach", "kernel table");
+        template <class T> static constexpr T formula(in<dense_peak_flops, T> F, in<dense_compute_share, T> p)
+        { return F * p; }
+    };
+    struct expert_product_flops
+    {
+        static constexpr Spec spec =
+            Spec("F p_x", "FLOP/s/chip", "arithmetic of a chip that products of routed experts reach", "kernel table");
+        template <class T> static constexpr T formula(in<peak_flops, T> F, in<expert_compute_share, T> p)
+        { return F * p; }
+    };
+    struct attention_product_flops
+    {
+        static constexpr Spec spec =
+            Spec("F_{16} p_a", "FLOP/s/chip", "arithmetic of a chip that attention reaches", "kernel table");
+        template <class T> static constexpr T formula(in<peak_flops_bf16, T> F, in<attention_compute_share, T> p)
+        { return F * p; }
+    };
+
     // --- the smallest kernels, and all-reduces of few bytes ---
 
     struct small_product_time
@@ -422,6 +444,9 @@ namespace roofslate::quantities
         dense_compute_share,
         expert_compute_share,
         attention_compute_share,
+        dense_product_flops,
+        expert_product_flops,
+        attention_product_flops,
         small_product_time,
         kernel_time_factor,
         small_all_reduce_time,

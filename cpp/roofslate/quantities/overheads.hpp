@@ -72,9 +72,7 @@ namespace roofslate::quantities
             in<small_product_time, T> small,
             in<kernel_time_factor, T> factor,
             in<release_slowdown, T> slowdown)
-        {
-            return spend(choose(which, t, t + factor * small), pow(F_0 / F_16, g)) * slowdown;
-        }
+        { return spend(choose(which, t, t + factor * small), pow(F_0 / F_16, g)) * slowdown; }
     };
     struct kernel_overhead
     {

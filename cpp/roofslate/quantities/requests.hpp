@@ -150,23 +150,20 @@ namespace roofslate::quantities
             in<flops_per_parameter_token, T> two,
             in<active_dense_parameters, T> N_c,
             in<output_head_parameters, T> N_h,
-            in<dense_peak_flops, T> F_d,
+            in<dense_product_flops, T> F_d,
             in<arithmetic, T> counted,
             in<flops_per_head_element, T> two_a,
             in<global_attention_layers, T> n_g,
             in<attention_heads, T> n_h,
             in<head_size, T> d_h,
             in<latent_rotary_size, T> d_r,
-            in<peak_flops_bf16, T> F_16,
-            in<dense_compute_share, T> p_d,
-            in<attention_compute_share, T> p_a)
+            in<attention_product_flops, T> F_a)
         {
-            const T F = F_d * p_d;
             return I / eta
                 * choose(
                        counted,
-                       two * (N_c / F),
-                       two * ((N_c - N_h) / F) + two_a * (n_g * n_h * (2.0 * d_h - d_r)) * (L_a / (F_16 * p_a)));
+                       two * (N_c / F_d),
+                       two * ((N_c - N_h) / F_d) + two_a * (n_g * n_h * (2.0 * d_h - d_r)) * (L_a / F_a));
         }
     };
     struct prompt_expert_time
@@ -181,9 +178,8 @@ namespace roofslate::quantities
             in<prefill_compute_efficiency, T> eta,
             in<flops_per_parameter_token, T> two,
             in<active_routed_parameters, T> N_k,
-            in<peak_flops, T> F,
-            in<expert_compute_share, T> p_x)
-        { return I / eta * (two * (N_k / (F * p_x))); }
+            in<expert_product_flops, T> F_x)
+        { return I / eta * (two * (N_k / F_x)); }
     };
     struct prompt_batch
     {

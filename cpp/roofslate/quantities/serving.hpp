@@ -133,12 +133,37 @@ namespace roofslate::quantities
             "R6.11");
         template <class T> static constexpr T formula(
             in<attention_flops_per_token, T> f_a,
-            in<peak_flops_bf16, T> F_16,
-            in<attention_compute_share, T> p_a,
+            in<attention_product_flops, T> F_a,
             in<index_flops_per_context_token, T> f_i,
             in<context_length, T> L,
             in<peak_flops_fp8, T> F_8)
-        { return spend_beside(f_a / (F_16 * p_a), f_i, L / F_8); }
+        { return spend_beside(f_a / F_a, f_i, L / F_8); }
+    };
+    struct dense_chip_time_per_token
+    {
+        static constexpr Spec spec = Spec(
+            "t_d G",
+            "s*chip/token",
+            "time of one chip for the products of a token outside of the routed experts",
+            "R1.2");
+        template <class T> static constexpr T formula(
+            in<flops_per_parameter_token, T> two,
+            in<active_dense_parameters, T> N_c,
+            in<dense_product_flops, T> F_d)
+        { return two * (N_c / F_d); }
+    };
+    struct expert_chip_time_per_token
+    {
+        static constexpr Spec spec = Spec(
+            "t_k G",
+            "s*chip/token",
+            "time of one chip for the products of a token with its routed experts",
+            "R1.2");
+        template <class T> static constexpr T formula(
+            in<flops_per_parameter_token, T> two,
+            in<active_routed_parameters, T> N_k,
+            in<expert_product_flops, T> F_x)
+        { return two * (N_k / F_x); }
     };
     struct compute_time
     {
@@ -149,23 +174,17 @@ namespace roofslate::quantities
             in<dense_format, T> format,
             in<flops_per_token, T> f,
             in<stage_flops, T> C,
-            in<flops_per_parameter_token, T> two,
-            in<active_dense_parameters, T> N_c,
-            in<dense_peak_flops, T> F_d,
-            in<active_routed_parameters, T> N_k,
-            in<peak_flops, T> F,
+            in<dense_chip_time_per_token, T> dense,
+            in<expert_chip_time_per_token, T> routed,
             in<chips_per_stage, T> G_P,
             in<compute_efficiency, T> eta,
             in<expert_imbalance, T> mu,
             in<arithmetic, T> which,
             in<attention_chip_time_per_token, T> attention,
-            in<kernel_shares, T> reach,
-            in<dense_compute_share, T> p_d,
-            in<expert_compute_share, T> p_x)
+            in<kernel_shares, T> reach)
         {
-            const T apart = two * (N_c / (F_d * p_d) + N_k * mu / (F * p_x));
             const auto alike = is<dense_format>(format, "same") && mu == T(1.0) && is<kernel_shares>(reach, "ideal");
-            const T products = select(alike, f / C, apart / (G_P * eta));
+            const T products = select(alike, f / C, (dense + routed * mu) / (G_P * eta));
             return tokens * choose(which, products, products + attention / (G_P * eta));
         }
     };
@@ -518,6 +537,8 @@ namespace roofslate::quantities
         attention_flops_per_token,
         index_flops_per_context_token,
         attention_chip_time_per_token,
+        dense_chip_time_per_token,
+        expert_chip_time_per_token,
         compute_time,
         expert_coverage,
         fetched_weight_bytes,
