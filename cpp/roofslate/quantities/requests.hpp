@@ -148,7 +148,7 @@ namespace roofslate::quantities
             in<prompt_attended_tokens, T> L_a,
             in<prefill_compute_efficiency, T> eta,
             in<flops_per_parameter_token, T> two,
-            in<active_dense_parameters, T> N_c,
+            in<dense_chip_time_per_token, T> dense,
             in<output_head_parameters, T> N_h,
             in<dense_product_flops, T> F_d,
             in<arithmetic, T> counted,
@@ -162,8 +162,8 @@ namespace roofslate::quantities
             return I / eta
                 * choose(
                        counted,
-                       two * (N_c / F_d),
-                       two * ((N_c - N_h) / F_d) + two_a * (n_g * n_h * (2.0 * d_h - d_r)) * (L_a / F_a));
+                       dense,
+                       dense - two * (N_h / F_d) + two_a * (n_g * n_h * (2.0 * d_h - d_r)) * (L_a / F_a));
         }
     };
     struct prompt_expert_time
@@ -176,10 +176,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<fresh_input_tokens, T> I,
             in<prefill_compute_efficiency, T> eta,
-            in<flops_per_parameter_token, T> two,
-            in<active_routed_parameters, T> N_k,
-            in<expert_product_flops, T> F_x)
-        { return I / eta * (two * (N_k / F_x)); }
+            in<expert_chip_time_per_token, T> routed)
+        { return I / eta * routed; }
     };
     struct prompt_batch
     {
