@@ -184,7 +184,7 @@ CALLS = {
     "quantities": rs.quantities,
     "quantity": rs.quantity,
     "preset name": lambda x: rs.hardware[x],
-    "preset number": lambda x: rs.hardware.define("made up", peak_flops=x),
+    "preset number": lambda x: rs.hardware.define("made up chip", peak_flops=x),
     "preset file": rs.load_presets,
     "to_units units": lambda x: rs.to_units(rs.evaluate("pass_time", **GRID), x),
     "linspace start": lambda x: rs.linspace(x, 2, 3),

@@ -8,6 +8,7 @@ import pytest
 import roofslate as rs
 from roofslate.errors import UnknownName
 
+pytestmark = pytest.mark.usefixtures("fresh_catalogs")
 LOAD = {"model": "DeepSeek-V3", "weight_format": "fp8", "kv_format": "fp8", "chips": 8, "concurrency": 64,
         "input_tokens": 1000, "output_tokens": 1000, "calibration": "serving"}  # fmt: skip
 
