@@ -102,3 +102,9 @@ def test_pages_name_no_machine():
     for path in PAGES:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"(?<![\w.])/(work|tmp|root|home)\b", text), page_id(path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_no_output_is_empty(page):
+    """A block that shows nothing is compared with nothing."""
+    assert "```text\n```" not in page.read_text(encoding="utf-8")
