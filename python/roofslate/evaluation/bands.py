@@ -10,6 +10,7 @@ from roofslate import units
 from roofslate.errors import MissingInput, UnknownName
 from roofslate.presets.calibration import Bands, FittedConstants
 from roofslate.presets.calibration_files import shipped
+from roofslate.presets.catalog import measured_as
 from roofslate.presets.fits import check_level
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import lookup
@@ -132,7 +133,7 @@ def band_variables(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> 
 
     source, inverted = calibrated_of(bands, name, grid.inputs) or (name, False)
     fit = bands.calibration.fit(source)
-    known = {keyword: [p.name for p in grid.presets[keyword]] for keyword in PRESETS if keyword in grid.presets}
+    known = {keyword: [measured_as(p) for p in grid.presets[keyword]] for keyword in PRESETS if keyword in grid.presets}
     kinds = [column for column in fit.kinds if column in known and len(known[column]) > 1]
     same = {column: known[column][0] for column in fit.kinds if column in known and column not in kinds}
     shape = [len(known[column]) for column in kinds]
@@ -154,7 +155,7 @@ def band_variables(bands: Bands, name: str, values: xr.Variable, grid: Grid) -> 
 
 def band_text(bands: Bands, name: str, value: float, grid: Grid) -> str:
     """The band of one value, as a person reads it."""
-    kinds = {keyword: presets[0].name for keyword, presets in grid.presets.items()}
+    kinds = {keyword: measured_as(presets[0]) for keyword, presets in grid.presets.items()}
     source, inverted = calibrated_of(bands, name, grid.inputs) or (name, False)
     factors = band_factors(*bands.calibration.fit(source).band(bands.level, kinds), inverted=inverted)
     low, high = (units.format(factor * value, lookup(name).unit) for factor in factors)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from roofslate.errors import IneffectiveInput
+from roofslate.presets.catalog import measured_as
 from roofslate.presets.lookup import preset_numbers
 from roofslate.registry.registry import kept_by_registry
 
@@ -105,8 +106,8 @@ def _support(outputs: Sequence[str], grid: Grid) -> str:
 
 
 def _names(grid: Grid, keyword: str) -> list[str | None]:
-    """Names of presets; a system by the chip that it is made of."""
-    return [p.bases[-1] if p.bases else p.name for p in grid.presets.get(keyword, ())] or [None]
+    """Names under which presets were measured."""
+    return [measured_as(p) for p in grid.presets.get(keyword, ())] or [None]
 
 
 FLOOR_BASIS: Mapping[str, str] = {"basis": "floor"}

@@ -33,6 +33,7 @@ from roofslate.grid.row_checks import (
 )
 from roofslate.grid.row_constants import constant_roots, implying
 from roofslate.grid.run import ROW, run
+from roofslate.presets.catalog import measured_as
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.registry.registry import ancestors, bounded_pairs, current, lookup
 from roofslate.registry.values import Values
@@ -433,15 +434,15 @@ def _split(plans: Sequence[_Plan], plan_of: Positions | None, block: slice) -> I
 
 
 def preset_names(columns: Columns, inputs: Mapping[str, Any], rows: int) -> dict[str, list[str | None]]:
-    """What each row names by each keyword of presets, by their full names; None where it names nothing."""
+    """Each row's presets by keyword, under the names that they were measured by; None where a row has none."""
     found: dict[str, list[str | None]] = {}
     for keyword in PRESETS:
         column = columns.get(keyword)
         if isinstance(column, Names):
-            names = [*(preset.name if preset == preset else None for preset in column.presets), None]
+            names = [*(measured_as(preset) if preset == preset else None for preset in column.presets), None]
             found[keyword] = [names[code] for code in column.codes.tolist()]
         else:
-            found[keyword] = [find_preset(keyword, inputs[keyword]).name if keyword in inputs else None] * rows
+            found[keyword] = [measured_as(find_preset(keyword, inputs[keyword])) if keyword in inputs else None] * rows
     return found
 
 

@@ -21,6 +21,7 @@ from roofslate.measured import software
 from roofslate.measured.checkpoints import FORMATS, checkpoint_format, stored_formats
 from roofslate.measured.releases import captured_kernels, release_name
 from roofslate.measured.stored import TOLERANCE, compute
+from roofslate.presets.catalog import measured_as
 from roofslate.presets.frameworks import framework_name
 from roofslate.presets.lookup import PRESETS, find_preset
 from roofslate.presets.preset import Preset
@@ -43,6 +44,7 @@ TARGETS = {
     "training_utilization": "training_utilization",
 }
 
+FIRST_TOKEN = "time_to_first_token_s"
 _TRAINING = {"trained_tokens_per_second_per_chip", "training_utilization"}
 
 _NUMBERS = {
@@ -132,7 +134,7 @@ class Runs:
 
         The first token of a decode pool waits for chips that prefill, whose number no label says.
         """
-        return self.plain & ~self.split if column == "time_to_first_token_s" else self.plain
+        return self.plain & ~self.split if column == FIRST_TOKEN else self.plain
 
     def kinds(self, column: str) -> list[str | None]:
         """What each row has in a column, presets and frameworks by their own names.
@@ -140,7 +142,7 @@ class Runs:
         The release follows from the framework and its version, the recipe is the number format as written.
         """
         if column in PRESETS:
-            return [preset.name for preset in self.inputs[column]]
+            return [measured_as(preset) for preset in self.inputs[column]]
         if column == "release" and {"framework", "framework_version"} <= {*self.rows.columns} - {"release"}:
             return list(map(release_name, self.rows["framework"], self.rows["framework_version"]))
         if column == "recipe" and "recipe" not in self.rows and "weight_format" in self.rows:

@@ -185,13 +185,14 @@ class Validation(Result):
         return "\n".join(lines)
 
     def _apart(self, table: str, column: str) -> list[str]:
-        """Errors of rows that are no part of the score."""
+        """Errors of rows of a kind of their own, and whether they are part of the score above."""
         found = []
         for kind in ("split", "drafts", "doubtful label"):
             if (table, column, kind, "") in self.summary.index:
                 row = self.summary.loc[[(table, column, kind, "")]].iloc[0]
                 errors = f"{100 * row['mape']:.1f} / {100 * row['median']:.1f} %"
-                found.append(f"  {kind}, apart: {errors} of {row['rows']:,.0f} rows")
+                part = "among them" if kind == "split" and column != measurements.FIRST_TOKEN else "apart"
+                found.append(f"  {kind}, {part}: {errors} of {row['rows']:,.0f} rows")
         return found
 
     def _left_out(self, table: str, column: str) -> list[str]:

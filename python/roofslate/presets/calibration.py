@@ -15,7 +15,7 @@ from roofslate._base.messages import shown, unknown
 from roofslate.display.html import columns
 from roofslate.display.result import Result, Table
 from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
-from roofslate.presets.catalog import hardware, models
+from roofslate.presets.catalog import hardware, measured_as, models
 from roofslate.presets.fits import ERRORS, Constant, Fit, Values, check_level, errors_text
 from roofslate.presets.frameworks import framework_name
 from roofslate.registry.registry import lookup
@@ -265,12 +265,12 @@ class FittedConstants(Result, Mapping[str, "float | str"]):
         return self.fits[output]
 
     def kind(self, column: str, name: str | None) -> str | None:
-        """The name under which a kind was measured: that of its preset, if it has one, or the framework's own."""
+        """The name under which a kind was measured: that of its preset, a system's chip, or the framework's own."""
         if column == "framework" and name is not None:
             return framework_name(name)
         if column not in _CATALOGS or name is None or name not in _CATALOGS[column]:
             return name
-        return _CATALOGS[column][name].name
+        return measured_as(_CATALOGS[column][name])
 
     def compare(self, other: FittedConstants) -> pd.DataFrame:
         """The constants beside those of another calibration.

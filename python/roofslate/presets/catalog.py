@@ -19,7 +19,17 @@ from roofslate.presets.preset import KINDS, LONGEST_NAME, Preset, check_text, fa
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Catalog", "api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"]
+__all__ = [
+    "Catalog",
+    "api_prices",
+    "hardware",
+    "load_presets",
+    "loss_laws",
+    "measured_as",
+    "models",
+    "prices",
+    "storage",
+]
 
 # Files that come with the package, in the order of the catalogs.
 _SHIPPED = (
@@ -196,6 +206,15 @@ class Catalog(Mapping[str, Preset]):
         columns = list(dict.fromkeys(name for preset in presets for name in preset.facts))
         rows = [(p.name, *(str(p.facts[c]) if c in p.facts else "" for c in columns)) for p in presets]
         return html_table(f"{len(rows)} {self._kind} presets", (self._kind, *columns), rows)
+
+
+def measured_as(preset: Preset) -> str:
+    """Name under which runs of a preset were measured: that of a system's chip, if the system leaves it as it is."""
+    for name in preset.bases:
+        base = _library.find("hardware", name) if preset.kind == "hardware" else None
+        if base is not None and "chips" not in base.values and base.values.items() <= preset.values.items():
+            return base.name
+    return preset.name
 
 
 def load_presets(path: str | os.PathLike[str]) -> list[Preset]:

@@ -147,3 +147,28 @@ def test_a_band_varies_along_the_axis_of_its_presets(given, axis, overruled):
         expected = [SERVING.band(0.7, "time_per_output_token", model=model, hardware="H100")[end] for model in MODELS]
         np.testing.assert_allclose(ratio, expected, rtol=1e-15)
         assert which == "upper" or expected[1] <= expected[0]  # less sure, or as sure
+
+
+def test_a_system_is_its_chip_and_a_variant_of_a_model_is_not_the_model():
+    """Bands and support go by the same names."""
+    tpot = "time_per_output_token"
+    asked = {"model": "DeepSeek-V3", "chips": 8, "concurrency": 4, "input_tokens": 1000, "output_tokens": 500}
+    asked |= {"weight_format": "fp8", "kv_format": "fp8", "calibration": "serving"}
+    systems = {"H200": "measured", "HGX H200": "measured", "GB200 NVL72": "extrapolated: hardware=GB200"}
+    for system, support in systems.items():
+        found = rs.evaluate(tpot, {**asked, "hardware": system}, bands=0.8)
+        assert found[tpot].attrs["support"] == support
+        assert SERVING.support(tpot, model="DeepSeek-V3", hardware=system) == support
+        ends = [float(found[f"{tpot}_{end}"] / found[tpot]) for end in ("lower", "upper")]
+        assert ends == pytest.approx(SERVING.band(0.8, tpot, model="DeepSeek-V3", hardware=system))
+        row = rs.frame(pd.DataFrame({"hardware": [system]}), tpot, asked, bands=0.8)
+        assert row[f"{tpot}_upper"].iloc[0] / row[tpot].iloc[0] == pytest.approx(ends[1])
+    assert SERVING.band(0.8, tpot, hardware="H200") == SERVING.band(0.8, tpot, hardware="HGX H200")
+    other = rs.evaluate(tpot, {**asked, "model": "DeepSeek-V3.2", "hardware": "H200"})
+    assert other.attrs["support"] == "extrapolated: model=DeepSeek-V3.2"
+
+
+@pytest.mark.usefixtures("fresh_catalogs")
+def test_a_chip_that_was_changed_was_not_measured():
+    rs.hardware.define("H200 with slow links", base="H200", scale_up_bandwidth="100 GB/s")
+    assert SERVING.support("time_per_output_token", hardware="H200 with slow links").startswith("extrapolated")
