@@ -37,7 +37,46 @@ namespace roofslate
             supplied_[std::size_t(s.quantity)] = 1;
             node_of_[std::size_t(s.quantity)] =
                 s.variable && !s.view.axes ? graph_.variable(*s.view.data) : graph_.leaf(s.view);
+            given_.emplace_back(s.quantity, node_of_[std::size_t(s.quantity)]);
         }
+    }
+    // Nodes are shared through the graph, where equal operations are one.
+    Closure::Closure(const Closure& outer, int changed, int node)
+        : registry_(outer.registry_),
+          graph_(outer.graph_),
+          node_of_(std::size_t(outer.registry_.size()), -1),
+          used_(std::size_t(outer.registry_.size()), 0),
+          supplied_(outer.supplied_),
+          given_(outer.given_),
+          changed_(outer.changed_),
+          differentiated_(outer.differentiated_)
+    {
+        positions_.reserve(256), path_.reserve(32), visited_.reserve(64);
+        given_.erase(
+            std::remove_if(given_.begin(), given_.end(), [&](const auto& g) { return g.first == changed; }),
+            given_.end());
+        given_.emplace_back(changed, node);
+        changed_.push_back(changed);
+        supplied_[std::size_t(changed)] = 1;
+        for (const auto& [quantity, its_node] : given_)
+            node_of_[std::size_t(quantity)] = its_node;
+    }
+    // A quantity's value where another one is changed: a closure of its own over the same graph.
+    int Closure::elsewhere(const Entry& e)
+    {
+        if (std::find(changed_.begin(), changed_.end(), e.changed) != changed_.end())
+            throw std::logic_error("the quantity " + std::string(e.name) + " needs itself");
+        const int to = e.needs.size() > 1 ? node(e.needs[1]) : graph_.constant(e.spec->changed_value);
+        Closure inside(*this, e.changed, to);
+        const int result = inside.node(e.needs[0]);
+        for (int quantity = 0; quantity < registry_.size(); ++quantity)
+            if (quantity != e.changed && inside.used_[std::size_t(quantity)])
+                used_[std::size_t(quantity)] = 1;
+        for (const int quantity : inside.visited_)
+            if (const Entry& q = registry_[quantity]; !q.computed() && q.fallback < 0 && !q.spec->is_choice())
+                node(quantity); // a number that it takes by default, and that may be differentiated by
+        turns_.insert(turns_.end(), inside.turns_.begin(), inside.turns_.end());
+        return result;
     }
     int Closure::node(int quantity)
     {
@@ -50,7 +89,11 @@ namespace roofslate
         const Restored path(path_);
         path_.push_back(quantity);
         int result;
-        if (e.computed())
+        if (e.is_replaced([this](int q) { return supplied_[std::size_t(q)] != 0; }))
+            result = node(e.replaced_by);
+        else if (e.changed >= 0)
+            result = elsewhere(e);
+        else if (e.computed())
         {
             const Restored positions(positions_);
             const std::size_t first = positions_.size();
@@ -68,11 +111,11 @@ namespace roofslate
     }
     double Closure::default_of(const Entry& e)
     {
-        for (const int quantity : e.implied_by)
-            if (supplied_[std::size_t(quantity)])
+        for (std::size_t k = 0; k < e.implied_by.size(); ++k)
+            if (supplied_[std::size_t(e.implied_by[k])])
             {
-                used_[std::size_t(quantity)] = 1;
-                return e.spec->implied_value;
+                used_[std::size_t(e.implied_by[k])] = 1;
+                return e.spec->implied_value[k];
             }
         return e.spec->default_value;
     }

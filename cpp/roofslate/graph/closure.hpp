@@ -31,6 +31,8 @@ namespace roofslate
         const std::vector<Turn>& turns() const { return turns_; } // all that are no literals
 
     private:
+        Closure(const Closure& outer, int changed, int node); // the same supply, but for one quantity
+        int elsewhere(const Entry& entry);
         double default_of(const Entry& entry);
         int instantiate(const Entry& entry, std::size_t first, int position);
         int without_neutral(Op op, int first, int second) const;
@@ -44,6 +46,8 @@ namespace roofslate
         Graph& graph_;
         std::vector<int> node_of_;
         std::vector<char> used_, supplied_;
+        std::vector<std::pair<int, int>> given_; // what was supplied, and its node
+        std::vector<int> changed_;               // quantities that a closure around this one changed
         std::vector<int> visited_;
         std::vector<Turn> turns_;
         bool differentiated_ = false;

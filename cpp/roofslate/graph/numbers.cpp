@@ -1,6 +1,8 @@
 #include "roofslate/graph/numbers.hpp"
 #include "roofslate/language/math.hpp"
+#include <algorithm>
 #include <limits>
+#include <stdexcept>
 
 namespace roofslate
 {
@@ -66,6 +68,10 @@ namespace roofslate
             default_value = by_default(quantity);
         if (default_value && default_value->holds_beside(supplied_))
             value = default_value->value;
+        else if (e.is_replaced([this](int q) { return contains(supplied_, q); }))
+            value = value_of(e.replaced_by);
+        else if (e.changed >= 0)
+            value = elsewhere(e);
         else if (e.computed())
             value = compute(e);
         else if (e.fallback >= 0)
@@ -73,11 +79,11 @@ namespace roofslate
         else if (e.spec->has_default)
         {
             value = e.spec->default_value;
-            for (const int implying : e.implied_by)
-                if (contains(supplied_, implying))
+            for (std::size_t k = 0; k < e.implied_by.size(); ++k)
+                if (contains(supplied_, e.implied_by[k]))
                 {
-                    state_[std::size_t(implying)] = State::known;
-                    value = e.spec->implied_value;
+                    state_[std::size_t(e.implied_by[k])] = State::known;
+                    value = e.spec->implied_value[k];
                     break;
                 }
         }
@@ -85,6 +91,28 @@ namespace roofslate
             throw Missing();
         state = State::known;
         return value;
+    }
+    // As in a closure: numbers of their own, from the same supply but for one.
+    double Numbers::elsewhere(const Entry& e)
+    {
+        if (std::find(changed_.begin(), changed_.end(), e.changed) != changed_.end())
+            throw std::logic_error("the quantity " + std::string(e.name) + " needs itself");
+        const double to = e.needs.size() > 1 ? value_of(e.needs[1]) : e.spec->changed_value;
+        std::vector<Supplied> supply;
+        supply.reserve(given_.size() + 1);
+        for (const Supplied& s : given_)
+            if (s.quantity != e.changed)
+                supply.push_back(s);
+        supply.push_back({e.changed, {&to, 0, {}}});
+        Numbers inside(registry_, supply);
+        inside.changed_ = changed_;
+        inside.changed_.push_back(e.changed);
+        const double result = inside.value_of(e.needs[0]);
+        for (const Supplied& s : given_)
+            if (s.quantity != e.changed && inside.was_used(s.quantity)
+                && state_[std::size_t(s.quantity)] == State::given)
+                state_[std::size_t(s.quantity)] = State::known;
+        return result;
     }
     double Numbers::compute(const Entry& e)
     {

@@ -29,6 +29,7 @@ namespace roofslate
         double value_of(int quantity);
         double compute(const Entry& entry);
         double result_of(const Entry& e, std::size_t first, int position);
+        double elsewhere(const Entry& e);
 
         const Registry& registry_;
         const std::vector<Supplied>& given_;
@@ -36,5 +37,6 @@ namespace roofslate
         std::vector<State> state_;
         std::vector<double> value_;
         std::vector<double> results_; // of the tapes in work, one after the other
+        std::vector<int> changed_;    // quantities that whoever asks changed
     };
 }

@@ -26,6 +26,14 @@ namespace roofslate
                     arguments[k] = Expr::input(e.tape, int(k));
                 e.root = apply(arguments, std::index_sequence_for<Needs...>{}).on(e.tape);
             }
+            else if (!Q::spec.target.empty())
+            {
+                e.need_names = {Q::spec.target};
+                if (!Q::spec.changed_to.empty())
+                    e.need_names.push_back(Q::spec.changed_to);
+                e.formula = [](const double* a) { return a[0]; };
+                e.root = Expr::input(e.tape, 0).on(e.tape);
+            }
             return e;
         }
     };

@@ -39,8 +39,15 @@ namespace roofslate
         const char* missing_advice = nullptr; // ends the error for a missing input of it
         std::string_view fallback{}; // the quantity it comes from when it is not supplied
         std::array<std::string_view, 4> implied_by{}; // where one of these is supplied, the default is another
-        double implied_value = 0;
+        std::array<double, 4> implied_value{};              // of each
         std::string_view bound{};                        // the input that it must not exceed
+        std::string_view replaced_by{}; // the quantity whose value it takes where this one is supplied:
+        std::string_view replaced_where{};
+        std::array<std::string_view, 2> replaced_unless{}; // and none of these
+        std::string_view target{};    // the quantity whose value it is where another one is changed
+        std::string_view changed{};   // that other one
+        std::string_view changed_to{}; // and what it is there; empty: changed_value
+        double changed_value = 0;
 
         constexpr Spec(const char* tex, const char* measured_in, const char* meaning, const char* reference)
             : symbol(tex), unit(measured_in), brief(meaning), source(reference)
@@ -90,17 +97,54 @@ namespace roofslate
             s.fallback = name_of<Q>();
             return s;
         }
-        // Another default where one of these quantities is supplied.
+        // Another default where one of these quantities is supplied; of several that are, the first named decides.
         template <class... Q> constexpr Spec implied_by_any(double value) const
         {
             Spec s = *this;
-            s.implied_by = {name_of<Q>()...}, s.implied_value = value;
+            std::size_t n = 0;
+            while (!s.implied_by[n].empty())
+                ++n;
+            ((s.implied_by[n] = name_of<Q>(), s.implied_value[n++] = value), ...);
             return s;
         }
         template <class Q> constexpr Spec at_most() const
         {
             Spec s = *this;
             s.bound = name_of<Q>();
+            return s;
+        }
+        // At a rate of arrivals another quantity says what it is:
+        // replaced_by_where<loaded_running_sequences, arrival_rate>().unless_given<batch_size, pass_tokens>().
+        template <class Q, class Given> constexpr Spec replaced_by_where() const
+        {
+            Spec s = *this;
+            s.replaced_by = name_of<Q>(), s.replaced_where = name_of<Given>();
+            return s;
+        }
+        template <class... Q> constexpr Spec unless_given() const
+        {
+            Spec s = *this;
+            s.replaced_unless = {name_of<Q>()...};
+            return s;
+        }
+        // The value of another quantity where one that it rests on is replaced:
+        // value_of<round_time>().where<batch_size, full_batch>(). In the rest of its inputs nothing changes.
+        template <class Q> constexpr Spec value_of() const
+        {
+            Spec s = *this;
+            s.target = name_of<Q>();
+            return s;
+        }
+        template <class Changed, class To> constexpr Spec where() const
+        {
+            Spec s = *this;
+            s.changed = name_of<Changed>(), s.changed_to = name_of<To>();
+            return s;
+        }
+        template <class Changed> constexpr Spec where(double value) const
+        {
+            Spec s = *this;
+            s.changed = name_of<Changed>(), s.changed_value = value;
             return s;
         }
         constexpr bool declares_range() const { return !is_choice() && (low != -DBL_MAX || high != DBL_MAX); }

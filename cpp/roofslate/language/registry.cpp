@@ -1,5 +1,6 @@
 #include "roofslate/language/registry.hpp"
 #include "roofslate/language/error.hpp"
+#include <sstream>
 
 namespace roofslate
 {
@@ -27,6 +28,15 @@ namespace roofslate
                     e.implied_by.push_back(at(name));
             if (!e.spec->bound.empty())
                 e.bound = at(e.spec->bound);
+            if (!e.spec->replaced_by.empty())
+                e.replaced_by = at(e.spec->replaced_by), e.replaced_where = at(e.spec->replaced_where);
+            for (const std::string_view name : e.spec->replaced_unless)
+                if (!name.empty())
+                    e.replaced_unless.push_back(at(name));
+            if (!e.spec->changed.empty())
+                e.changed = at(e.spec->changed);
+            if (!e.spec->target.empty() && std::string_view(e.spec->unit) != (*this)[e.needs[0]].spec->unit)
+                throw std::logic_error(std::string(e.name) + " has another unit than " + std::string(e.spec->target));
         }
     }
     namespace
@@ -139,6 +149,26 @@ namespace roofslate
             return inputs;
         }
     }
+    namespace
+    {
+        // "round_time where batch_size = full_batch"
+        std::string elsewhere(
+            const Registry& registry,
+            const Entry& entry,
+            const std::vector<std::string>& symbols,
+            Notation notation)
+        {
+            const Entry& changed = registry[entry.changed];
+            const bool latex = notation == Notation::latex;
+            std::ostringstream number;
+            number << entry.spec->changed_value;
+            const std::string to = symbols.size() > 1 ? symbols[1] : number.str();
+            const std::string name = latex ? changed.spec->symbol : std::string(changed.name);
+            return latex
+                ? symbols[0] + "\\big|_{" + name + " = " + to + "}"
+                : symbols[0] + " where " + name + " = " + to;
+        }
+    }
     std::string formula_of_entry(const Registry& registry, const Entry& entry, Notation notation)
     {
         if (!entry.computed())
@@ -148,6 +178,9 @@ namespace roofslate
             symbols.emplace_back(
                 notation == Notation::latex ? registry[need].spec->symbol : std::string(registry[need].name));
         const Inscription inputs = inscribed(registry, entry, symbols);
+        if (entry.changed >= 0)
+            return std::string(notation == Notation::latex ? entry.spec->symbol : std::string(entry.name)) + " = "
+                + elsewhere(registry, entry, symbols, notation);
         const std::string left = notation == Notation::latex ? entry.spec->symbol : std::string(entry.name);
         return left + " = " + print(entry.tape, entry.root, inputs, notation);
     }
@@ -255,6 +288,8 @@ namespace roofslate
         Notation notation)
     {
         Application application(registry, entry, needs);
+        if (entry.changed >= 0)
+            return {elsewhere(registry, entry, symbols, notation), {}, {}};
         const int root = application.copy(entry.root).position;
         const Inscription inputs = inscribed(registry, entry, symbols);
         return {

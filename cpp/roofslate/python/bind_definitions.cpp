@@ -33,6 +33,11 @@ namespace roofslate::binding
             d["choices"] = py::tuple(choices), d["needs"] = py::tuple(needs);
             d["fallback"] = name_or_none(e.fallback), d["bound"] = name_or_none(e.bound);
             d["implied_by"] = py::tuple(implied_by);
+            d["replaced_by"] = name_or_none(e.replaced_by), d["replaced_where"] = name_or_none(e.replaced_where);
+            d["changed"] = name_or_none(e.changed);
+            d["changed_value"] = e.changed >= 0 && e.needs.size() == 1
+                ? py::object(py::float_(e.spec->changed_value))
+                : py::object(py::none());
             d["formula"] = formula_of_entry(registry, e, Notation::text),
             d["latex"] = formula_of_entry(registry, e, Notation::latex);
             return d;

@@ -11,12 +11,23 @@ namespace roofslate::quantities
     { static constexpr Spec spec = Spec("I", "token/sequence", "tokens of a prompt", "R6.6").positive(); };
     struct output_tokens
     { static constexpr Spec spec = Spec("O", "token/sequence", "tokens of an answer", "Q6").positive(); };
-    struct mean_context_length
+    struct output_cv
     {
         static constexpr Spec spec =
-            Spec("I + O/2", "token/sequence", "tokens that a new token attends to, mean over an answer", "R6.6");
-        template <class T> static constexpr T formula(in<input_tokens, T> I, in<output_tokens, T> O)
-        { return I + O / 2.0; }
+            Spec("c_O", "1", "coefficient of variation of the lengths of answers (lognormal); 0: all equal", "Q6")
+                .range(0)
+                .by_default(0);
+    };
+    struct mean_context_length
+    {
+        // A sequence that runs is one of the long ones: lengths weigh by themselves.
+        static constexpr Spec spec = Spec(
+            "I + O (1 + c_O^2)/2",
+            "token/sequence",
+            "tokens that a new token attends to, mean over the sequences that run",
+            "R6.6");
+        template <class T> static constexpr T formula(in<input_tokens, T> I, in<output_tokens, T> O, in<output_cv, T> c)
+        { return I + O * ((1.0 + c * c) / 2.0); }
     };
     struct context_length
     {
@@ -307,6 +318,7 @@ namespace roofslate::quantities
     using cache = list<
         input_tokens,
         output_tokens,
+        output_cv,
         mean_context_length,
         context_length,
         kv_compression,

@@ -122,6 +122,13 @@ namespace roofslate::quantities
             in<weights_per_table_element, T> one)
         { return V * d * one; }
     };
+    struct input_cv
+    {
+        static constexpr Spec spec =
+            Spec("c_I", "1", "coefficient of variation of the lengths of prompts (lognormal); 0: all equal", "Q6")
+                .range(0)
+                .by_default(0);
+    };
     struct prompt_attended_tokens
     {
         static constexpr Spec spec = Spec(
@@ -132,8 +139,9 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<fresh_input_tokens, T> I,
             in<prefix_length, T> L_p,
-            in<selected_tokens, T> K)
-        { return min(beside(I / 2.0, L_p), K); }
+            in<selected_tokens, T> K,
+            in<input_cv, T> c)
+        { return min(beside(I * ((1.0 + c * c) / 2.0), L_p), K); }
     };
     struct prefill_dense_time
     {
@@ -246,6 +254,16 @@ namespace roofslate::quantities
                 .by_default(1)
                 .ideal(1);
     };
+    struct prompt_launch_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_{Kp}",
+            "s",
+            "time that kernels take longer in a pass that reads prompts than in one that decodes",
+            "calibration");
+        template <class T> static constexpr T formula(in<prompt_kernel_factor, T> f, in<kernel_overhead, T> t_K)
+        { return (f - 1.0) * t_K; }
+    };
     struct concurrent_prefill_time
     {
         static constexpr Spec spec = Spec(
@@ -264,14 +282,12 @@ namespace roofslate::quantities
             in<memory_time, T> t_m,
             in<roofline_time, T> t,
             in<prompts_per_pass, T> n,
-            in<kernel_overhead, T> t_K,
-            in<prompt_kernel_factor, T> f,
+            in<prompt_launch_time, T> launches,
             in<prompt_compute_time, T> t_p,
             in<prompt_transfer_time, T> t_u,
             in<prefix_fetch_time, T> t_x,
             in<pipeline_stages, T> P)
         {
-            const T launches = (f - 1.0) * t_K;
             const T with_prompts = roofline_time::formula<T>(o, as<compute_time>(t_c + n * t_p), t_w, t_kv, t_m);
             const T added = ((with_prompts - t + launches) / n + beside(t_u, t_x)) / P;
             return select(t_kv < T(infinite), added, T(infinite));
@@ -307,9 +323,13 @@ namespace roofslate::quantities
                 .by_default(1)
                 .ideal(1);
     };
+    struct loaded_time_per_output_token;
     struct time_per_output_token
     {
-        static constexpr Spec spec = Spec("T_o", "s*sequence/token", "time between two tokens of an answer", "R1.1");
+        static constexpr Spec spec =
+            Spec("T_o", "s*sequence/token", "time between two tokens of an answer", "R1.1")
+                .replaced_by_where<loaded_time_per_output_token, arrival_rate>()
+                .unless_given<batch_size, pass_tokens>();
         template <class T> static constexpr T formula(
             in<round_time, T> t,
             in<emitted_length, T> e,
@@ -325,6 +345,37 @@ namespace roofslate::quantities
                 .by_default(0)
                 .ideal(0);
     };
+    struct prompt_work_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_{pw}",
+            "s/sequence",
+            "time of a prompt's own work on the chips that attend for it: arithmetic, links, activations, cache",
+            "R6.6");
+        template <class T> static constexpr T formula(
+            in<prefill_dense_time, T> t_c,
+            in<tensor_parallel, T> G_t,
+            in<prompt_expert_time, T> t_k,
+            in<chips_per_stage, T> G_P,
+            in<prompt_transfer_time, T> t_u,
+            in<prefix_fetch_time, T> t_x)
+        { return t_c / G_t + t_k / G_P + beside(t_u, t_x); }
+    };
+    struct prompt_pass_overhead
+    {
+        static constexpr Spec spec = Spec(
+            "p_n",
+            "s",
+            "time of the passes that read a prompt that does not grow with it: weights, kernels and latencies",
+            "R6.6");
+        template <class T> static constexpr T formula(
+            in<prompt_passes, T> n,
+            in<latency_floor, T> t_w,
+            in<kernel_overhead, T> t_K,
+            in<prompt_kernel_factor, T> f,
+            in<collective_latency, T> t_l)
+        { return n * (t_w + (t_K * f + t_l)); }
+    };
     struct prefill_latency
     {
         static constexpr Spec spec = Spec(
@@ -333,21 +384,11 @@ namespace roofslate::quantities
             "time from the start of a prompt to its first token: arithmetic of the chips that attend for it, links, "
             "activations, and in each pass the weights, kernels and latencies",
             "R6.6");
-        template <class T>
-        static constexpr T formula(
+        template <class T> static constexpr T formula(
             in<prompt_batch, T> B_p,
-            in<prefill_dense_time, T> t_c,
-            in<tensor_parallel, T> G_t,
-            in<prompt_expert_time, T> t_k,
-            in<chips_per_stage, T> G_P,
-            in<prompt_transfer_time, T> t_u,
-            in<prompt_passes, T> n,
-            in<prefix_fetch_time, T> t_x,
-            in<latency_floor, T> t_w,
-            in<kernel_overhead, T> t_K,
-            in<prompt_kernel_factor, T> f,
-            in<collective_latency, T> t_l)
-        { return B_p * (t_c / G_t + t_k / G_P + beside(t_u, t_x)) + n * (t_w + (t_K * f + t_l)); }
+            in<prompt_work_time, T> work,
+            in<prompt_pass_overhead, T> passes)
+        { return B_p * work + passes; }
     };
     struct arrival_burst
     {
@@ -442,14 +483,20 @@ namespace roofslate::quantities
             return select(is<serving_mode>(mode, "aggregated") || is<communication>(links, "free"), T(0.0), time);
         }
     };
+    struct loaded_first_token_time;
+    struct loaded_slot_wait;
     struct first_token_service_time
     {
-        static constexpr Spec spec = Spec(
-            "T_1",
-            "s",
-            "time to the first token once there is room: overhead, passes until a request is taken in, prompts ahead "
-            "and its own, the transfer of its cache",
-            "R6.6");
+        static constexpr Spec spec =
+            Spec(
+                "T_1",
+                "s",
+                "time to the first token once there is room: overhead, passes until a request is taken in, prompts "
+                "ahead "
+                "and its own, the transfer of its cache",
+                "R6.6")
+                .replaced_by_where<loaded_first_token_time, arrival_rate>()
+                .unless_given<batch_size, pass_tokens>();
         template <class T>
         static constexpr T formula(
             in<request_overhead, T> t_r,
@@ -479,11 +526,15 @@ namespace roofslate::quantities
     };
     struct queue_time
     {
-        static constexpr Spec spec = Spec(
-            "T_q",
-            "s",
-            "wait for room in memory: the service of others, as often as clients outnumber the room",
-            "R6.13");
+        static constexpr Spec spec =
+            Spec(
+                "T_q",
+                "s",
+                "wait for room in memory: the service of others, as often as clients outnumber the room; at a rate of "
+                "arrivals, for a slot",
+                "R6.13")
+                .replaced_by_where<loaded_slot_wait, arrival_rate>()
+                .unless_given<batch_size, pass_tokens>();
         template <class T> static constexpr T formula(
             in<concurrency, T> n,
             in<running_sequences, T> B,
@@ -503,10 +554,13 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<queue_time, T> T_q, in<service_time, T> T_s)
         { return T_q + T_s; }
     };
+    struct loaded_request_throughput;
     struct request_throughput
     {
         static constexpr Spec spec =
-            Spec("B_r/T_s", "sequence/s", "requests that a replica answers in a second", "R1.14");
+            Spec("B_r/T_s", "sequence/s", "requests that a replica answers in a second", "R1.14")
+                .replaced_by_where<loaded_request_throughput, arrival_rate>()
+                .unless_given<batch_size, pass_tokens>();
         template <class T> static constexpr T formula(in<running_sequences, T> B, in<service_time, T> T_s)
         { return B / T_s; }
     };
@@ -540,13 +594,6 @@ namespace roofslate::quantities
             in<prefill_load, T> rho)
         { return rate * (O / G) / (1.0 + rho); }
     };
-    struct replicas_for_load
-    {
-        static constexpr Spec spec = Spec("n_R", "1", "replicas that answer the requests that arrive", "Q13");
-        template <class T> static constexpr T formula(in<arrival_rate, T> arrivals, in<request_throughput, T> rate)
-        { return ceil(arrivals / rate); }
-    };
-
     // --- what it costs ---
 
     struct cost_per_input_token
@@ -618,6 +665,7 @@ namespace roofslate::quantities
         prefill_compute_efficiency,
         weights_per_table_element,
         output_head_parameters,
+        input_cv,
         prompt_attended_tokens,
         prefill_dense_time,
         prompt_expert_time,
@@ -627,11 +675,14 @@ namespace roofslate::quantities
         prefill_time,
         prompts_per_pass,
         prompt_kernel_factor,
+        prompt_launch_time,
         concurrent_prefill_time,
         prefill_interference,
         time_per_output_token_factor,
         time_per_output_token,
         request_overhead,
+        prompt_work_time,
+        prompt_pass_overhead,
         prefill_latency,
         arrival_burst,
         arrival_exponent,
@@ -649,7 +700,6 @@ namespace roofslate::quantities
         tokens_per_second_per_user,
         prefill_load,
         tokens_per_second_per_chip,
-        replicas_for_load,
         cost_per_input_token,
         load_factor,
         cost_per_request,

@@ -46,6 +46,7 @@ namespace roofslate::quantities
     struct batch_size;
     struct concurrency;
     struct pass_tokens;
+    struct arrival_rate;
     struct admission
     {
         static constexpr Spec spec =
@@ -59,13 +60,18 @@ namespace roofslate::quantities
                 .by_default(0)
                 .implied_by_any<batch_size, pass_tokens>(1);
     };
+    struct loaded_running_sequences;
     struct running_sequences
     {
-        static constexpr Spec spec = Spec(
-            "B_r",
-            "sequence",
-            "sequences that are being answered: all clients, or as many as memory holds; 0 where it holds not even one",
-            "R6.13");
+        static constexpr Spec spec =
+            Spec(
+                "B_r",
+                "sequence",
+                "sequences that are being answered: all clients, or as many as memory holds; 0 where it holds not even "
+                "one",
+                "R6.13")
+                .replaced_by_where<loaded_running_sequences, arrival_rate>()
+                .unless_given<batch_size, pass_tokens>();
         template <class T> static constexpr T formula(
             in<admission, T> which,
             in<concurrency, T> n_c,

@@ -92,6 +92,13 @@ class Quantity:
         The value that takes a term of a real machine away: an efficiency of 1, a time of 0.
     implied_by : tuple of str
         Quantities of which each, where it is given, turns the default into another word.
+    replaced_by, replaced_where : str or None
+        The quantity whose value it takes where the other one is given, and no batch is.
+    changed : str or None
+        Of the value that the first of its `needs` has elsewhere: the quantity that is another there, as the second of
+        its `needs` says, or `changed_value`.
+    changed_value : float or None
+        See `changed`.
     choices : tuple of str
         The words that a choice takes; empty for a number.
     low, high : float
@@ -122,6 +129,10 @@ class Quantity:
     latex: str
     ideal: float | None = None
     implied_by: tuple[str, ...] = ()
+    replaced_by: str | None = None
+    replaced_where: str | None = None
+    changed: str | None = None
+    changed_value: float | None = None
     definitions: tuple[Definition, ...] = field(default=(), repr=False)
 
     @property
@@ -161,6 +172,8 @@ class Quantity:
                 rows += [("otherwise", self.fallback)]
             if self.implied_by:
                 rows += [("another default with", ", ".join(self.implied_by))]
+        if self.replaced_by:
+            rows += [(f"where {self.replaced_where} is given", self.replaced_by)]
         return [*rows, ("used by", ", ".join(self.used_by) or "nothing")]
 
     def __repr__(self) -> str:

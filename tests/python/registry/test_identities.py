@@ -335,6 +335,15 @@ def test_a_quantity_given_its_own_value_changes_nothing(scenario, output):
 
 
 @pytest.mark.heavy
+def _is_changed_elsewhere(name, output):
+    """Whether an output takes a quantity where what it rests on is not what it is here: cut, it would be the same there."""
+    for other in {output, *ancestors(output)}:
+        q = entries()[other]
+        if q.changed and name in {q.needs[0], *ancestors(q.needs[0])} and q.changed in ancestors(name):
+            return True
+    return False
+
+
 def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
     for output, q in entries().items():
         if not q.computed:
@@ -342,6 +351,8 @@ def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
         expected = rs.value(output, whole_scenario)
         for name in sorted(ancestors(output) - set(whole_scenario)):
             own = rs.value(name, whole_scenario)
+            if _is_changed_elsewhere(name, output):
+                continue
             if _supply(entries()[name], own):
                 found = rs.value(output, Settled({**whole_scenario, name: own}))
                 assert found == expected or bits(found) == bits(expected), (output, name)

@@ -64,6 +64,87 @@ def overtraining_optimum(exponent: Values, ratio: Values) -> Values:
     return np.where((exponent > 0) & (ratio >= 0), root, np.nan)
 
 
+def with_slope(function: Any, slope: Any) -> Any:
+    """Of one complex number with a small imaginary part, which a derivative is read off."""
+
+    def of(z: Values) -> Values:
+        x = np.real(z)
+        return function(x) + 1j * np.imag(z) * slope(x) if np.iscomplexobj(z) else function(x)
+
+    return of
+
+
+def density(z: Values) -> Values:
+    return np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+
+
+normal_share = with_slope(special.ndtr, density)
+normal_quantile = with_slope(special.ndtri, lambda share: 1 / density(special.ndtri(share)))
+
+
+def arrival_wait(load: Values, variation: Values) -> Values:
+    """The root s of s = (1 + c (1 - s) / load) ** (-1 / c) below one, by steps of the equation itself."""
+    load, variation = np.broadcast_arrays(np.asarray(load), np.asarray(variation))
+    share = np.zeros_like(load)
+    steady = np.maximum(np.real(variation), 1e-9)
+    inside = (np.real(load) > 0) & (np.real(load) < 1)
+    safe = np.where(inside, load, 0.5)
+    for _ in range(200):  # Newton's
+        base = 1 + steady * (1 - share) / safe
+        found = base ** (-1 / steady)
+        share = share + (found - share) / (1 - found / (base * safe))
+    ends = np.where(np.real(load) == 0, 0.0, np.where(np.real(load) >= 1, 1.0, np.nan))
+    share = np.where(np.real(variation) == 1, load, share)
+    return np.where(np.real(variation) >= 0, np.where(inside, share, ends), np.nan)
+
+
+def stirling_error(x: Values) -> Values:
+    return 1 / 12 / (x + 1 / 30 / (x + 53 / 210 / (x + 195 / 371 / x)))
+
+
+def negative_binomial_share(n: Values, shape: Values, odds: Values) -> Values:
+    """By the logarithm: the engine's own approximation of the gamma function."""
+    both = n + shape
+    stirling = lambda x: x * np.log(x) - x + np.log(2 * np.pi * x) / 2 + stirling_error(x)  # noqa: E731
+    chosen = stirling(both) - stirling(n) - stirling(shape)
+    return shape / both * np.exp(chosen + n * np.log(odds) + shape * np.log(1 - odds))
+
+
+def negative_binomial_below(n: Values, shape: Values, odds: Values) -> Values:
+    """Peizer and Pratt's approximation, as it stands in their paper but for the mean itself."""
+    yes, no, trials, p, q = shape - 0.5, maximum(n - 0.5, np.asarray(0.05)), n + shape - 1, 1 - odds, odds
+    d = yes + 1 / 6 - (trials + 1 / 3) * p + 0.02 * (q / shape - p / (no + 0.5) + (q - 0.5) / (n + shape))
+    deviance = maximum(yes * np.log(yes / (trials * p)) + no * np.log(no / (trials * q)), np.asarray(0.0))
+    ratio = (2 * deviance + 1e-6) / ((yes - trials * p) ** 2 + 1e-6 * trials * p * q)
+    return 1 - normal_share(d * np.sqrt(ratio / (1 + 1 / (6 * trials))))
+
+
+def gamma_share(x: Values, mean: Values, variance: Values) -> Values:
+    v = maximum(variance / mean**2, np.asarray(1e-12)) / 9
+    return normal_share((maximum(x / mean, np.asarray(1e-12)) ** (1 / 3) - 1 + v) / np.sqrt(v))
+
+
+def gamma_quantile(share: Values, mean: Values, variance: Values) -> Values:
+    v = maximum(variance / mean**2, np.asarray(1e-12)) / 9
+    return mean * maximum(1 - v + normal_quantile(share) * np.sqrt(v), np.asarray(0.0)) ** 3
+
+
+def arrivals_after(x: Values, variation: Values) -> Values:
+    k, some = 1 / maximum(variation, np.asarray(0.01)), maximum(x, np.asarray(1e-9))
+    log_gamma = (k + 1) * (np.log(k + 1) - 1) + stirling_error(k + 1) + np.log(2 * np.pi / (k + 1)) / 2
+    soon = np.exp(-maximum(log_gamma - k * np.log(k * some), np.asarray(0.0)))
+    return np.where(np.real(variation) == 1, x, maximum(x + (variation - 1) / 2 * soon, np.asarray(0.0)))
+
+
+def wait_quantile(share: Values, q: Values) -> Values:
+    return np.log(maximum(share / (1 - q), np.asarray(1.0)))
+
+
+def wait_below(share: Values, q: Values) -> Values:
+    late = np.real(share) > 1 - np.real(q)
+    return share - np.where(late, (1 - q) * (wait_quantile(share, q) + 1), 0.0)
+
+
 EXACT: dict[str, Any] = {
     "add": np.add,
     "sub": np.subtract,
@@ -82,7 +163,22 @@ EXACT: dict[str, Any] = {
     "either": lambda a, b: (a != 0) | (b != 0),
 }
 NEARLY: dict[str, Any] = {"exp": np.exp, "log": np.log, "pow": power}
-ROUTINES: dict[str, Any] = {"erlang_c": erlang_c, "overtraining_optimum": overtraining_optimum}
+ROUTINES: dict[str, Any] = {
+    "erlang_c": erlang_c,
+    "overtraining_optimum": overtraining_optimum,
+    "normal_share": normal_share,
+    "normal_quantile": normal_quantile,
+    "arrival_wait": arrival_wait,
+    "negative_binomial_share": negative_binomial_share,
+    "negative_binomial_below": negative_binomial_below,
+    "gamma_share": gamma_share,
+    "gamma_quantile": gamma_quantile,
+    "arrivals_after": arrivals_after,
+    "wait_quantile": wait_quantile,
+    "wait_below": wait_below,
+    "signed_square": lambda x: x * np.sign(np.real(x)) * x,
+    "signed_root": lambda x: np.sign(np.real(x)) * np.sqrt(x * np.where(np.real(x) < 0, -1, 1)),
+}
 
 
 # ---------------------------------------------------------------------------------------------------------- quantities
@@ -169,6 +265,12 @@ class Evaluator:
         q = entries()[name]
         if name in self.given:
             return self.given[name], frozenset({name})
+        if q.replaced_by and q.replaced_where in self.given and not {"batch_size", "pass_tokens"} & set(self.given):
+            return self[q.replaced_by], self._taken[q.replaced_by] | {name}
+        if q.changed:  # the value of another quantity where one is not what it is here
+            there = self[q.needs[1]] if len(q.needs) > 1 else np.asarray(q.changed_value)
+            elsewhere = Evaluator.of_numbers({**self.given, q.changed: there})
+            return elsewhere[q.needs[0]], elsewhere.taken(q.needs[0]) | {name}
         if q.computed:
             tape = _Tape(self, name)
             with np.errstate(all="ignore"):

@@ -1,0 +1,891 @@
+// A service under load: requests arrive at a rate, and sequences run until their answers are complete. Decoding is
+// processor sharing whose rate depends on the sequences that run; with a step of a + b B their number is negative
+// binomial whatever the lengths (Kelly 1979; Cohen 1979).
+#pragma once
+#include "roofslate/language/distributions.hpp"
+#include "roofslate/quantities/requests.hpp"
+
+namespace roofslate::quantities
+{
+    // --- what is asked for ---
+
+    struct replicas
+    {
+        static constexpr Spec spec =
+            Spec("R", "1", "copies of the deployment behind one router", "Q6").range(1).by_default(1);
+    };
+    struct router
+    {
+        static constexpr Spec spec =
+            Spec("\\rho_R", "1", "which replica a request goes to: the one with the fewest, the next one, or any", "Q6")
+                .one_of("least_requests", "round_robin", "random")
+                .by_default(0);
+    };
+    struct arrival_cv
+    {
+        static constexpr Spec spec =
+            Spec("c_a", "1", "coefficient of variation of the times between arrivals; 1: Poisson arrivals", "Q6")
+                .range(0)
+                .by_default(1);
+    };
+    struct prompt_policy
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\sigma_p",
+                "1",
+                "steps that read prompts: chunked, parts of prompts in the steps that decode; first, steps of prompts "
+                "alone while decoding stands still",
+                "Q6")
+                .one_of("chunked", "first")
+                .by_default(0);
+    };
+    struct step_token_budget
+    {
+        static constexpr Spec spec =
+            Spec("C", "token", "tokens that a step takes in all: max_num_batched_tokens, chunked_prefill_size", "Q6")
+                .positive(infinite)
+                .by_default(8192);
+    };
+    struct max_running_sequences
+    {
+        static constexpr Spec spec =
+            Spec("n_s", "sequence", "sequences that the engine runs at a time: max_num_seqs", "Q6")
+                .range(1, infinite)
+                .by_default(infinite);
+    };
+
+    struct single_sequence
+    {
+        static constexpr Spec spec =
+            Spec("1", "sequence", "one sequence: a request that meets itself", "definition").positive().by_default(1);
+    };
+
+    // --- of one replica ---
+
+    struct replica_arrival_rate
+    {
+        static constexpr Spec spec = Spec("\\lambda", "sequence/s", "requests that arrive at a replica", "Q6");
+        template <class T> static constexpr T formula(in<arrival_rate, T> a, in<replicas, T> R) { return a / R; }
+    };
+    struct replica_arrival_variation
+    {
+        static constexpr Spec spec = Spec(
+            "c_\\lambda^2",
+            "1",
+            "squared coefficient of variation of the times between a replica's arrivals",
+            "Q6");
+        template <class T> static constexpr T formula(in<router, T> which, in<arrival_cv, T> c, in<replicas, T> R)
+        { return select(is<router>(which, "random"), 1.0 + (c * c - 1.0) / R, c * c / R); }
+    };
+    struct decoded_tokens
+    {
+        // The first token comes with the prompt, unless that is read elsewhere.
+        static constexpr Spec spec = Spec("D", "token/sequence", "tokens of an answer that come from decoding", "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<output_tokens, T> O,
+            in<sampled_length, T> one)
+        { return choose(mode, max(O - one, 1e-6 * one), O); }
+    };
+    struct sequence_slots
+    {
+        static constexpr Spec spec =
+            Spec(
+                "N",
+                "sequence",
+                "sequences that a replica runs at a time: as memory holds, and as the engine allows",
+                "Q6")
+                .range(1);
+        template <class T> static constexpr T formula(
+            in<max_running_sequences, T> most,
+            in<memory_limited_sequences, T> room)
+        { return min(most, room); }
+    };
+
+    // --- the step as a line: a + b B near the sequences that run ---
+
+    struct decode_token_time
+    {
+        static constexpr Spec spec =
+            Spec("t", "s*sequence/token", "time between two tokens of an answer while no prompt is read", "Q6");
+        template <class T> static constexpr T formula(
+            in<round_time, T> t,
+            in<time_per_output_token_factor, T> f,
+            in<emitted_length, T> e)
+        { return t * (f / e); }
+    };
+    struct prompt_step_time
+    {
+        static constexpr Spec spec = Spec(
+            "c I",
+            "s/sequence",
+            "time that the tokens of a prompt take of the steps of a replica; 0 where others read it",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<concurrent_prefill_time, T> chunked,
+            in<prefill_time, T> alone,
+            in<time_per_output_token_factor, T> f)
+        { return choose(mode, choose(policy, chunked, alone) * f, T(0.0) * f * alone); }
+    };
+    struct full_batch
+    {
+        static constexpr Spec spec = Spec("N/n_\\mu", "sequence", "batch when all slots are taken", "Q6");
+        template <class T> static constexpr T formula(in<sequence_slots, T> N, in<microbatches, T> n) { return N / n; }
+    };
+    struct full_decode_token_time
+    {
+        static constexpr Spec spec =
+            Spec("t(N)", "s*sequence/token", "time between two tokens of an answer when all slots are taken", "Q6")
+                .value_of<decode_token_time>()
+                .where<batch_size, full_batch>();
+    };
+    struct full_prompt_step_time
+    {
+        static constexpr Spec spec =
+            Spec("c(N) I", "s/sequence", "time that a prompt takes of the steps when all slots are taken", "Q6")
+                .value_of<prompt_step_time>()
+                .where<batch_size, full_batch>();
+    };
+    struct lone_batch
+    {
+        static constexpr Spec spec = Spec("1/n_\\mu", "sequence", "batch when one sequence runs", "Q6");
+        template <class T> static constexpr T formula(in<single_sequence, T> one, in<microbatches, T> n)
+        { return one / n; }
+    };
+    struct lone_decode_token_time
+    {
+        static constexpr Spec spec =
+            Spec("t(1)", "s*sequence/token", "time between two tokens of an answer when it runs alone", "Q6")
+                .value_of<decode_token_time>()
+                .where<batch_size, lone_batch>();
+    };
+
+    // Of a line through (B, t) and (wider, t_w): its slope, not steeper than through the origin and not quite level.
+    template <class T> struct StepLine
+    {
+        T base, slope;
+    };
+    template <class T> constexpr T slope_of(const T& b, const T& t, const T& wider, const T& t_w)
+    {
+        const T slope = (t_w - t) / max(wider - b, 1e-9 * wider);
+        return min(max(slope, 1e-6 * (t / wider)), t / b);
+    }
+    // Mean of the sequences that run where nobody waits for a slot; all slots where that has no end.
+    template <class T> constexpr T running_of(
+        in<sequence_slots, T> N,
+        in<replica_arrival_rate, T> rate,
+        in<decoded_tokens, T> D,
+        const T& t,
+        const T& slope,
+        const T& at,
+        const T& prompt,
+        in<single_sequence, T> one)
+    {
+        const T busy = rate * prompt, work = rate * D;
+        const T base = t - slope * at;
+        const T spare = 1.0 - busy - work * slope;
+        return select(spare > 0.0, max(min((base + slope * one) * work / spare, N), 0.01 * one), T(N));
+    }
+    struct first_running_estimate
+    {
+        static constexpr Spec spec = Spec(
+            "B_1",
+            "sequence",
+            "sequences that run by the line between one and all slots: a start for the mean",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<sequence_slots, T> N,
+            in<single_sequence, T> one,
+            in<replica_arrival_rate, T> rate,
+            in<decoded_tokens, T> D,
+            in<lone_decode_token_time, T> t_1,
+            in<full_decode_token_time, T> t_n,
+            in<full_prompt_step_time, T> prompt)
+        { return running_of<T>(N, rate, D, t_1, slope_of<T>(one, t_1, T(N), t_n), one, prompt, one); }
+    };
+    struct first_batch
+    {
+        static constexpr Spec spec = Spec("B_1/n_\\mu", "sequence", "batch of the first estimate", "Q6");
+        template <class T> static constexpr T formula(in<first_running_estimate, T> B, in<microbatches, T> n)
+        { return B / n; }
+    };
+    struct first_wider_batch
+    {
+        static constexpr Spec spec =
+            Spec("1.1 B_1/n_\\mu", "sequence", "a tenth more than the batch of the first estimate", "Q6");
+        template <class T> static constexpr T formula(in<first_batch, T> B) { return 1.1 * B; }
+    };
+    struct first_decode_token_time
+    {
+        static constexpr Spec spec =
+            Spec("t(B_1)", "s*sequence/token", "time between two tokens at the first estimate", "Q6")
+                .value_of<decode_token_time>()
+                .where<batch_size, first_batch>();
+    };
+    struct first_wider_token_time
+    {
+        static constexpr Spec spec =
+            Spec("t(1.1 B_1)", "s*sequence/token", "time between two tokens a tenth above the first estimate", "Q6")
+                .value_of<decode_token_time>()
+                .where<batch_size, first_wider_batch>();
+    };
+    struct first_prompt_step_time
+    {
+        static constexpr Spec spec =
+            Spec("c(B_1) I", "s/sequence", "time that a prompt takes of the steps at the first estimate", "Q6")
+                .value_of<prompt_step_time>()
+                .where<batch_size, first_batch>();
+    };
+    struct running_estimate
+    {
+        static constexpr Spec spec =
+            Spec("B_2", "sequence", "sequences that run by the tangent at the first estimate", "Q6");
+        template <class T> static constexpr T formula(
+            in<sequence_slots, T> N,
+            in<replica_arrival_rate, T> rate,
+            in<decoded_tokens, T> D,
+            in<first_running_estimate, T> B,
+            in<first_decode_token_time, T> t,
+            in<first_wider_token_time, T> t_w,
+            in<first_prompt_step_time, T> prompt,
+            in<single_sequence, T> one)
+        { return running_of<T>(N, rate, D, t, slope_of<T>(T(B), t, T(1.1 * B), t_w), B, prompt, one); }
+    };
+    struct running_batch
+    {
+        static constexpr Spec spec = Spec("B_2/n_\\mu", "sequence", "batch of the estimate", "Q6");
+        template <class T> static constexpr T formula(in<running_estimate, T> B, in<microbatches, T> n)
+        { return B / n; }
+    };
+    struct wider_running_batch
+    {
+        static constexpr Spec spec =
+            Spec("1.1 B_2/n_\\mu", "sequence", "a tenth more than the batch of the estimate", "Q6");
+        template <class T> static constexpr T formula(in<running_batch, T> B) { return 1.1 * B; }
+    };
+    struct running_token_time
+    {
+        static constexpr Spec spec =
+            Spec("t(B_2)", "s*sequence/token", "time between two tokens at the estimate", "Q6")
+                .value_of<decode_token_time>()
+                .where<batch_size, running_batch>();
+    };
+    struct wider_running_token_time
+    {
+        static constexpr Spec spec =
+            Spec("t(1.1 B_2)", "s*sequence/token", "time between two tokens a tenth above the estimate", "Q6")
+                .value_of<decode_token_time>()
+                .where<batch_size, wider_running_batch>();
+    };
+    struct loaded_prompt_step_time
+    {
+        static constexpr Spec spec =
+            Spec("c I(B_2)", "s/sequence", "time that a prompt takes of the steps of a replica under load", "Q6")
+                .value_of<prompt_step_time>()
+                .where<batch_size, running_batch>();
+    };
+    struct decode_step_slope
+    {
+        static constexpr Spec spec =
+            Spec("b", "s/token", "time that one sequence more adds between two tokens", "Q6").range(0);
+        template <class T> static constexpr T formula(
+            in<running_estimate, T> B,
+            in<running_token_time, T> t,
+            in<wider_running_token_time, T> t_w)
+        { return slope_of<T>(T(B), T(t), T(1.1 * B), T(t_w)); }
+    };
+    struct decode_step_base
+    {
+        static constexpr Spec spec =
+            Spec("a", "s*sequence/token", "time between two tokens, less what the sequences that run add", "Q6")
+                .range(0);
+        template <class T> static constexpr T formula(
+            in<running_estimate, T> B,
+            in<running_token_time, T> t,
+            in<decode_step_slope, T> b)
+        { return max(t - b * B, 0.0 * t); }
+    };
+
+    // --- prompts: what they take of the steps ---
+
+    struct prompt_overhead_time
+    {
+        // The prompts of a step share what it costs beside them: x / (1 - e^-x) of them, where x arrive in a step.
+        static constexpr Spec spec = Spec(
+            "p_0",
+            "s/sequence",
+            "time of a prompt's share of what steps of prompts alone cost beside their tokens; 0 where chunked",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<prompt_pass_overhead, T> p_0,
+            in<time_per_output_token_factor, T> f,
+            in<replica_arrival_rate, T> rate,
+            in<running_token_time, T> t,
+            in<emitted_length, T> e,
+            in<loaded_prompt_step_time, T> prompt,
+            in<step_token_budget, T> C,
+            in<fresh_input_tokens, T> I,
+            in<single_sequence, T> one)
+        {
+            const T alone = p_0 * f / one, step = t * e / one;
+            const T most = max(count(C) / count(I), 1.0);
+            const T few = rate * step / max(1.0 - rate * (prompt + alone), 0.05);
+            const T some = min(max(few, 1e-6) / (1.0 - exp(-max(few, 1e-6))), most);
+            const T x = max(rate * step / max(1.0 - rate * (prompt + alone / some), 0.05), 1e-6);
+            const T first = alone / min(x / (1.0 - exp(-x)), most);
+            return choose(mode, choose(policy, 0.0 * alone, first), 0.0 * alone);
+        }
+    };
+    struct prompt_time_share
+    {
+        static constexpr Spec spec = Spec("u", "1", "share of a replica's time that prompts take", "Q6");
+        template <class T> static constexpr T formula(
+            in<replica_arrival_rate, T> rate,
+            in<prompt_overhead_time, T> p_0,
+            in<loaded_prompt_step_time, T> prompt)
+        { return rate * (p_0 + prompt); }
+    };
+    struct prompt_work_variance
+    {
+        static constexpr Spec spec = Spec(
+            "\\mathrm{Var}\\,P",
+            "s*s/sequence/sequence",
+            "variance of the time that a prompt takes of the steps",
+            "Q6");
+        template <class T> static constexpr T formula(in<loaded_prompt_step_time, T> prompt, in<input_cv, T> c)
+        { return (c * prompt) * (c * prompt); }
+    };
+
+    // --- stability ---
+
+    struct decode_load
+    {
+        static constexpr Spec spec =
+            Spec("\\varrho_d", "1", "share of the time that decoding takes when all slots are taken", "Q6");
+        template <class T> static constexpr T formula(
+            in<replica_arrival_rate, T> rate,
+            in<decoded_tokens, T> D,
+            in<full_decode_token_time, T> t,
+            in<sequence_slots, T> N)
+        { return rate * D * (t / N); }
+    };
+    struct prompt_load
+    {
+        static constexpr Spec spec =
+            Spec("\\varrho_p", "1", "share of the time that prompts take when all slots are taken", "Q6");
+        template <class T> static constexpr T formula(
+            in<replica_arrival_rate, T> rate,
+            in<prompt_overhead_time, T> p_0,
+            in<full_prompt_step_time, T> prompt)
+        { return rate * (p_0 + prompt); }
+    };
+    struct token_budget_load
+    {
+        static constexpr Spec spec = Spec(
+            "\\varrho_C",
+            "1",
+            "share of the steps whose room for tokens of prompts is taken; 0 where steps of prompts stand alone",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<replica_arrival_rate, T> rate,
+            in<running_estimate, T> B,
+            in<running_token_time, T> t,
+            in<emitted_length, T> e,
+            in<pass_length, T> l,
+            in<loaded_prompt_step_time, T> prompt,
+            in<step_token_budget, T> C,
+            in<fresh_input_tokens, T> I,
+            in<single_sequence, T> one)
+        {
+            const T room = count(C) - count(B) * count(l);
+            const T chunked = select(room > 0.0, rate * (count(I) / room * (t * e / one) + prompt), T(infinite));
+            return choose(mode, choose(policy, chunked, T(0.0)), T(0.0));
+        }
+    };
+    struct slot_load
+    {
+        static constexpr Spec spec =
+            Spec("\\varrho_N", "1", "work that arrives over the work that a replica can do with all slots taken", "Q6");
+        template <class T> static constexpr T formula(in<decode_load, T> decode, in<prompt_load, T> prompts)
+        { return decode + prompts; }
+    };
+    struct service_load
+    {
+        static constexpr Spec spec = Spec(
+            "\\varrho",
+            "1",
+            "work that arrives over the work that a replica can do, or tokens of prompts over the room for them; from "
+            "1 on "
+            "queues have no end",
+            "Q6");
+        template <class T> static constexpr T formula(in<slot_load, T> work, in<token_budget_load, T> budget)
+        { return max(work, budget); }
+    };
+    struct load_limit
+    {
+        static constexpr Spec spec =
+            Spec("\\beta_\\varrho", "1", "what a service under more load runs out of first", "Q6")
+                .one_of("decoding", "prompts", "token_budget");
+        template <class T> static constexpr T formula(
+            in<slot_load, T> work,
+            in<decode_load, T> decode,
+            in<prompt_load, T> prompts,
+            in<token_budget_load, T> budget)
+        { return select(budget > work, T(2.0), select(prompts > decode, T(1.0), T(0.0))); }
+    };
+
+    // --- the sequences that run ---
+
+    struct decode_odds
+    {
+        static constexpr Spec spec = Spec(
+            "r",
+            "1",
+            "odds of the negative binomial number of running sequences: work that grows with them over the time left",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<replica_arrival_rate, T> rate,
+            in<decoded_tokens, T> D,
+            in<decode_step_slope, T> b,
+            in<prompt_time_share, T> u)
+        { return min(rate * D * b / max(1.0 - u, 1e-6), 0.999999); }
+    };
+    struct unlimited_running_sequences
+    {
+        static constexpr Spec spec = Spec(
+            "B_\\infty",
+            "sequence",
+            "sequences that run in the mean where slots have no end, slots at most",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<replica_arrival_rate, T> rate,
+            in<decoded_tokens, T> D,
+            in<decode_step_base, T> a,
+            in<prompt_time_share, T> u,
+            in<decode_odds, T> r,
+            in<sequence_slots, T> N,
+            in<single_sequence, T> one)
+        { return min((rate * D * a / max(1.0 - u, 1e-6) + r * one) / (1.0 - r), N); }
+    };
+    struct slot_line_slope
+    {
+        static constexpr Spec spec =
+            Spec("b_N", "s/token", "slope of the line from the sequences that run to all slots", "Q6");
+        template <class T> static constexpr T formula(
+            in<decode_step_base, T> a,
+            in<decode_step_slope, T> b,
+            in<unlimited_running_sequences, T> B,
+            in<full_decode_token_time, T> t,
+            in<sequence_slots, T> N)
+        {
+            return select(
+                N - B > 0.001 * N,
+                max(min((t - (a + b * B)) / max(N - B, 0.001 * N), t / N), 1e-6 * (t / N)),
+                b);
+        }
+    };
+    struct slot_line_shape
+    {
+        static constexpr Spec spec = Spec(
+            "s + 1",
+            "1",
+            "shape of the negative binomial number of running sequences by the line to all slots",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<full_decode_token_time, T> t,
+            in<sequence_slots, T> N,
+            in<slot_line_slope, T> b,
+            in<single_sequence, T> one)
+        { return max((t / b - N) / one, 0.0) + 1.0; }
+    };
+    struct slot_line_odds
+    {
+        static constexpr Spec spec =
+            Spec("r_N", "1", "odds of the number of running sequences by the line to all slots", "Q6");
+        template <class T> static constexpr T formula(
+            in<replica_arrival_rate, T> rate,
+            in<decoded_tokens, T> D,
+            in<slot_line_slope, T> b,
+            in<prompt_time_share, T> u)
+        { return max(min(rate * D * b / max(1.0 - u, 1e-6), 0.999999), 1e-100); }
+    };
+
+    // --- bursts and pauses ---
+
+    struct length_memory
+    {
+        static constexpr Spec spec = Spec(
+            "\\eta",
+            "1",
+            "share of a burst that is still there when its answers end: 1 where they are equally long",
+            "Q6");
+        template <class T> static constexpr T formula(in<output_cv, T> c)
+        { return 2.0 - 2.0 * routine<normal_share>(sqrt(log(1.0 + c * c) / 2.0)); }
+    };
+    // Of the sequences that run, variance over mean that arrivals of this squared coefficient of variation bring (gamma
+    // distributed times between them, exponential lengths); 1 for Poisson arrivals.
+    template <class T> constexpr T burst_of(const T& variation, const T& running)
+    {
+        const T c = max(variation, 0.01), some = max(running, 0.01);
+        const T z = 1.0 / (1.0 - pow(1.0 + c / some, -1.0 / c)) - some;
+        return select(variation == T(1.0), T(1.0), max(1.0 + 2.0 * (z - 1.0), 0.05));
+    }
+    struct arrival_burst_factor
+    {
+        static constexpr Spec spec =
+            Spec("z_a", "1", "variance over mean that a replica's arrivals bring to the sequences that run", "Q6");
+        template <class T> static constexpr T formula(
+            in<replica_arrival_variation, T> variation,
+            in<unlimited_running_sequences, T> B,
+            in<length_memory, T> eta)
+        { return max(1.0 + (burst_of<T>(T(variation), count(B)) - 1.0) * eta, 0.05); }
+    };
+    struct pooled_replicas
+    {
+        static constexpr Spec spec =
+            Spec("R_p", "1", "replicas whose slots are one pool: all where a request goes to the least busy", "Q6");
+        template <class T> static constexpr T formula(in<router, T> which, in<replicas, T> R)
+        { return choose(which, R, T(1.0)); }
+    };
+    struct pooled_arrival_variation
+    {
+        static constexpr Spec spec = Spec(
+            "c_p^2",
+            "1",
+            "squared coefficient of variation of the times between arrivals at a pool of slots",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<router, T> which,
+            in<arrival_cv, T> c,
+            in<replica_arrival_variation, T> variation)
+        { return choose(which, c * c, variation); }
+    };
+    struct peakedness
+    {
+        static constexpr Spec spec = Spec(
+            "z",
+            "1",
+            "variance over mean of the sequences that run, over that of Poisson arrivals: bursts, and the pause of all "
+            "others that each prompt brings",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<pooled_arrival_variation, T> variation,
+            in<unlimited_running_sequences, T> B,
+            in<pooled_replicas, T> R,
+            in<length_memory, T> eta,
+            in<replica_arrival_rate, T> rate,
+            in<prompt_work_variance, T> variance,
+            in<prompt_time_share, T> u)
+        {
+            const T left = max(1.0 - u, 0.01);
+            const T jump = (burst_of<T>(T(variation), count(B) * R) + rate * rate * variance) / (left * left);
+            return max(1.0 + (jump - 1.0) * eta, 0.05);
+        }
+    };
+
+    // --- slots: who waits for one (Erlang's C for a batch whose service depends on who runs) ---
+
+    // Steps that read a prompt where each has this room: a last one that is part full, and by chance a first one.
+    template <class T> constexpr T steps_of(const T& tokens, const T& room, in<input_cv, T> c)
+    {
+        const T full = tokens / room;
+        return select(c == T(0.0), max(ceil(full), 1.0), full + 0.5 + 0.5 * exp(-full));
+    }
+    struct prompt_room
+    {
+        static constexpr Spec spec = Spec("C - B", "token", "room for tokens of prompts in a step that decodes", "Q6");
+        template <class T> static constexpr T formula(
+            in<step_token_budget, T> C,
+            in<running_estimate, T> B,
+            in<pass_length, T> l)
+        { return max(C - B * l, 1e-3 * C); }
+    };
+    struct prompt_chunks
+    {
+        static constexpr Spec spec = Spec("n_C", "1", "steps that read a prompt of mean length in chunks", "Q6");
+        template <class T> static constexpr T formula(
+            in<fresh_input_tokens, T> I,
+            in<prompt_room, T> room,
+            in<input_cv, T> c)
+        { return steps_of<T>(count(I), count(room), c); }
+    };
+    struct prompt_reading_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_r",
+            "s/sequence",
+            "time from the first to the last step that reads a prompt, in which it holds a slot",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<prompt_overhead_time, T> p_0,
+            in<loaded_prompt_step_time, T> prompt,
+            in<prompt_chunks, T> n,
+            in<running_token_time, T> t,
+            in<emitted_length, T> e,
+            in<single_sequence, T> one)
+        {
+            const T chunked = n * (t * e / one) + prompt;
+            return choose(mode, choose(policy, chunked, p_0 + prompt), 0.0 * prompt);
+        }
+    };
+    struct decoding_slots
+    {
+        static constexpr Spec spec = Spec("N_d", "sequence", "slots that prompts which are being read leave", "Q6");
+        template <class T> static constexpr T formula(
+            in<sequence_slots, T> N,
+            in<single_sequence, T> one,
+            in<replica_arrival_rate, T> rate,
+            in<prompt_reading_time, T> t)
+        { return max(N - min(rate * t, count(N)) * one, one); }
+    };
+    struct slot_weight
+    {
+        static constexpr Spec spec =
+            Spec("p_N", "1", "share of the time in which all slots are just taken, before those who wait", "Q6");
+        template <class T> static constexpr T formula(
+            in<decoding_slots, T> N,
+            in<slot_line_shape, T> shape,
+            in<slot_line_odds, T> r,
+            in<pooled_replicas, T> R,
+            in<peakedness, T> z)
+        { return routine<negative_binomial_share>(max(count(N) * R / z, 0.5), (shape - 1.0) * R / z + 1.0, T(r)); }
+    };
+    struct slot_below
+    {
+        static constexpr Spec spec =
+            Spec("p_<", "1", "share of the time in which slots are free, before those who wait", "Q6");
+        template <class T> static constexpr T formula(
+            in<decoding_slots, T> N,
+            in<slot_line_shape, T> shape,
+            in<slot_line_odds, T> r,
+            in<pooled_replicas, T> R,
+            in<peakedness, T> z)
+        { return routine<negative_binomial_below>(max(count(N) * R / z, 0.5), (shape - 1.0) * R / z + 1.0, T(r)); }
+    };
+    struct slot_spare
+    {
+        static constexpr Spec spec = Spec(
+            "1 - \\varrho_N",
+            "1",
+            "share of the time of decoding that arrivals leave when all slots are taken",
+            "Q6");
+        template <class T> static constexpr T formula(in<decode_load, T> decode, in<prompt_time_share, T> u)
+        { return max(1.0 - decode / max(1.0 - u, 1e-6), 1e-9); }
+    };
+    struct slot_wait_probability
+    {
+        static constexpr Spec spec =
+            Spec("W", "1", "share of the requests that wait for a slot; 1 under more load than a replica can do", "Q6");
+        template <class T> static constexpr T formula(
+            in<slot_weight, T> weight,
+            in<slot_below, T> below,
+            in<slot_spare, T> spare,
+            in<slot_load, T> load,
+            in<pooled_arrival_variation, T> variation)
+        {
+            const T tail = weight / spare, some = max(min(load, 0.999), 1e-9);
+            const T meet = select(variation == T(1.0), T(1.0), routine<arrival_wait>(some, variation) / some);
+            return select(load < 1.0, min(tail / (below + tail) * meet, 1.0), T(1.0));
+        }
+    };
+    struct mean_slots_taken
+    {
+        static constexpr Spec spec =
+            Spec("B_N", "sequence", "sequences that run in the mean, prompts that share a step left out", "Q6");
+        template <class T> static constexpr T formula(
+            in<decoding_slots, T> N,
+            in<slot_line_shape, T> shape,
+            in<slot_line_odds, T> r,
+            in<arrival_burst_factor, T> z,
+            in<slot_spare, T> spare,
+            in<unlimited_running_sequences, T> unlimited,
+            in<single_sequence, T> one)
+        {
+            const T n = max(count(N) / z, 0.5), k = (shape - 1.0) / z + 1.0;
+            const T weight = routine<negative_binomial_share>(n, k, T(r)),
+                    below = routine<negative_binomial_below>(n, k, T(r)), tail = weight / spare;
+            const T odds = r / (1.0 - r);
+            const T limited = z * (max(k * odds * below - weight * n / (1.0 - r), 0.0) + n * tail) / (below + tail);
+            const T free = shape * odds;
+            return max(min(unlimited + (limited - free) * one, N), 0.0 * N);
+        }
+    };
+    struct running_variance
+    {
+        static constexpr Spec spec =
+            Spec("\\mathrm{Var}\\,B", "sequence*sequence", "variance of the sequences that a replica runs", "Q6");
+        template <class T> static constexpr T formula(
+            in<decoding_slots, T> N,
+            in<slot_line_shape, T> shape,
+            in<slot_line_odds, T> r,
+            in<pooled_replicas, T> R,
+            in<peakedness, T> z,
+            in<slot_weight, T> weight,
+            in<slot_below, T> below,
+            in<slot_spare, T> spare,
+            in<single_sequence, T> one)
+        {
+            const T n = max(count(N) * R / z, 0.5), k = (shape - 1.0) * R / z + 1.0, tail = weight / spare;
+            const T odds = r / (1.0 - r), all = below + tail;
+            const T first = below - weight * n / (k * r);
+            const T second = first - weight * n * (n - 1.0) / (k * (k + 1.0)) * (1.0 - r) / (r * r);
+            const T mean = (k * odds * max(first, 0.0) + n * tail) / all;
+            const T pairs = (k * (k + 1.0) * (odds * odds) * max(second, 0.0) + n * (n - 1.0) * tail) / all;
+            const T variance = max(pairs + mean - mean * mean, 0.0) * (z * z);
+            return (variance / (R * R) + select(R > 1.0, T(0.25), T(0.0))) * (one * one);
+        }
+    };
+    struct prompt_delay
+    {
+        // Prompts that came behind a request's own in the same step hold up its second token.
+        static constexpr Spec spec = Spec(
+            "E_p",
+            "s/sequence",
+            "time that prompts behind a request's own in the same step hold up its second token",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<replica_arrival_rate, T> rate,
+            in<replica_arrival_variation, T> variation,
+            in<prompt_overhead_time, T> p_0,
+            in<loaded_prompt_step_time, T> prompt,
+            in<prompt_work_variance, T> variance,
+            in<prompt_time_share, T> u,
+            in<slot_wait_probability, T> waits,
+            in<step_token_budget, T> C,
+            in<fresh_input_tokens, T> I)
+        {
+            const T p = p_0 + prompt, busy = min(u, 0.999);
+            const T hit = routine<arrival_wait>(busy, variation);
+            const T own = select(p == T(0.0), T(0.0), variance / (p * p));
+            const T spread = (variation + own) / (variation + 1.0);
+            const T ahead = select(u == T(0.0), 0.0 * p, p * hit / (1.0 - hit) * spread * (1.0 - waits));
+            const T room = max(count(C) / count(I) - 1.0, 0.0) / 2.0;
+            const T share = choose(
+                mode,
+                choose(policy, u + rate * ahead, u + min(2.0 * min(rate * ahead, room) * u, rate * ahead)),
+                T(0.0));
+            return share * p / (1.0 - busy);
+        }
+    };
+    struct loaded_running_sequences
+    {
+        static constexpr Spec spec = Spec(
+            "B_\\lambda",
+            "sequence",
+            "sequences that run on a replica under load, in the mean; inf: no end",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<mean_slots_taken, T> B,
+            in<prompt_delay, T> delay,
+            in<replica_arrival_rate, T> rate,
+            in<sequence_slots, T> N,
+            in<single_sequence, T> one,
+            in<service_load, T> load)
+        { return select(load < 1.0, B + rate * delay * one * (1.0 - B / N), T(infinite) * one); }
+    };
+    struct token_time_floor
+    {
+        static constexpr Spec spec = Spec(
+            "a + b",
+            "s*sequence/token",
+            "time between two tokens of an answer that runs alone, by the line",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<decode_step_base, T> a,
+            in<decode_step_slope, T> b,
+            in<single_sequence, T> one)
+        { return a + b * one; }
+    };
+    struct loaded_time_per_output_token
+    {
+        static constexpr Spec spec = Spec(
+            "T_{o\\lambda}",
+            "s*sequence/token",
+            "time between two tokens of an answer under load, in the mean; inf: no end",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<loaded_running_sequences, T> B,
+            in<replica_arrival_rate, T> rate,
+            in<decoded_tokens, T> D,
+            in<token_time_floor, T> alone)
+        { return select(B > T(0.0), B / (rate * D), alone); }
+    };
+
+    using arrivals = list<
+        replicas,
+        router,
+        arrival_cv,
+        prompt_policy,
+        step_token_budget,
+        max_running_sequences,
+        single_sequence,
+        replica_arrival_rate,
+        replica_arrival_variation,
+        decoded_tokens,
+        sequence_slots,
+        decode_token_time,
+        prompt_step_time,
+        full_batch,
+        full_decode_token_time,
+        full_prompt_step_time,
+        lone_batch,
+        lone_decode_token_time,
+        first_running_estimate,
+        first_batch,
+        first_wider_batch,
+        first_decode_token_time,
+        first_wider_token_time,
+        first_prompt_step_time,
+        running_estimate,
+        running_batch,
+        wider_running_batch,
+        running_token_time,
+        wider_running_token_time,
+        loaded_prompt_step_time,
+        decode_step_slope,
+        decode_step_base,
+        prompt_overhead_time,
+        prompt_time_share,
+        prompt_work_variance,
+        decode_load,
+        prompt_load,
+        token_budget_load,
+        slot_load,
+        service_load,
+        load_limit,
+        decode_odds,
+        unlimited_running_sequences,
+        slot_line_slope,
+        slot_line_shape,
+        slot_line_odds,
+        length_memory,
+        arrival_burst_factor,
+        pooled_replicas,
+        pooled_arrival_variation,
+        peakedness,
+        prompt_room,
+        prompt_chunks,
+        prompt_reading_time,
+        decoding_slots,
+        slot_weight,
+        slot_below,
+        slot_spare,
+        slot_wait_probability,
+        mean_slots_taken,
+        running_variance,
+        prompt_delay,
+        loaded_running_sequences,
+        token_time_floor,
+        loaded_time_per_output_token>;
+}

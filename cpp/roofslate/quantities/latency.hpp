@@ -1,0 +1,989 @@
+// Percentiles of a service under load: parts that are independent, each with its mean and its quantile.
+#pragma once
+#include "roofslate/quantities/arrivals.hpp"
+
+namespace roofslate::quantities
+{
+    struct latency_quantile
+    {
+        static constexpr Spec spec =
+            Spec("q", "1", "share of the requests that a percentile leaves below it: 0.99 for p99", "Q6")
+                .range(0.01, 0.9999)
+                .by_default(0.99);
+    };
+
+    // --- the first token, part by part ---
+
+    struct step_in_progress_time
+    {
+        static constexpr Spec spec =
+            Spec("t(B)", "s", "time of the step under way when a request arrives, prompts in it left out", "Q6");
+        template <class T> static constexpr T formula(
+            in<decode_step_base, T> a,
+            in<decode_step_slope, T> b,
+            in<loaded_running_sequences, T> B,
+            in<emitted_length, T> e)
+        { return (a + b * B) * e; }
+    };
+    struct busy_share
+    {
+        static constexpr Spec spec = Spec("f_b", "1", "share of the arrivals that find a step under way", "Q6");
+        template <class T> static constexpr T formula(
+            in<decode_step_base, T> a,
+            in<decode_step_slope, T> b,
+            in<decode_odds, T> r,
+            in<prompt_time_share, T> u,
+            in<sequence_slots, T> N)
+        {
+            const T shape = count(N) * (a / (b * N)) + 1.0;
+            return 1.0 - exp(shape * log(1.0 - r)) * max(1.0 - u, 0.0);
+        }
+    };
+    struct prompt_queue_load
+    {
+        static constexpr Spec spec = Spec("\\varrho_q", "1", "share of the time in which a prompt is being read", "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<replica_arrival_rate, T> rate,
+            in<prompt_time_share, T> u,
+            in<fresh_input_tokens, T> I,
+            in<prompt_room, T> room,
+            in<step_in_progress_time, T> t,
+            in<single_sequence, T> one)
+        {
+            const T chunked = u + rate * (count(I) / count(room)) * t / one;
+            return min(choose(mode, choose(policy, chunked, T(u)), T(0.0)), 0.999);
+        }
+    };
+    struct prompts_ahead_share
+    {
+        static constexpr Spec spec =
+            Spec("f_a", "1", "share of the requests that find prompts ahead of their own", "Q6");
+        template <class T> static constexpr T formula(in<prompt_queue_load, T> load, in<replica_arrival_variation, T> c)
+        { return select(c == T(1.0), T(load), routine<arrival_wait>(load, c)); }
+    };
+    struct prompts_ahead_time
+    {
+        static constexpr Spec spec =
+            Spec("T_a", "s", "time that prompts ahead take, of a request that finds some, in the mean", "Q6");
+        template <class T> static constexpr T formula(
+            in<prompt_policy, T> policy,
+            in<prompt_queue_load, T> load,
+            in<prompts_ahead_share, T> meet,
+            in<replica_arrival_rate, T> rate,
+            in<replica_arrival_variation, T> c,
+            in<input_cv, T> c_i,
+            in<prompt_overhead_time, T> p_0,
+            in<loaded_prompt_step_time, T> prompt,
+            in<single_sequence, T> one)
+        {
+            const T p = p_0 + prompt;
+            const T own = c_i * select(p == T(0.0), T(0.0), prompt / p);
+            const T spread = (c + choose(policy, c_i * c_i, own * own)) / (c + 1.0);
+            return select(load == T(0.0), 0.0 * (p * one), load / rate * one / (1.0 - meet) * spread);
+        }
+    };
+    // Of a request whose prompt has so many tokens.
+    template <class T> constexpr T reading_of(
+        in<serving_mode, T> mode,
+        in<prompt_policy, T> policy,
+        const T& steps,
+        in<step_in_progress_time, T> t,
+        in<prompt_launch_time, T> launches,
+        const T& own,
+        in<prompt_pass_overhead, T> p_0,
+        in<time_per_output_token_factor, T> f)
+    { return choose(mode, choose(policy, steps * (t + launches * f) + own, p_0 * f + own), own); }
+    struct own_prompt_time
+    {
+        static constexpr Spec spec =
+            Spec("T_i", "s", "time that a prompt of mean length takes from its first step on", "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<prompt_chunks, T> n,
+            in<step_in_progress_time, T> t,
+            in<prompt_launch_time, T> launches,
+            in<prompt_work_time, T> work,
+            in<prompt_pass_overhead, T> p_0,
+            in<time_per_output_token_factor, T> f,
+            in<single_sequence, T> one)
+        { return reading_of<T>(mode, policy, T(n), t, launches, work * (one * f), p_0, f); }
+    };
+    struct input_length_ratio
+    {
+        static constexpr Spec spec =
+            Spec("I_q/I", "1", "length of the prompt at the percentile over the mean (lognormal)", "Q6");
+        template <class T> static constexpr T formula(in<input_cv, T> c, in<latency_quantile, T> q)
+        {
+            const T spread = log(1.0 + c * c);
+            return exp(sqrt(spread) * routine<normal_quantile>(q) - spread / 2.0);
+        }
+    };
+    struct own_prompt_time_quantile
+    {
+        static constexpr Spec spec =
+            Spec("T_{iq}", "s", "time that a prompt at the percentile of lengths takes from its first step on", "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<fresh_input_tokens, T> I,
+            in<prompt_room, T> room,
+            in<input_cv, T> c,
+            in<input_length_ratio, T> ratio,
+            in<step_in_progress_time, T> t,
+            in<prompt_launch_time, T> launches,
+            in<prompt_work_time, T> work,
+            in<prompt_pass_overhead, T> p_0,
+            in<time_per_output_token_factor, T> f,
+            in<single_sequence, T> one)
+        {
+            const T steps = steps_of<T>(count(I) * ratio, count(room), c);
+            return reading_of<T>(mode, policy, steps, t, launches, work * (ratio * one * f), p_0, f);
+        }
+    };
+    struct first_decode_step_time
+    {
+        // Where the prompt was read elsewhere, the first token takes a step of the sequences that it joins.
+        static constexpr Spec spec = Spec(
+            "T_d",
+            "s",
+            "time of the step that gives the first token where the prompt is read elsewhere, else 0",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<step_in_progress_time, T> t,
+            in<decode_step_slope, T> b,
+            in<arrival_burst_factor, T> z,
+            in<emitted_length, T> e,
+            in<single_sequence, T> one)
+        { return choose(mode, 0.0 * t, t + b * (z * one) * e); }
+    };
+    struct first_decode_step_spread
+    {
+        static constexpr Spec spec = Spec(
+            "s_d",
+            "s",
+            "standard deviation of the step that gives the first token where the prompt is read elsewhere",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<decode_step_slope, T> b,
+            in<running_variance, T> variance,
+            in<emitted_length, T> e)
+        { return choose(mode, 0.0 * (b * sqrt(variance) * e), b * sqrt(variance) * e); }
+    };
+    // Prompts that came while a request waited and share its step.
+    template <class T> constexpr T behind_of(
+        in<serving_mode, T> mode,
+        in<prompt_policy, T> policy,
+        in<replica_arrival_rate, T> rate,
+        in<replica_arrival_variation, T> variation,
+        const T& waited,
+        in<step_in_progress_time, T> t,
+        in<step_token_budget, T> C,
+        in<prompt_room, T> room,
+        in<fresh_input_tokens, T> I,
+        in<loaded_prompt_step_time, T> prompt,
+        in<single_sequence, T> one)
+    {
+        const T tokens = count(I);
+        const T alone =
+            min(routine<arrivals_after>(rate * waited / one, variation), max(count(C) / tokens - 1.0, 0.0) / 2.0);
+        const T chunked = min(routine<arrivals_after>(rate * t / one, variation), count(room) / tokens / 2.0);
+        return choose(mode, choose(policy, chunked, alone) * (prompt * one), 0.0 * (prompt * one));
+    }
+    struct prompts_behind_time
+    {
+        static constexpr Spec spec =
+            Spec("T_b", "s", "time that prompts behind a request's own in the same step take, in the mean", "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<replica_arrival_rate, T> rate,
+            in<replica_arrival_variation, T> variation,
+            in<busy_share, T> busy,
+            in<prompts_ahead_share, T> meet,
+            in<prompts_ahead_time, T> ahead,
+            in<step_in_progress_time, T> t,
+            in<step_token_budget, T> C,
+            in<prompt_room, T> room,
+            in<fresh_input_tokens, T> I,
+            in<loaded_prompt_step_time, T> prompt,
+            in<single_sequence, T> one)
+        {
+            const T waited = busy * t / 2.0 + meet * ahead;
+            return behind_of<T>(mode, policy, rate, variation, waited, t, C, room, I, prompt, one);
+        }
+    };
+    struct step_rest_quantile
+    {
+        static constexpr Spec spec = Spec("T_{sq}", "s", "rest of the step under way at the percentile", "Q6");
+        template <class T> static constexpr T formula(
+            in<busy_share, T> busy,
+            in<step_in_progress_time, T> t,
+            in<latency_quantile, T> q)
+        { return t * max(1.0 - (1.0 - q) / max(busy, 1e-9), 0.0); }
+    };
+    struct prompts_ahead_quantile
+    {
+        static constexpr Spec spec = Spec("T_{aq}", "s", "time that prompts ahead take at the percentile", "Q6");
+        template <class T> static constexpr T formula(
+            in<prompts_ahead_share, T> meet,
+            in<prompts_ahead_time, T> ahead,
+            in<latency_quantile, T> q)
+        { return ahead * routine<wait_quantile>(T(meet), q); }
+    };
+    struct prompts_behind_quantile
+    {
+        static constexpr Spec spec =
+            Spec("T_{bb}", "s", "time that prompts behind a request's own take at the percentile", "Q6");
+        template <class T> static constexpr T formula(in<prompts_behind_time, T> behind, in<latency_quantile, T> q)
+        { return behind * routine<wait_quantile>(T(1.0), q); }
+    };
+
+    // --- the wait for a slot ---
+
+    struct slot_hold_time
+    {
+        static constexpr Spec spec =
+            Spec("w", "s/sequence", "time that a request takes of a replica whose slots are all taken", "Q6");
+        template <class T> static constexpr T formula(
+            in<decoded_tokens, T> D,
+            in<full_decode_token_time, T> t,
+            in<sequence_slots, T> N,
+            in<prompt_overhead_time, T> p_0,
+            in<full_prompt_step_time, T> prompt)
+        { return D * (t / N) + (p_0 + prompt); }
+    };
+    struct slot_wait
+    {
+        // Kingman's mean of bursts and lengths, with exponents that meet heavy traffic at load 1 and 40 queues below.
+        static constexpr Spec spec =
+            Spec("T_w", "s", "wait for a slot, of a request that waits, in the mean; inf: no end", "Q6");
+        template <class T> static constexpr T formula(
+            in<slot_hold_time, T> w,
+            in<prompt_work_variance, T> variance,
+            in<decoded_tokens, T> D,
+            in<full_decode_token_time, T> t,
+            in<sequence_slots, T> N,
+            in<single_sequence, T> one,
+            in<output_cv, T> c_o,
+            in<pooled_arrival_variation, T> c,
+            in<pooled_replicas, T> R,
+            in<slot_load, T> load)
+        {
+            const T decode = D * (t / N) * c_o;
+            const T own = (decode * decode + variance) / (w * w);
+            const T h = (c + own) / (c + 1.0), busy = min(load, 0.999);
+            const T spread = 1.0 + (h - 1.0) * pow(max(busy, 1e-9), select(h > 1.0, T(2.3), 0.75 * c));
+            const T meet = select(c == T(1.0), busy, routine<arrival_wait>(busy, c));
+            const T wait = w * one / R / (1.0 - meet) * spread;
+            return select(load < 1.0, wait, T(infinite));
+        }
+    };
+    struct loaded_slot_wait
+    {
+        static constexpr Spec spec =
+            Spec("T_{q\\lambda}", "s", "wait for a slot under load, in the mean; inf: no end", "Q6");
+        template <class T> static constexpr T formula(in<slot_wait_probability, T> waits, in<slot_wait, T> wait)
+        { return waits * wait; }
+    };
+    struct loaded_request_throughput
+    {
+        static constexpr Spec spec = Spec(
+            "X_\\lambda",
+            "sequence/s",
+            "requests that a replica answers in a second under load: those that arrive, or as many as it can",
+            "Q6");
+        template <class T> static constexpr T formula(in<replica_arrival_rate, T> rate, in<service_load, T> load)
+        { return rate / max(load, 1.0); }
+    };
+    struct max_arrival_rate
+    {
+        static constexpr Spec spec =
+            Spec("\\Lambda_{max}", "sequence/s", "arrivals at which the load of the replicas is 1", "Q6");
+        template <class T> static constexpr T formula(
+            in<arrival_rate, T> rate,
+            in<service_load, T> load,
+            in<replicas, T> R,
+            in<slot_hold_time, T> w)
+        { return select(load > 0.0, rate / load, R / w); }
+    };
+    struct replicas_for_load
+    {
+        static constexpr Spec spec = Spec("n_R", "1", "least replicas whose load is below 1", "Q13");
+        template <class T> static constexpr T formula(in<replicas, T> R, in<service_load, T> load)
+        { return floor(R * load) + 1.0; }
+    };
+
+    // --- to the first token ---
+
+    struct fixed_first_token_time
+    {
+        static constexpr Spec spec = Spec(
+            "T_{10}",
+            "s",
+            "time to the first token that every request takes, in the mean: overhead, its own prompt, the transfer of "
+            "its "
+            "cache",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<request_overhead, T> t_r,
+            in<own_prompt_time, T> own,
+            in<first_decode_step_time, T> step,
+            in<kv_transfer_time, T> T_x)
+        { return t_r + own + (step + T_x); }
+    };
+    struct loaded_first_token_time
+    {
+        static constexpr Spec spec = Spec(
+            "T_{1\\lambda}",
+            "s",
+            "time to the first token under load once there is a slot, in the mean: rest of the step, prompts ahead, "
+            "its "
+            "own, those behind it, the transfer of its cache",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<busy_share, T> busy,
+            in<step_in_progress_time, T> t,
+            in<prompts_ahead_share, T> meet,
+            in<prompts_ahead_time, T> ahead,
+            in<prompts_behind_time, T> behind,
+            in<fixed_first_token_time, T> fixed,
+            in<time_to_first_token_factor, T> f,
+            in<service_load, T> load)
+        {
+            const T time = fixed + (busy * t / 2.0 + meet * ahead + behind);
+            return select(load < 1.0, time * f, T(infinite));
+        }
+    };
+    struct own_prompt_time_spread
+    {
+        static constexpr Spec spec = Spec(
+            "T_{iq} - T_i",
+            "s",
+            "time that a request's own prompt and first token take at the percentile, less their mean",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<own_prompt_time_quantile, T> own_q,
+            in<own_prompt_time, T> own,
+            in<first_decode_step_spread, T> spread,
+            in<latency_quantile, T> q)
+        { return own_q - own + spread * routine<normal_quantile>(q); }
+    };
+    struct time_to_first_token_quantile
+    {
+        static constexpr Spec spec = Spec(
+            "T_{fq}",
+            "s",
+            "time to the first token that a share latency_quantile of the requests does not exceed; inf: no end",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<busy_share, T> busy,
+            in<step_rest_quantile, T> rest,
+            in<prompts_ahead_share, T> meet,
+            in<prompts_ahead_time, T> ahead,
+            in<prompts_ahead_quantile, T> ahead_q,
+            in<fixed_first_token_time, T> fixed,
+            in<own_prompt_time_spread, T> own,
+            in<prompts_behind_time, T> behind,
+            in<prompts_behind_quantile, T> behind_q,
+            in<slot_wait_probability, T> waits,
+            in<slot_wait, T> wait,
+            in<step_in_progress_time, T> t,
+            in<service_load, T> load)
+        {
+            const T seat = select(load < 1.0, wait, 0.0 * t), seat_q = seat * routine<wait_quantile>(T(waits), q);
+            const T rest_m = busy * rest * rest / (2.0 * t);
+            const T ahead_m = ahead * routine<wait_below>(T(meet), q);
+            const T behind_m = behind * routine<wait_below>(T(1.0), q);
+            const T seat_m = seat * routine<wait_below>(T(waits), q);
+            const T far = routine<signed_square>(rest - rest_m) + routine<signed_square>(ahead_q - ahead_m)
+                + routine<signed_square>(own) + routine<signed_square>(behind_q - behind_m)
+                + routine<signed_square>(seat_q - seat_m);
+            const T away = routine<signed_root>(far);
+            return select(load < 1.0, fixed + (rest_m + ahead_m + behind_m + seat_m) + away, T(infinite));
+        }
+    };
+
+    // --- between tokens ---
+
+    struct prompt_token_delay
+    {
+        static constexpr Spec spec = Spec(
+            "E_p/D",
+            "s*sequence/token",
+            "time that prompts behind a request's own add to each token of a mean answer",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<prompt_delay, T> delay,
+            in<decoded_tokens, T> D,
+            in<single_sequence, T> one)
+        { return delay / D * one; }
+    };
+    struct token_time_excess
+    {
+        static constexpr Spec spec = Spec(
+            "m_o",
+            "s*sequence/token",
+            "time that others add between two tokens of an answer, in the mean, prompts behind its own left out",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<loaded_time_per_output_token, T> t,
+            in<prompt_token_delay, T> delay,
+            in<token_time_floor, T> least)
+        { return max(t - delay - least, 1e-9 * least); }
+    };
+    struct token_time_batch_variance
+    {
+        static constexpr Spec spec = Spec(
+            "v_b",
+            "s*s*sequence*sequence/token/token",
+            "variance of the time between tokens that the number of running sequences brings, at one moment",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<decode_step_slope, T> b,
+            in<prompt_time_share, T> u,
+            in<running_variance, T> variance)
+        {
+            const T slope = b / max(1.0 - u, 1e-6);
+            return slope * slope * variance;
+        }
+    };
+    struct token_time_prompt_variance
+    {
+        static constexpr Spec spec = Spec(
+            "v_p",
+            "s*s*sequence*sequence/token/token",
+            "variance of the time per token of a mean answer that the prompts of others bring",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<replica_arrival_rate, T> rate,
+            in<prompt_overhead_time, T> p_0,
+            in<loaded_prompt_step_time, T> prompt,
+            in<prompt_work_variance, T> variance,
+            in<prompt_time_share, T> u,
+            in<token_time_excess, T> excess,
+            in<token_time_floor, T> least,
+            in<decoded_tokens, T> D,
+            in<single_sequence, T> one)
+        {
+            const T left = max(1.0 - u, 1e-6), p = p_0 + prompt;
+            return rate * ((p * p + variance) / (left * left)) * ((excess + least) / D * one);
+        }
+    };
+    struct time_per_output_token_target
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\hat T_o",
+                "s*sequence/token",
+                "time between tokens that is promised: a bound on the mean of an answer",
+                "Q6")
+                .positive();
+    };
+    // Of the answers of one length, over the mean length: the share that is quick enough.
+    template <class T> constexpr T quick_share(
+        const T& x,
+        const T& length,
+        in<token_time_excess, T> excess,
+        in<prompt_token_delay, T> delay,
+        in<token_time_batch_variance, T> v_b,
+        in<token_time_prompt_variance, T> v_p,
+        in<decode_odds, T> r)
+    {
+        const T own = delay / length;
+        const T variance = v_b / (1.0 + (1.0 - r) / 3.0 * length) + v_p / length + own * own;
+        return routine<gamma_share>(x, excess + own, variance);
+    }
+    struct quick_answer_share
+    {
+        // A request sees the others through a window as long as its answer; seven lengths stand in for all (Gauss and
+        // Hermite).
+        static constexpr Spec spec = Spec(
+            "f_o",
+            "1",
+            "share of the answers whose time per output token keeps time_per_output_token_target",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<time_per_output_token_target, T> target,
+            in<token_time_floor, T> least,
+            in<token_time_excess, T> excess,
+            in<prompt_token_delay, T> delay,
+            in<token_time_batch_variance, T> v_b,
+            in<token_time_prompt_variance, T> v_p,
+            in<decode_odds, T> r,
+            in<output_cv, T> c)
+        {
+            const T x = target - least, spread = log(1.0 + c * c), s = sqrt(spread);
+            const auto at = [&](double z, double weight) {
+                return weight * quick_share<T>(x, exp(z * s - spread / 2.0), excess, delay, v_b, v_p, r);
+            };
+            return select(
+                x > T(0.0),
+                at(0.0, 0.45714285714285713)
+                    + (at(-1.1544053947399682, 0.24012317860501271) + at(1.1544053947399682, 0.24012317860501271))
+                    + (at(-2.3667594107345412, 0.03075712396758648) + at(2.3667594107345412, 0.03075712396758648))
+                    + (at(-3.7504397177257420, 0.00054826885597222) + at(3.7504397177257420, 0.00054826885597222)),
+                T(0.0));
+        }
+    };
+    // The next guess at a quantile, along a line of normal quantiles over cube roots: both nearly straight.
+    template <class T> constexpr T cube_root(const T& x) { return exp(log(max(x, 1e-12)) / 3.0); }
+    template <class T> constexpr T normal_of(const T& share)
+    { return routine<normal_quantile>(min(max(share, 1e-12), 1.0 - 1e-12)); }
+    struct token_time_guess
+    {
+        static constexpr Spec spec = Spec(
+            "T_{o0}",
+            "s*sequence/token",
+            "percentile of the time per output token by its mean and variance alone",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<token_time_floor, T> least,
+            in<token_time_excess, T> excess,
+            in<prompt_token_delay, T> delay,
+            in<token_time_batch_variance, T> v_b,
+            in<token_time_prompt_variance, T> v_p,
+            in<decode_odds, T> r,
+            in<output_cv, T> c)
+        {
+            const T more = 1.0 + c * c, own = delay * more;
+            const T variance = v_b / (1.0 + (1.0 - r) / 3.0) + v_p * more + own * own;
+            return least + routine<gamma_quantile>(T(q), excess + own, variance);
+        }
+    };
+    struct guessed_quick_share
+    {
+        static constexpr Spec spec =
+            Spec("f_{o0}", "1", "share of the answers that are as quick as the guess", "Q6")
+                .value_of<quick_answer_share>()
+                .where<time_per_output_token_target, token_time_guess>();
+    };
+    struct second_token_time_guess
+    {
+        static constexpr Spec spec =
+            Spec("T_{o1}", "s*sequence/token", "percentile of the time per output token, guessed again", "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<token_time_floor, T> least,
+            in<token_time_excess, T> excess,
+            in<prompt_token_delay, T> delay,
+            in<token_time_batch_variance, T> v_b,
+            in<token_time_prompt_variance, T> v_p,
+            in<token_time_guess, T> guess,
+            in<guessed_quick_share, T> share)
+        {
+            const T m = excess + delay, v = (v_b + v_p + delay * delay) / (m * m) / 9.0;
+            const T off = routine<normal_quantile>(q) - normal_of<T>(T(share));
+            const T root = max(cube_root<T>((guess - least) / m) + off * sqrt(v), 1e-3);
+            return least + m * (root * root * root);
+        }
+    };
+    struct second_quick_share
+    {
+        static constexpr Spec spec =
+            Spec("f_{o1}", "1", "share of the answers that are as quick as the second guess", "Q6")
+                .value_of<quick_answer_share>()
+                .where<time_per_output_token_target, second_token_time_guess>();
+    };
+    // Through two guesses, over the floor, with their shares.
+    template <class T> constexpr T through(
+        in<latency_quantile, T> q,
+        const T& first,
+        const T& first_share,
+        const T& second,
+        const T& second_share)
+    {
+        const T h_1 = cube_root<T>(first / second), z_1 = normal_of<T>(first_share), z_2 = normal_of<T>(second_share);
+        const T rise = (h_1 - 1.0) / select((z_1 - z_2) * (z_1 - z_2) > 1e-12, z_1 - z_2, T(infinite));
+        const T root = max(1.0 + min(max(rise, 0.0), 1.0) * (routine<normal_quantile>(q) - z_2), 0.1);
+        return second * (root * root * root);
+    }
+    struct third_token_time_guess
+    {
+        static constexpr Spec spec =
+            Spec("T_{o2}", "s*sequence/token", "percentile of the time per output token, guessed a third time", "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<token_time_floor, T> least,
+            in<token_time_guess, T> first,
+            in<guessed_quick_share, T> first_share,
+            in<second_token_time_guess, T> second,
+            in<second_quick_share, T> second_share)
+        { return least + through<T>(q, first - least, T(first_share), second - least, T(second_share)); }
+    };
+    struct third_quick_share
+    {
+        static constexpr Spec spec =
+            Spec("f_{o2}", "1", "share of the answers that are as quick as the third guess", "Q6")
+                .value_of<quick_answer_share>()
+                .where<time_per_output_token_target, third_token_time_guess>();
+    };
+    struct time_per_output_token_quantile
+    {
+        static constexpr Spec spec = Spec(
+            "T_{oq}",
+            "s*sequence/token",
+            "mean time between the tokens of an answer that a share latency_quantile of the answers does not exceed; "
+            "inf: "
+            "no end",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<token_time_floor, T> least,
+            in<second_token_time_guess, T> second,
+            in<second_quick_share, T> second_share,
+            in<third_token_time_guess, T> third,
+            in<third_quick_share, T> third_share,
+            in<full_decode_token_time, T> most,
+            in<prompt_load, T> prompts,
+            in<prompt_time_share, T> u,
+            in<service_load, T> load)
+        {
+            const T found = least + through<T>(q, second - least, T(second_share), third - least, T(third_share));
+            // With few prompts nobody's tokens take longer than with all slots taken.
+            const T bounded = select(prompts < 0.01, min(found, most / max(1.0 - u, 0.01)), found);
+            return select(load < 1.0, bounded, T(infinite));
+        }
+    };
+    struct prompt_gap_share
+    {
+        static constexpr Spec spec =
+            Spec("f_g", "1", "share of the gaps between tokens in which prompts of others are read", "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<replica_arrival_rate, T> rate,
+            in<step_in_progress_time, T> t,
+            in<single_sequence, T> one)
+        { return choose(mode, 1.0 - exp(-(rate * t / one)), T(0.0)); }
+    };
+    // While steps of prompts stand alone, more prompts come: what they take is stretched.
+    template <class T> constexpr T stretch_of(in<prompt_policy, T> policy, in<prompt_time_share, T> u)
+    { return choose(policy, T(1.0), 1.0 / max(1.0 - u, 0.01)); }
+    struct prompt_gap_mean
+    {
+        static constexpr Spec spec =
+            Spec("m_g", "s", "time that prompts take in a gap that has some, in the mean", "Q6");
+        template <class T> static constexpr T formula(
+            in<prompt_policy, T> policy,
+            in<prompt_time_share, T> u,
+            in<prompt_gap_share, T> share,
+            in<step_in_progress_time, T> t)
+        { return select(share > 0.0, u * t / max(share, 1e-9) * stretch_of<T>(policy, u), 0.0 * t); }
+    };
+    struct prompt_gap_square
+    {
+        static constexpr Spec spec =
+            Spec("m_g^2", "s*s", "mean square of the time that prompts take in a gap that has some", "Q6");
+        template <class T> static constexpr T formula(
+            in<prompt_policy, T> policy,
+            in<prompt_time_share, T> u,
+            in<replica_arrival_rate, T> rate,
+            in<prompt_overhead_time, T> p_0,
+            in<loaded_prompt_step_time, T> prompt,
+            in<prompt_work_variance, T> variance,
+            in<prompt_gap_share, T> share,
+            in<prompt_gap_mean, T> mean,
+            in<step_in_progress_time, T> t,
+            in<single_sequence, T> one)
+        {
+            const T s = stretch_of<T>(policy, u), p = p_0 + prompt;
+            const T each = rate * t * (p * p + variance) * (s * s * s) * one;
+            return select(share > 0.0, each / max(share, 1e-9), 0.0 * each) + mean * mean * share;
+        }
+    };
+    struct prompt_gap_limit
+    {
+        static constexpr Spec spec =
+            Spec("m_C", "s", "time that the prompts of a step take at most: its room for tokens is full", "Q6");
+        template <class T> static constexpr T formula(
+            in<prompt_policy, T> policy,
+            in<loaded_prompt_step_time, T> prompt,
+            in<fresh_input_tokens, T> I,
+            in<prompt_room, T> room,
+            in<single_sequence, T> one)
+        { return choose(policy, prompt * one * (count(room) / count(I)), T(infinite) * (prompt * one)); }
+    };
+    struct inter_token_latency_quantile
+    {
+        // Gaps, not means of answers: with prompts a high percentile is a step that reads one.
+        static constexpr Spec spec = Spec(
+            "T_{gq}",
+            "s*sequence/token",
+            "gap between two tokens that a share latency_quantile of all gaps does not exceed; inf: no end",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<token_time_floor, T> least,
+            in<decode_step_slope, T> b,
+            in<loaded_running_sequences, T> B,
+            in<running_variance, T> variance,
+            in<prompt_gap_share, T> share,
+            in<prompt_gap_mean, T> mean,
+            in<prompt_gap_square, T> square,
+            in<prompt_gap_limit, T> most,
+            in<full_decode_token_time, T> full,
+            in<sampled_length, T> single,
+            in<single_sequence, T> one,
+            in<service_load, T> load)
+        {
+            const T without = 1.0 - share, some = max(B, 1e-6 * one);
+            const T calm_share = min(q / max(without, 1e-9), 1.0 - 1e-9);
+            const T met =
+                routine<gamma_quantile>(calm_share, some + variance / some, max(variance, 1e-9 * (some * some)));
+            const T calm = min(least + b * met, full);
+            const T late_z = routine<normal_quantile>(max((q - without) / max(share, 1e-9), 1e-9));
+            const T spread = log(max(square / max(mean * mean, 1e-300 * (square + mean * mean)), 1.0 + 1e-9));
+            const T work = min(mean * exp(sqrt(spread) * late_z - spread / 2.0), most);
+            const T busy = least + b * max(B - one, 0.0 * one) + work / single;
+            return select(load < 1.0, select(q > without, busy, calm), T(infinite));
+        }
+    };
+
+    // --- the whole answer ---
+
+    struct request_latency_quantile
+    {
+        // The first token, and the answer whose length is at the percentile: their distances from the mean add as of
+        // independent parts.
+        static constexpr Spec spec = Spec(
+            "T_{rq}",
+            "s",
+            "time from a request to the end of its answer that a share latency_quantile does not exceed; inf: no end",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<request_latency, T> mean,
+            in<time_to_first_token, T> first,
+            in<time_to_first_token_quantile, T> first_q,
+            in<loaded_time_per_output_token, T> t,
+            in<decoded_tokens, T> D,
+            in<output_cv, T> c,
+            in<service_load, T> load)
+        {
+            const T spread = log(1.0 + c * c);
+            const T length = exp(sqrt(spread) * routine<normal_quantile>(q) - spread / 2.0);
+            const T far = routine<signed_square>(first_q - first) + routine<signed_square>(t * D * (length - 1.0));
+            const T away = routine<signed_root>(far);
+            return select(load < 1.0, mean + away, T(infinite));
+        }
+    };
+
+    // --- percentiles by name ---
+
+    struct time_to_first_token_p50
+    {
+        static constexpr Spec spec =
+            Spec("T_{f50}", "s", "time to the first token that half of the requests do not exceed", "Q6")
+                .value_of<time_to_first_token_quantile>()
+                .where<latency_quantile>(0.5);
+    };
+    struct time_to_first_token_p90
+    {
+        static constexpr Spec spec =
+            Spec("T_{f90}", "s", "time to the first token that nine in ten of the requests do not exceed", "Q6")
+                .value_of<time_to_first_token_quantile>()
+                .where<latency_quantile>(0.9);
+    };
+    struct time_to_first_token_p95
+    {
+        static constexpr Spec spec =
+            Spec("T_{f95}", "s", "time to the first token that 95 % of the requests do not exceed", "Q6")
+                .value_of<time_to_first_token_quantile>()
+                .where<latency_quantile>(0.95);
+    };
+    struct time_to_first_token_p99
+    {
+        static constexpr Spec spec =
+            Spec("T_{f99}", "s", "time to the first token that 99 % of the requests do not exceed", "Q6")
+                .value_of<time_to_first_token_quantile>()
+                .where<latency_quantile>(0.99);
+    };
+    struct time_per_output_token_p50
+    {
+        static constexpr Spec spec =
+            Spec(
+                "T_{o50}",
+                "s*sequence/token",
+                "mean time between the tokens of an answer that half of the answers do not exceed",
+                "Q6")
+                .value_of<time_per_output_token_quantile>()
+                .where<latency_quantile>(0.5);
+    };
+    struct time_per_output_token_p90
+    {
+        static constexpr Spec spec =
+            Spec(
+                "T_{o90}",
+                "s*sequence/token",
+                "mean time between the tokens of an answer that nine in ten of the answers do not exceed",
+                "Q6")
+                .value_of<time_per_output_token_quantile>()
+                .where<latency_quantile>(0.9);
+    };
+    struct time_per_output_token_p95
+    {
+        static constexpr Spec spec =
+            Spec(
+                "T_{o95}",
+                "s*sequence/token",
+                "mean time between the tokens of an answer that 95 % of the answers do not exceed",
+                "Q6")
+                .value_of<time_per_output_token_quantile>()
+                .where<latency_quantile>(0.95);
+    };
+    struct time_per_output_token_p99
+    {
+        static constexpr Spec spec =
+            Spec(
+                "T_{o99}",
+                "s*sequence/token",
+                "mean time between the tokens of an answer that 99 % of the answers do not exceed",
+                "Q6")
+                .value_of<time_per_output_token_quantile>()
+                .where<latency_quantile>(0.99);
+    };
+    struct inter_token_latency_p50
+    {
+        static constexpr Spec spec =
+            Spec("T_{g50}", "s*sequence/token", "gap between two tokens that half of the gaps do not exceed", "Q6")
+                .value_of<inter_token_latency_quantile>()
+                .where<latency_quantile>(0.5);
+    };
+    struct inter_token_latency_p90
+    {
+        static constexpr Spec spec =
+            Spec(
+                "T_{g90}",
+                "s*sequence/token",
+                "gap between two tokens that nine in ten of the gaps do not exceed",
+                "Q6")
+                .value_of<inter_token_latency_quantile>()
+                .where<latency_quantile>(0.9);
+    };
+    struct inter_token_latency_p95
+    {
+        static constexpr Spec spec =
+            Spec("T_{g95}", "s*sequence/token", "gap between two tokens that 95 % of the gaps do not exceed", "Q6")
+                .value_of<inter_token_latency_quantile>()
+                .where<latency_quantile>(0.95);
+    };
+    struct inter_token_latency_p99
+    {
+        static constexpr Spec spec =
+            Spec("T_{g99}", "s*sequence/token", "gap between two tokens that 99 % of the gaps do not exceed", "Q6")
+                .value_of<inter_token_latency_quantile>()
+                .where<latency_quantile>(0.99);
+    };
+    struct request_latency_p50
+    {
+        static constexpr Spec spec =
+            Spec(
+                "T_{r50}",
+                "s",
+                "time from a request to the end of its answer that half of the requests do not exceed",
+                "Q6")
+                .value_of<request_latency_quantile>()
+                .where<latency_quantile>(0.5);
+    };
+    struct request_latency_p90
+    {
+        static constexpr Spec spec =
+            Spec(
+                "T_{r90}",
+                "s",
+                "time from a request to the end of its answer that nine in ten of the requests do not exceed",
+                "Q6")
+                .value_of<request_latency_quantile>()
+                .where<latency_quantile>(0.9);
+    };
+    struct request_latency_p95
+    {
+        static constexpr Spec spec =
+            Spec(
+                "T_{r95}",
+                "s",
+                "time from a request to the end of its answer that 95 % of the requests do not exceed",
+                "Q6")
+                .value_of<request_latency_quantile>()
+                .where<latency_quantile>(0.95);
+    };
+    struct request_latency_p99
+    {
+        static constexpr Spec spec =
+            Spec(
+                "T_{r99}",
+                "s",
+                "time from a request to the end of its answer that 99 % of the requests do not exceed",
+                "Q6")
+                .value_of<request_latency_quantile>()
+                .where<latency_quantile>(0.99);
+    };
+
+    using latency = list<
+        latency_quantile,
+        step_in_progress_time,
+        busy_share,
+        prompt_queue_load,
+        prompts_ahead_share,
+        prompts_ahead_time,
+        own_prompt_time,
+        input_length_ratio,
+        own_prompt_time_quantile,
+        first_decode_step_time,
+        first_decode_step_spread,
+        prompts_behind_time,
+        step_rest_quantile,
+        prompts_ahead_quantile,
+        prompts_behind_quantile,
+        slot_hold_time,
+        slot_wait,
+        loaded_slot_wait,
+        loaded_request_throughput,
+        max_arrival_rate,
+        replicas_for_load,
+        fixed_first_token_time,
+        loaded_first_token_time,
+        own_prompt_time_spread,
+        time_to_first_token_quantile,
+        token_time_excess,
+        prompt_token_delay,
+        token_time_batch_variance,
+        token_time_prompt_variance,
+        time_per_output_token_target,
+        quick_answer_share,
+        token_time_guess,
+        guessed_quick_share,
+        second_token_time_guess,
+        second_quick_share,
+        third_token_time_guess,
+        third_quick_share,
+        time_per_output_token_quantile,
+        prompt_gap_share,
+        prompt_gap_mean,
+        prompt_gap_square,
+        prompt_gap_limit,
+        inter_token_latency_quantile,
+        request_latency_quantile,
+        time_to_first_token_p50,
+        time_to_first_token_p90,
+        time_to_first_token_p95,
+        time_to_first_token_p99,
+        time_per_output_token_p50,
+        time_per_output_token_p90,
+        time_per_output_token_p95,
+        time_per_output_token_p99,
+        inter_token_latency_p50,
+        inter_token_latency_p90,
+        inter_token_latency_p95,
+        inter_token_latency_p99,
+        request_latency_p50,
+        request_latency_p90,
+        request_latency_p95,
+        request_latency_p99>;
+}
