@@ -64,6 +64,19 @@ def overtraining_optimum(exponent: Values, ratio: Values) -> Values:
     return np.where((exponent > 0) & (ratio >= 0), root, np.nan)
 
 
+def largest_normal(draws: Values) -> Values:
+    return np.where(draws >= 1, special.ndtri(1 - np.exp(-np.euler_gamma) / np.maximum(draws, 1)), np.nan)
+
+
+def acceptance_curve(rate: Values, decay: Values, drafts: Values) -> Values:
+    """One draft after the other, the last of them in part."""
+    total = np.ones(np.broadcast_shapes(np.shape(rate), np.shape(decay), np.shape(drafts)))
+    for i in range(1, int(np.clip(np.max(np.nan_to_num(drafts, posinf=4096)), 0, 4096)) + 2):
+        chance = rate**i * decay ** (i * (i - 1) / 2)
+        total = total + np.clip(drafts - (i - 1), 0, 1) * chance
+    return np.where((rate >= 0) & (decay >= 0) & (drafts >= 0), total, np.nan)
+
+
 EXACT: dict[str, Any] = {
     "add": np.add,
     "sub": np.subtract,
@@ -82,7 +95,12 @@ EXACT: dict[str, Any] = {
     "either": lambda a, b: (a != 0) | (b != 0),
 }
 NEARLY: dict[str, Any] = {"exp": np.exp, "log": np.log, "pow": power}
-ROUTINES: dict[str, Any] = {"erlang_c": erlang_c, "overtraining_optimum": overtraining_optimum}
+ROUTINES: dict[str, Any] = {
+    "acceptance_curve": acceptance_curve,
+    "erlang_c": erlang_c,
+    "largest_normal": largest_normal,
+    "overtraining_optimum": overtraining_optimum,
+}
 
 
 # ---------------------------------------------------------------------------------------------------------- quantities
