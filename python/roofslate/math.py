@@ -186,7 +186,7 @@ def logical_not(a: Any, /) -> Any:
 
 
 def acceptance_curve(rate: Any, decay: Any, drafts: Any, /) -> Any:
-    """The tokens of a pass, a number: the first draft is accepted at `rate`, each further one `decay` times as often."""
+    """The tokens of a pass, a number: the first draft is accepted at `rate`, each next one `decay` times as often."""
     return _routine("acceptance_curve", rate, decay, drafts)
 
 

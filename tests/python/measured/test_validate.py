@@ -290,7 +290,7 @@ def test_looks():
     lines = str(found).splitlines()
     assert "Qwen3-32B" in found._repr_html_()
     errors_of = {text.split(": mean")[0]: lines[at + 1 :] for at, text in enumerate(lines) if ": mean" in text}
-    decode, prefill = (errors_of[f"serving, {column}"] for column in ("time_per_output_token_s", "time_to_first_token_s"))
+    decode, prefill = (errors_of[f"serving, time_{column}_s"] for column in ("per_output_token", "to_first_token"))
     figures = r"\d+\.\d / \d+\.\d %"
     for part in (decode, prefill):
         assert re.fullmatch(rf"  left out by model {figures}, by [^()]+ {figures} \(mean / median\)", part[0])
