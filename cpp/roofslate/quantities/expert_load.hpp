@@ -159,7 +159,7 @@ namespace roofslate::quantities
             in<experts_per_token, T> k)
         {
             const T drawn = max(gamma_quantile<T>(c * c, routine<largest_normal>(X)), 1.0);
-            return select(c == T(0.0), T(1.0), min(drawn, X / k));
+            return min(drawn, X / k);
         }
     };
     struct routed_tokens
