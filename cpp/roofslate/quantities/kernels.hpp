@@ -357,11 +357,7 @@ namespace roofslate::quantities
     struct kernel_time_factor
     {
         static constexpr Spec spec =
-            Spec(
-                "f_1",
-                "1",
-                "time of a pass's kernel, whatever its work, over that of the smallest product",
-                "calibration")
+            Spec("f_1", "1", "fixed time of a pass's kernel relative to that of the smallest product", "calibration")
                 .range(0)
                 .by_default(1);
     };
