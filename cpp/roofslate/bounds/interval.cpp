@@ -46,10 +46,10 @@ namespace roofslate
         for (std::size_t k = 0; k < std::size_t(routine.arity); ++k)
         {
             const Range& a = arguments[k];
-            const int direction = routine.directions[k];
-            if (!a.known() || (direction == 0 && a.low != a.high))
+            const bool rises = routine.directions[k] > 0, one_way = routine.directions[k] != 0;
+            if (!a.known() || (!one_way && a.low != a.high))
                 return {};
-            least[k] = direction < 0 ? a.high : a.low, greatest[k] = direction < 0 ? a.low : a.high;
+            least[k] = rises ? a.low : a.high, greatest[k] = rises ? a.high : a.low;
         }
         return {
             widened(routine.value(least.data()), -1, routine_share),
