@@ -16,6 +16,7 @@ from roofslate.errors import InputTypeError
 from roofslate.registry.tracing import running, tracer_of
 
 __all__ = [
+    "acceptance_curve",
     "ceil",
     "choose",
     "constant",
@@ -23,6 +24,7 @@ __all__ = [
     "erlang_c",
     "exp",
     "floor",
+    "largest_normal",
     "log",
     "logical_and",
     "logical_not",
@@ -183,9 +185,19 @@ def logical_not(a: Any, /) -> Any:
     return np.logical_not(a)
 
 
+def acceptance_curve(rate: Any, decay: Any, drafts: Any, /) -> Any:
+    """The tokens of a pass, a number: the first draft is accepted at `rate`, each next one `decay` times as often."""
+    return _routine("acceptance_curve", rate, decay, drafts)
+
+
 def erlang_c(batch_slots: Any, load: Any, /) -> Any:
     """The probability that an arrival waits where `batch_slots` serve and `load` is their mean use, a number."""
     return _routine("erlang_c", batch_slots, load)
+
+
+def largest_normal(draws: Any, /) -> Any:
+    """The value, a number, that each of `draws` standard normal numbers exceeds with probability e^-0.5772/draws."""
+    return _routine("largest_normal", draws)
 
 
 def overtraining_optimum(exponent: Any, ratio: Any, /) -> Any:

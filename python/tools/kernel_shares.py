@@ -40,7 +40,7 @@ SHARES = (
     ("expert_peak_share_mxfp4", "grouped_gemm_bf16_peak_share", ("w4a16_mxfp4", "w4a8_mxfp4_mxfp8"), "fp4"),
     ("expert_peak_share_int4", "grouped_gemm_bf16_peak_share", ("int4_wo",), "bf16"),
     (
-        "attention_peak_share",
+        "attention_peak_share_bf16",
         "attention_prefill_bf16_peak_share",
         ("bfloat16, kv bfloat16", "bfloat16, kv fp8"),
         "bf16",

@@ -44,7 +44,9 @@ FUNCTIONS: dict[str, Any] = {
     "sqrt": np.sqrt,
     "exp": np.exp,
     "ln": np.log,
-    # any function of two numbers will do for a routine
+    # any function of its numbers will do for a routine
+    "acceptance_curve": lambda a, b, c: 1 + np.sqrt(a) * c / (3 + b),
+    "largest_normal": lambda a: np.sqrt(1 + a) - 1 / (4 + a),
     "erlang_c": lambda a, b: np.sqrt(a) * b + 1 / (1 + a),
     "overtraining_optimum": lambda a, b: np.cbrt(a) * b + 1 / (2 + a),
     "normal_share": lambda a: np.tanh(a) + 0.1 * a,

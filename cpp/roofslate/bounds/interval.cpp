@@ -39,6 +39,22 @@ namespace roofslate
         Range all{HUGE_VAL, -HUGE_VAL};
         return widen(all, view.data, view, shape, 0) ? all : Range{};
     }
+    // Of a routine that goes one way with each argument that varies.
+    static Range range_of_routine(const Routine& routine, const std::array<Range, 3>& arguments)
+    {
+        std::array<double, 3> least{}, greatest{};
+        for (std::size_t k = 0; k < std::size_t(routine.arity); ++k)
+        {
+            const Range& a = arguments[k];
+            const bool rises = routine.directions[k] > 0, one_way = routine.directions[k] != 0;
+            if (!a.known() || (!one_way && a.low != a.high))
+                return {};
+            least[k] = rises ? a.low : a.high, greatest[k] = rises ? a.high : a.low;
+        }
+        return {
+            widened(routine.value(least.data()), -1, routine_share),
+            widened(routine.value(greatest.data()), 1, routine_share)};
+    }
     void extend_ranges(std::pmr::vector<Range>& ranges, const Graph& graph, std::size_t most_values)
     {
         const auto of = [&](int i) { return i >= 0 ? ranges[std::size_t(i)] : Range{}; };
@@ -51,6 +67,8 @@ namespace roofslate
                 out = {n.value, n.value};
             else if (n.is_leaf())
                 out = graph.points(n.axes) <= most_values ? range_of_view(graph.view(n), graph.shape()) : Range{};
+            else if (n.op == Op::routine)
+                out = range_of_routine(*n.routine, {of(n.argument[0]), of(n.argument[1]), of(n.argument[2])});
             else
                 out = range_of(n.op, of(n.argument[0]), of(n.argument[1]), of(n.argument[2]));
         }

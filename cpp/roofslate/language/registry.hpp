@@ -18,6 +18,7 @@
     THEME(cache)                \
     THEME(speculation)          \
     THEME(sequences)            \
+    THEME(expert_load)          \
     THEME(exchange)             \
     THEME(overheads)            \
     THEME(serving)              \

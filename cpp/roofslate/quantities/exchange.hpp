@@ -1,6 +1,6 @@
 // Chapter 2: the exchange of tokens between the chips of a layer, inside a rack and between racks.
 #pragma once
-#include "roofslate/quantities/sequences.hpp"
+#include "roofslate/quantities/expert_load.hpp"
 
 namespace roofslate::quantities
 {
@@ -194,11 +194,6 @@ namespace roofslate::quantities
             in<hierarchical_all_to_all_slowdown, T> s_2)
         { return choose(which, s_1, s_2); }
     };
-    struct expert_imbalance
-    {
-        static constexpr Spec spec =
-            Spec("\\mu_X", "1", "tokens of the fullest chip's experts over the mean", "R2.2").range(1).by_default(1);
-    };
     struct link_efficiency
     {
         static constexpr Spec spec =
@@ -252,7 +247,6 @@ namespace roofslate::quantities
         hierarchical_outside_time,
         hierarchical_all_to_all_slowdown,
         all_to_all_slowdown,
-        expert_imbalance,
         link_efficiency,
         all_to_all_time_per_token,
         all_to_all_time>;

@@ -220,10 +220,10 @@ namespace roofslate::quantities
                 .positive(1)
                 .by_default(0.25);
     };
-    struct attention_peak_share
+    struct attention_peak_share_bf16
     {
         static constexpr Spec spec =
-            Spec("p_a", "1", "share of the bf16 peak that attention reaches", "kernel table")
+            Spec("p_{a,\\mathrm{bf16}}", "1", "share of the bf16 peak that attention reaches", "kernel table")
                 .positive(1)
                 .by_default(0.58);
     };
@@ -277,7 +277,7 @@ namespace roofslate::quantities
             in<attention_bandwidth_share_fp8, T> b8)
         { return choose(which, T(1.0), choose(f, b16, b8)); }
     };
-    struct dense_compute_share
+    struct dense_peak_share
     {
         static constexpr Spec spec =
             Spec("p_d", "1", "share of the peak in their format that dense products reach", "kernel table").positive(1);
@@ -296,7 +296,7 @@ namespace roofslate::quantities
                 select(is<dense_format>(f_d, "same"), same, of_product<T>(f_d, 1, b16, b8, b4)));
         }
     };
-    struct expert_compute_share
+    struct expert_peak_share
     {
         static constexpr Spec spec =
             Spec("p_x", "1", "share of the peak in their format that products of routed experts reach", "kernel table")
@@ -311,11 +311,12 @@ namespace roofslate::quantities
             in<expert_peak_share_int4, T> i4)
         { return choose(which, T(1.0), choose(f, b16, b8, b8, nv, i4, nv, mx)); }
     };
-    struct attention_compute_share
+    struct attention_peak_share
     {
         static constexpr Spec spec =
-            Spec("p_{a16}", "1", "share of the bf16 peak that attention is taken to reach", "kernel table").positive(1);
-        template <class T> static constexpr T formula(in<kernel_shares, T> which, in<attention_peak_share, T> p)
+            Spec("p_a", "1", "share of the bf16 peak that attention reaches, by `kernel_shares`", "kernel table")
+                .positive(1);
+        template <class T> static constexpr T formula(in<kernel_shares, T> which, in<attention_peak_share_bf16, T> p)
         { return choose(which, T(1.0), p); }
     };
 
@@ -323,21 +324,20 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("F_d p_d", "FLOP/s/chip", "arithmetic of a chip that dense products reach", "kernel table");
-        template <class T> static constexpr T formula(in<dense_peak_flops, T> F, in<dense_compute_share, T> p)
+        template <class T> static constexpr T formula(in<dense_peak_flops, T> F, in<dense_peak_share, T> p)
         { return F * p; }
     };
     struct expert_product_flops
     {
         static constexpr Spec spec =
             Spec("F p_x", "FLOP/s/chip", "arithmetic of a chip that products of routed experts reach", "kernel table");
-        template <class T> static constexpr T formula(in<peak_flops, T> F, in<expert_compute_share, T> p)
-        { return F * p; }
+        template <class T> static constexpr T formula(in<peak_flops, T> F, in<expert_peak_share, T> p) { return F * p; }
     };
     struct attention_product_flops
     {
         static constexpr Spec spec =
             Spec("F_{16} p_a", "FLOP/s/chip", "arithmetic of a chip that attention reaches", "kernel table");
-        template <class T> static constexpr T formula(in<peak_flops_bf16, T> F, in<attention_compute_share, T> p)
+        template <class T> static constexpr T formula(in<peak_flops_bf16, T> F, in<attention_peak_share, T> p)
         { return F * p; }
     };
 
@@ -357,11 +357,7 @@ namespace roofslate::quantities
     struct kernel_time_factor
     {
         static constexpr Spec spec =
-            Spec(
-                "f_1",
-                "1",
-                "time of a pass's kernel, whatever its work, over that of the smallest product",
-                "calibration")
+            Spec("f_1", "1", "fixed time of a pass's kernel relative to that of the smallest product", "calibration")
                 .range(0)
                 .by_default(1);
     };
@@ -437,13 +433,13 @@ namespace roofslate::quantities
         expert_peak_share_nvfp4,
         expert_peak_share_mxfp4,
         expert_peak_share_int4,
-        attention_peak_share,
+        attention_peak_share_bf16,
         dense_bandwidth_share,
         expert_bandwidth_share,
         attention_bandwidth_share,
-        dense_compute_share,
-        expert_compute_share,
-        attention_compute_share,
+        dense_peak_share,
+        expert_peak_share,
+        attention_peak_share,
         dense_product_flops,
         expert_product_flops,
         attention_product_flops,

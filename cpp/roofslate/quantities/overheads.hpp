@@ -27,11 +27,7 @@ namespace roofslate::quantities
     struct reference_kernel_time
     {
         static constexpr Spec spec =
-            Spec(
-                "\\tau_{K0}",
-                "s",
-                "time that a kernel takes whatever its work, on a chip of the reference's arithmetic",
-                "calibration")
+            Spec("\\tau_{K0}", "s", "fixed time of a kernel, on a chip of the reference's arithmetic", "calibration")
                 .range(0)
                 .by_default(0)
                 .ideal(0);
@@ -62,7 +58,7 @@ namespace roofslate::quantities
     struct kernel_time
     {
         // With measured kernels the chip's table says it; a reference time is further time.
-        static constexpr Spec spec = Spec("\\tau_K", "s", "time that a kernel takes whatever its work", "calibration");
+        static constexpr Spec spec = Spec("\\tau_K", "s", "fixed time of a kernel", "calibration");
         template <class T> static constexpr T formula(
             in<reference_kernel_time, T> t,
             in<reference_peak_flops, T> F_0,

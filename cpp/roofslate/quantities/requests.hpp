@@ -174,6 +174,33 @@ namespace roofslate::quantities
                        dense - two * (N_h / F_d) + two_a * (n_g * n_h * (2.0 * d_h - d_r)) * (L_a / F_a));
         }
     };
+    struct prompt_batch
+    {
+        static constexpr Spec spec =
+            Spec("B_p", "sequence", "prompts that a pass reads together", "Q13").positive().by_default(1);
+    };
+    struct prompt_expert_imbalance
+    {
+        static constexpr Spec spec =
+            Spec("\\mu_p", "1", "tokens of the fullest chip's experts relative to the mean, prompts", "R2.2").range(1);
+        template <class T> static constexpr T formula(
+            in<expert_popularity_cv, T> c,
+            in<expert_placement, T> placement,
+            in<expert_statistics_drift, T> d,
+            in<experts, T> X,
+            in<experts_per_token, T> k,
+            in<expert_parallel, T> G_e,
+            in<hottest_chip_load, T> hottest,
+            in<prompt_batch, T> B_p,
+            in<fresh_input_tokens, T> I,
+            in<prompt_passes, T> n,
+            in<expert_copies, T> copies)
+        {
+            const T tokens = B_p * (I / n) / copies;
+            const T variance = expert_load_variance::formula<T>(placement, c, d, X, k, G_e, as<routed_tokens>(tokens));
+            return expert_imbalance::formula<T>(c, X, G_e, as<expert_load_variance>(variance), hottest);
+        }
+    };
     struct prompt_expert_time
     {
         static constexpr Spec spec = Spec(
@@ -184,13 +211,9 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<fresh_input_tokens, T> I,
             in<prefill_compute_efficiency, T> eta,
-            in<expert_chip_time_per_token, T> routed)
-        { return I / eta * routed; }
-    };
-    struct prompt_batch
-    {
-        static constexpr Spec spec =
-            Spec("B_p", "sequence", "prompts that a pass reads together", "Q13").positive().by_default(1);
+            in<expert_chip_time_per_token, T> routed,
+            in<prompt_expert_imbalance, T> mu)
+        { return I / eta * routed * mu; }
     };
     struct prompt_compute_time
     {
@@ -668,8 +691,9 @@ namespace roofslate::quantities
         input_cv,
         prompt_attended_tokens,
         prefill_dense_time,
-        prompt_expert_time,
         prompt_batch,
+        prompt_expert_imbalance,
+        prompt_expert_time,
         prompt_compute_time,
         prompt_transfer_time,
         prefill_time,

@@ -276,7 +276,7 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "K_\\mathrm{full}",
             "byte/sequence",
-            "cache of a sequence that fills the memory beside the weights; 0 where none runs",
+            "cache of a sequence that fills the memory left by the weights; 0 where none runs",
             "R1.15");
         template <class T> static constexpr T formula(
             in<kv_cache_memory_share, T> eta,
@@ -288,7 +288,7 @@ namespace roofslate::quantities
     struct full_memory_context
     {
         static constexpr Spec spec =
-            Spec("L_\\mathrm{full}", "token/sequence", "context that fills the memory beside the weights", "R1.15");
+            Spec("L_\\mathrm{full}", "token/sequence", "context that fills the memory left by the weights", "R1.15");
         template <class T> static constexpr T formula(
             in<full_memory_kv_bytes, T> bytes,
             in<kv_bytes_per_token, T> q,

@@ -9,7 +9,7 @@ namespace roofslate::quantities
     struct kv_cache_memory_share
     {
         static constexpr Spec spec =
-            Spec("\\eta_h", "1", "share of the memory beside the weights that caches may fill", "Q12")
+            Spec("\\eta_h", "1", "share of the memory left by the weights that caches may fill", "Q12")
                 .positive(1)
                 .by_default(1);
     };

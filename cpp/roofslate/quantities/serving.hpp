@@ -193,7 +193,8 @@ namespace roofslate::quantities
 
     struct expert_coverage
     {
-        static constexpr Spec spec = Spec("\\gamma", "1", "share of the routed experts that a pass touches", "R1.4");
+        static constexpr Spec spec =
+            Spec("\\gamma", "1", "share of the routed experts that a pass touches, on the fullest chip", "R1.4");
         // It grows with the tokens, so that the least of two batches has the least of their coverages: each power stays
         // on its own axes.
         template <class T> static constexpr T formula(
@@ -205,12 +206,14 @@ namespace roofslate::quantities
             in<pass_length, T> l,
             in<microbatches, T> n,
             in<expert_copies, T> copies,
-            in<pass_tokens, T> tokens)
+            in<routed_tokens, T> tokens,
+            in<expert_imbalance, T> mu)
         {
+            const T each = l * mu / (n * copies);
             return choose(
                 which,
-                min(coverage_of<T>(X, k, n_c * (l / (n * copies))), coverage_of<T>(X, k, most * (l / (n * copies)))),
-                coverage_of<T>(X, k, tokens / copies));
+                min(coverage_of<T>(X, k, n_c * each), coverage_of<T>(X, k, most * each)),
+                coverage_of<T>(X, k, tokens * mu));
         }
     };
     struct fetched_weight_bytes

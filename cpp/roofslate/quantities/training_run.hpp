@@ -257,8 +257,7 @@ namespace roofslate::quantities
             Spec(
                 "g_f",
                 "1",
-                "how many times faster than in bf16 products of training run in a narrow format at most, whatever the "
-                "data sheet says",
+                "largest speed of products of training in a narrow format, relative to bf16",
                 "calibration")
                 .range(1, infinite)
                 .by_default(infinite)

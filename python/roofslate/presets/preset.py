@@ -32,6 +32,7 @@ KINDS = {
     "loss_laws": "loss_law",
     "storage": "storage",
     "api_prices": "api_prices",
+    "speculators": "speculator",
 }
 
 
@@ -83,8 +84,8 @@ class Preset:
     ----------
     name : str
     kind : str
-        The keyword that takes it: ``"hardware"``, ``"model"``, ``"prices"``, ``"loss_law"``, ``"storage"`` or
-        ``"api_prices"``.
+        The keyword that takes it: ``"hardware"``, ``"model"``, ``"prices"``, ``"loss_law"``, ``"storage"``,
+        ``"api_prices"`` or ``"speculator"``.
     facts : Mapping[str, Fact]
         What it supplies, by the name of the quantity.
     values : Mapping[str, float or str]

@@ -201,6 +201,8 @@ def math_texts(chance: Chance) -> str:
                 f"rs.math.minimum({x!r}, {y!r})",
                 f"rs.math.where({x!r} < {y!r}, 1, 2)",
                 f"rs.math.erlang_c({round(5 * y)}, {x!r})",
+                f"rs.math.acceptance_curve({x!r}, {1 / y!r}, {round(5 * y)})",
+                f"rs.math.largest_normal({round(5 * y)})",
                 f"rs.math.overtraining_optimum({x!r}, {y!r})",
                 "rs.math.constant('3 ms')",
                 "rs.math.count('x')",

@@ -52,7 +52,9 @@ OPERATIONS = {
     "both": rs.math.logical_and,
     "either": rs.math.logical_or,
     "select": rs.math.where,
+    "acceptance_curve": rs.math.acceptance_curve,
     "erlang_c": rs.math.erlang_c,
+    "largest_normal": rs.math.largest_normal,
     "overtraining_optimum": rs.math.overtraining_optimum,
 } | {name: functools.partial(_routine, name) for name in ROUTINES if not hasattr(rs.math, name)}
 
@@ -259,6 +261,8 @@ def test_functions_by_hand():
     assert m.erlang_c(3, 0.5) == rs.value("waiting_probability", batch_slots=3, slot_utilization=0.5)
     assert m.erlang_c([3, 3], [0.5, 1.0])[1] == 1
     assert m.overtraining_optimum(0.5, 0) == 1
+    assert m.acceptance_curve(0.5, 0.5, 2) == 1 + 0.5 + 0.125
+    assert m.largest_normal(2 * np.exp(-np.euler_gamma)) == pytest.approx(0, abs=1e-15)
     for wrong in (5, None, b"5 ms"):
         with pytest.raises(errors.InputTypeError, match="constant takes a text such as '50 ms'"):
             m.constant(wrong)

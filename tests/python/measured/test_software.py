@@ -34,6 +34,7 @@ def test_ages_count_from_one_date() -> None:
     [
         ({}, 30),
         ({"concurrency": 8}, 10),
+        ({"concurrency": 16}, 30),
         ({"attention_data_parallel": 8, "tensor_parallel": 1}, 1),
         ({"hardware": "H200"}, 1),
         ({"framework": "vllm"}, 1),

@@ -11,6 +11,7 @@ import roofslate as rs
 import xarray as xr
 from roofslate import errors
 from roofslate.measured.runs import shipped
+from roofslate.presets.catalog import measured_as
 
 SERVING = rs.calibration("serving")
 BY_FRAMEWORK = dataclasses.replace(
@@ -172,3 +173,10 @@ def test_a_system_is_its_chip_and_a_variant_of_a_model_is_not_the_model():
 def test_a_chip_that_was_changed_was_not_measured():
     rs.hardware.define("H200 with slow links", base="H200", scale_up_bandwidth="100 GB/s")
     assert SERVING.support("time_per_output_token", hardware="H200 with slow links").startswith("extrapolated")
+
+
+@pytest.mark.usefixtures("fresh_catalogs")
+def test_a_system_of_a_system_was_measured_as_its_chip():
+    rented = rs.hardware.define("HGX H200 at a price", base="HGX H200", chip_price="3 USD/h")
+    assert SERVING.support("time_per_output_token", hardware="HGX H200 at a price") == "measured"
+    assert measured_as(rented) == measured_as(rs.hardware.define("Two of them", base=rented, chips=16)) == "H200"

@@ -545,7 +545,9 @@ def test_storage_and_price_lists_have_keywords():
         assert ratios.sel(api_prices=name).item() == pytest.approx(given["output_price"] / given["input_price"])
 
 
-@pytest.mark.parametrize("catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices"])
+@pytest.mark.parametrize(
+    "catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices", "speculators"]
+)
 def test_every_preset_unpacks(catalog):
     for preset in getattr(rs, catalog).values():
         assert dict(**preset) == dict(preset.values)

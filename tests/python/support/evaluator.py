@@ -145,6 +145,19 @@ def wait_below(share: Values, q: Values) -> Values:
     return share - np.where(late, (1 - q) * (wait_quantile(share, q) + 1), 0.0)
 
 
+def largest_normal(draws: Values) -> Values:
+    return np.where(draws >= 1, special.ndtri(1 - np.exp(-np.euler_gamma) / np.maximum(draws, 1)), np.nan)
+
+
+def acceptance_curve(rate: Values, decay: Values, drafts: Values) -> Values:
+    """One draft after the other, the last of them in part."""
+    total = np.ones(np.broadcast_shapes(np.shape(rate), np.shape(decay), np.shape(drafts)))
+    for i in range(1, int(np.clip(np.max(np.nan_to_num(drafts, posinf=4096)), 0, 4096)) + 2):
+        chance = rate**i * decay ** (i * (i - 1) / 2)
+        total = total + np.clip(drafts - (i - 1), 0, 1) * chance
+    return np.where((rate >= 0) & (decay >= 0) & (drafts >= 0), total, np.nan)
+
+
 EXACT: dict[str, Any] = {
     "add": np.add,
     "sub": np.subtract,
@@ -178,6 +191,8 @@ ROUTINES: dict[str, Any] = {
     "wait_below": wait_below,
     "signed_square": lambda x: x * np.sign(np.real(x)) * x,
     "signed_root": lambda x: np.sign(np.real(x)) * np.sqrt(x * np.where(np.real(x) < 0, -1, 1)),
+    "acceptance_curve": acceptance_curve,
+    "largest_normal": largest_normal,
 }
 
 
