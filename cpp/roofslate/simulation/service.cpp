@@ -256,6 +256,8 @@ namespace roofslate::simulation
                     ++external_count_;
                     external_ = next_external(time);
                 }
+                if (arrived_ >= most_)
+                    external_ = unlimited;
                 pass_time(time);
                 ++present_;
                 totals_.values[Totals::arrived] += 1;
@@ -386,6 +388,7 @@ namespace roofslate::simulation
                 }
                 const bool first_in_line = replica.waiting.empty();
                 replica.waiting.push_back(index);
+                replica.was_full |= service_.cache_room < unlimited && !room_free;
                 if (replica.step == Step::idle)
                     begin_step(chosen, time);
                 else if (replica.step == Step::decode && first_in_line && seat_free && room_free)
