@@ -153,12 +153,10 @@ namespace roofslate::simulation
                     }
                     const double due = due_.empty() ? unlimited : due_.top().time;
                     const double arrival = std::min(external_, due);
-                    if (events_.time() <= arrival)
-                    {
-                        if (events_.time() == unlimited)
-                            break;
+                    if (events_.time() < arrival) // what arrives as a step ends is there for the next
                         finish_step(events_.index(), events_.time());
-                    }
+                    else if (arrival == unlimited)
+                        break;
                     else if (due <= external_)
                     {
                         const Due next = due_.top();
@@ -374,6 +372,7 @@ namespace roofslate::simulation
                 Replica& replica = replicas_[chosen];
                 if (request.input + request.output > service_.cache_room)
                     return leave(index, time, too_long);
+                drop_expired(replica, time);
                 const bool seat_free = replica.present() < service_.seats,
                            room_free = replica.waiting.empty()
                     && replica.used + request.context + 1 <= service_.cache_room;
@@ -390,7 +389,7 @@ namespace roofslate::simulation
                 replica.waiting.push_back(index);
                 replica.was_full |= service_.cache_room < unlimited && !room_free;
                 if (replica.step == Step::idle)
-                    begin_step(chosen, time);
+                    events_.set(chosen, time);
                 else if (replica.step == Step::decode && first_in_line && seat_free && room_free)
                 {
                     double steps = math::floor((time - replica.start) / replica.seconds) + 1;
@@ -420,20 +419,22 @@ namespace roofslate::simulation
                 const double bin = math::floor(math::log(std::max(gap, least_gap) / least_gap) / gap_width);
                 return std::min(std::size_t(bin), gap_bins - 1);
             }
-            bool drops(std::int32_t index, double time) // a request that has waited too long
+            void drop_expired(Replica& replica, double time) // requests that have waited too long
             {
-                const Request& request = at(index);
-                if (request.start != not_yet || time - request.arrival <= service_.time_out)
-                    return false;
-                leave(index, time, timed_out);
-                return true;
+                while (service_.time_out < unlimited && !replica.waiting.empty())
+                {
+                    const std::int32_t index = replica.waiting.front();
+                    if (at(index).start != not_yet || time - at(index).arrival <= service_.time_out)
+                        return;
+                    replica.waiting.pop_front();
+                    leave(index, time, timed_out);
+                }
             }
             // Takes the first that waits into the replica, where there is a seat, room for its context and, of a prompt
             // that is read whole, a budget.
             std::int32_t admit(Replica& replica, double time, double budget)
             {
-                while (!replica.waiting.empty() && drops(replica.waiting.front(), time))
-                    replica.waiting.pop_front();
+                drop_expired(replica, time);
                 if (replica.waiting.empty() || replica.seats_taken() >= service_.seats)
                     return nobody;
                 const std::int32_t index = replica.waiting.front();
@@ -608,6 +609,8 @@ namespace roofslate::simulation
             void finish_step(std::size_t k, double time)
             {
                 Replica& replica = replicas_[k];
+                if (replica.step == Step::idle)
+                    return begin_step(k, time);
                 const double inside =
                     math::max(std::min(time, window_end_) - std::max(replica.start, window_start_), 0.0);
                 totals_.values[Totals::running] += double(replica.decoding) * inside;
@@ -616,7 +619,9 @@ namespace roofslate::simulation
                 {
                     replica.count += replica.planned;
                     replica.used += double(replica.decoding) * replica.planned * service_.emitted;
-                    if (inside > 0)
+                    totals_.values[Totals::tokens] += double(replica.decoding) * replica.planned * service_.emitted
+                        * (inside / (replica.planned * replica.seconds));
+                    if (inside > 0 || drain_)
                         count_gaps(replica);
                     replica.groups.clear();
                 }
@@ -665,8 +670,6 @@ namespace roofslate::simulation
             }
             void count_gaps(Replica& replica)
             {
-                const double tokens = double(replica.decoding) * replica.planned * service_.emitted;
-                totals_.values[Totals::tokens] += tokens;
                 const auto add = [&](double gap, double number, std::size_t bin) {
                     totals_.values[Totals::gaps] += number;
                     totals_.values[Totals::gap_time] += gap * number;

@@ -118,7 +118,7 @@ namespace roofslate::simulation
             window,          // seconds from the first request that is measured to the last
             running,         // seconds of decoding sequences within
             tokens,          // of answers within
-            gaps,            // between tokens within: their number and sum
+            gaps,            // between tokens within, of a service that empties all: their number and sum
             gap_time,
             arrived,         // all requests, from the first to the last
             answered_,

@@ -157,22 +157,24 @@ class Simulation(Result):
         """Values of the rows, and what their sum is divided by."""
         requests = self.requests
         ones = np.ones(len(requests))
+        values: npt.NDArray[np.float64]
         if name == "refused_share":
-            return (requests["status"] != STATUS[0]).to_numpy(float), ones
+            values = np.asarray(requests["status"] != STATUS[0], dtype=float)
+            return values, ones
         if name == "waiting_share":
-            return requests["waited"].to_numpy(float), ones
+            return np.asarray(requests["waited"], dtype=float), ones
         if name == "hit_rate":
             return requests["hit_tokens"].to_numpy(), requests["input_tokens"].to_numpy()
         if name == "throughput":
-            answered = (requests["status"] == STATUS[0]).to_numpy(float)
+            values = np.asarray(requests["status"] == STATUS[0], dtype=float)
             gaps = np.diff(requests["arrival"].to_numpy(), append=np.nan)
             gaps[~(gaps >= 0)] = np.nan  # between replications
             gaps = np.where(np.isnan(gaps), np.nanmean(gaps) if np.isfinite(gaps).any() else np.nan, gaps)
-            return answered, gaps
-        if name not in requests.columns or not np.issubdtype(requests[name].dtype, np.number):
+            return values, gaps
+        if name not in requests.columns or name in {"status", "replica", "replication"}:
             known = ["running_sequences", "throughput", "refused_share", "waiting_share", "hit_rate", _GAPS]
             raise unknown("result", name, [*known, *requests.columns])
-        values = requests[name].to_numpy(float)
+        values = np.asarray(requests[name], dtype=float)
         return values, np.isfinite(values).astype(float)
 
     def summary(self) -> pd.DataFrame:

@@ -54,8 +54,8 @@ def simulate(
     steps: StepTimes | None = None,
     sessions: Sessions | None = None,
     prefill: PrefillPool | None = None,
-    cache_room: float = math.inf,
-    time_out: float = math.inf,
+    cache_room: float | None = None,
+    time_out: float | None = None,
     replications: int | None = None,
     warm_up: int | None = None,
     percentiles: Sequence[float] = (0.5, 0.9, 0.95, 0.99),
@@ -84,11 +84,11 @@ def simulate(
         Requests that come in turns, with a prefix cache.
     prefill : PrefillPool, optional
         Replicas that read prompts for those that decode.
-    cache_room : float
+    cache_room : float, optional
         Tokens of running sequences that a replica has room for. A request waits until there is room for its prompt;
         where answers outgrow it, the youngest sequence is preempted and read anew later. Without it, the seats are
         those for which memory has room at mean lengths.
-    time_out : float
+    time_out : float, optional
         Seconds after which a request that has not begun is given up.
     replications : int, optional
         Independent runs over which the requests are divided; by default 8, fewer for few requests.
@@ -196,10 +196,8 @@ def _service(
         raise InputTypeError(f"sessions: expected rs.Sessions, got {shown(sessions)}")
     if prefill is not None and not isinstance(prefill, PrefillPool):
         raise InputTypeError(f"prefill: expected rs.PrefillPool, got {shown(prefill)}")
-    for name, x in limits.items():
-        if not is_number(x) or not x > 0:
-            raise ValueRangeError(f"{name} must be a positive number, got {shown(x)}")
-    rate = read.get("arrival_rate")
+    room, patience = (_limit(name, x) for name, x in limits.items())
+    rate = float(read.get("arrival_rate", 1.0))
     if recorded is not None:
         span = float(recorded["arrival"].iloc[-1] - recorded["arrival"].iloc[0])
         rate = len(recorded) / span if span > 0 else 1.0
@@ -208,7 +206,7 @@ def _service(
     if sessions is not None:
         _check_sessions(sessions, recorded is not None)
     service = Service(
-        rate=float(rate),
+        rate=rate,
         input_mean=read["input_tokens"],
         output_mean=read["output_tokens"],
         replicas=int(read["replicas"]),
@@ -222,7 +220,8 @@ def _service(
         queue_room=read["queue_room"],
         prefill=prefill,
         sessions=sessions,
-        **{name: float(x) for name, x in limits.items()},
+        cache_room=room,
+        time_out=patience,
     )
     service = steps_of_graph(service, rest) if steps is None else abstract_steps(service, steps, rest)
     if prefill is not None:
@@ -232,6 +231,14 @@ def _service(
         if prefill.fixed_time is not None:
             service = replace(service, prompt_fixed_time=float(prefill.fixed_time))
     return service
+
+
+def _limit(name: str, given: Any) -> float:
+    if given is None:
+        return math.inf
+    if not is_number(given) or not given > 0:
+        raise ValueRangeError(f"{name} must be a positive number, got {shown(given)}")
+    return float(given)
 
 
 def _check_sessions(sessions: Sessions, is_traced: bool) -> None:

@@ -52,7 +52,7 @@ class StepTimes:
     slope: float
     prompt_token_time: float = 0.0
     prompt_fixed_time: float = 0.0
-    seats: float = math.inf
+    seats: float = float("inf")
     emitted: float = 1.0
 
 
@@ -332,7 +332,7 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
     most = float(evaluate("memory_limited_sequences", changed(inputs, {}, exempt=True)))
     if most < 1:
         raise ValueRangeError(f"memory has room for {most:.3g} sequences of a replica: rs.simulate needs at least 1")
-    seats = min(service.seats, math.floor(most))
+    seats = min(service.seats, math.floor(most) if math.isinf(service.cache_room) else math.inf)
     sizes = _batch_sizes(seats)
     first = "prefill_time" if service.policy != "chunked" else "concurrent_prefill_time"
     outputs = ["round_time", first, "fresh_input_tokens", "emitted_length", "time_per_output_token_factor"]
