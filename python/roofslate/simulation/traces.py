@@ -179,7 +179,7 @@ def check_trace(trace: Any, source: str = "trace") -> pd.DataFrame:
             values = trace[name].to_numpy(dtype=float)
         except (TypeError, ValueError):
             raise InputTypeError(f"{source}: {name} must be numbers, got {shown(trace[name].iloc[0])}") from None
-        least = {"input_tokens": 1, "output_tokens": 1, "session": -1}.get(name, 0)
+        least = {"arrival": -np.inf, "input_tokens": 1, "output_tokens": 1, "session": -1}.get(name, 0)
         wrong = ~(values >= least) | (np.isinf(values) & (name != "shared_tokens"))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
@@ -194,4 +194,6 @@ def check_trace(trace: Any, source: str = "trace") -> pd.DataFrame:
         raise ValueRangeError(
             f"{source}, row {row}: arrival {after:g} s is before that of the row above, {before:g} s. Sort by arrival"
         )
+    if result["arrival"][0] < 0:
+        raise ValueRangeError(f"{source}, row 0: arrival must be at least 0, got {result['arrival'][0]:g}")
     return pd.DataFrame(result)
