@@ -151,7 +151,9 @@ namespace roofslate::simulation
                         if (progress_.stopped())
                             break;
                     }
-                    const double due = due_.empty() ? unlimited : due_.top().time;
+                    double due = unlimited;
+                    if (!due_.empty())
+                        due = due_.top().time;
                     const double arrival = std::min(external_, due);
                     if (events_.time() < arrival) // what arrives as a step ends is there for the next
                         finish_step(events_.index(), events_.time());
@@ -195,9 +197,9 @@ namespace roofslate::simulation
                 if (from_trace_)
                 {
                     const std::vector<double>& recorded = load_.trace.arrival;
-                    return std::size_t(external_count_) < recorded.size()
-                        ? recorded[std::size_t(external_count_)]
-                        : unlimited;
+                    if (std::size_t(external_count_) < recorded.size())
+                        return recorded[std::size_t(external_count_)];
+                    return unlimited;
                 }
                 return arrived_ < most_ ? time + gaps_.draw(arrivals_) : unlimited;
             }
@@ -271,7 +273,9 @@ namespace roofslate::simulation
                 request.input = load_.trace.input[row];
                 request.output = load_.trace.output[row];
                 request.session = load_.trace.session.empty() ? no_session : load_.trace.session[row];
-                request.hit = load_.trace.shared.empty() ? unlimited : load_.trace.shared[row]; // at most
+                request.hit = unlimited; // at most
+                if (!load_.trace.shared.empty())
+                    request.hit = load_.trace.shared[row];
             }
             void draw_lengths(Request& request, std::int32_t turn_of, bool external)
             {
@@ -697,7 +701,7 @@ namespace roofslate::simulation
                 pass_time(time);
                 --present_;
                 totals_.values[Totals::sojourn] += time - request.arrival;
-                totals_.values[status == answered ? Totals::answered_ : Totals::lost] += 1;
+                totals_.values[status == answered ? Totals::completed : Totals::lost] += 1;
                 if (request.row != no_row)
                     write(request, time, status);
                 if (request.session != no_session && status == answered)

@@ -121,7 +121,7 @@ namespace roofslate::simulation
             gaps,            // between tokens within, of a service that empties all: their number and sum
             gap_time,
             arrived,         // all requests, from the first to the last
-            answered_,
+            completed,
             lost,            // refused, timed out or too long
             time_in_system,  // integral of the requests in the service
             sojourn,         // sum of their times in it

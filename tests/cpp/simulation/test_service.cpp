@@ -195,7 +195,7 @@ namespace
                         {
                             EXPECT_EQ(
                                 totals.values[Totals::arrived],
-                                totals.values[Totals::answered_] + totals.values[Totals::lost]);
+                                totals.values[Totals::completed] + totals.values[Totals::lost]);
                             EXPECT_EQ(totals.values[Totals::arrived], 2600);
                             EXPECT_NEAR(
                                 totals.values[Totals::time_in_system] / totals.values[Totals::sojourn],
