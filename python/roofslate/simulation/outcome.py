@@ -30,7 +30,7 @@ __all__ = ["STATUS", "Simulation", "check_percentiles"]
 STATUS = ("answered", "refused", "timed_out", "too_long")
 _LATENCIES = ("time_to_first_token", "time_per_output_token", "request_latency", "queue")
 _GAPS = "inter_token_latency"
-_BATCHES = 20  # of which means are compared, at least
+_BATCHES = 16  # of which means are compared, at least
 _TEXTS = {"mean": "mean", "error": "±"}
 
 
@@ -113,14 +113,24 @@ class Simulation(Result):
         ------
         ValueRangeError, UnknownName
         """
-        (share,) = check_percentiles(q)
-        if name == _GAPS:
-            whole = _quantile_of_bins(np.sum(self._gaps, axis=0), share)
-            return whole, _error([_quantile_of_bins(each, share) for each in self._gaps])
-        if name not in _LATENCIES:
+        shares = check_percentiles(q)
+        if len(shares) != 1:
+            raise ValueRangeError(f"q: expected one share, such as 0.99 for p99, got {shown(q)}")
+        if name not in (*_LATENCIES, _GAPS):
             raise unknown("latency", name, (*_LATENCIES, _GAPS))
-        values = self.requests[name].to_numpy()
-        return _quantile(values, share), _error([_quantile(values[rows], share) for rows in self._batches])
+        (found,) = self._percentiles(name, shares)
+        return found
+
+    def _percentiles(self, name: str, shares: tuple[float, ...]) -> list[tuple[float, float]]:
+        """Percentiles of a latency with their errors, for one pass over the requests."""
+        if name == _GAPS:
+            whole = _quantiles_of_bins(np.sum(self._gaps, axis=0), shares)
+            parts = [_quantiles_of_bins(each, shares) for each in self._gaps]
+        else:
+            values = self.requests[name].to_numpy()
+            whole = _quantiles(values, shares)
+            parts = [_quantiles(values[rows], shares) for rows in self._batches]
+        return [(float(x), _error([part[k] for part in parts])) for k, x in enumerate(whole)]
 
     def mean(self, name: str) -> tuple[float, float]:
         """Mean of a latency, a count or a share, and its standard error.
@@ -191,9 +201,8 @@ class Simulation(Result):
         rows: dict[str, dict[str, float]] = {}
         for name in ("time_to_first_token", "time_per_output_token", _GAPS, "request_latency", "queue"):
             rows[name] = dict(zip(("mean", "mean_error"), self.mean(name), strict=True))
-            for q in self.percentiles:
-                label = percent(q)
-                rows[name][label], rows[name][f"{label}_error"] = self.percentile(name, q)
+            for q, found in zip(self.percentiles, self._percentiles(name, self.percentiles), strict=True):
+                rows[name][percent(q)], rows[name][f"{percent(q)}_error"] = found
         for name in ("running_sequences", "throughput", "waiting_share", "refused_share", "hit_rate"):
             rows[name] = dict(zip(("mean", "mean_error"), self.mean(name), strict=True))
         return pd.DataFrame.from_dict(rows, orient="index")
@@ -241,18 +250,18 @@ def _ratio(a: float, b: float) -> float:
     return float(a / b) if b else math.nan
 
 
-def _quantile(values: npt.NDArray[np.float64], q: float) -> float:
+def _quantiles(values: npt.NDArray[np.float64], shares: tuple[float, ...]) -> npt.NDArray[np.float64]:
     known = values[np.isfinite(values)]
-    return float(np.quantile(known, q)) if known.size else math.nan
+    return np.quantile(known, shares) if known.size else np.full(len(shares), math.nan)
 
 
-def _quantile_of_bins(histogram: npt.NDArray[np.int64], q: float) -> float:
-    """Middle of the bin: bins are 0.2% wide."""
+def _quantiles_of_bins(histogram: npt.NDArray[np.int64], shares: tuple[float, ...]) -> npt.NDArray[np.float64]:
+    """Middles of the bins: bins are 0.2% wide."""
     below = np.cumsum(histogram)
     if not below[-1]:
-        return math.nan
-    k = int(np.searchsorted(below, q * below[-1]))
-    return float(_core.LEAST_GAP * math.exp(_core.GAP_WIDTH * (k + 0.5)))
+        return np.full(len(shares), math.nan)
+    bins = np.searchsorted(below, np.asarray(shares) * below[-1])
+    return np.asarray(_core.LEAST_GAP * np.exp(_core.GAP_WIDTH * (bins + 0.5)))
 
 
 def _error(values: Sequence[float]) -> float:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from roofslate import _core
-from roofslate._base.messages import shown
+from roofslate._base.messages import shown, warn
 from roofslate._base.progress import Progress
 from roofslate._base.threads import thread_count
-from roofslate.errors import InputTypeError, MissingInput, ValueRangeError
+from roofslate.errors import InputTypeError, MissingInput, RoofslateWarning, ValueRangeError
 from roofslate.grid.read import with_scenario
 from roofslate.simulation.outcome import STATUS, Simulation, check_percentiles
 from roofslate.simulation.steps import (
@@ -91,7 +91,7 @@ def simulate(
     time_out : float, optional
         Seconds after which a request that has not begun is given up.
     replications : int, optional
-        Independent runs over which the requests are divided; by default 8, fewer for few requests.
+        Independent runs over which the requests are divided; by default 16, fewer for few requests.
     warm_up : int, optional
         Requests before those that are measured, in each replication; by default at least 10%, more at high load.
     percentiles : sequence of float
@@ -116,6 +116,11 @@ def simulate(
         out of order.
     MissingInput, UnknownName, UnitError, InputTypeError, IneffectiveInput
         Before any work is done.
+
+    Warns
+    -----
+    RoofslateWarning
+        Where waits grow throughout the run: an overload that only shows there, as with caches that miss.
 
     Notes
     -----
@@ -147,7 +152,7 @@ def simulate(
     service = _service(inputs, recorded, steps, sessions, prefill, {"cache_room": cache_room, "time_out": time_out})
     if recorded is None:
         service.check_load()
-    return _simulated(
+    result = _simulated(
         service,
         recorded,
         requests=_whole("requests", requests, 1),
@@ -158,6 +163,30 @@ def simulate(
         threads=threads,
         progress=progress,
     )
+    if recorded is None and math.isinf(service.queue_room) and math.isinf(service.time_out):
+        _warn_of_growth(result.requests)
+    return result
+
+
+def _warn_of_growth(rows: pd.DataFrame) -> None:
+    """Warn where waits grow in all replications: of a steady service that is chance, one in thousands."""
+    runs = int(rows["replication"].iloc[-1]) + 1
+    waits = rows["time_to_first_token"].to_numpy()
+    size = len(rows) // runs // 4
+    if runs < 4 or size < 50:
+        return
+    ends = np.searchsorted(rows["replication"].to_numpy(), np.arange(1, runs + 1))
+    starts = np.concatenate([[0], ends[:-1]])
+    grows = [
+        np.nanmean(waits[end - size : end]) > 1.5 * np.nanmean(waits[start : start + size])
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    if all(grows):
+        warn(
+            "waits grow from the first quarter of each replication to the last: the service does not keep up with "
+            "arrival_rate, and longer runs have longer waits. Add replicas, or give queue_room or time_out",
+            RoofslateWarning,
+        )
 
 
 def _whole(name: str, given: Any, least: int) -> int:
@@ -359,7 +388,7 @@ def _simulated(
         if warm_up not in (None, 0):
             raise ValueRangeError(f"warm_up={shown(warm_up)}: of a trace all requests are measured")
     else:
-        runs = max(min(8, requests // 1000), 1) if replications is None else _whole("replications", replications, 1)
+        runs = max(min(16, requests // 5000), 1) if replications is None else _whole("replications", replications, 1)
         if runs > requests:
             raise ValueRangeError(f"replications={runs}: more than the {requests} requests")
         before = _settling(service, requests // runs) if warm_up is None else _whole("warm_up", warm_up, 0)

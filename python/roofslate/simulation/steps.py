@@ -159,7 +159,14 @@ class Service:
     def prompt_time(self) -> float:
         """Mean time that a prompt takes from the steps of the replica that decodes."""
         fixed = self.prompt_fixed_time if self.policy == "first" else 0.0
-        return 0.0 if self.policy == "apart" else fixed + self.prompt_token_time * self.input_mean
+        return 0.0 if self.policy == "apart" else fixed + self.prompt_token_time * self.least_read
+
+    @property
+    def least_read(self) -> float:
+        """Mean tokens of a prompt that are read where a cache never misses: all of them where there is none."""
+        if self.sessions is None or self.sessions.cache_tokens:
+            return self.input_mean
+        return self.sessions.context(self.input_mean, self.output_mean)
 
     @property
     def most_running(self) -> float:
@@ -206,7 +213,7 @@ class Service:
             running = self.running()
             room = self.token_budget - running
             step = self.step_time(running) + self.prompt_token_time * max(room, 0.0)
-            arriving = self.rate / self.replicas * self.input_mean * step
+            arriving = self.rate / self.replicas * self.least_read * step
             if arriving >= room:
                 raise ValueRangeError(
                     f"{told}{arriving:.4g} prompt tokens arrive during a step that has room for {max(room, 0):.4g}: "
@@ -214,7 +221,7 @@ class Service:
                     "a lower arrival_rate or more replicas"
                 )
         if self.prefill is not None:
-            one = self.prompt_fixed_time + self.prompt_token_time * self.input_mean
+            one = self.prompt_fixed_time + self.prompt_token_time * self.least_read
             busy = self.rate * one / self.prefill.replicas
             if busy >= 1:
                 raise ValueRangeError(
@@ -332,8 +339,8 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
     most = float(evaluate("memory_limited_sequences", changed(inputs, {}, exempt=True)))
     if most < 1:
         raise ValueRangeError(f"memory has room for {most:.3g} sequences of a replica: rs.simulate needs at least 1")
+    sizes = _batch_sizes(min(service.seats, most))
     seats = min(service.seats, math.floor(most) if math.isinf(service.cache_room) else math.inf)
-    sizes = _batch_sizes(seats)
     first = "prefill_time" if service.policy != "chunked" else "concurrent_prefill_time"
     outputs = ["round_time", first, "fresh_input_tokens", "emitted_length", "time_per_output_token_factor"]
     fixed = ["latency_floor", "kernel_overhead", "prompt_kernel_factor", "collective_latency"]

@@ -408,6 +408,21 @@ def test_a_trace_and_what_it_has(changes: dict[str, Any], words: str) -> None:
         alone.mean("hits_rate")
 
 
+def test_an_overload_that_shows_in_the_run_is_told() -> None:
+    """Sessions whose cache is far too small, and preemption that reads prompts again and again."""
+    sessions = rs.Sessions(turns=10, pause=20, cache_tokens=(100,))
+    with pytest.warns(rs.RoofslateWarning, match="does not keep up with arrival_rate"):
+        small(arrival_rate=10, sessions=sessions, warm_up=0)
+    with pytest.raises(rs.errors.ValueRangeError, match="prompts 4"):
+        small(arrival_rate=10, sessions=rs.Sessions(turns=10, pause=20))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_steady_service_is_not_suspected() -> None:
+    for seed in range(10):
+        small(arrival_rate=21, prompt_policy="apart", output_cv=1, seed=seed)
+
+
 def test_a_load_has_its_parts() -> None:
     service = Service(
         rate=10, input_mean=1000, output_mean=201, replicas=2, seats=100, batch_sizes=(0, 100), step_times=(0.01, 0.02),
