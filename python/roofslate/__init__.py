@@ -65,6 +65,10 @@ _HOMES = {
     "price_lists.result": ("Inference",),
     "registry.scopes": ("definitions",),
     "registry.registry": ("Quantity", "quantities", "quantity"),
+    "simulation.outcome": ("Simulation",),
+    "simulation.service": ("simulate",),
+    "simulation.steps": ("PrefillPool", "Sessions", "StepTimes"),
+    "simulation.traces": ("read_trace",),
     "units": ("geomspace", "linspace"),
     "_base.versions": ("show_versions",),
 }

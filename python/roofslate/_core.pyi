@@ -12,7 +12,9 @@ _Input: TypeAlias = tuple[str, npt.ArrayLike, Sequence[int]]  # the axes of the 
 
 BASE_UNITS: tuple[str, ...]
 COUNTED_UNITS: tuple[str, ...]
+GAP_WIDTH: float
 GREATEST_EXPONENT: int
+LEAST_GAP: float
 SCOPE: ContextVar[Any]
 
 class Dimension:
@@ -133,6 +135,17 @@ class Supply:
     def __init__(self, inputs: dict[str, float]) -> None: ...
 
 def instruction_sets() -> list[str]: ...
+def simulate_service(
+    service: Mapping[str, Any],
+    load: Mapping[str, Any],
+    requests: int,
+    replications: int,
+    warm_up: int,
+    drain: bool,
+    seed: int,
+    threads: int,
+    progress: object,
+) -> dict[str, Any]: ...
 def mutated(base: Registry, quantity: str, steps: _Steps, facts: dict[str, Any]) -> Registry: ...
 def number(quantity: str, inputs: dict[str, Any]) -> float: ...
 def numbers(quantities: Sequence[str], inputs: dict[str, Any], supply: Supply | None = None) -> list[float | None]: ...

@@ -23,6 +23,7 @@ else:
 
 CELL = {"model": "DeepSeek-V3", "hardware": "B200", "chips": 8, "context_length": "4k"}
 GUESS = {"decode_inefficiency": (1, 5), "model_token_rate": ("10 Mtok/s", "500 Mtok/s")}
+LENGTHS = {"input_tokens": 1, "output_tokens": 4}
 THINGS = {
     "preset": lambda: rs.models["DeepSeek-V3"],
     "catalog": lambda: rs.hardware,
@@ -35,6 +36,7 @@ THINGS = {
     "bands": lambda: rs.calibration().bands(0.9),
     "tornado": lambda: rs.tornado("overtraining_ratio", model="lecture training", **GUESS),
     "readings of prices": lambda: rs.infer("Gemini 2.5 Pro"),
+    "simulation": lambda: rs.simulate(steps=rs.StepTimes(1, 1), arrival_rate=0.1, requests=100, seed=1, **LENGTHS),
     "validation": rs.validate,
 }
 

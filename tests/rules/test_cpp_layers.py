@@ -20,6 +20,7 @@ LAYERS = (  # ground first: a file includes files of its own folder and of those
     "derivatives",
     "solve",
     "sampling",
+    "simulation",
     "python",
 )
 COLUMNS = 120

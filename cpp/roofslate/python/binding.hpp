@@ -113,6 +113,7 @@ namespace roofslate::binding
     void bind_current_registry(py::module_& m);
     void bind_definitions(py::module_& m);
     void bind_sampling(py::module_& m);
+    void bind_simulation(py::module_& m);
     void bind_machine(py::module_& m);
     void bind_benchmarks(py::module_& m);
     void bind_units(py::module_& m);

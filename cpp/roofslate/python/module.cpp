@@ -37,6 +37,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used())
     bind_definitions(m);
     bind_sampling(m);
     bind_grid(m);
+    bind_simulation(m);
     bind_machine(m);
     bind_benchmarks(m);
 }

@@ -1,0 +1,74 @@
+// What a simulated replica holds: requests that run, wait or are read, and the step under way.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace roofslate::simulation
+{
+    constexpr std::int64_t no_row = -1, no_session = -1;
+    constexpr std::int32_t nobody = -1;
+    constexpr double not_yet = -1;
+
+    struct Request
+    {
+        double arrival = 0, reached = 0, start = not_yet, first_token = not_yet;
+        double input = 0, output = 1, hit = 0;
+        double context = 0; // tokens that must be in the cache for its next token
+        double unread = 0;  // tokens of it that must be read first
+        double fetch = 0;   // seconds to bring the hit from its tier
+        double steps = 0;   // that it still takes, before it joins
+        double joined = 0;  // count of its replica's steps then
+        double end_count = 0;
+        std::int64_t row = no_row, session = no_session;
+        std::uint32_t epoch = 0; // of its entries among the ends: older ones are void
+        std::int32_t replica = 0;
+        int preemptions = 0;
+        bool waited = false;
+    };
+    struct Session // that is generated
+    { double turns = 0, context = 0; };
+    struct Due // a request that reaches a replica later: a turn of a session, or one whose prompt was read apart
+    {
+        double time;
+        std::int64_t order;
+        std::int32_t index; // of the request or the session
+        bool is_turn;
+        bool operator>(const Due& due) const { return time != due.time ? time > due.time : order > due.order; }
+    };
+    struct End
+    {
+        double count;
+        std::int32_t request;
+        std::uint32_t epoch;
+        bool operator>(const End& end) const { return count != end.count ? count > end.count : request > end.request; }
+    };
+    struct Group // sequences that had their last token together, while decoding stands still
+    { double time, sequences; };
+    enum class Step
+    {
+        idle,
+        decode, // a number of steps alike
+        mixed,
+        prompts
+    };
+    struct Replica
+    {
+        Step step = Step::idle;
+        double start = 0, seconds = 0, planned = 0; // of the steps under way
+        double count = 0;                           // steps that decoded
+        double used = 0;                            // tokens in the cache
+        double chunk = 0;
+        std::size_t decoding = 0;
+        double fresh = 0; // of them: those without a token yet
+        bool was_full = false;
+        std::vector<End> ends{};
+        std::deque<std::int32_t> waiting{}, reading{};
+        std::vector<std::int32_t> finishing{}; // prompts that the step completes
+        std::vector<std::int32_t> joined{};    // sequences whose first token the next decoding step makes
+        std::vector<End> order{};              // of joining, where the cache has a limit
+        std::vector<Group> groups{};
+        double seats_taken() const { return double(decoding + reading.size() + finishing.size()); }
+        double present() const { return seats_taken() + double(waiting.size()); }
+    };
+}

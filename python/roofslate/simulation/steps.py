@@ -1,0 +1,382 @@
+"""Inputs of a simulated service: its load, its limits, the times of its steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from roofslate import units
+from roofslate._base.messages import shown, unknown
+from roofslate.errors import IneffectiveInput, InputTypeError, MissingInput, UnitError, ValueRangeError
+from roofslate.evaluation.evaluate import evaluate
+from roofslate.grid.read import changed
+from roofslate.registry.registry import ancestors, entries, lookup
+from roofslate.registry.values import number
+from roofslate.units.numbers import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+__all__ = ["PrefillPool", "Service", "Sessions", "StepTimes", "abstract_steps", "read_service", "steps_of_graph"]
+
+_POLICIES = ("first", "chunked", "apart")
+_ROUTERS = ("random", "in_turn", "least_requests", "by_session")
+_MOST_SEQUENCES = 4096  # at which steps are computed where nothing limits them
+_LOADS = ("batch_size", "concurrency", "running_sequences")
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """Times of the steps of a replica, in place of a model and chips.
+
+    Attributes
+    ----------
+    base, slope : float
+        A step with B decoding sequences takes ``base + slope * B`` seconds.
+    prompt_token_time : float
+        Time that a prompt token adds, s.
+    prompt_fixed_time : float
+        Time of a step of prompts beside its tokens, s; with `prompt_policy` ``"first"`` and in a `PrefillPool`.
+    seats : float
+        Most sequences at a time; `max_running_sequences` may lower it.
+    emitted : float
+        Tokens of an answer that a step makes, at least 1: more than 1 with speculation.
+    """
+
+    base: float
+    slope: float
+    prompt_token_time: float = 0.0
+    prompt_fixed_time: float = 0.0
+    seats: float = float("inf")
+    emitted: float = 1.0
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """Requests that come in turns: each prompt repeats what was said before.
+
+    ``input_tokens`` are then the new tokens of a turn, and ``arrival_rate`` counts turns.
+
+    Attributes
+    ----------
+    turns : float
+        Mean turns of a session, geometric; with `fixed_turns` the same for all, a whole number.
+    pause : float
+        Mean seconds from the end of an answer to the next turn, lognormal.
+    pause_cv : float
+        Coefficient of variation of the pauses.
+    first_prompt : float
+        Tokens that precede the first turn, such as a system prompt.
+    cache_tokens : tuple of float
+        Tokens of idle sessions that a replica keeps, by tier, the fastest first. The least recently used go down a
+        tier, and from the last one out.
+    fetch_token_time : tuple of float
+        Seconds to fetch a token from each tier.
+    """
+
+    turns: float
+    pause: float = 0.0
+    pause_cv: float = 0.0
+    first_prompt: float = 0.0
+    fixed_turns: bool = False
+    cache_tokens: tuple[float, ...] = ()
+    fetch_token_time: tuple[float, ...] = ()
+
+    def context(self, new: float, answer: float) -> float:
+        """Mean tokens of a turn's prompt, what was said before included."""
+        earlier = (self.turns - 1) / (2 if self.fixed_turns else 1)
+        return self.first_prompt + new + (new + answer) * earlier
+
+
+@dataclass(frozen=True)
+class PrefillPool:
+    """Replicas that read prompts for those that decode: first come, first served, one prompt at a time each.
+
+    Attributes
+    ----------
+    replicas : int
+        How many.
+    token_time, fixed_time : float, optional
+        Seconds of a prompt token, and of a prompt beside its tokens; by default those of the model on its chips.
+    transfer_time, transfer_token_time : float, optional
+        Seconds until the cache of a prompt has reached the replica that decodes: fixed, and for each token of it; by
+        default those of the model on its chips.
+    """
+
+    replicas: int = 1
+    token_time: float | None = None
+    fixed_time: float | None = None
+    transfer_time: float | None = None
+    transfer_token_time: float | None = None
+
+
+@dataclass(frozen=True)
+class Service:
+    """All that a simulation takes, in base units."""
+
+    rate: float
+    input_mean: float
+    output_mean: float
+    replicas: int = 1
+    router: str = "least_requests"
+    arrival_cv: float = 1.0
+    input_cv: float = 0.0
+    output_cv: float = 0.0
+    policy: str = "chunked"
+    token_budget: float = 8192.0
+    seats: float = math.inf
+    queue_room: float = math.inf
+    cache_room: float = math.inf
+    time_out: float = math.inf
+    batch_sizes: tuple[float, ...] = (0.0, 1.0)
+    step_times: tuple[float, ...] = (0.0, 0.0)
+    prompt_token_time: float = 0.0
+    prompt_fixed_time: float = 0.0
+    emitted: float = 1.0
+    overhead: float = 0.0  # seconds before a request reaches the service
+    prefill: PrefillPool | None = None
+    sessions: Sessions | None = None
+    geometric: tuple[bool, bool] = (False, False)  # lengths of prompts, of answers
+
+    def step_time(self, running: float) -> float:
+        """Time of a step that decodes, linear between the points and beyond."""
+        x, y = np.asarray(self.batch_sizes), np.asarray(self.step_times)
+        k = min(max(int(np.searchsorted(x, running)), 1), x.size - 1)
+        return float(y[k - 1] + (y[k] - y[k - 1]) / (x[k] - x[k - 1]) * (running - x[k - 1]))
+
+    @property
+    def decoded(self) -> float:
+        """Mean steps of an answer that decode."""
+        first = 0 if self.policy == "apart" else 1
+        return 1 - first + max(self.output_mean - 1, 0.0) / self.emitted
+
+    @property
+    def prompt_time(self) -> float:
+        """Mean time that a prompt takes from the steps of the replica that decodes."""
+        fixed = self.prompt_fixed_time if self.policy == "first" else 0.0
+        return 0.0 if self.policy == "apart" else fixed + self.prompt_token_time * self.least_read
+
+    @property
+    def least_read(self) -> float:
+        """Mean tokens of a prompt that are read where a cache never misses: all of them where there is none."""
+        if self.sessions is None or self.sessions.cache_tokens:
+            return self.input_mean
+        return self.sessions.context(self.input_mean, self.output_mean)
+
+    @property
+    def most_running(self) -> float:
+        """Sequences that a replica can decode together."""
+        context = self.input_mean + self.output_mean * (1 + self.output_cv**2) / 2
+        return max(min(self.seats, self.cache_room / context), 1.0)
+
+    def load(self) -> tuple[float, float]:
+        """Share of the time of a replica that decoding takes at its limit, and that prompts take."""
+        rate, most = self.rate / self.replicas, self.most_running
+        if math.isinf(most):
+            x, y = self.batch_sizes, self.step_times
+            a_step = (y[-1] - y[-2]) / (x[-1] - x[-2])
+        else:
+            a_step = self.step_time(most) / most
+        return rate * self.decoded * a_step, rate * self.prompt_time
+
+    def running(self) -> float:
+        """Sequences that run on average, roughly: where arrivals and ends balance."""
+        rate = self.rate / self.replicas
+        running = 1.0
+        for _ in range(200):
+            free = max(1 - rate * self.prompt_time, 1e-3)
+            wanted = min(rate * self.decoded * self.step_time(running) / free, self.most_running, 1e6)
+            if abs(wanted - running) < 1e-6 * running:
+                break
+            running = wanted
+        return running
+
+    def check_load(self) -> None:
+        """Refuse a load at which the queue grows without end."""
+        if not (math.isinf(self.queue_room) and math.isinf(self.time_out)):
+            return
+        decoding, prompts = self.load()
+        limit = f"{self.most_running:.0f} sequences" if self.most_running < math.inf else "any number of sequences"
+        told = f"arrival_rate={self.rate:.6g}/s: "
+        if decoding + prompts >= 1:
+            raise ValueRangeError(
+                f"{told}load {decoding + prompts:.3g} (decoding {decoding:.2g} with {limit}, prompts {prompts:.2g}): "
+                "the queue grows without end. Expected a load below 1: lower arrival_rate, add replicas, or give "
+                "queue_room or time_out"
+            )
+        if self.policy == "chunked":
+            running = self.running()
+            room = self.token_budget - running
+            step = self.step_time(running) + self.prompt_token_time * max(room, 0.0)
+            arriving = self.rate / self.replicas * self.least_read * step
+            if arriving >= room:
+                raise ValueRangeError(
+                    f"{told}{arriving:.4g} prompt tokens arrive during a step that has room for {max(room, 0):.4g}: "
+                    f"the queue grows without end. Expected a larger step_token_budget than {self.token_budget:g}, "
+                    "a lower arrival_rate or more replicas"
+                )
+        if self.prefill is not None:
+            one = self.prompt_fixed_time + self.prompt_token_time * self.least_read
+            busy = self.rate * one / self.prefill.replicas
+            if busy >= 1:
+                raise ValueRangeError(
+                    f"{told}load {busy:.3g} of the {self.prefill.replicas} replicas that read prompts: the queue grows "
+                    "without end. Expected more replicas in PrefillPool"
+                )
+
+
+# Inputs of a service that the graph does not have: unit, default (None: none), least value, whether a whole number.
+_NUMBERS: dict[str, tuple[str, float | None, float, bool]] = {
+    "arrival_rate": ("sequence/s", None, 0.0, False),
+    "replicas": ("1", 1.0, 1.0, True),
+    "arrival_cv": ("1", 1.0, 0.0, False),
+    "input_cv": ("1", 0.0, 0.0, False),
+    "output_cv": ("1", 0.0, 0.0, False),
+    "step_token_budget": ("token", 8192.0, 1.0, False),
+    "max_running_sequences": ("sequence", math.inf, 1.0, False),
+    "queue_room": ("sequence", math.inf, 0.0, False),
+    "input_tokens": ("token/sequence", None, 1.0, False),
+    "output_tokens": ("token/sequence", None, 1.0, False),
+}
+_CHOICES = {"router": ("least_requests", _ROUTERS), "prompt_policy": ("chunked", _POLICIES)}
+_OF_GRAPH = ("input_tokens", "output_tokens")  # which take them too
+
+
+def _number(name: str, given: Any) -> float:
+    unit, _, least, whole = _NUMBERS[name]
+    if name in entries():
+        x = number(given, lookup(name))
+    else:
+        try:
+            x = units.to_base(given, unit)
+        except (InputTypeError, ValueRangeError, UnitError) as error:
+            raise type(error)(f"{name}: {error}") from None
+    may_be_infinite = _NUMBERS[name][1] == math.inf or name == "step_token_budget"
+    if not x >= least or (math.isinf(x) and not may_be_infinite) or (whole and x != int(x)):
+        kind = "a whole number" if whole else "a number"
+        raise ValueRangeError(f"{name} must be {kind} of at least {least:g}, in {unit}, got {shown(given)}")
+    return x
+
+
+def read_service(inputs: Mapping[str, Any], *, is_traced: bool = False) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Numbers and words of the service, and the inputs that are the graph's."""
+    for name in _LOADS:
+        if name in inputs:
+            raise IneffectiveInput(
+                f"{name} is of a closed loop, in which a client asks again when it has its answer; rs.simulate takes "
+                "arrival_rate. Leave it out"
+            )
+    read: dict[str, Any] = {}
+    rest = changed(inputs, {})
+    for name, (_, default, _, _) in _NUMBERS.items():
+        given = inputs.get(name)
+        if name not in _OF_GRAPH:
+            rest.pop(name, None)
+        if given is not None:
+            read[name] = _number(name, given)
+        elif default is not None:
+            read[name] = default
+    for name, (word, words) in _CHOICES.items():
+        rest.pop(name, None)
+        given = inputs.get(name, word)
+        if given not in words:
+            raise unknown(name, given, words)
+        read[name] = given
+    if not is_traced:
+        if "arrival_rate" not in read:
+            raise MissingInput("rs.simulate needs arrival_rate (in sequence/s), or a trace")
+        if read["arrival_rate"] == 0:
+            raise ValueRangeError("arrival_rate must be positive, got 0")
+    for name in ("input_cv", "output_cv"):  # where the graph takes them too
+        if name in inputs and name in ancestors("round_time"):
+            rest[name] = inputs[name]
+    return read, rest
+
+
+def abstract_steps(service: Service, steps: StepTimes, rest: Mapping[str, Any]) -> Service:
+    """The service with steps as they are given."""
+    others = [name for name in rest if name not in _OF_GRAPH]
+    if others:
+        raise IneffectiveInput(f"{others[0]} changes nothing where steps are given: leave out one of them")
+    if not isinstance(steps, StepTimes):
+        raise InputTypeError(f"steps: expected rs.StepTimes, got {shown(steps)}")
+    for name, least in (("base", 0), ("slope", 0), ("prompt_token_time", 0), ("prompt_fixed_time", 0), ("emitted", 1)):
+        x = getattr(steps, name)
+        if not is_number(x) or not least <= x < math.inf:
+            raise ValueRangeError(f"steps.{name} must be a number of at least {least}, got {shown(x)}")
+    if not steps.base + steps.slope > 0:
+        raise ValueRangeError("steps: base and slope are 0, a step takes no time")
+    if not is_number(steps.seats) or not steps.seats >= 1:
+        raise ValueRangeError(f"steps.seats must be a number of at least 1, got {shown(steps.seats)}")
+    return replace(
+        service,
+        batch_sizes=(0.0, 1.0),
+        step_times=(float(steps.base), float(steps.base + steps.slope)),
+        prompt_token_time=float(steps.prompt_token_time),
+        prompt_fixed_time=float(steps.prompt_fixed_time),
+        emitted=float(steps.emitted),
+        seats=min(service.seats, float(steps.seats)),
+    )
+
+
+def _batch_sizes(most: float) -> npt.NDArray[np.float64]:
+    """Numbers of sequences at which steps are computed: all small ones, then 3% apart."""
+    last = int(max(min(most, _MOST_SEQUENCES), 2))
+    spaced = np.geomspace(1, last, max(int(math.log(last) / 0.03), 1)).round()
+    return np.unique(np.concatenate([np.arange(1, min(16, last) + 1), spaced, [last]])).astype(float)
+
+
+def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
+    """The service with the steps of its model on its chips."""
+    if service.sessions is not None:
+        tokens = service.sessions.context(service.input_mean, service.output_mean)
+        inputs = changed(inputs, {"input_tokens": tokens})
+    most = float(evaluate("memory_limited_sequences", changed(inputs, {}, exempt=True)))
+    if most < 1:
+        raise ValueRangeError(f"memory has room for {most:.3g} sequences of a replica: rs.simulate needs at least 1")
+    sizes = _batch_sizes(min(service.seats, most))
+    seats = min(service.seats, math.floor(most) if math.isinf(service.cache_room) else math.inf)
+    first = "prefill_time" if service.policy != "chunked" else "concurrent_prefill_time"
+    outputs = ["round_time", first, "fresh_input_tokens", "emitted_length", "time_per_output_token_factor"]
+    fixed = ["latency_floor", "kernel_overhead", "prompt_kernel_factor", "collective_latency"]
+    if service.prefill is not None:
+        outputs.append("kv_transfer_time")
+        inputs = changed(inputs, {"serving_mode": "disaggregated"})
+    table = evaluate([*outputs, "request_overhead", *fixed], changed(inputs, {"batch_size": sizes}))
+    one = {name: float(np.ravel(table[name].values)[0]) for name in table.data_vars}
+    times = np.broadcast_to(table["round_time"].values, sizes.shape) * one["time_per_output_token_factor"]
+    none = max(2 * times[0] - times[1], 0.5 * times[0])  # a step without decoding sequences
+    service = replace(
+        service,
+        seats=seats,
+        batch_sizes=(0.0, *sizes.tolist()),
+        step_times=(float(none), *times.tolist()),
+        emitted=one["emitted_length"],
+        overhead=one["request_overhead"],
+    )
+    prompts = np.broadcast_to(table[first].values, sizes.shape) * one["time_per_output_token_factor"]
+    if service.policy == "chunked":  # at the batch that runs on average, which depends on it
+        for _ in range(8):
+            a_token = float(np.interp(service.running(), sizes, prompts)) / one["fresh_input_tokens"]
+            service = replace(service, prompt_token_time=a_token)
+    else:
+        launch = one["latency_floor"] + one["kernel_overhead"] * one["prompt_kernel_factor"] + one["collective_latency"]
+        service = replace(
+            service,
+            prompt_token_time=float(prompts[0]) / one["fresh_input_tokens"],
+            prompt_fixed_time=launch * one["time_per_output_token_factor"],
+        )
+    if service.prefill is None:
+        return service
+    mean = inputs["input_tokens"] if service.sessions is not None else service.input_mean
+    pool = service.prefill
+    if pool.transfer_time is None:
+        pool = replace(pool, transfer_time=0.0)
+    if pool.transfer_token_time is None:
+        pool = replace(pool, transfer_token_time=one["kv_transfer_time"] / float(mean))
+    return replace(service, prefill=pool)
