@@ -143,7 +143,7 @@ namespace roofslate::quantities
                 .by_default(0);
     };
     // Quantile of a gamma distribution of mean 1 by Wilson and Hilferty, where z is that of the normal distribution.
-    template <class T> constexpr T gamma_quantile(const T& variance, const T& z)
+    template <class T> constexpr T largest_of_gamma(const T& variance, const T& z)
     {
         const T root = 1.0 - variance / 9.0 + z * (sqrt(variance) / 3.0);
         return root * root * root;
@@ -158,7 +158,7 @@ namespace roofslate::quantities
             in<experts, T> X,
             in<experts_per_token, T> k)
         {
-            const T drawn = max(gamma_quantile<T>(c * c, routine<largest_normal>(X)), 1.0);
+            const T drawn = max(largest_of_gamma<T>(c * c, routine<largest_normal>(X)), 1.0);
             return min(drawn, X / k);
         }
     };
@@ -222,7 +222,7 @@ namespace roofslate::quantities
             in<expert_load_variance, T> variance,
             in<hottest_chip_load, T> hottest)
         {
-            const T fullest = gamma_quantile<T>(variance, routine<largest_normal>(count(G_e)));
+            const T fullest = largest_of_gamma<T>(variance, routine<largest_normal>(count(G_e)));
             const T uneven = select(count(G_e) <= 1.0 || X <= 1.0, T(1.0), max(max(fullest, hottest), 1.0));
             return select(c == T(0.0), T(1.0), uneven);
         }

@@ -76,6 +76,15 @@ namespace
             Dual result;
             if (const auto given = supplied_.find(quantity); given != supplied_.end())
                 result = {given->second, quantity == by_ ? 1.0 : 0.0};
+            else if (e.is_replaced([this](int q) { return supplied_.count(q) != 0 || q == changed_; }))
+                result = of(e.replaced_by);
+            else if (e.changed >= 0)
+            {
+                DualClosure elsewhere(supplied_, by_);
+                elsewhere.changed_ = e.changed;
+                elsewhere.known_[e.changed] = e.needs.size() > 1 ? of(e.needs[1]) : Dual{e.spec->changed_value, 0};
+                result = elsewhere.of(e.needs[0]);
+            }
             else if (e.computed())
                 result = at(e, e.root);
             else if (e.fallback >= 0)
@@ -118,6 +127,7 @@ namespace
         }
         const std::map<int, double>& supplied_;
         int by_;
+        int changed_ = -1; // what is another where this one asks
         std::map<int, Dual> known_;
     };
 
@@ -150,6 +160,7 @@ namespace
             if (const auto bound = all.find(registry()[q].bound); bound != all.end())
                 x = std::min(x, bound->second * uniform(random, 0.3, 0.9));
         all[registry().at("hbm_capacity")] *= 1e9; // what does not fit takes forever, and has no slope
+        all[registry().at("arrival_rate")] *= 1e-6; // nor has a service whose queues have no end
         return all;
     }
     struct Asked // a quantity at a point, ready to be differentiated by all numbers that it takes
