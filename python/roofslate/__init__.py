@@ -3,7 +3,7 @@
 `evaluate` computes quantities over grids, `value` at a point, `frame` for tables; `explain` shows the derivation,
 `compare` why two scenarios differ.
 `quantities()` lists what there is, `define` adds to it; `hardware`, `models`, `prices`, `loss_laws`, `api_prices`,
-`storage` are catalogs of sourced numbers.
+`storage`, `workloads` are catalogs of sourced numbers.
 """
 
 from importlib import import_module as _import_module
@@ -48,7 +48,7 @@ _HOMES = {
     "plotting.explorer": ("Explorer",),
     "plotting.plot": ("plot",),
     "presets.calibration": ("Bands",),
-    "presets.catalog": ("api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage"),
+    "presets.catalog": ("api_prices", "hardware", "load_presets", "loss_laws", "models", "prices", "storage", "workloads"),
     "presets.kernels": ("kernel_facts",),
     "presets.model": ("Model",),
     "presets.preset": ("Preset",),

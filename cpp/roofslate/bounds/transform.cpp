@@ -37,18 +37,19 @@ namespace roofslate
     }
     Bounds Bounder::of_routine(const Routine& routine, const std::array<Bounds, 3>& arguments)
     {
-        if (!routine.is_monotone())
-            return anything();
         std::array<int, 3> low{-1, -1, -1}, high{-1, -1, -1};
         std::array<double, 3> least{}, greatest{};
         bool exact = true, all_known = true;
         for (std::size_t k = 0; k < std::size_t(routine.arity); ++k)
         {
             const Bounds& a = arguments[k];
-            const bool rises = routine.directions[k] > 0;
+            const bool rises = routine.directions[k] > 0, is_monotone = routine.directions[k] != 0;
+            if (!is_monotone && !a.exact)
+                return anything();
             low[k] = rises ? a.low : a.high, high[k] = rises ? a.high : a.low;
             least[k] = rises ? a.range.low : a.range.high, greatest[k] = rises ? a.range.high : a.range.low;
-            exact = exact && a.exact, all_known = all_known && a.range.known();
+            exact = exact && a.exact;
+            all_known = all_known && a.range.known() && (is_monotone || a.range.low == a.range.high);
         }
         const auto value = [&](const std::array<int, 3>& x) {
             return g_.operation(Op::routine, x[0], x[1], x[2], &routine);

@@ -27,6 +27,8 @@
     THEME(attention)            \
     THEME(reversible)           \
     THEME(requests)             \
+    THEME(sessions)             \
+    THEME(rollouts)             \
     THEME(energy)               \
     THEME(expert_choice)        \
     THEME(context)              \

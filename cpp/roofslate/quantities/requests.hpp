@@ -22,12 +22,13 @@ namespace roofslate::quantities
 
     // --- prompts: what a cache already holds of one is not read again ---
 
+    struct session_hit_rate;
     struct prefix_hit_rate
     {
         static constexpr Spec spec =
             Spec("h", "1", "share of a prompt's tokens whose cache is there already: prefix cache hits", "R6.6")
                 .range(0, 1)
-                .by_default(0);
+                .otherwise<session_hit_rate>();
     };
     struct prefix_length
     {
@@ -442,6 +443,14 @@ namespace roofslate::quantities
             return select(is<serving_mode>(mode, "aggregated") || is<communication>(links, "free"), T(0.0), time);
         }
     };
+    struct exposed_prefix_load_time;
+    struct prefix_load_time
+    {
+        static constexpr Spec spec =
+            Spec("T_l", "s", "time to load cached prefixes before prefill, mean over requests", "definition")
+                .range(0)
+                .otherwise<exposed_prefix_load_time>();
+    };
     struct first_token_service_time
     {
         static constexpr Spec spec = Spec(
@@ -460,10 +469,11 @@ namespace roofslate::quantities
             in<time_per_output_token, T> T_o,
             in<emitted_length, T> e,
             in<kv_transfer_time, T> T_x,
+            in<prefix_load_time, T> T_l,
             in<time_to_first_token_factor, T> f)
         {
             const T passes = e * (n_w + (n_r - 1.0) / 2.0); // a request comes anywhere in the interval
-            return (t_r + t_p * (1.0 + n) + spend(passes, T_o) + T_x) * f;
+            return (t_r + t_p * (1.0 + n) + spend(passes, T_o) + beside(T_x, T_l)) * f;
         }
     };
     struct service_time
@@ -640,6 +650,7 @@ namespace roofslate::quantities
         receive_interval,
         time_to_first_token_factor,
         kv_transfer_time,
+        prefix_load_time,
         first_token_service_time,
         service_time,
         queue_time,

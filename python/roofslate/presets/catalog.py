@@ -29,6 +29,7 @@ __all__ = [
     "models",
     "prices",
     "storage",
+    "workloads",
 ]
 
 # Files that come with the package, in the order of the catalogs.
@@ -42,6 +43,7 @@ _SHIPPED = (
     "storage.toml",
     "api_prices.toml",
     "loss_laws.toml",
+    "workloads.toml",
 )
 _FOLDER = Path(__file__).with_name("data")
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
@@ -377,3 +379,4 @@ prices = Catalog("prices")
 loss_laws = Catalog("loss_laws")
 storage = Catalog("storage")
 api_prices = Catalog("api_prices")
+workloads = Catalog("workloads")

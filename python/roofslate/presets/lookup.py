@@ -9,7 +9,7 @@ from typing import Any
 from roofslate._base.messages import shown
 from roofslate.errors import InputTypeError, PresetError
 from roofslate.presets.calibration_presets import calibration_names, calibration_preset
-from roofslate.presets.catalog import api_prices, hardware, loss_laws, models, prices, storage
+from roofslate.presets.catalog import api_prices, hardware, loss_laws, models, prices, storage, workloads
 from roofslate.presets.preset import Preset
 from roofslate.registry.registry import lookup
 
@@ -38,6 +38,7 @@ PRESETS: dict[str, Mapping[str, Preset]] = {
     "calibration": _Calibrations(),
     "storage": storage,
     "api_prices": api_prices,
+    "workload": workloads,
 }
 
 

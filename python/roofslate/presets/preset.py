@@ -32,6 +32,7 @@ KINDS = {
     "loss_laws": "loss_law",
     "storage": "storage",
     "api_prices": "api_prices",
+    "workloads": "workload",
 }
 
 

@@ -20,7 +20,7 @@ namespace
     double by_differences(const Routine& routine, std::array<double, 3> x, std::size_t k)
     {
         static const double weights[] = {4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280};
-        const double at = x[k], h = 4e-3 * at;
+        const double at = x[k], h = 1e-3 * at;
         double sum = 0;
         for (int j = 1; j <= 4; ++j)
             for (const int sign : {1, -1})
@@ -129,7 +129,8 @@ namespace
         {
             const Entry& e = registry()[q];
             const Spec& s = *e.spec;
-            if (e.computed() || (e.fallback >= 0 && e.name != "concurrency")) // which or batch_size must be given
+            if (e.computed() || (e.fallback >= 0 && e.name != "concurrency" && e.name != "arrival_rate"))
+                // which or batch_size, and which or session_rate must be given
                 continue;
             if (s.is_choice())
             {
