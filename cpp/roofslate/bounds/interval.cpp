@@ -39,6 +39,21 @@ namespace roofslate
         Range all{HUGE_VAL, -HUGE_VAL};
         return widen(all, view.data, view, shape, 0) ? all : Range{};
     }
+    Range range_of_routine(const Routine& routine, const std::array<Range, 3>& x)
+    {
+        std::array<double, 3> least{}, most{};
+        for (std::size_t k = 0; k < std::size_t(routine.arity); ++k)
+        {
+            const bool rises = routine.directions[k] >= 0;
+            if (!x[k].known() || (routine.directions[k] == 0 && x[k].low != x[k].high))
+                return {};
+            least[k] = rises ? x[k].low : x[k].high, most[k] = rises ? x[k].high : x[k].low;
+        }
+        const Range ends{
+            widened(routine.value(least.data()), -1, routine_share),
+            widened(routine.value(most.data()), 1, routine_share)};
+        return ends.known() ? ends : Range{};
+    }
     void extend_ranges(std::pmr::vector<Range>& ranges, const Graph& graph, std::size_t most_values)
     {
         const auto of = [&](int i) { return i >= 0 ? ranges[std::size_t(i)] : Range{}; };
@@ -51,6 +66,8 @@ namespace roofslate
                 out = {n.value, n.value};
             else if (n.is_leaf())
                 out = graph.points(n.axes) <= most_values ? range_of_view(graph.view(n), graph.shape()) : Range{};
+            else if (n.op == Op::routine)
+                out = range_of_routine(*n.routine, {of(n.argument[0]), of(n.argument[1]), of(n.argument[2])});
             else
                 out = range_of(n.op, of(n.argument[0]), of(n.argument[1]), of(n.argument[2]));
         }
