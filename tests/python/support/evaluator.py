@@ -114,7 +114,7 @@ def _over_lengths(integrand: Any, cv: Values, most: Values) -> Values:
 
 def expected_longest(n: Values, cv: Values, most: Values) -> Values:
     """Mean of the longest of n lengths."""
-    return _over_lengths(lambda z, s: -np.expm1(n * special.log_ndtr(z)), cv, most)
+    return _over_lengths(lambda z, _: -np.expm1(n * special.log_ndtr(z)), cv, most)
 
 
 def expected_longest_rest(n: Values, cv: Values, most: Values) -> Values:
@@ -125,7 +125,9 @@ def expected_longest_rest(n: Values, cv: Values, most: Values) -> Values:
         t = np.exp(s * z - s**2 / 2)
         return 1 - (cut_mean(np.maximum(cv, 1e-7), t) / mean) ** n
 
-    return _over_lengths(integrand, cv, most)
+    s = np.sqrt(np.log1p(np.maximum(cv, 1e-7) ** 2))
+    first = np.exp(-9 * s - s**2 / 2)  # up to which no length ends, and the integrand is 1 - (t / mean)^n
+    return _over_lengths(integrand, cv, most) - first * (first / mean) ** n / (n + 1)
 
 
 EXACT: dict[str, Any] = {

@@ -38,7 +38,9 @@ def turns_in_order(sessions: Sessions, count: int, chance: np.random.Generator) 
     sigma = math.sqrt(math.log1p(sessions.pause_cv**2))
     starting = chance.exponential(1 / sessions.rate, count).cumsum()
     waiting = [(start, k, 0) for k, start in enumerate(starting)]
-    lengths = np.full(count, round(sessions.turns)) if sessions.is_fixed else chance.geometric(1 / sessions.turns, count)
+    lengths = (
+        np.full(count, round(sessions.turns)) if sessions.is_fixed else chance.geometric(1 / sessions.turns, count)
+    )
     heapq.heapify(waiting)
     while waiting:
         now, k, earlier = heapq.heappop(waiting)
