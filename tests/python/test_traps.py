@@ -90,7 +90,7 @@ def test_t5_a_technique_reaches_what_a_token_costs() -> None:
     assert not {name for name in rs.quantities().index if name.startswith(("reduced_", "speculative_", "step_"))}
 
 
-@pytest.mark.parametrize("catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices"])
+@pytest.mark.parametrize("catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices", "workloads"])
 def test_t9_presets_are_arguments(catalog: str) -> None:
     """``**rs.api_prices[...]`` was Python's error; price lists and tiers had no keyword."""
     for preset in getattr(rs, catalog).values():

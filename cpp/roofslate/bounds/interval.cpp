@@ -39,21 +39,20 @@ namespace roofslate
         Range all{HUGE_VAL, -HUGE_VAL};
         return widen(all, view.data, view, shape, 0) ? all : Range{};
     }
-    // Of a routine that goes one way with each argument that varies.
-    static Range range_of_routine(const Routine& routine, const std::array<Range, 3>& arguments)
+    Range range_of_routine(const Routine& routine, const std::array<Range, 3>& x)
     {
-        std::array<double, 3> least{}, greatest{};
+        std::array<double, 3> least{}, most{};
         for (std::size_t k = 0; k < std::size_t(routine.arity); ++k)
         {
-            const Range& a = arguments[k];
-            const bool rises = routine.directions[k] > 0, one_way = routine.directions[k] != 0;
-            if (!a.known() || (!one_way && a.low != a.high))
+            const bool rises = routine.directions[k] >= 0;
+            if (!x[k].known() || (routine.directions[k] == 0 && x[k].low != x[k].high))
                 return {};
-            least[k] = rises ? a.low : a.high, greatest[k] = rises ? a.high : a.low;
+            least[k] = rises ? x[k].low : x[k].high, most[k] = rises ? x[k].high : x[k].low;
         }
-        return {
+        const Range ends{
             widened(routine.value(least.data()), -1, routine_share),
-            widened(routine.value(greatest.data()), 1, routine_share)};
+            widened(routine.value(most.data()), 1, routine_share)};
+        return ends.known() ? ends : Range{};
     }
     void extend_ranges(std::pmr::vector<Range>& ranges, const Graph& graph, std::size_t most_values)
     {

@@ -112,11 +112,13 @@ namespace roofslate
                       (a.high <= 1 && b.low >= 0) || (a.low >= 1 && b.high <= 0))
                 : Range{};
         }
-        default: return {}; // routines promise nothing
+        default: return {}; // of routines: range_of_routine
         }
     }
 
     // unknown where one of the values is NaN
+    // By the directions in which it goes with what varies; unknown where nothing is known of one.
+    Range range_of_routine(const Routine& routine, const std::array<Range, 3>& x);
     Range range_of_view(const View& view, const std::vector<std::size_t>& shape);
     // Ranges of all nodes over the whole grid. Leaves of more values than `most_values` are not searched, so nothing is
     // known of them.

@@ -327,11 +327,19 @@ namespace roofslate
         }
         return all;
     }
+    // Whether a routine goes one way with each argument that varies.
+    bool Trend::is_monotone(const Node& n)
+    {
+        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+            if (n.routine->directions[k] == 0 && depends(n.argument[k]))
+                return false;
+        return true;
+    }
     bool Trend::has_routine(int node)
     {
         const std::vector<int> all = ask(node);
         return std::any_of(all.begin(), all.end(), [&](int i) {
-            return depends(i) && g_[i].op == Op::routine && !g_[i].routine->is_monotone();
+            return depends(i) && g_[i].op == Op::routine && !is_monotone(g_[i]);
         });
     }
 
@@ -368,7 +376,7 @@ namespace roofslate
     // The sign alone, where all arguments move it one way.
     Bounds Trend::of_routine(const Node& n)
     {
-        if (!n.routine->is_monotone())
+        if (!is_monotone(n))
             return bounder_.anything();
         int rises = number(1), falls = number(1);
         for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)

@@ -37,34 +37,29 @@ namespace roofslate
     }
     Bounds Bounder::of_routine(const Routine& routine, const std::array<Bounds, 3>& arguments)
     {
-        if (!routine.is_monotone())
-            return anything();
         std::array<int, 3> low{-1, -1, -1}, high{-1, -1, -1};
-        std::array<double, 3> least{}, greatest{};
-        bool exact = true, all_known = true;
+        std::array<Range, 3> all;
+        bool exact = true;
         for (std::size_t k = 0; k < std::size_t(routine.arity); ++k)
         {
             const Bounds& a = arguments[k];
-            const bool rises = routine.directions[k] > 0;
+            if (routine.directions[k] == 0 && !a.exact)
+                return anything();
+            const bool rises = routine.directions[k] >= 0;
             low[k] = rises ? a.low : a.high, high[k] = rises ? a.high : a.low;
-            least[k] = rises ? a.range.low : a.range.high, greatest[k] = rises ? a.range.high : a.range.low;
-            exact = exact && a.exact, all_known = all_known && a.range.known();
+            all[k] = a.range, exact = exact && a.exact;
         }
         const auto value = [&](const std::array<int, 3>& x) {
             return g_.operation(Op::routine, x[0], x[1], x[2], &routine);
         };
-        const Range range = all_known
-            ? Range{
-                  roofslate::widened(routine.value(least.data()), -1, routine_share),
-                  roofslate::widened(routine.value(greatest.data()), 1, routine_share)}
-            : Range{};
+        const Range range = range_of_routine(routine, all);
         if (exact)
-            return {value(low), value(low), range.known() ? range : Range{}};
+            return {value(low), value(low), range};
         const int lowest = value(low);
         Ends e = widened({lowest, value(high)}, routine_share);
         e.low = op(Op::max, e.low, op(Op::min, lowest, number(0)));
         // one end that is NaN makes both so
-        return {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low), range.known() ? range : Range{}, false};
+        return {op(Op::min, e.low, e.high), op(Op::max, e.high, e.low), range, false};
     }
     Bounds Bounder::of_quotient(const Node& n, const std::array<Bounds, 3>& x)
     {

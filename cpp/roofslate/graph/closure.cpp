@@ -105,7 +105,7 @@ namespace roofslate
         else if (e.spec->has_default)
             result = graph_.constant(default_of(e));
         else
-            missing(quantity);
+            missing();
         visited_.push_back(quantity);
         return node_of_[std::size_t(quantity)] = result;
     }
@@ -225,14 +225,15 @@ namespace roofslate
             return chain.empty() ? "" : "; needed by " + chain;
         }
     }
-    void Closure::missing(int quantity) const
+    void Closure::missing() const
     {
-        // An input that may follow from others is what a caller would give, or the one of them that is missing.
-        const auto last = path_.end() - 1;
-        const auto given = std::find_if(path_.begin(), last, [this](int q) { return !registry_[q].computed(); });
+        // An input that may follow from others is what a caller would give, or one of them down to the missing one.
+        const auto is_input = [this](int q) { return !registry_[q].computed(); };
+        const auto given = std::find_if(path_.begin(), path_.end() - 1, is_input);
         std::string text = "missing input " + described(registry_[*given]);
-        if (given != last)
-            text += " or " + described(registry_[quantity]);
+        for (auto q = given + 1; q < path_.end(); ++q)
+            if (is_input(*q))
+                text += " or " + described(registry_[*q]);
         throw missing_input(text + chain_of(registry_, path_.begin(), given) + advice());
     }
     // Of the quantity nearest to the missing input.

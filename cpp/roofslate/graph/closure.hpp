@@ -38,7 +38,7 @@ namespace roofslate
         int without_neutral(Op op, int first, int second) const;
         bool is_spend_of_variable(const Entry& entry, std::size_t first, const Operation& select) const;
         int spent(int is_zero, int nothing, int product);
-        [[noreturn]] void missing(int quantity) const;
+        [[noreturn]] void missing() const;
         [[noreturn]] void missing_one_of_circle(int quantity) const;
         std::string advice() const;
 

@@ -28,8 +28,8 @@ namespace roofslate
                         insert(found->depends_on, q);
                         for (const int implying : registry()[q].implied_by)
                             insert(found->depends_on, implying);
-                        if (registry()[q].replaced_where >= 0)
-                            insert(found->depends_on, registry()[q].replaced_where);
+                        for (const int replacing : registry()[q].replaced_where)
+                            insert(found->depends_on, replacing);
                     }
                 slot->found = std::move(found);
             }

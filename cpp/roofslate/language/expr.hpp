@@ -47,13 +47,6 @@ namespace roofslate
         std::array<signed char, 3> directions{};
         // by argument: below it is NaN
         std::array<double, 3> least{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
-        bool is_monotone() const
-        {
-            for (int k = 0; k < arity; ++k)
-                if (directions[std::size_t(k)] == 0)
-                    return false;
-            return true;
-        }
     };
 
     struct Operation

@@ -41,8 +41,8 @@ namespace roofslate
         std::array<std::string_view, 4> implied_by{}; // where one of these is supplied, the default is another
         std::array<double, 4> implied_value{};              // of each
         std::string_view bound{};                        // the input that it must not exceed
-        std::string_view replaced_by{}; // the quantity whose value it takes where this one is supplied:
-        std::string_view replaced_where{};
+        std::string_view replaced_by{}; // the quantity whose value it takes where one of these is supplied:
+        std::array<std::string_view, 2> replaced_where{};
         std::array<std::string_view, 2> replaced_unless{}; // and none of these
         std::string_view target{};    // the quantity whose value it is where another one is changed
         std::string_view changed{};   // that other one
@@ -115,10 +115,10 @@ namespace roofslate
         }
         // At a rate of arrivals another quantity says what it is:
         // replaced_by_where<loaded_running_sequences, arrival_rate>().unless_given<batch_size, pass_tokens>().
-        template <class Q, class Given> constexpr Spec replaced_by_where() const
+        template <class Q, class... Given> constexpr Spec replaced_by_where() const
         {
             Spec s = *this;
-            s.replaced_by = name_of<Q>(), s.replaced_where = name_of<Given>();
+            s.replaced_by = name_of<Q>(), s.replaced_where = {name_of<Given>()...};
             return s;
         }
         template <class... Q> constexpr Spec unless_given() const

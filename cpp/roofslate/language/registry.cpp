@@ -29,7 +29,10 @@ namespace roofslate
             if (!e.spec->bound.empty())
                 e.bound = at(e.spec->bound);
             if (!e.spec->replaced_by.empty())
-                e.replaced_by = at(e.spec->replaced_by), e.replaced_where = at(e.spec->replaced_where);
+                e.replaced_by = at(e.spec->replaced_by);
+            for (const std::string_view name : e.spec->replaced_where)
+                if (!name.empty())
+                    e.replaced_where.push_back(at(name));
             for (const std::string_view name : e.spec->replaced_unless)
                 if (!name.empty())
                     e.replaced_unless.push_back(at(name));

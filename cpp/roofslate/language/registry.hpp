@@ -30,6 +30,8 @@
     THEME(requests)             \
     THEME(arrivals)             \
     THEME(latency)              \
+    THEME(sessions)             \
+    THEME(rollouts)             \
     THEME(energy)               \
     THEME(expert_choice)        \
     THEME(context)              \
@@ -53,8 +55,8 @@ namespace roofslate
         int root = -1; // -1: an input
         std::vector<int> needs; // positions in the registry
         int fallback = -1, bound = -1; // likewise; -1: none
-        int replaced_by = -1, replaced_where = -1; // likewise
-        std::vector<int> replaced_unless; // likewise
+        int replaced_by = -1; // likewise
+        std::vector<int> replaced_where, replaced_unless; // likewise
         int changed =
             -1; // likewise: its value is that of needs[0] where this one is needs[1], or the value in the spec
         std::vector<int> implied_by; // likewise
@@ -63,12 +65,12 @@ namespace roofslate
         // Whether the other quantity stands in for it, as to what is supplied.
         template <class Supplied> bool is_replaced(const Supplied& supplied) const
         {
-            if (replaced_by < 0 || !supplied(replaced_where))
-                return false;
+            bool replaced = false;
+            for (const int other : replaced_where)
+                replaced = replaced || supplied(other);
             for (const int other : replaced_unless)
-                if (supplied(other))
-                    return false;
-            return true;
+                replaced = replaced && !supplied(other);
+            return replaced;
         }
     };
 

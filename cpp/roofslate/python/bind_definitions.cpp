@@ -33,7 +33,11 @@ namespace roofslate::binding
             d["choices"] = py::tuple(choices), d["needs"] = py::tuple(needs);
             d["fallback"] = name_or_none(e.fallback), d["bound"] = name_or_none(e.bound);
             d["implied_by"] = py::tuple(implied_by);
-            d["replaced_by"] = name_or_none(e.replaced_by), d["replaced_where"] = name_or_none(e.replaced_where);
+            d["replaced_by"] = name_or_none(e.replaced_by);
+            py::list replaced_where;
+            for (const int n : e.replaced_where)
+                replaced_where.append(name_or_none(n));
+            d["replaced_where"] = py::tuple(replaced_where);
             d["changed"] = name_or_none(e.changed);
             d["changed_value"] = e.changed >= 0 && e.needs.size() == 1
                 ? py::object(py::float_(e.spec->changed_value))

@@ -7,8 +7,12 @@ namespace roofslate::quantities
 {
     // --- the context ---
 
+    struct turn_prompt_tokens;
     struct input_tokens
-    { static constexpr Spec spec = Spec("I", "token/sequence", "tokens of a prompt", "R6.6").positive(); };
+    {
+        static constexpr Spec spec =
+            Spec("I", "token/sequence", "tokens of a prompt", "R6.6").positive().otherwise<turn_prompt_tokens>();
+    };
     struct output_tokens
     { static constexpr Spec spec = Spec("O", "token/sequence", "tokens of an answer", "Q6").positive(); };
     struct output_cv

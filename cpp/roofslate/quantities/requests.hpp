@@ -22,12 +22,13 @@ namespace roofslate::quantities
 
     // --- prompts: what a cache already holds of one is not read again ---
 
+    struct session_hit_rate;
     struct prefix_hit_rate
     {
         static constexpr Spec spec =
             Spec("h", "1", "share of a prompt's tokens whose cache is there already: prefix cache hits", "R6.6")
                 .range(0, 1)
-                .by_default(0);
+                .otherwise<session_hit_rate>();
     };
     struct prefix_length
     {
@@ -351,7 +352,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("T_o", "s*sequence/token", "time between two tokens of an answer", "R1.1")
-                .replaced_by_where<loaded_time_per_output_token, arrival_rate>()
+                .replaced_by_where<loaded_time_per_output_token, arrival_rate, session_rate>()
                 .unless_given<batch_size, pass_tokens>();
         template <class T> static constexpr T formula(
             in<round_time, T> t,
@@ -508,6 +509,14 @@ namespace roofslate::quantities
     };
     struct loaded_first_token_time;
     struct loaded_slot_wait;
+    struct exposed_prefix_load_time;
+    struct prefix_load_time
+    {
+        static constexpr Spec spec =
+            Spec("T_l", "s", "time to load cached prefixes before prefill, mean over requests", "definition")
+                .range(0)
+                .otherwise<exposed_prefix_load_time>();
+    };
     struct first_token_service_time
     {
         static constexpr Spec spec =
@@ -518,7 +527,7 @@ namespace roofslate::quantities
                 "ahead "
                 "and its own, the transfer of its cache",
                 "R6.6")
-                .replaced_by_where<loaded_first_token_time, arrival_rate>()
+                .replaced_by_where<loaded_first_token_time, arrival_rate, session_rate>()
                 .unless_given<batch_size, pass_tokens>();
         template <class T>
         static constexpr T formula(
@@ -530,10 +539,11 @@ namespace roofslate::quantities
             in<time_per_output_token, T> T_o,
             in<emitted_length, T> e,
             in<kv_transfer_time, T> T_x,
+            in<prefix_load_time, T> T_l,
             in<time_to_first_token_factor, T> f)
         {
             const T passes = e * (n_w + (n_r - 1.0) / 2.0); // a request comes anywhere in the interval
-            return (t_r + t_p * (1.0 + n) + spend(passes, T_o) + T_x) * f;
+            return (t_r + t_p * (1.0 + n) + spend(passes, T_o) + beside(T_x, T_l)) * f;
         }
     };
     struct service_time
@@ -556,7 +566,7 @@ namespace roofslate::quantities
                 "wait for room in memory: the service of others, as often as clients outnumber the room; at a rate of "
                 "arrivals, for a slot",
                 "R6.13")
-                .replaced_by_where<loaded_slot_wait, arrival_rate>()
+                .replaced_by_where<loaded_slot_wait, arrival_rate, session_rate>()
                 .unless_given<batch_size, pass_tokens>();
         template <class T> static constexpr T formula(
             in<concurrency, T> n,
@@ -582,7 +592,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("B_r/T_s", "sequence/s", "requests that a replica answers in a second", "R1.14")
-                .replaced_by_where<loaded_request_throughput, arrival_rate>()
+                .replaced_by_where<loaded_request_throughput, arrival_rate, session_rate>()
                 .unless_given<batch_size, pass_tokens>();
         template <class T> static constexpr T formula(in<running_sequences, T> B, in<service_time, T> T_s)
         { return B / T_s; }
@@ -715,6 +725,7 @@ namespace roofslate::quantities
         receive_interval,
         time_to_first_token_factor,
         kv_transfer_time,
+        prefix_load_time,
         first_token_service_time,
         service_time,
         queue_time,

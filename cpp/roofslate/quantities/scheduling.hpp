@@ -151,9 +151,11 @@ namespace roofslate::quantities
             "R1.13");
         template <class T> static constexpr T formula(in<batch_interval, T> T_p) { return 2.0 * T_p; }
     };
+    struct turn_rate;
     struct arrival_rate
     {
-        static constexpr Spec spec = Spec("\\Lambda", "sequence/s", "sequences that arrive in a second", "Q6").range(0);
+        static constexpr Spec spec =
+            Spec("\\Lambda", "sequence/s", "sequences that arrive in a second", "Q6").range(0).otherwise<turn_rate>();
     };
     struct batch_slots
     { static constexpr Spec spec = Spec("c_s", "sequence", "sequences that a pass has room for", "R1.13").range(1); };

@@ -23,6 +23,13 @@ namespace roofslate::quantities
             in<deployed_weight_bytes, T> W)
         { return max(H * layer_balance<T>(l, b_P) - W, 0.0); }
     };
+    struct hbm_prefix_cache
+    {
+        static constexpr Spec spec =
+            Spec("C_h", "byte", "HBM of a replica kept for prefixes, not for running sequences", "definition")
+                .range(0)
+                .by_default(0);
+    };
     // What caches of their own may take of the memory, each stored so many times.
     template <class T> constexpr auto room_for_caches(
         in<kv_cache_memory_share, T> eta,
@@ -37,8 +44,12 @@ namespace roofslate::quantities
             in<kv_cache_memory_share, T> eta,
             in<kv_cache_capacity, T> room,
             in<kv_cache_copies, T> copies,
+            in<hbm_prefix_cache, T> C_h,
             in<kv_stored_bytes, T> S)
-        { return room_for_caches<T>(eta, room, copies) / S; }
+        {
+            const T all = room_for_caches<T>(eta, room, copies);
+            return select(C_h == T(0.0), all, max(all - C_h, 0.0)) / S;
+        }
     };
 
     // --- batch and clients: one of the two is given ---
@@ -47,6 +58,7 @@ namespace roofslate::quantities
     struct concurrency;
     struct pass_tokens;
     struct arrival_rate;
+    struct session_rate;
     struct admission
     {
         static constexpr Spec spec =
@@ -70,7 +82,7 @@ namespace roofslate::quantities
                 "sequences that are being answered: all clients, or as many as memory holds; 0 where it holds not even "
                 "one",
                 "R6.13")
-                .replaced_by_where<loaded_running_sequences, arrival_rate>()
+                .replaced_by_where<loaded_running_sequences, arrival_rate, session_rate>()
                 .unless_given<batch_size, pass_tokens>();
         template <class T> static constexpr T formula(
             in<admission, T> which,
@@ -136,11 +148,13 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<deployed_weight_bytes, T> W,
             in<kv_bytes, T> K,
+            in<hbm_prefix_cache, T> C_h,
+            in<kv_cache_copies, T> copies,
             in<microbatches, T> n,
             in<chips, T> G,
             in<layout, T> l,
             in<stage_balance, T> b_P)
-        { return (W + n * K) / (G * layer_balance<T>(l, b_P)); }
+        { return (W + spend_beside(n * K, C_h, copies)) / (G * layer_balance<T>(l, b_P)); }
     };
 
     // A batch that follows from the memory fills it to the last bit and fits: the question is whether there is one.
@@ -197,14 +211,16 @@ namespace roofslate::quantities
             in<kv_cache_copies, T> copies,
             in<kv_stored_bytes, T> S,
             in<min_concurrency, T> n_1,
+            in<hbm_prefix_cache, T> C_h,
             in<kv_cache_memory_share, T> eta,
             in<layout, T> l,
             in<stage_balance, T> b_P)
-        { return (W + copies * S * n_1 / eta) / layer_balance<T>(l, b_P); }
+        { return (W + spend_beside(copies * S * n_1, C_h, copies) / eta) / layer_balance<T>(l, b_P); }
     };
 
     using sequences = list<
         kv_cache_memory_share,
+        hbm_prefix_cache,
         memory_limited_sequences,
         admission,
         running_sequences,

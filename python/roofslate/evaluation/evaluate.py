@@ -76,9 +76,9 @@ def evaluate(
         By the quantity's name: a number in base units, a text with a unit (``"50 ms"``), a list, 1-D array,
         `rs.linspace` or `rs.geomspace` (an axis of that name), a `pandas.Series` (its index) or an `xarray.DataArray`
         (its dims; from one that dask holds in chunks the results follow in chunks, computed when they are asked for);
-        ``model=``, ``hardware=``, ``prices=``, ``loss_law=``, ``storage=``, ``api_prices=``: the name of a preset, a
-        preset, or a list of them (an axis). ``calibration=``: ``"floor"``, ``"serving"``, ``"training"``, a
-        `Calibration`, or a list; an input that is given beats its members.
+        ``model=``, ``hardware=``, ``prices=``, ``loss_law=``, ``storage=``, ``api_prices=``, ``workload=``: the
+        name of a preset, a preset, or a list of them (an axis). ``calibration=``: ``"floor"``, ``"serving"``,
+        ``"training"``, a `Calibration`, or a list; an input that is given beats its members.
 
     Returns
     -------

@@ -30,6 +30,7 @@ __all__ = [
     "prices",
     "speculators",
     "storage",
+    "workloads",
 ]
 
 # Files that come with the package, in the order of the catalogs.
@@ -44,6 +45,7 @@ _SHIPPED = (
     "api_prices.toml",
     "loss_laws.toml",
     "speculators.toml",
+    "workloads.toml",
 )
 _FOLDER = Path(__file__).with_name("data")
 _ENVIRONMENT = "ROOFSLATE_PRESETS"
@@ -380,3 +382,4 @@ loss_laws = Catalog("loss_laws")
 storage = Catalog("storage")
 api_prices = Catalog("api_prices")
 speculators = Catalog("speculators")
+workloads = Catalog("workloads")

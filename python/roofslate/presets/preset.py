@@ -33,6 +33,7 @@ KINDS = {
     "storage": "storage",
     "api_prices": "api_prices",
     "speculators": "speculator",
+    "workloads": "workload",
 }
 
 

@@ -92,8 +92,10 @@ class Quantity:
         The value that takes a term of a real machine away: an efficiency of 1, a time of 0.
     implied_by : tuple of str
         Quantities of which each, where it is given, turns the default into another word.
-    replaced_by, replaced_where : str or None
-        The quantity whose value it takes where the other one is given, and no batch is.
+    replaced_by : str or None
+        The quantity whose value it takes where one of `replaced_where` is given, and no batch is.
+    replaced_where : tuple of str
+        See `replaced_by`.
     changed : str or None
         Of the value that the first of its `needs` has elsewhere: the quantity that is another there, as the second of
         its `needs` says, or `changed_value`.
@@ -130,7 +132,7 @@ class Quantity:
     ideal: float | None = None
     implied_by: tuple[str, ...] = ()
     replaced_by: str | None = None
-    replaced_where: str | None = None
+    replaced_where: tuple[str, ...] = ()
     changed: str | None = None
     changed_value: float | None = None
     definitions: tuple[Definition, ...] = field(default=(), repr=False)
@@ -173,7 +175,7 @@ class Quantity:
             if self.implied_by:
                 rows += [("another default with", ", ".join(self.implied_by))]
         if self.replaced_by:
-            rows += [(f"where {self.replaced_where} is given", self.replaced_by)]
+            rows += [(f"where {' or '.join(self.replaced_where)} is given", self.replaced_by)]
         return [*rows, ("used by", ", ".join(self.used_by) or "nothing")]
 
     def __repr__(self) -> str:

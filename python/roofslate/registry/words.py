@@ -2,4 +2,4 @@
 
 __all__ = ["PRESET_KEYWORDS"]
 
-PRESET_KEYWORDS = ("model", "hardware", "prices", "loss_law", "calibration", "storage", "api_prices", "speculator")
+PRESET_KEYWORDS = ("model", "hardware", "prices", "loss_law", "calibration", "storage", "api_prices", "speculator", "workload")

@@ -222,7 +222,7 @@ def test_derivatives_on_grids(numbers: range) -> None:
             expected = Evaluator(question.inputs, [name])
             used = [key for key in question.inputs if key in expected.taken(name) and not entries()[key].choices]
             wanted = question.chance.some([key for key in used if key != name], 1, 4)
-            if not wanted or not ROUTINES.keys().isdisjoint(expected.taken(name)):
+            if not wanted or not expected.taken(name).isdisjoint(ROUTINES):
                 continue
             sides = [rs.gradient(name, Settled(question.inputs), to=wanted, side=side) for side in ("above", "below")]
             ratios = rs.sensitivity(name, Settled(question.inputs), to=wanted)

@@ -102,7 +102,9 @@ def test_units_fix_sums_of_elasticities(whole_scenario, shift):
         for unit in ("s", "byte", "FLOP", "J", "USD"):
             terms = [exponents(lookup(name).unit).get(unit, 0.0) * e for name, e in found.items()]
             assert math.fsum(terms) == pytest.approx(
-                exponents(q.unit).get(unit, 0.0), abs=1e-12 * (1 + sum(map(abs, terms)))
+                # of a saving, a difference of two losses, all but five digits may cancel
+                exponents(q.unit).get(unit, 0.0),
+                abs=(1e-5 if output == "optimal_lifetime_saving" else 1e-12) * (1 + sum(map(abs, terms))),
             ), (output, unit)
             checked += 1
     assert checked > 1000

@@ -38,6 +38,8 @@ UNITS = {
     "rl_flops_per_parameter": "FLOP/parameter/token",
     "model_token_rate": "token/s",
     "pretraining_tokens": "token",
+    **dict.fromkeys(["input_tokens", "turn_input_tokens", "output_tokens"], "token/sequence"),
+    **dict.fromkeys(["turns", "prefix_hit_rate"], "1"),
     "long_context_threshold": "token/sequence",
     "cache_storage_price": "USD/token/s",
     "tier_capacity": "byte",

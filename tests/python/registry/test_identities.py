@@ -359,9 +359,10 @@ def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
 
 
 LOAD = {"batch_size", "concurrency", "admitted_batch", "running_sequences", "sequences_in_flight"}
+ARRIVALS = {"arrival_rate", "turn_rate", "session_rate", "session_rate_from_arrivals"}
 
 
-def test_nothing_depends_on_itself_but_the_batch_and_the_clients():
+def test_nothing_depends_on_itself_but_the_batch_the_clients_and_arrivals():
     """Of which one is given."""
     for name in entries():
-        assert (name in ancestors(name)) == (name in LOAD), name
+        assert (name in ancestors(name)) == (name in LOAD | ARRIVALS), name

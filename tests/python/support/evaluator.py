@@ -158,6 +158,72 @@ def acceptance_curve(rate: Values, decay: Values, drafts: Values) -> Values:
     return np.where((rate >= 0) & (decay >= 0) & (drafts >= 0), total, np.nan)
 
 
+def lognormal_share(t: Values, cv: Values) -> Values:
+    """Share of a lognormal of mean 1 below t."""
+    s = np.sqrt(np.log1p(cv**2))
+    shares = np.where(t > 0, special.ndtr(np.log(t) / s + s / 2), 0.0)
+    return np.where(cv > 0, shares, np.where(t >= 1, 1.0, 0.0)) + 0 * t * (cv >= 0)
+
+
+def cut_mean(cv: Values, most: Values) -> Values:
+    """Mean of the lesser of a lognormal of mean 1 and a limit."""
+    s = np.sqrt(np.log1p(cv**2))
+    z = np.log(most) / s + s / 2
+    beyond = np.where(np.isinf(most), 0.0, most * special.ndtr(-z))
+    return np.where(cv > 0, special.ndtr(z - s) + beyond, np.minimum(most, 1.0))
+
+
+def cut_square(cv: Values, most: Values) -> Values:
+    """Mean square of the lesser of a lognormal of mean 1 and a limit."""
+    s = np.sqrt(np.log1p(cv**2))
+    z = np.log(most) / s + s / 2
+    beyond = np.where(np.isinf(most), 0.0, most * most * special.ndtr(-z))
+    return np.where(cv > 0, (1 + cv**2) * special.ndtr(z - 2 * s) + beyond, np.minimum(most, 1.0) ** 2)
+
+
+def session_residence(capacity: Values, q: Values, cv: Values) -> Values:
+    """The root t of q E min(T, t) + (1 - q) t == capacity, by halving its logarithm."""
+    shape = np.broadcast_shapes(np.shape(capacity), np.shape(q), np.shape(cv))
+    low, high = np.full(shape, -745.0), np.full(shape, 709.0)
+    for _ in range(200):
+        middle = (low + high) / 2
+        t = np.exp(middle)
+        below = q * cut_mean(cv, t) + (1 - q) * t < capacity
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    endless = np.isinf(capacity) | ((q == 1) & (capacity >= 1))
+    return np.where(capacity <= 0, 0.0, np.where(endless, np.inf, np.exp((low + high) / 2)))
+
+
+def _over_lengths(integrand: Any, cv: Values, most: Values) -> Values:
+    """The integral of a function of lengths and their deviates from 0 to a limit."""
+    s = np.sqrt(np.log1p(np.maximum(cv, 1e-7) ** 2))
+    high = np.minimum(np.log(most) / s + s / 2, s + 12)
+    x, weight = np.polynomial.legendre.leggauss(400)
+    total = np.exp(-9 * s - s**2 / 2)  # below which the integrand is 1
+    for node, share in zip(x, weight, strict=True):
+        z = -9 + (high + 9) * (node + 1) / 2
+        total = total + share * (high + 9) / 2 * integrand(z, s) * s * np.exp(s * z - s**2 / 2)
+    return total
+
+
+def expected_longest(n: Values, cv: Values, most: Values) -> Values:
+    """Mean of the longest of n lengths."""
+    return _over_lengths(lambda z, _: -np.expm1(n * special.log_ndtr(z)), cv, most)
+
+
+def expected_longest_rest(n: Values, cv: Values, most: Values) -> Values:
+    """Mean of the longest rest of n answers under way."""
+    mean = cut_mean(np.maximum(cv, 1e-7), most)
+
+    def integrand(z: Values, s: Values) -> Values:
+        t = np.exp(s * z - s**2 / 2)
+        return 1 - (cut_mean(np.maximum(cv, 1e-7), t) / mean) ** n
+
+    s = np.sqrt(np.log1p(np.maximum(cv, 1e-7) ** 2))
+    first = np.exp(-9 * s - s**2 / 2)  # up to which no length ends, and the integrand is 1 - (t / mean)^n
+    return _over_lengths(integrand, cv, most) - first * (first / mean) ** n / (n + 1)
+
+
 EXACT: dict[str, Any] = {
     "add": np.add,
     "sub": np.subtract,
@@ -193,6 +259,12 @@ ROUTINES: dict[str, Any] = {
     "signed_root": lambda x: np.sign(np.real(x)) * np.sqrt(x * np.where(np.real(x) < 0, -1, 1)),
     "acceptance_curve": acceptance_curve,
     "largest_normal": largest_normal,
+    "session_residence": session_residence,
+    "lognormal_share": lognormal_share,
+    "cut_mean": cut_mean,
+    "cut_square": cut_square,
+    "expected_longest": expected_longest,
+    "expected_longest_rest": expected_longest_rest,
 }
 
 
@@ -280,7 +352,7 @@ class Evaluator:
         q = entries()[name]
         if name in self.given:
             return self.given[name], frozenset({name})
-        if q.replaced_by and q.replaced_where in self.given and not {"batch_size", "pass_tokens"} & set(self.given):
+        if {*q.replaced_where} & set(self.given) and not {"batch_size", "pass_tokens"} & set(self.given):
             return self[q.replaced_by], self._taken[q.replaced_by] | {name}
         if q.changed:  # the value of another quantity where one is not what it is here
             there = self[q.needs[1]] if len(q.needs) > 1 else np.asarray(q.changed_value)
