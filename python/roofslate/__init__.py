@@ -44,6 +44,7 @@ _HOMES = {
     "lecture_report.report": ("lecture",),
     "measured.calibration": ("Calibration", "calibration"),
     "measured.calibrate": ("calibrate",),
+    "measured.service_forms": ("ServiceValidation", "validate_service"),
     "measured.validate": ("Validation", "validate"),
     "plotting.explorer": ("Explorer",),
     "plotting.plot": ("plot",),

@@ -23,6 +23,7 @@ CALLS = {
     "RoofslateError": "rs.RoofslateError('message')",
     "RoofslateWarning": "rs.RoofslateWarning('message')",
     "Sessions": "rs.Sessions(turns=2)",
+    "ServiceValidation": "rs.ServiceValidation()",
     "Simulation": "rs.Simulation()",
     "StepTimes": "rs.StepTimes(base=1, slope=1)",
     "Summary": "rs.Summary()",
@@ -73,6 +74,7 @@ CALLS = {
     "to_units": "rs.to_units(rs.evaluate('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12), 'ms')",
     "tornado": "rs.tornado('no_quantity')",
     "validate": "rs.validate(rs.quantities())",
+    "validate_service": "rs.validate_service(services=0)",
     "value": "rs.value('hbm_drain_time', hbm_capacity=1e9, hbm_bandwidth=1e12)",
 }
 MODULES = {"charts", "ciphers", "errors", "math", "scaling", "schedules", "typing"}

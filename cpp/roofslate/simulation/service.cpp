@@ -290,7 +290,7 @@ namespace roofslate::simulation
                 if (service_.router == Router::random || service_.router == Router::by_session)
                     return routes_.bits() % n;
                 const std::size_t first = turn_++ % n;
-                if (service_.router == Router::in_turn)
+                if (service_.router == Router::round_robin)
                     return first;
                 std::size_t best = first;
                 for (std::size_t k = 1; k < n; ++k) // equal ones in turn

@@ -19,7 +19,7 @@ namespace roofslate::simulation
     enum class Router
     {
         random,
-        in_turn,
+        round_robin,
         least_requests,
         by_session
     };

@@ -323,6 +323,9 @@ def explain(
     """
     inputs = with_scenario(scenario, inputs)
     (name,) = wanted_names([output])
+    while (elsewhere := lookup(name)).changed_value is not None:  # a percentile by name is the quantile at its share
+        inputs = {**inputs, str(elsewhere.changed): elsewhere.changed_value}
+        name = elsewhere.needs[0]
     levels = math.inf if depth is None else _whole(depth)
     grid = read_grid(inputs, [name])
     wide = requested_bands(bands, [name], grid.inputs, grid.presets.get("calibration", ()))
@@ -415,8 +418,8 @@ def _top_down(name: str, steps: Mapping[str, Step]) -> list[str]:
 
 
 def _step(q: Quantity, values: Mapping[str, float]) -> Step:
-    if not q.computed:
-        source = lookup(str(q.fallback))
+    if not q.computed or q.replaced_by in values:
+        source = lookup(str(q.replaced_by if q.replaced_by in values else q.fallback))
         x = values[source.name]
         sides = (source.name, Part(source, x).result, source.symbol, _latex_number(source, x))
         return Step(q, values[q.name], (source.name,), *sides)
@@ -445,7 +448,7 @@ def _step(q: Quantity, values: Mapping[str, float]) -> Step:
             r" \times ",  # a space between numbers would group digits
         ),
         bindings_of(decisions),
-        (*decided.values(), *(f"since {condition}" for condition in conditions)),
+        (*decided.values(), *(f"since {condition}" for condition in dict.fromkeys(conditions))),
     )
 
 

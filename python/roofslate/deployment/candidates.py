@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-__all__ = ["CROWD", "LAYOUT", "Candidates"]
+__all__ = ["ARRIVALS", "CROWD", "LAYOUT", "Candidates"]
 
 
 LAYOUT = "candidate"  # the axis of layouts
@@ -31,6 +31,9 @@ Places = npt.NDArray[np.intp]
 
 
 CROWD = ("concurrency", "batch_size")  # who is served: where neither is given, clients are searched
+
+
+ARRIVALS = ("arrival_rate", "session_rate")  # at a rate of which replicas are searched, unless they are given
 
 
 _DOMAINS = 8  # scale-up domains that a replica takes at most, unless chips are given
@@ -43,6 +46,9 @@ _OCTAVE = 8  # steps of an octave in which clients and batches are tried
 
 
 _MOST_OCTAVES = 16
+
+
+_MOST_REPLICA_OCTAVES = 12
 
 
 class Candidates:
@@ -83,8 +89,12 @@ class Candidates:
         self.given = given
         self.training = "tokens_per_step" in reached
         self.parts = self._parts(reached)
-        searched = "concurrency" in reached and given.inputs.keys().isdisjoint(CROWD)
-        crowd = {"concurrency": _octaves()} if searched else {}
+        crowd: dict[str, Any] = {}
+        if given.inputs.keys().isdisjoint(ARRIVALS):
+            if "concurrency" in reached and given.inputs.keys().isdisjoint(CROWD):
+                crowd["concurrency"] = _octaves()
+        elif "replicas" not in given.inputs:
+            crowd["replicas"] = _octaves()[: _OCTAVE * _MOST_REPLICA_OCTAVES]
         alone = dict.fromkeys(self.parts, 1)  # until the layouts are known
         self.grid = read_grid(changed(inputs, {**crowd, **alone}, exempt=True), wanted)
         self.basis = {name: basis([name], self.grid) for name in wanted}

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from roofslate import _core
 from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown
-from roofslate.deployment.candidates import CROWD, LAYOUT, Candidates
+from roofslate.deployment.candidates import ARRIVALS, CROWD, LAYOUT, Candidates
 from roofslate.deployment.result import CONDITION, MARGIN, Deployments
 from roofslate.errors import InputTypeError, MissingInput
 from roofslate.folds.best import best_points
@@ -55,6 +55,10 @@ _ALWAYS = (
     ("concurrency", "concurrency >= min_concurrency"),
     ("tokens_per_step", "training_memory <= hbm_capacity"),
 )
+
+
+# At a rate of arrivals a request needs a slot, and queues an end.
+_ALWAYS_AT_A_RATE = ("sequence_slots >= 1", "service_load < 1")
 
 
 def deploy(
@@ -100,7 +104,8 @@ def deploy(
     **inputs
         As for `evaluate`. Lists of ``model=``, ``hardware=``, formats and other choices are compared; what differs
         among them is a Series by their names. All other axes are searched. `concurrency` goes from 1 to
-        65,536 unless it or ``batch_size`` is given; each follows from the other. The deployment is an estimate,
+        65,536 unless it or ``batch_size`` is given; each follows from the other. Where ``arrival_rate`` is given,
+        `replicas` goes from 1 to 4,096 instead, unless it is given too. The deployment is an estimate,
         ``calibration="serving"`` or in training ``"training"``, unless another one is given; ``"floor"`` is the lower
         bound.
 
@@ -196,6 +201,8 @@ def _reached_in(registry: Registry, wanted: tuple[str, ...], cut: frozenset[str]
 
 def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
     """The conditions of every deployment that this question can tell."""
+    if not given.inputs.keys().isdisjoint(ARRIVALS):
+        return list(parse_conditions(list(_ALWAYS_AT_A_RATE)))
     found = []
     unsaid = "concurrency" if "batch_size" in given.inputs else "batch_size"  # follows from the other
     searched = {*DIMENSIONS, *({"concurrency"} if given.inputs.keys().isdisjoint(CROWD) else ())}

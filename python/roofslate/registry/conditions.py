@@ -54,6 +54,20 @@ class Condition:
     relation: str
 
 
+# Conditions take the trade's short names, with or without a percentile: "ttft_p99 <= 2 s".
+_SHORT = {
+    "ttft": "time_to_first_token",
+    "tpot": "time_per_output_token",
+    "itl": "inter_token_latency",
+    "e2el": "request_latency",
+}
+
+
+def _in_full(name: str) -> str:
+    short, mark, percentile = name.partition("_p")
+    return f"{_SHORT[short]}{mark}{percentile}" if short in _SHORT else name
+
+
 def parse_conditions(where: str | Sequence[str], *, allow_equality: bool = False) -> tuple[Condition, ...]:
     """Read a condition, or several that must all hold.
 
@@ -400,7 +414,7 @@ class _Parser(TokenReader):
     def named(self) -> _Value:
         token = self.take()
         name = token.text
-        q = entries().get(name)
+        q = entries().get(_in_full(name))
         if q is not None:
             term = self.steps.quantity(q)
             return _Value(term.position, term.unit, choices=q.choices, start=token.start, end=token.end)

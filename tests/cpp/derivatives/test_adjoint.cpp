@@ -224,7 +224,8 @@ namespace
         {
             // Queues have no digits left at such points; tests of the package differentiate them where services are.
             const std::string_view theme = registry()[q].theme;
-            if (!registry()[q].computed() || registry()[q].spec->is_choice() || theme == "arrivals" || theme == "latency")
+            if (!registry()[q].computed() || registry()[q].spec->is_choice() || theme == "arrivals"
+                || theme == "latency")
                 continue;
             // Of losses drawn at random all but five digits may cancel in the dual numbers; the adjoints, by the
             // coefficients of the two terms equal and opposite as they must be, are nearer the truth.
@@ -240,7 +241,8 @@ namespace
                 const Dual expected = DualClosure(supplied, asked.by[k]).of(q);
                 EXPECT_TRUE(same_bits(expected.v, value)) << what;
                 const double x = supplied.at(asked.by[k]);
-                if (std::isfinite(value) && std::isfinite(expected.d) && std::fabs(value) > 1e-100) // else far in a tail
+                if (std::isfinite(value) && std::isfinite(expected.d)
+                    && std::fabs(value) > 1e-100) // else far in a tail
                 {
                     expect_close(
                         slopes[k],

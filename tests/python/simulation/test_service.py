@@ -136,7 +136,7 @@ def test_worked_cases(rate: float, changes: dict[str, Any], expected: tuple[floa
 
 
 @pytest.mark.parametrize("policy", ["first", "chunked", "apart"])
-@pytest.mark.parametrize("router", ["random", "in_turn", "least_requests", "by_session"])
+@pytest.mark.parametrize("router", ["random", "round_robin", "least_requests", "by_session"])
 def test_no_request_is_lost_and_littles_law_holds(policy: str, router: str) -> None:
     result = small(
         arrival_rate=18, replicas=3, prompt_policy=policy, router=router, input_cv=1, output_cv=1, cache_room=2e5,
@@ -197,9 +197,9 @@ def test_routers_differ_where_seats_are_short() -> None:
             arrival_rate=20, replicas=4, router=router, prompt_policy="apart", max_running_sequences=16,
             output_cv=1, requests=60_000,
         ).percentile("time_to_first_token", 0.99)[0]
-        for router in ("random", "in_turn", "least_requests")
+        for router in ("random", "round_robin", "least_requests")
     }  # fmt: skip
-    assert waits["random"] > 1.2 * waits["in_turn"] > 1.2**2 * waits["least_requests"]
+    assert waits["random"] > 1.2 * waits["round_robin"] > 1.2**2 * waits["least_requests"]
 
 
 def test_a_pool_that_reads_prompts_is_a_queue_before_the_decoding() -> None:
