@@ -168,7 +168,7 @@ namespace roofslate
             const std::string to = symbols.size() > 1 ? symbols[1] : number.str();
             const std::string name = latex ? changed.spec->symbol : std::string(changed.name);
             return latex
-                ? symbols[0] + "\\big|_{" + name + " = " + to + "}"
+                ? symbols[0] + "(" + name + " = " + to + ")"
                 : symbols[0] + " where " + name + " = " + to;
         }
     }

@@ -323,7 +323,8 @@ def explain(
     """
     inputs = with_scenario(scenario, inputs)
     (name,) = wanted_names([output])
-    while (elsewhere := lookup(name)).changed_value is not None:  # a percentile by name is the quantile at its share
+    # A percentile by name is the quantile at its share.
+    while (elsewhere := lookup(name)).changed_value is not None and elsewhere.needs[0] not in inputs:
         inputs = {**inputs, str(elsewhere.changed): elsewhere.changed_value}
         name = elsewhere.needs[0]
     levels = math.inf if depth is None else _whole(depth)

@@ -97,6 +97,10 @@ class _Call:
             return Reason(name, "unrelated", f"{name!r} does not enter {listed(self._outputs)}{self._hint(name)}")
         if self._takes(name, ()):
             return Reason(name, "value", "")
+        rate = next((other for other in ("arrival_rate", "session_rate") if other in self._given), None)
+        if name == "concurrency" and rate is not None:
+            told = f"{name!r} is of a closed loop, and {rate} is given: give one of the two"
+            return Reason(name, "implicit", told)
         head = f"{name!r} has no effect on {listed(self._outputs)}: "
         candidates = list(self._candidates(name))
         for candidate in candidates:

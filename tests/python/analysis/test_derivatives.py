@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from roofslate import _core, errors
 from roofslate.grid.read import Settled
-from roofslate.registry.registry import entries, lookup
+from roofslate.registry.registry import ancestors, entries, lookup
 from support.reference import rows
 
 CELL = {"model": "DeepSeek-V3", "hardware": "GB200 NVL72", "chip_price": "3 USD/h"}
@@ -45,6 +45,8 @@ def test_against_differences_at_the_values_by_hand():
         if isinstance(case["expected"], str) or not math.isfinite(case["expected"]) or case["expected"] == 0:
             continue
         varied = [n for n, x in inputs.items() if not isinstance(x, str) and x != 0 and n != "batch_slots"]
+        if output == "acceptance_length" and "acceptance_decay" in inputs:
+            varied = [n for n in varied if n != "draft_length"]  # each draft has a chance of its own: a kink at every whole number
         if not varied:
             continue
         found = sum(rs.sensitivity(output, inputs, to=varied, side=side) for side in ("above", "below")) / 2
@@ -99,12 +101,15 @@ def test_units_fix_sums_of_elasticities(whole_scenario, shift):
         if "kinks" in found.attrs:  # the two sides of one input and another do not add up
             kinks += 1
             continue
+        near = 1e-5 if output == "optimal_lifetime_saving" else 1e-12
+        if any(entries()[other].replaced_by for other in (output, *ancestors(output))):
+            near = 1e-9  # through a line between two steps that hardly differ
         for unit in ("s", "byte", "FLOP", "J", "USD"):
             terms = [exponents(lookup(name).unit).get(unit, 0.0) * e for name, e in found.items()]
             assert math.fsum(terms) == pytest.approx(
                 # of a saving, a difference of two losses, all but five digits may cancel
                 exponents(q.unit).get(unit, 0.0),
-                abs=(1e-5 if output == "optimal_lifetime_saving" else 1e-12) * (1 + sum(map(abs, terms))),
+                abs=near * (1 + sum(map(abs, terms))),
             ), (output, unit)
             checked += 1
     assert checked > 1000

@@ -162,7 +162,7 @@ KATEX = {
     *("begin", "end", "text", "mathrm", "mathcal", "frac", "sqrt", "left", "right", "bar", "hat", "lceil", "rceil"),
     *("lfloor", "rfloor", "max", "min", "exp", "ln", "leq", "wedge", "vee", "times", "infty", "ell", "downarrow"),
     *("uparrow", "varrho", "alpha", "beta", "gamma", "delta", "epsilon", "eta", "kappa", "lambda", "mu", "phi", "pi"),
-    *("rho", "sigma", "tau", "chi", "omega", "Delta", "Lambda", "Phi"),
+    *("rho", "sigma", "tau", "chi", "omega", "Delta", "Lambda", "Phi", "Gamma", "Sigma"),
 }
 
 
