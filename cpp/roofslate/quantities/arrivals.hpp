@@ -645,7 +645,7 @@ namespace roofslate::quantities
             in<single_sequence, T> one,
             in<replica_arrival_rate, T> rate,
             in<prompt_reading_time, T> t)
-        { return max(N - min(rate * t, count(N)) * one, one); }
+        { return max(N - min(rate * t * one, N), one); }
     };
     struct slot_weight
     {
@@ -710,7 +710,7 @@ namespace roofslate::quantities
             in<unlimited_running_sequences, T> unlimited,
             in<single_sequence, T> one)
         {
-            const T n = max(count(N) / z, 0.5), k = (shape - 1.0) / z + 1.0;
+            const T n = max(N / one / z, 0.5), k = (shape - 1.0) / z + 1.0;
             const T weight = routine<negative_binomial_share>(n, k, T(r)),
                     below = routine<negative_binomial_below>(n, k, T(r)), tail = weight / spare;
             const T odds = r / (1.0 - r);

@@ -14,7 +14,7 @@ namespace roofslate::quantities
 
     // --- the first token, part by part ---
 
-    struct step_in_progress_time
+    struct current_step_time
     {
         static constexpr Spec spec =
             Spec("t(B)", "s", "time of the step under way when a request arrives, prompts in it left out", "Q6");
@@ -49,7 +49,7 @@ namespace roofslate::quantities
             in<prompt_time_share, T> u,
             in<fresh_input_tokens, T> I,
             in<prompt_room, T> room,
-            in<step_in_progress_time, T> t,
+            in<current_step_time, T> t,
             in<single_sequence, T> one)
         {
             const T chunked = u + rate * (count(I) / count(room)) * t / one;
@@ -89,7 +89,7 @@ namespace roofslate::quantities
         in<serving_mode, T> mode,
         in<prompt_policy, T> policy,
         const T& steps,
-        in<step_in_progress_time, T> t,
+        in<current_step_time, T> t,
         in<prompt_launch_time, T> launches,
         const T& own,
         in<prompt_pass_overhead, T> p_0,
@@ -103,7 +103,7 @@ namespace roofslate::quantities
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
             in<prompt_chunks, T> n,
-            in<step_in_progress_time, T> t,
+            in<current_step_time, T> t,
             in<prompt_launch_time, T> launches,
             in<prompt_work_time, T> work,
             in<prompt_pass_overhead, T> p_0,
@@ -132,7 +132,7 @@ namespace roofslate::quantities
             in<prompt_room, T> room,
             in<input_cv, T> c,
             in<input_length_ratio, T> ratio,
-            in<step_in_progress_time, T> t,
+            in<current_step_time, T> t,
             in<prompt_launch_time, T> launches,
             in<prompt_work_time, T> work,
             in<prompt_pass_overhead, T> p_0,
@@ -153,7 +153,7 @@ namespace roofslate::quantities
             "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
-            in<step_in_progress_time, T> t,
+            in<current_step_time, T> t,
             in<decode_step_slope, T> b,
             in<arrival_burst_factor, T> z,
             in<emitted_length, T> e,
@@ -181,7 +181,7 @@ namespace roofslate::quantities
         in<replica_arrival_rate, T> rate,
         in<replica_arrival_variation, T> variation,
         const T& waited,
-        in<step_in_progress_time, T> t,
+        in<current_step_time, T> t,
         in<step_token_budget, T> C,
         in<prompt_room, T> room,
         in<fresh_input_tokens, T> I,
@@ -206,7 +206,7 @@ namespace roofslate::quantities
             in<busy_share, T> busy,
             in<prompts_ahead_share, T> meet,
             in<prompts_ahead_time, T> ahead,
-            in<step_in_progress_time, T> t,
+            in<current_step_time, T> t,
             in<step_token_budget, T> C,
             in<prompt_room, T> room,
             in<fresh_input_tokens, T> I,
@@ -217,12 +217,12 @@ namespace roofslate::quantities
             return behind_of<T>(mode, policy, rate, variation, waited, t, C, room, I, prompt, one);
         }
     };
-    struct step_rest_quantile
+    struct rest_of_step_quantile
     {
         static constexpr Spec spec = Spec("T_{sq}", "s", "rest of the step under way at the percentile", "Q6");
         template <class T> static constexpr T formula(
             in<busy_share, T> busy,
-            in<step_in_progress_time, T> t,
+            in<current_step_time, T> t,
             in<latency_quantile, T> q)
         { return t * max(1.0 - (1.0 - q) / max(busy, 1e-9), 0.0); }
     };
@@ -347,7 +347,7 @@ namespace roofslate::quantities
             "Q6");
         template <class T> static constexpr T formula(
             in<busy_share, T> busy,
-            in<step_in_progress_time, T> t,
+            in<current_step_time, T> t,
             in<prompts_ahead_share, T> meet,
             in<prompts_ahead_time, T> ahead,
             in<prompts_behind_time, T> behind,
@@ -383,7 +383,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
             in<busy_share, T> busy,
-            in<step_rest_quantile, T> rest,
+            in<rest_of_step_quantile, T> rest,
             in<prompts_ahead_share, T> meet,
             in<prompts_ahead_time, T> ahead,
             in<prompts_ahead_quantile, T> ahead_q,
@@ -393,7 +393,7 @@ namespace roofslate::quantities
             in<prompts_behind_quantile, T> behind_q,
             in<slot_wait_probability, T> waits,
             in<slot_wait, T> wait,
-            in<step_in_progress_time, T> t,
+            in<current_step_time, T> t,
             in<service_load, T> load)
         {
             const T seat = select(load < 1.0, wait, 0.0 * t), seat_q = seat * routine<wait_quantile>(T(waits), q);
@@ -658,7 +658,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<replica_arrival_rate, T> rate,
-            in<step_in_progress_time, T> t,
+            in<current_step_time, T> t,
             in<single_sequence, T> one)
         { return choose(mode, 1.0 - exp(-(rate * t / one)), T(0.0)); }
     };
@@ -673,7 +673,7 @@ namespace roofslate::quantities
             in<prompt_policy, T> policy,
             in<prompt_time_share, T> u,
             in<prompt_gap_share, T> share,
-            in<step_in_progress_time, T> t)
+            in<current_step_time, T> t)
         { return select(share > 0.0, u * t / max(share, 1e-9) * stretch_of<T>(policy, u), 0.0 * t); }
     };
     struct prompt_gap_square
@@ -689,7 +689,7 @@ namespace roofslate::quantities
             in<prompt_work_variance, T> variance,
             in<prompt_gap_share, T> share,
             in<prompt_gap_mean, T> mean,
-            in<step_in_progress_time, T> t,
+            in<current_step_time, T> t,
             in<single_sequence, T> one)
         {
             const T s = stretch_of<T>(policy, u), p = p_0 + prompt;
@@ -927,7 +927,7 @@ namespace roofslate::quantities
 
     using latency = list<
         latency_quantile,
-        step_in_progress_time,
+        current_step_time,
         busy_share,
         prompt_queue_load,
         prompts_ahead_share,
@@ -938,7 +938,7 @@ namespace roofslate::quantities
         first_decode_step_time,
         first_decode_step_spread,
         prompts_behind_time,
-        step_rest_quantile,
+        rest_of_step_quantile,
         prompts_ahead_quantile,
         prompts_behind_quantile,
         slot_hold_time,

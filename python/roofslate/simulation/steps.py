@@ -300,7 +300,7 @@ def read_service(inputs: Mapping[str, Any], *, is_traced: bool = False) -> tuple
 
 def abstract_steps(service: Service, steps: StepTimes, rest: Mapping[str, Any]) -> Service:
     """The service with steps as they are given."""
-    others = [name for name in rest if name not in _OF_GRAPH]
+    others = [name for name in rest if name not in (*_OF_GRAPH, "input_cv", "output_cv")]
     if others:
         raise IneffectiveInput(f"{others[0]} changes nothing where steps are given: leave out one of them")
     if not isinstance(steps, StepTimes):

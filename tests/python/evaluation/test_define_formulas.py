@@ -99,16 +99,23 @@ def define_copy(name, renamed=None):
     raise last
 
 
+def is_copied(name):
+    """Whether a formula can be written in Python: routines of numbers with units, and values elsewhere, cannot."""
+    with_units = {"signed_square", "signed_root", "gamma_share", "gamma_quantile"}
+    q = BUILT[name]
+    return q.computed and not q.changed and with_units.isdisjoint(step[0] for step in _core.steps(name))
+
+
 @pytest.fixture(scope="module")
 def copies():
     """Of every formula, on the quantities that it takes; and of all of them, on one another."""
-    computed = [name for name, q in BUILT.items() if q.computed and not q.changed]
+    computed = [name for name in BUILT if is_copied(name)]
     with rs.definitions():
         single = [define_copy(name) for name in computed]
     renamed, chained = {}, {}
 
     def make(name):
-        if BUILT[name].computed and name not in chained:
+        if is_copied(name) and name not in chained:
             for need in BUILT[name].needs:
                 make(need)
             chained[name] = define_copy(name, renamed)
@@ -129,10 +136,10 @@ def test_a_copy_of_every_formula_gives_the_same_bits(copies, kind, bits):
     assert {name for name, _ in asked} >= {name for name, q in BUILT.items() if q.computed}
     with copies[kind]:
         for name, inputs in asked:
-            if not BUILT[name].computed or (kind == "chained" and math.inf in inputs.values()):
+            if not is_copied(name) or (kind == "chained" and math.inf in inputs.values()):
                 continue  # a definition takes finite numbers
             if kind == "chained":  # a supplied quantity is that of the copy
-                inputs = {f"copy_of_{n}" if BUILT.get(n) and BUILT[n].computed else n: x for n, x in inputs.items()}
+                inputs = {f"copy_of_{n}" if n in BUILT and is_copied(n) else n: x for n, x in inputs.items()}
                 if not inputs.keys().isdisjoint(IMPLYING):
                     inputs.setdefault("layout", "parallel")  # which the quantity itself implies, its copy does not
             try:
@@ -166,7 +173,7 @@ def axes_of(needs, scenario, rng):
 def test_copies_on_grids(copies, whole_scenario, bits):
     rng = np.random.default_rng(7)
     with copies["single"]:
-        for name in [name for name, q in BUILT.items() if q.computed]:
+        for name in filter(is_copied, BUILT):
             windowed = {"windowed_attention_layers", "windowed_kv_share"}.intersection(BUILT[name].needs)
             halves = ["attention_window"] if windowed else []
             axes = axes_of([*BUILT[name].needs, *halves], whole_scenario, rng)

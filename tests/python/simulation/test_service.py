@@ -349,7 +349,7 @@ def test_progress_is_told_and_may_stop() -> None:
         ({"input_tokens": None}, rs.errors.MissingInput, "needs input_tokens"),
         ({"arrival_rate": 0}, rs.errors.ValueRangeError, "arrival_rate must be positive"),
         ({"arrival_rate": "8 s"}, rs.errors.UnitError, "arrival_rate"),
-        ({"arrival_cv": -1}, rs.errors.ValueRangeError, "arrival_cv must be a number of at least 0"),
+        ({"arrival_cv": -1}, rs.errors.ValueRangeError, "arrival_cv must be"),
         ({"output_cv": math.inf}, rs.errors.ValueRangeError, "output_cv must be"),
         ({"replicas": 1.5}, rs.errors.ValueRangeError, "replicas must be a whole number"),
         ({"max_running_sequences": 0}, rs.errors.ValueRangeError, "max_running_sequences"),

@@ -20,6 +20,7 @@ Values = npt.NDArray[Any]  # of complex numbers while something is differentiate
 
 NEAR = 1e-9  # of a number that is not exact
 # Differences of nearly equal numbers around 1: that much of 1.
+INTEGRALS = {"expected_longest", "expected_longest_rest"}  # by other nodes
 CANCELLING = {"optimal_lifetime_saving", "emitted_length", "chips_contacted"}
 STEP = 1e-100  # imaginary, relative to a number that something is differentiated by: no rounding shows
 
@@ -340,7 +341,8 @@ class Evaluator:
     def agrees(self, name: str, found: Any) -> bool:
         """Whether the values of a quantity at all points are these: in all bits, or nearly where it is not exact."""
         least = 0.0 if self.taken(name).isdisjoint(CANCELLING) else NEAR
-        return agree(found, self.full(name), exact=self.is_exact(name), least=least)
+        near = NEAR if self.taken(name).isdisjoint(INTEGRALS) else 1e-6
+        return agree(found, self.full(name), exact=self.is_exact(name), near=near, least=least)
 
     def derivative(self, name: str, by: str) -> Values:
         """The derivative of a quantity by an input, at all points; NaN where a step on the way is infinite."""
