@@ -87,7 +87,9 @@ def test_t5_a_technique_reaches_what_a_token_costs() -> None:
     assert sparse < 0.6 * full
     for name in ("kv_read_bytes", "kv_stored_bytes"):
         assert rs.value(name, model="Mistral-7B", context_length="32k") == pytest.approx(0.537e9, rel=1e-3)
-    assert not {name for name in rs.quantities().index if name.startswith(("reduced_", "speculative_", "step_"))} - {"step_token_budget"}
+    assert not {name for name in rs.quantities().index if name.startswith(("reduced_", "speculative_", "step_"))} - {
+        "step_token_budget"
+    }
 
 
 @pytest.mark.parametrize("catalog", ["hardware", "models", "prices", "loss_laws", "storage", "api_prices", "workloads"])

@@ -255,7 +255,9 @@ def test_themes_depend_one_way() -> None:
     for place, theme in enumerate(themes):
         source = (HEADERS / "quantities" / f"{theme}.hpp").read_text(encoding="utf-8")
         taken = re.findall(r'#include "roofslate/(?:quantities|language)/(\w+)\.hpp"', source)
-        assert set(taken) <= {*themes[:place], "quantity", "distributions", "normal"}, f"{theme} takes from a theme that comes after it"
+        assert set(taken) <= {*themes[:place], "quantity", "distributions", "normal"}, (
+            f"{theme} takes from a theme that comes after it"
+        )
 
 
 # ------------------------------------------------------------------------------------------- charts, report, notebooks

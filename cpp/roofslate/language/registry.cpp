@@ -167,9 +167,7 @@ namespace roofslate
             number << entry.spec->changed_value;
             const std::string to = symbols.size() > 1 ? symbols[1] : number.str();
             const std::string name = latex ? changed.spec->symbol : std::string(changed.name);
-            return latex
-                ? symbols[0] + "(" + name + " = " + to + ")"
-                : symbols[0] + " where " + name + " = " + to;
+            return latex ? symbols[0] + "(" + name + " = " + to + ")" : symbols[0] + " where " + name + " = " + to;
         }
     }
     std::string formula_of_entry(const Registry& registry, const Entry& entry, Notation notation)

@@ -294,9 +294,9 @@ namespace roofslate::quantities
             in<index_bytes_per_token, T> q_i,
             in<recurrent_state_bytes, T> S_0)
         {
-            const T L = I + O;
+            const T length = I + O;
             return kv_stored_bytes::formula<
-                T>(q, k, share, as<context_length>(L), as<windowed_tokens>(min(L, w)), q_i, S_0);
+                T>(q, k, share, as<context_length>(length), as<windowed_tokens>(min(length, w)), q_i, S_0);
         }
     };
     struct session_kv_bytes_per_pause

@@ -24,7 +24,17 @@ if TYPE_CHECKING:
     from roofslate.registry.registry import Quantity
 
 
-_PRESET_INPUTS = ("model", "hardware", "prices", "loss_law", "calibration", "storage", "api_prices", "speculator", "workload")
+_PRESET_INPUTS = (
+    "model",
+    "hardware",
+    "prices",
+    "loss_law",
+    "calibration",
+    "storage",
+    "api_prices",
+    "speculator",
+    "workload",
+)
 
 
 _MOST_DIGITS = 1000  # of a number of points: Python reads some thousands

@@ -80,7 +80,9 @@ def _draw(random: np.random.Generator) -> _Service:
             float(random.choice([1, 1, 1, 1.5, 2, 3])), budget,
         )  # fmt: skip
         step = base + slope * slots
-        if policy == "apart" or (budget > 2 * slots and s.rate * (prompt / (budget - slots) * step) + share * load < 0.9):
+        if policy == "apart" or (
+            budget > 2 * slots and s.rate * (prompt / (budget - slots) * step) + share * load < 0.9
+        ):
             return s
 
 
@@ -139,7 +141,7 @@ class ServiceValidation(Result):
         Parameters
         ----------
         usual : bool
-            Only services with prompts below 0.3 of the work, arrivals with a coefficient of variation of at most 1.5 and
+            Only services with prompts below 0.3 of the work, arrivals with a coefficient of variation up to 1.5 and
             answers of 50 tokens at least.
 
         Returns
@@ -158,13 +160,18 @@ class ServiceValidation(Result):
                 "services": len(off),
                 "median": np.median(off) if len(off) else np.nan,
                 "p90": np.quantile(off, 0.9) if len(off) else np.nan,
-                **{f"within {share:.0%}": (off <= share).mean() if len(off) else np.nan for share in (0.03, 0.05, 0.15, 0.25)},
+                **{
+                    f"within {share:.0%}": (off <= share).mean() if len(off) else np.nan
+                    for share in (0.03, 0.05, 0.15, 0.25)
+                },
             }
         return pd.DataFrame(rows).T
 
     def __str__(self) -> str:
-        shown_as = {"float_format": "{:.3f}".format}
-        return f"all\n{self.summary().to_string(**shown_as)}\n\nusual\n{self.summary(usual=True).to_string(**shown_as)}"
+        def text(usual: bool) -> str:
+            return self.summary(usual=usual).to_string(float_format="{:.3f}".format)
+
+        return f"all\n{text(False)}\n\nusual\n{text(True)}"
 
     def _tables(self) -> list[Table]:
         tables: list[Table] = []
@@ -185,9 +192,9 @@ def validate_service(
 ) -> ServiceValidation:
     """Errors of the closed forms of a service under load, against simulated services drawn by chance.
 
-    Loads are 0.1 to 0.9, slots 8 to 512, answers 32 to 512 tokens in the mean, coefficients of variation of lengths 0 to
-    2 and of the times between arrivals 1 to 3; prompts take 0.01 to 0.8 of the work; the three ways to read prompts are
-    drawn alike.
+    Loads are 0.1 to 0.9, slots 8 to 512, answers 32 to 512 tokens in the mean, coefficients of variation of lengths up
+    to 2 and of the times between arrivals 1 to 3; prompts take 0.01 to 0.8 of the work; the three ways to read prompts
+    are drawn alike.
 
     Parameters
     ----------
@@ -233,7 +240,7 @@ def validate_service(
                     prompt_policy=s.policy, arrival_cv=s.arrival_cv, input_cv=s.input_cv, output_cv=s.output_cv,
                     requests=requests, seed=seed + len(rows), percentiles=(0.99,), threads=threads,
                 )  # fmt: skip
-                row = {**s._asdict(), "usual": s.is_usual}
+                row: dict[str, Any] = {**s._asdict(), "usual": s.is_usual}
                 for name, simulated in _COMPARED.items():
                     form, x = float(forms[name].values[k]), found[simulated]
                     row |= {name: form, f"{name} simulated": x, f"{name} error": form / x - 1}

@@ -2,4 +2,14 @@
 
 __all__ = ["PRESET_KEYWORDS"]
 
-PRESET_KEYWORDS = ("model", "hardware", "prices", "loss_law", "calibration", "storage", "api_prices", "speculator", "workload")
+PRESET_KEYWORDS = (
+    "model",
+    "hardware",
+    "prices",
+    "loss_law",
+    "calibration",
+    "storage",
+    "api_prices",
+    "speculator",
+    "workload",
+)

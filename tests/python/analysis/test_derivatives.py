@@ -46,7 +46,9 @@ def test_against_differences_at_the_values_by_hand():
             continue
         varied = [n for n, x in inputs.items() if not isinstance(x, str) and x != 0 and n != "batch_slots"]
         if output == "acceptance_length" and "acceptance_decay" in inputs:
-            varied = [n for n in varied if n != "draft_length"]  # each draft has a chance of its own: a kink at every whole number
+            varied = [
+                n for n in varied if n != "draft_length"
+            ]  # each draft has a chance of its own: a kink at every whole number
         if not varied:
             continue
         found = sum(rs.sensitivity(output, inputs, to=varied, side=side) for side in ("above", "below")) / 2

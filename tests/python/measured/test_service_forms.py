@@ -58,8 +58,8 @@ def stated(policy: str, rate: float, **other: float) -> dict[str, Any]:
     }
 
 
-# Running sequences, milliseconds per token in the mean and at p99, milliseconds to the first token likewise: simulated, 2
-# million requests each.
+# Running sequences, milliseconds per token in the mean and at p99, to the first token likewise: simulated, 2 million
+# requests each.
 CASES = [
     (stated("apart", 7.742), 22.15, 14.32, 15.48, 21.4, 29.3),
     (stated("apart", 23.226), 104.5, 22.54, 24.80, 56.0, 669),
@@ -211,7 +211,7 @@ def test_conditions_take_short_names() -> None:
 
 
 def test_clients_and_arrivals_are_not_both_taken() -> None:
-    with pytest.raises(rs.errors.IneffectiveInput, match="closed loop.*arrival_rate.*give one of the two"):
+    with pytest.raises(rs.errors.IneffectiveInput, match=r"closed loop.*arrival_rate.*give one of the two"):
         rs.value("time_to_first_token", SERVICE, arrival_rate=3, concurrency=64)
 
 

@@ -334,9 +334,8 @@ def test_a_quantity_given_its_own_value_changes_nothing(scenario, output):
             assert rs.value(output, Settled({**scenario, name: own})) == expected, name
 
 
-@pytest.mark.heavy
 def _is_changed_elsewhere(name, output):
-    """Whether an output takes a quantity where what it rests on is not what it is here: cut, it would be the same there."""
+    """Whether an output takes a quantity where what it rests on is another: cut, it would be the same there."""
     for other in {output, *ancestors(output)}:
         q = entries()[other]
         if q.changed and name in {q.needs[0], *ancestors(q.needs[0])} and q.changed in ancestors(name):
@@ -344,6 +343,7 @@ def _is_changed_elsewhere(name, output):
     return False
 
 
+@pytest.mark.heavy
 def test_every_quantity_of_the_registry_may_be_cut(whole_scenario, bits):
     for output, q in entries().items():
         if not q.computed:
