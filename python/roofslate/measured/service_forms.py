@@ -242,9 +242,9 @@ def validate_service(
                 )  # fmt: skip
                 row: dict[str, Any] = {**s._asdict(), "usual": s.is_usual}
                 for name, simulated in _COMPARED.items():
-                    form, x = float(forms[name].values[k]), found[simulated]
-                    row |= {name: form, f"{name} simulated": x, f"{name} error": form / x - 1}
-                    row[f"{name} noise"] = found.get(f"{simulated}_error", 0.0) / x
+                    form, seen = float(forms[name].values[k]), found[simulated]
+                    row |= {name: form, f"{name} simulated": seen, f"{name} error": form / seen - 1}
+                    row[f"{name} noise"] = found.get(f"{simulated}_error", 0.0) / seen
                 rows.append(row)
                 if told.callback is not None:
                     told.callback(len(rows), services)
