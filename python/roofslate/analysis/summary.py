@@ -218,7 +218,7 @@ def summary(scenario: Mapping[str, Any] | None = None, /, *, bands: float = 0.8,
     >>> deployment.fits
     True
     >>> rs.summary(scenario, concurrency=64).missing["cost_per_request"]
-    'context_length or input_tokens'
+    'context_length or input_tokens or turn_input_tokens'
     """
     inputs = with_scenario(scenario, inputs)
     training = not _TRAINING_LOAD.isdisjoint(inputs) and _SERVING_LOAD.isdisjoint(inputs)
