@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from roofslate._base.interrupts import INTERRUPTED, raise_on_interrupt
+from roofslate._base.interrupts import INTERRUPTED, raise_on_interrupt, was_interrupted
 from roofslate._base.messages import unknown
 from roofslate._base.version import __version__
 from roofslate.cli.formats import FORMATS
@@ -56,21 +56,13 @@ class _Commands(click.Group):
                 stream.reconfigure(errors="replace")  # a terminal without µ shows ?
         try:
             code = super().main(args, prog_name or "roofslate", standalone_mode=False, **extra)
-        except click.ClickException as error:
-            _fail(_shortened(error.format_message()))
-        except RoofslateError as error:
-            _fail(str(error))
         except (click.Abort, KeyboardInterrupt):
             sys.exit(INTERRUPTED)
-        except ModuleNotFoundError as error:
-            extra_name = _EXTRAS.get(str(error.name).split(".")[0])
-            if extra_name is None:
-                raise
-            _fail(f"this needs {error.name}, which is not installed: pip install 'roofslate[{extra_name}]'")
-        except OSError as error:
-            _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
-        except MemoryError:
-            _fail("there is not enough memory for this; take fewer points")
+        except Exception as error:
+            if was_interrupted():  # in an import, which may end in any error
+                sys.exit(INTERRUPTED)
+            _explain(error)
+            raise
         sys.exit(code if isinstance(code, int) else 0)
 
     def resolve_command(
@@ -116,6 +108,23 @@ class _Closed(io.TextIOBase):
         if not text:
             return 0
         raise OSError(errno.EBADF, "standard output is closed")
+
+
+def _explain(error: Exception) -> None:
+    """End with the one line that an error comes to; return where it is ours to mend."""
+    match error:
+        case click.ClickException():
+            _fail(_shortened(error.format_message()))
+        case RoofslateError():
+            _fail(str(error))
+        case ModuleNotFoundError():
+            extra = _EXTRAS.get(str(error.name).split(".")[0])
+            if extra:
+                _fail(f"this needs {error.name}, which is not installed: pip install 'roofslate[{extra}]'")
+        case OSError():
+            _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error))
+        case MemoryError():
+            _fail("there is not enough memory for this; take fewer points")
 
 
 def _fail(message: str) -> NoReturn:

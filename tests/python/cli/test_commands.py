@@ -560,3 +560,26 @@ def test_ctrl_c_leaves_with_130():
         running.stdout.read()
         assert running.stderr.read().strip() == b""
     assert running.returncode == 130
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
+def test_ctrl_c_in_an_import_leaves_with_130(run_python):
+    code = f"""{INTERRUPTIBLE}
+import os, time
+import roofslate.cli.lists
+from roofslate.cli import main
+
+def broken_off(**given):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    except KeyboardInterrupt as interrupt:
+        raise ImportError("partially initialized") from interrupt
+
+roofslate.cli.lists.run_presets = broken_off
+try:
+    main(["presets"])
+except SystemExit as end:
+    print(end.code)
+"""
+    assert run_python(code) == "130"

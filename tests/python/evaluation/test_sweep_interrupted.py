@@ -179,10 +179,11 @@ import sys
 import roofslate as rs
 from roofslate.evaluation import table_files
 import pandas, pyarrow.parquet, pyarrow.csv
-from roofslate.cli import main
+from roofslate.__main__ import start
 table_files._ROWS, table_files._BYTES = 1000, 50_000
+sys.argv[1:] = ["sweep", sys.argv[1], "--outputs", "pass_tokens", "-o", sys.argv[2], "--overwrite"]
 print("ready", flush=True)
-main(["sweep", sys.argv[1], "--outputs", "pass_tokens", "-o", sys.argv[2], "--overwrite"])
+start()
 """
 
 
