@@ -181,8 +181,7 @@ def _basis(outputs: Sequence[str], used: Sequence[Input], preset: Preset | None,
 @kept_by_registry
 def carriers_of(registry: Registry) -> frozenset[str]:
     """Quantities that follow from constants with an ideal value."""
-    constants = {name for name, q in registry.entries.items() if q.ideal is not None}
-    return frozenset(name for name in registry.entries if not constants.isdisjoint(registry.ancestors(name)))
+    return registry.descendants_of(name for name, q in registry.entries.items() if q.ideal is not None)
 
 
 @kept_by_registry

@@ -302,15 +302,19 @@ class Registry(_core.Registry):
         """Everything that may depend on a quantity, through formulas and fallbacks; in a circle, itself."""
         found = self._descendants.get(name)
         if found is None:
-            reached: set[str] = set()
-            left = [name]
-            while left:
-                last = left.pop()
-                new = {*self.users.get(last, ()), *self._fallen_back_on.get(last, ())} - reached
-                reached |= new
-                left += new
-            found = self._descendants[name] = frozenset(reached)
+            found = self._descendants[name] = self.descendants_of([name])
         return found
+
+    def descendants_of(self, names: Iterable[str]) -> frozenset[str]:
+        """Everything that may depend on any of some quantities, in one walk."""
+        reached: set[str] = set()
+        left = list(names)
+        while left:
+            last = left.pop()
+            new = {*self.users.get(last, ()), *self._fallen_back_on.get(last, ())} - reached
+            reached |= new
+            left += new
+        return frozenset(reached)
 
     @cached_property
     def _fallen_back_on(self) -> dict[str, list[str]]:
