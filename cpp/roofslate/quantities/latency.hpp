@@ -226,6 +226,19 @@ namespace roofslate::quantities
             in<latency_quantile, T> q)
         { return t * max(1.0 - (1.0 - q) / max(busy, 1e-9), 0.0); }
     };
+    struct rest_of_step_mean
+    {
+        static constexpr Spec spec = Spec(
+            "m_{sq}",
+            "s",
+            "rest of the step under way, in the mean of the requests that wait no longer than the percentile",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<busy_share, T> busy,
+            in<rest_of_step_quantile, T> rest,
+            in<current_step_time, T> t)
+        { return busy * rest * rest / (2.0 * t); }
+    };
     struct prompts_ahead_quantile
     {
         static constexpr Spec spec = Spec("T_{aq}", "s", "time that prompts ahead take at the percentile", "Q6");
@@ -325,16 +338,23 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec(
             "T_{10}",
             "s",
-            "time to the first token that every request takes, in the mean: overhead, its own prompt, the transfer of "
-            "its "
-            "cache",
+            "time to the first token that every request takes, in the mean: overhead, its own prompt, its cache, the "
+            "passes "
+            "in which the engine takes it in",
             "Q6");
         template <class T> static constexpr T formula(
             in<request_overhead, T> t_r,
             in<own_prompt_time, T> own,
             in<first_decode_step_time, T> step,
-            in<kv_transfer_time, T> T_x)
-        { return t_r + own + (step + T_x); }
+            in<kv_transfer_time, T> T_x,
+            in<prefix_load_time, T> T_l,
+            in<admission_steps, T> n_w,
+            in<receive_interval, T> n_r,
+            in<current_step_time, T> t)
+        {
+            const T passes = max(n_w - 0.5, 0.0) + (n_r - 1.0) / 2.0; // the rest of the one under way stands apart
+            return t_r + own + (step + beside(T_x, T_l)) + spend(passes, t);
+        }
     };
     struct loaded_first_token_time
     {
@@ -382,8 +402,8 @@ namespace roofslate::quantities
             "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
-            in<busy_share, T> busy,
             in<rest_of_step_quantile, T> rest,
+            in<rest_of_step_mean, T> rest_m,
             in<prompts_ahead_share, T> meet,
             in<prompts_ahead_time, T> ahead,
             in<prompts_ahead_quantile, T> ahead_q,
@@ -393,11 +413,11 @@ namespace roofslate::quantities
             in<prompts_behind_quantile, T> behind_q,
             in<slot_wait_probability, T> waits,
             in<slot_wait, T> wait,
-            in<current_step_time, T> t,
+            in<time_to_first_token_factor, T> f,
             in<service_load, T> load)
         {
-            const T seat = select(load < 1.0, wait, 0.0 * t), seat_q = seat * routine<wait_quantile>(T(waits), q);
-            const T rest_m = busy * rest * rest / (2.0 * t);
+            const T seat = select(load < 1.0, wait, 0.0 * rest) / f,
+                    seat_q = seat * routine<wait_quantile>(T(waits), q);
             const T ahead_m = ahead * routine<wait_below>(T(meet), q);
             const T behind_m = behind * routine<wait_below>(T(1.0), q);
             const T seat_m = seat * routine<wait_below>(T(waits), q);
@@ -405,7 +425,7 @@ namespace roofslate::quantities
                 + routine<signed_square>(own) + routine<signed_square>(behind_q - behind_m)
                 + routine<signed_square>(seat_q - seat_m);
             const T away = routine<signed_root>(far);
-            return select(load < 1.0, fixed + (rest_m + ahead_m + behind_m + seat_m) + away, T(infinite));
+            return select(load < 1.0, (fixed + (rest_m + ahead_m + behind_m + seat_m) + away) * f, T(infinite));
         }
     };
 
@@ -939,6 +959,7 @@ namespace roofslate::quantities
         first_decode_step_spread,
         prompts_behind_time,
         rest_of_step_quantile,
+        rest_of_step_mean,
         prompts_ahead_quantile,
         prompts_behind_quantile,
         slot_hold_time,

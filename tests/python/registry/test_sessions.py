@@ -160,6 +160,11 @@ def test_a_slow_tier_delays_the_first_token() -> None:
     assert times[0] < times[1] < times[2]
     loaded = rs.value("time_to_first_token", Settled({**AGENT, **SERVED, "prefix_load_time": times[1]}))
     assert loaded == pytest.approx(no_hits + times[1], rel=1e-12)
+    served = {name: x for name, x in SERVED.items() if name != "concurrency"} | {"replicas": 8, "session_rate": 0.2}
+    first, later = (
+        rs.value("time_to_first_token_p99", Settled({**AGENT, **served, "prefix_load_time": x})) for x in (0, times[1])
+    )
+    assert later == pytest.approx(first + times[1], rel=1e-12)
     least = rs.value("break_even_fetch_bandwidth", Settled(scenario))
     assert 1e9 < least < 100e9
 
