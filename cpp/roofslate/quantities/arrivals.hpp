@@ -657,7 +657,12 @@ namespace roofslate::quantities
             in<slot_line_odds, T> r,
             in<pooled_replicas, T> R,
             in<peakedness, T> z)
-        { return routine<negative_binomial_share>(max(count(N) * R / z, 0.5), (shape - 1.0) * R / z + 1.0, T(r)); }
+        {
+            // where far more arrives than runs neither this share nor the one below has digits left: all wait
+            return max(
+                routine<negative_binomial_share>(max(count(N) * R / z, 0.5), (shape - 1.0) * R / z + 1.0, T(r)),
+                1e-300);
+        }
     };
     struct slot_below
     {
@@ -711,9 +716,8 @@ namespace roofslate::quantities
             in<single_sequence, T> one)
         {
             const T n = max(N / one / z, 0.5), k = (shape - 1.0) / z + 1.0;
-            const T weight = routine<negative_binomial_share>(n, k, T(r)),
-                    below = routine<negative_binomial_below>(n, k, T(r)),
-                    tail = weight / spare + 1e-300; // all slots where both vanish
+            const T weight = max(routine<negative_binomial_share>(n, k, T(r)), 1e-300),
+                    below = routine<negative_binomial_below>(n, k, T(r)), tail = weight / spare;
             const T odds = r / (1.0 - r);
             const T limited = z * (max(k * odds * below - weight * n / (1.0 - r), 0.0) + n * tail) / (below + tail);
             const T free = shape * odds;
@@ -735,7 +739,7 @@ namespace roofslate::quantities
             in<slot_spare, T> spare,
             in<single_sequence, T> one)
         {
-            const T n = max(count(N) * R / z, 0.5), k = (shape - 1.0) * R / z + 1.0, tail = weight / spare + 1e-300;
+            const T n = max(count(N) * R / z, 0.5), k = (shape - 1.0) * R / z + 1.0, tail = weight / spare;
             const T odds = r / (1.0 - r), all = below + tail;
             const T first = below - weight * n / (k * r);
             const T second = first - weight * n * (n - 1.0) / (k * (k + 1.0)) * (1.0 - r) / (r * r);
