@@ -71,7 +71,7 @@ namespace roofslate::binding
             reader.read("time_out", replicas.time_out);
             reader.choose("policy", {"first", "chunked", "apart"}, replicas.policy);
             reader.read("replicas", replicas.count);
-            reader.choose("router", {"random", "round_robin", "least_requests", "by_session"}, replicas.router);
+            reader.choose("router", {"random", "round_robin", "least_requests", "session"}, replicas.router);
             reader.read("prefill_replicas", replicas.prefill_replicas);
             reader.read("transfer_time", replicas.transfer_time);
             reader.read("transfer_token_time", replicas.transfer_token_time);

@@ -17,8 +17,12 @@ namespace roofslate::quantities
     struct router
     {
         static constexpr Spec spec =
-            Spec("\\rho_R", "1", "which replica a request goes to: the one with the fewest, the next one, or any", "Q6")
-                .one_of("least_requests", "round_robin", "random")
+            Spec(
+                "\\rho_R",
+                "1",
+                "which replica a request goes to: the one with the fewest, the next one, any, or the session's own",
+                "Q6")
+                .one_of("least_requests", "round_robin", "random", "session")
                 .by_default(0);
     };
     struct arrival_cv
@@ -76,7 +80,7 @@ namespace roofslate::quantities
             "squared coefficient of variation of the times between a replica's arrivals",
             "Q6");
         template <class T> static constexpr T formula(in<router, T> which, in<arrival_cv, T> c, in<replicas, T> R)
-        { return select(is<router>(which, "random"), 1.0 + (c * c - 1.0) / R, c * c / R); }
+        { return choose(which, c * c / R, c * c / R, 1.0 + (c * c - 1.0) / R); }
     };
     struct decoded_tokens
     {

@@ -5,6 +5,9 @@
 
 namespace roofslate::quantities
 {
+    struct replicas;
+    struct router;
+
     // Time for which an LRU cache keeps a session after its last turn (Che's approximation): the root t of
     // q E min(T, t) + (1 - q) t = x, with pauses T lognormal of mean 1, q the chance of another turn, and x the
     // capacity over what all sessions write in a mean pause. Newton's method from the left of the root of a concave
@@ -261,6 +264,15 @@ namespace roofslate::quantities
         static constexpr Spec spec = Spec("\\Lambda_s n_t", "sequence/s", "turn rate of all sessions", "definition");
         template <class T> static constexpr T formula(in<session_rate, T> rate, in<turns, T> n) { return rate * n; }
     };
+    struct replica_turn_rate
+    {
+        static constexpr Spec spec = Spec(
+            "\\Lambda_s n_t / R",
+            "sequence/s",
+            "turn rate of a replica, each with a cache of its own",
+            "definition");
+        template <class T> static constexpr T formula(in<turn_rate, T> rate, in<replicas, T> R) { return rate / R; }
+    };
     struct pause_time
     {
         static constexpr Spec spec =
@@ -301,10 +313,13 @@ namespace roofslate::quantities
     };
     struct session_kv_bytes_per_pause
     {
-        static constexpr Spec spec =
-            Spec("\\Lambda_s n_t S_s T_p", "byte", "KV cache written by all turns within a mean pause", "definition");
+        static constexpr Spec spec = Spec(
+            "\\Lambda_s n_t S_s T_p",
+            "byte",
+            "KV cache written by the turns of a replica within a mean pause",
+            "definition");
         template <class T> static constexpr T formula(
-            in<turn_rate, T> rate,
+            in<replica_turn_rate, T> rate,
             in<session_kv_bytes, T> S_s,
             in<pause_time, T> pause)
         { return rate * S_s * pause; }
@@ -315,19 +330,21 @@ namespace roofslate::quantities
     struct dram_prefix_cache
     {
         static constexpr Spec spec =
-            Spec("C_d", "byte", "host memory kept for prefixes", "definition").range(0, infinite).by_default(0);
+            Spec("C_d", "byte", "host memory of a replica kept for prefixes", "definition")
+                .range(0, infinite)
+                .by_default(0);
     };
     struct ssd_prefix_cache
     {
         static constexpr Spec spec =
-            Spec("C_s", "byte", "SSD or remote storage kept for prefixes", "definition")
+            Spec("C_s", "byte", "SSD or remote storage of a replica kept for prefixes", "definition")
                 .range(0, infinite)
                 .by_default(0);
     };
     struct prefix_cache_capacity
     {
         static constexpr Spec spec =
-            Spec("C_p", "byte", "prefix-cache capacity of all tiers, inf for an endless cache", "definition")
+            Spec("C_p", "byte", "prefix-cache capacity of a replica, all tiers, inf for an endless cache", "definition")
                 .range(0, infinite);
         template <class T> static constexpr T formula(
             in<hbm_prefix_cache, T> C_h,
@@ -377,9 +394,14 @@ namespace roofslate::quantities
     struct session_affinity
     {
         static constexpr Spec spec =
-            Spec("\\eta_r", "1", "share of turns routed to their cache, 1/replicas for a blind router", "definition")
-                .range(0, 1)
-                .by_default(1);
+            Spec(
+                "\\eta_r",
+                "1",
+                "share of turns routed to their cache: all by session, else one in replicas",
+                "definition")
+                .range(0, 1);
+        template <class T> static constexpr T formula(in<router, T> which, in<replicas, T> R)
+        { return select(is<router>(which, "session"), T(1.0), 1.0 / R); }
     };
     struct prefix_break_rate
     {
@@ -577,9 +599,9 @@ namespace roofslate::quantities
     struct dram_fetch_rate
     {
         static constexpr Spec spec =
-            Spec("b_d", "byte/s", "KV cache fetched from host memory by all turns", "definition");
+            Spec("b_d", "byte/s", "KV cache fetched from host memory by the turns of a replica", "definition");
         template <class T> static constexpr T formula(
-            in<turn_rate, T> rate,
+            in<replica_turn_rate, T> rate,
             in<next_turn_probability, T> q,
             in<dram_hit_rate, T> h_d,
             in<reused_kv_bytes, T> S_r)
@@ -588,9 +610,9 @@ namespace roofslate::quantities
     struct ssd_fetch_rate
     {
         static constexpr Spec spec =
-            Spec("b_s", "byte/s", "KV cache fetched from the slowest tier by all turns", "definition");
+            Spec("b_s", "byte/s", "KV cache fetched from the slowest tier by the turns of a replica", "definition");
         template <class T> static constexpr T formula(
-            in<turn_rate, T> rate,
+            in<replica_turn_rate, T> rate,
             in<next_turn_probability, T> q,
             in<ssd_hit_rate, T> h_s,
             in<reused_kv_bytes, T> S_r)
@@ -645,6 +667,7 @@ namespace roofslate::quantities
         session_rate_from_arrivals,
         session_rate,
         turn_rate,
+        replica_turn_rate,
         pause_time,
         pause_cv,
         pausing_sessions,

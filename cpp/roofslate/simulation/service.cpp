@@ -285,9 +285,9 @@ namespace roofslate::simulation
                 const std::size_t n = replicas_.size();
                 if (n == 1)
                     return 0;
-                if (service_.router == Router::by_session && request.session != no_session)
+                if (service_.router == Router::session && request.session != no_session)
                     return scatter(std::uint64_t(request.session)) % n;
-                if (service_.router == Router::random || service_.router == Router::by_session)
+                if (service_.router == Router::random || service_.router == Router::session)
                     return routes_.bits() % n;
                 const std::size_t first = turn_++ % n;
                 if (service_.router == Router::round_robin)

@@ -21,7 +21,7 @@ namespace roofslate::simulation
         random,
         round_robin,
         least_requests,
-        by_session
+        session
     };
 
     // Time of a step that decodes, at numbers of sequences: linear between them and beyond.

@@ -100,7 +100,7 @@ def simulate(
         As for `evaluate`; a thread runs whole replications.
     **inputs
         Of the service: ``arrival_rate``, ``replicas`` (1), ``router`` (``"random"``, ``"round_robin"``,
-        ``"least_requests"``, ``"by_session"``), ``arrival_cv`` (1: Poisson), ``input_cv``, ``output_cv`` (0: equal
+        ``"least_requests"``, ``"session"``), ``arrival_cv`` (1: Poisson), ``input_cv``, ``output_cv`` (0: equal
         lengths; otherwise lognormal), ``prompt_policy`` (``"first"``, ``"chunked"``, ``"apart"``),
         ``step_token_budget`` (8192), ``max_running_sequences`` (inf), ``queue_room`` (inf). All others as for `value`.
 

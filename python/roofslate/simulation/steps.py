@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["PrefillPool", "Service", "Sessions", "StepTimes", "abstract_steps", "read_service", "steps_of_graph"]
 
 _POLICIES = ("first", "chunked", "apart")
-_ROUTERS = ("random", "round_robin", "least_requests", "by_session")
+_ROUTERS = ("random", "round_robin", "least_requests", "session")
 _MOST_SEQUENCES = 4096  # at which steps are computed where nothing limits them
 _LOADS = ("batch_size", "concurrency", "running_sequences")
 

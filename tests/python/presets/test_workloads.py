@@ -32,6 +32,14 @@ def test_traces_are_those_that_were_published(
     assert rs.value("prefix_hit_rate", workload=name) == pytest.approx(hit_rate, rel=1e-3)
 
 
+def test_the_spreads_of_a_trace_are_inputs() -> None:
+    spreads = {name: rs.value(name, workload="Azure conversation 2023") for name in ("input_cv", "output_cv")}
+    assert spreads == {"input_cv": 0.96, "output_cv": 0.77}
+    level = rs.value("context_length", workload="Azure conversation 2023", output_cv=0)
+    assert rs.value("context_length", workload="Azure conversation 2023") > level  # long answers run longer
+    assert rs.workloads["Azure conversation 2023"].peak_minute == 1.5
+
+
 def test_every_trace_says_where_it_is_from() -> None:
     for name, preset in rs.workloads.items():
         assert preset.date, name
@@ -58,7 +66,6 @@ def test_sessions_leave_hits_to_the_cache() -> None:
         session_rate="0.05/s", pause_time="30 s", pause_cv=3,
     )  # fmt: skip
     assert 0.1 < small < ceiling
-    assert rs.workloads["Azure conversation 2023"].input_cv == 0.96
 
 
 def test_an_unknown_trace_is_refused_with_its_neighbour() -> None:

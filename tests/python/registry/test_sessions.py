@@ -121,6 +121,9 @@ def test_a_hit_rate_that_is_given_holds() -> None:
 def test_a_blind_router_divides_hits_by_the_replicas() -> None:
     one = rs.value("prefix_hit_rate", CACHED)
     assert rs.value("prefix_hit_rate", CACHED, session_affinity=1 / 8) == pytest.approx(one / 8, rel=1e-14)
+    fleet = CACHED | {"replicas": 8, "session_rate": 8 * CACHED["session_rate"]}  # a cache in each
+    assert rs.value("prefix_hit_rate", fleet) == pytest.approx(one / 8, rel=1e-14)
+    assert rs.value("prefix_hit_rate", fleet, router="session") == pytest.approx(one, rel=1e-14)
 
 
 def test_hits_of_tokens_and_of_requests_differ() -> None:

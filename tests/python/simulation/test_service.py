@@ -136,7 +136,7 @@ def test_worked_cases(rate: float, changes: dict[str, Any], expected: tuple[floa
 
 
 @pytest.mark.parametrize("policy", ["first", "chunked", "apart"])
-@pytest.mark.parametrize("router", ["random", "round_robin", "least_requests", "by_session"])
+@pytest.mark.parametrize("router", ["random", "round_robin", "least_requests", "session"])
 def test_no_request_is_lost_and_littles_law_holds(policy: str, router: str) -> None:
     result = small(
         arrival_rate=18, replicas=3, prompt_policy=policy, router=router, input_cv=1, output_cv=1, cache_room=2e5,
