@@ -206,6 +206,8 @@ CONTAINED = {
     ("kv_bytes_from_balance_context", "hidden_kv_bytes"): "the same: its balance of tokens, and no chip",
     ("loaded_first_token_time", "fixed_first_token_time"): "at the points that are tried no prompts come behind",
     ("time_to_first_token_quantile", "fixed_first_token_time"): "the same",
+    ("arrival_burst_factor", "replica_arrival_variation"): "at the points that are tried it exceeds its least value",
+    ("peakedness", "pooled_arrival_variation"): "the same",
 }
 
 

@@ -80,7 +80,13 @@ namespace roofslate::quantities
             "squared coefficient of variation of the times between a replica's arrivals",
             "Q6");
         template <class T> static constexpr T formula(in<router, T> which, in<arrival_cv, T> c, in<replicas, T> R)
-        { return choose(which, c * c / R, c * c / R, 1.0 + (c * c - 1.0) / R); }
+        {
+            const T by_chance = 1.0 + (c * c - 1.0) / R;
+            return select(
+                is<router>(which, "random"),
+                by_chance,
+                select(is<router>(which, "session"), by_chance, c * c / R));
+        }
     };
     struct decoded_tokens
     {
@@ -661,12 +667,7 @@ namespace roofslate::quantities
             in<slot_line_odds, T> r,
             in<pooled_replicas, T> R,
             in<peakedness, T> z)
-        {
-            // where far more arrives than runs neither this share nor the one below has digits left: all wait
-            return max(
-                routine<negative_binomial_share>(max(count(N) * R / z, 0.5), (shape - 1.0) * R / z + 1.0, T(r)),
-                1e-300);
-        }
+        { return routine<negative_binomial_share>(max(count(N) * R / z, 0.5), (shape - 1.0) * R / z + 1.0, T(r)); }
     };
     struct slot_below
     {
@@ -720,8 +721,9 @@ namespace roofslate::quantities
             in<single_sequence, T> one)
         {
             const T n = max(N / one / z, 0.5), k = (shape - 1.0) / z + 1.0;
-            const T weight = max(routine<negative_binomial_share>(n, k, T(r)), 1e-300),
-                    below = routine<negative_binomial_below>(n, k, T(r)), tail = weight / spare;
+            const T weight = routine<negative_binomial_share>(n, k, T(r)),
+                    below = routine<negative_binomial_below>(n, k, T(r)),
+                    tail = max(weight / spare, 1e-300); // all slots where both vanish
             const T odds = r / (1.0 - r);
             const T limited = z * (max(k * odds * below - weight * n / (1.0 - r), 0.0) + n * tail) / (below + tail);
             const T free = shape * odds;
@@ -743,7 +745,7 @@ namespace roofslate::quantities
             in<slot_spare, T> spare,
             in<single_sequence, T> one)
         {
-            const T n = max(count(N) * R / z, 0.5), k = (shape - 1.0) * R / z + 1.0, tail = weight / spare;
+            const T n = max(count(N) * R / z, 0.5), k = (shape - 1.0) * R / z + 1.0, tail = max(weight / spare, 1e-300);
             const T odds = r / (1.0 - r), all = below + tail;
             const T first = below - weight * n / (k * r);
             const T second = first - weight * n * (n - 1.0) / (k * (k + 1.0)) * (1.0 - r) / (r * r);

@@ -16,6 +16,7 @@ from roofslate._base.threads import thread_count
 from roofslate.errors import InputTypeError, MissingInput, RoofslateWarning, ValueRangeError
 from roofslate.grid.read import with_scenario
 from roofslate.simulation.outcome import STATUS, Simulation, check_percentiles
+from roofslate.simulation.scenario import read_policy, read_sessions, with_presets
 from roofslate.simulation.steps import (
     PrefillPool,
     Service,
@@ -81,7 +82,8 @@ def simulate(
     steps : StepTimes, optional
         In place of a model and chips.
     sessions : Sessions, optional
-        Requests that come in turns, with a prefix cache.
+        Requests that come in turns, with a prefix cache; by default those that the inputs describe by ``turns``, with
+        ``pause_time`` and the caches of a replica.
     prefill : PrefillPool, optional
         Replicas that read prompts for those that decode.
     cache_room : float, optional
@@ -102,7 +104,8 @@ def simulate(
         Of the service: ``arrival_rate``, ``replicas`` (1), ``router`` (``"random"``, ``"round_robin"``,
         ``"least_requests"``, ``"session"``), ``arrival_cv`` (1: Poisson), ``input_cv``, ``output_cv`` (0: equal
         lengths; otherwise lognormal), ``prompt_policy`` (``"first"``, ``"chunked"``, ``"apart"``),
-        ``step_token_budget`` (8192), ``max_running_sequences`` (inf), ``queue_room`` (inf). All others as for `value`.
+        ``step_token_budget`` (8192), ``max_running_sequences`` (inf), ``queue_room`` (inf). All others as for `value`,
+        presets such as `workload` too; ``serving_mode="disaggregated"`` reads prompts ``"apart"``.
 
     Returns
     -------
@@ -149,6 +152,10 @@ def simulate(
     if trace is not None:
         recorded = read_trace(trace) if isinstance(trace, (str, os.PathLike)) else check_trace(trace)
         inputs = _with_lengths(inputs, recorded)
+    if steps is None:
+        inputs = read_policy(with_presets(inputs))
+        if sessions is None and recorded is None:
+            inputs, sessions = read_sessions(inputs)
     service = _service(inputs, recorded, steps, sessions, prefill, {"cache_room": cache_room, "time_out": time_out})
     if recorded is None:
         service.check_load()
@@ -328,7 +335,7 @@ def _core_load(service: Service, recorded: pd.DataFrame | None) -> dict[str, Any
     if recorded is not None:
         load = {
             "trace_arrival": recorded["arrival"].to_numpy(),
-            "trace_input": recorded["input_tokens"].to_numpy().round(),
+            "trace_input": np.maximum((recorded["input_tokens"].to_numpy() * service.read_share).round(), 1),
             "trace_output": recorded["output_tokens"].to_numpy().round(),
         }
         if "session" in recorded.columns:
@@ -349,7 +356,7 @@ def _core_load(service: Service, recorded: pd.DataFrame | None) -> dict[str, Any
     return {
         "rate": service.rate,
         "arrival_cv": service.arrival_cv,
-        "input_mean": service.input_mean,
+        "input_mean": service.input_mean * service.read_share,
         "input_cv": service.input_cv,
         "input_geometric": service.geometric[0],
         "output_mean": service.output_mean,
@@ -363,7 +370,16 @@ def _settling(service: Service, requests: int) -> int:
     """Requests until a service that starts empty has settled: relaxation of the sequences and of the queue."""
     free = max(1 - sum(service.load()), 0.02)
     present = service.replicas * service.running()
-    return math.ceil(min(max(0.1 * requests, 5 * present + 20 * service.replicas / free**2), 1e7))
+    alive = 0.0  # turns that arrive while the first sessions end
+    if service.sessions is not None:
+        alive = 4 * service.rate * service.sessions.turns * service.sessions.pause
+    return math.ceil(min(max(0.1 * requests, 5 * present + 20 * service.replicas / free**2, alive), 1e7))
+
+
+def _runs(service: Service, requests: int) -> int:
+    """Replications by default: 16, and fewer where each would settle for longer than it measures, but 4."""
+    most = max(min(16, requests // 5000), 1)
+    return min(most, max(requests // _settling(service, 0), 4))
 
 
 def _simulated(
@@ -388,7 +404,7 @@ def _simulated(
         if warm_up not in (None, 0):
             raise ValueRangeError(f"warm_up={shown(warm_up)}: of a trace all requests are measured")
     else:
-        runs = max(min(16, requests // 5000), 1) if replications is None else _whole("replications", replications, 1)
+        runs = _runs(service, requests) if replications is None else _whole("replications", replications, 1)
         if runs > requests:
             raise ValueRangeError(f"replications={runs}: more than the {requests} requests")
         before = _settling(service, requests // runs) if warm_up is None else _whole("warm_up", warm_up, 0)

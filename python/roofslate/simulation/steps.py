@@ -12,7 +12,7 @@ from roofslate import units
 from roofslate._base.messages import shown, unknown
 from roofslate.errors import IneffectiveInput, InputTypeError, MissingInput, UnitError, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
-from roofslate.grid.read import changed
+from roofslate.grid.read import Settled, changed
 from roofslate.registry.registry import ancestors, entries, lookup
 from roofslate.registry.values import number
 from roofslate.units.numbers import is_number
@@ -22,7 +22,17 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = ["PrefillPool", "Service", "Sessions", "StepTimes", "abstract_steps", "read_service", "steps_of_graph"]
+__all__ = [
+    "CHOICES",
+    "NUMBERS",
+    "PrefillPool",
+    "Service",
+    "Sessions",
+    "StepTimes",
+    "abstract_steps",
+    "read_service",
+    "steps_of_graph",
+]
 
 _POLICIES = ("first", "chunked", "apart")
 _ROUTERS = ("random", "round_robin", "least_requests", "session")
@@ -139,6 +149,7 @@ class Service:
     prompt_fixed_time: float = 0.0
     emitted: float = 1.0
     overhead: float = 0.0  # seconds before a request reaches the service
+    read_share: float = 1.0  # of a prompt's tokens: the others are cached, as a hit rate that is given says
     prefill: PrefillPool | None = None
     sessions: Sessions | None = None
     geometric: tuple[bool, bool] = (False, False)  # lengths of prompts, of answers
@@ -165,7 +176,7 @@ class Service:
     def least_read(self) -> float:
         """Mean tokens of a prompt that are read where a cache never misses: all of them where there is none."""
         if self.sessions is None or self.sessions.cache_tokens:
-            return self.input_mean
+            return self.input_mean * self.read_share
         return self.sessions.context(self.input_mean, self.output_mean)
 
     @property
@@ -231,7 +242,7 @@ class Service:
 
 
 # Inputs of a service that the graph does not have: unit, default (None: none), least value, whether a whole number.
-_NUMBERS: dict[str, tuple[str, float | None, float, bool]] = {
+NUMBERS: dict[str, tuple[str, float | None, float, bool]] = {
     "arrival_rate": ("sequence/s", None, 0.0, False),
     "replicas": ("1", 1.0, 1.0, True),
     "arrival_cv": ("1", 1.0, 0.0, False),
@@ -243,12 +254,12 @@ _NUMBERS: dict[str, tuple[str, float | None, float, bool]] = {
     "input_tokens": ("token/sequence", None, 1.0, False),
     "output_tokens": ("token/sequence", None, 1.0, False),
 }
-_CHOICES = {"router": ("least_requests", _ROUTERS), "prompt_policy": ("chunked", _POLICIES)}
+CHOICES = {"router": ("least_requests", _ROUTERS), "prompt_policy": ("chunked", _POLICIES)}
 _OF_GRAPH = ("input_tokens", "output_tokens")  # which take them too
 
 
 def _number(name: str, given: Any) -> float:
-    unit, _, least, whole = _NUMBERS[name]
+    unit, _, least, whole = NUMBERS[name]
     if name in entries():
         x = number(given, lookup(name))
     else:
@@ -256,7 +267,7 @@ def _number(name: str, given: Any) -> float:
             x = units.to_base(given, unit)
         except (InputTypeError, ValueRangeError, UnitError) as error:
             raise type(error)(f"{name}: {error}") from None
-    may_be_infinite = _NUMBERS[name][1] == math.inf or name == "step_token_budget"
+    may_be_infinite = NUMBERS[name][1] == math.inf or name == "step_token_budget"
     if not x >= least or (math.isinf(x) and not may_be_infinite) or (whole and x != int(x)):
         kind = "a whole number" if whole else "a number"
         raise ValueRangeError(f"{name} must be {kind} of at least {least:g}, in {unit}, got {shown(given)}")
@@ -273,7 +284,7 @@ def read_service(inputs: Mapping[str, Any], *, is_traced: bool = False) -> tuple
             )
     read: dict[str, Any] = {}
     rest = changed(inputs, {})
-    for name, (_, default, _, _) in _NUMBERS.items():
+    for name, (_, default, _, _) in NUMBERS.items():
         given = inputs.get(name)
         if name not in _OF_GRAPH:
             rest.pop(name, None)
@@ -281,7 +292,7 @@ def read_service(inputs: Mapping[str, Any], *, is_traced: bool = False) -> tuple
             read[name] = _number(name, given)
         elif default is not None:
             read[name] = default
-    for name, (word, words) in _CHOICES.items():
+    for name, (word, words) in CHOICES.items():
         rest.pop(name, None)
         given = inputs.get(name, word)
         if given not in words:
@@ -336,7 +347,7 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
     if service.sessions is not None:
         tokens = service.sessions.context(service.input_mean, service.output_mean)
         inputs = changed(inputs, {"input_tokens": tokens})
-    most = float(evaluate("memory_limited_sequences", changed(inputs, {}, exempt=True)))
+    most = float(evaluate("memory_limited_sequences", Settled(inputs)))
     if most < 1:
         raise ValueRangeError(f"memory has room for {most:.3g} sequences of a replica: rs.simulate needs at least 1")
     sizes = _batch_sizes(min(service.seats, most))
@@ -359,6 +370,8 @@ def steps_of_graph(service: Service, inputs: Mapping[str, Any]) -> Service:
         emitted=one["emitted_length"],
         overhead=one["request_overhead"],
     )
+    if service.sessions is None and one["fresh_input_tokens"] < service.input_mean:  # hits that are given
+        service = replace(service, read_share=one["fresh_input_tokens"] / service.input_mean)
     prompts = np.broadcast_to(table[first].values, sizes.shape) * one["time_per_output_token_factor"]
     if service.policy == "chunked":  # at the batch that runs on average, which depends on it
         for _ in range(8):

@@ -1,0 +1,115 @@
+"""A scenario of the closed forms as the simulator takes it: what presets supply, sessions, prompts read elsewhere."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from roofslate.errors import IneffectiveInput
+from roofslate.evaluation.evaluate import evaluate
+from roofslate.grid.read import Settled, WithScenario, changed, read_grid
+from roofslate.presets.lookup import PRESETS
+from roofslate.registry.registry import entries
+from roofslate.simulation.steps import CHOICES, NUMBERS, Sessions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["read_policy", "read_sessions", "with_presets"]
+
+_OF_SESSIONS = {  # input of the graph: what it is of a simulated session
+    "turns": "turns",
+    "pause_time": "pause",
+    "pause_cv": "pause_cv",
+    "first_prompt_tokens": "first_prompt",
+}
+_TIERS = {
+    "hbm_prefix_cache": None,
+    "dram_prefix_cache": "dram_cache_bandwidth",
+    "ssd_prefix_cache": "ssd_cache_bandwidth",
+}
+_DESCRIBED = {
+    *_OF_SESSIONS,
+    *_TIERS,
+    "turn_input_tokens",
+    "turns_distribution",
+    "session_rate",
+    "prefix_cache_capacity",
+}
+_DESCRIBED |= {bandwidth for bandwidth in _TIERS.values() if bandwidth}
+_NOT_SIMULATED = ("kept_output_share", "prefix_break_rate", "shared_prompt_tokens", "session_affinity", "turn_hit_rate")
+
+
+def with_presets(inputs: Mapping[str, Any]) -> WithScenario:
+    """The inputs, and those of the load that a preset supplies, such as the lengths of a workload."""
+    if not any(name in PRESETS for name in inputs):
+        return changed(inputs, {})
+    graph = {name: x for name, x in _of_graph(inputs).items() if name not in NUMBERS}
+    found = read_grid(Settled(graph)).inputs
+    wanted = [*NUMBERS, *_DESCRIBED, "prefix_hit_rate"]
+    supplied = {
+        name: found[name].number for name in wanted if name in found and found[name].origin and not found[name].dims
+    }
+    return changed(inputs, {name: x for name, x in supplied.items() if inputs.get(name) is None})
+
+
+def read_policy(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs with ``serving_mode`` as a policy: what is read elsewhere is ``"apart"``."""
+    read = dict(inputs)
+    mode = read.get("serving_mode")
+    if mode is None or mode == "aggregated":
+        return read
+    policy = read.setdefault("prompt_policy", "apart")
+    if policy != "apart":
+        raise IneffectiveInput(
+            f"prompt_policy={policy!r} is of replicas that read their own prompts; with serving_mode={mode!r} they are "
+            "read elsewhere. Leave out one of the two"
+        )
+    return read
+
+
+def read_sessions(inputs: Mapping[str, Any]) -> tuple[WithScenario, Sessions | None]:
+    """The inputs of the simulated turns, and the sessions that a scenario describes by ``turns``."""
+    given = {name for name in _DESCRIBED if inputs.get(name) is not None}
+    if "turns" not in given or float(evaluate("turns", {"turns": inputs["turns"]})) == 1:
+        return changed(inputs, {}), None
+    for name in _NOT_SIMULATED:
+        if inputs.get(name) is not None:
+            raise IneffectiveInput(
+                f"{name} is not simulated: the hits of sessions follow from their caches. Leave it out"
+            )
+    rest = changed({name: x for name, x in inputs.items() if name not in _DESCRIBED}, {})
+    graph = _of_graph(inputs)
+    wanted = [*_OF_SESSIONS, "turns_distribution", "turn_input_tokens", "turn_rate"]
+    values = evaluate(wanted, Settled(graph))
+    tiers = [name for name in _TIERS if inputs.get(name) is not None]
+    room, fetch = _cache(graph, tiers, inputs.get("prefix_cache_capacity"))
+    sessions = Sessions(
+        **{field: float(values[name]) for name, field in _OF_SESSIONS.items()},
+        fixed_turns=str(values["turns_distribution"].values) == "fixed",
+        cache_tokens=room,
+        fetch_token_time=fetch,
+    )
+    if "hbm_prefix_cache" in tiers:
+        rest = changed(rest, {"hbm_prefix_cache": inputs["hbm_prefix_cache"]}, exempt=True)  # takes room of sequences
+    load = {"input_tokens": float(values["turn_input_tokens"]), "arrival_rate": float(values["turn_rate"])}
+    return changed(rest, load), sessions
+
+
+def _of_graph(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs that the closed forms know by the same words."""
+    known = entries()
+    return {name: x for name, x in inputs.items() if name in PRESETS or (name in known and name not in CHOICES)}
+
+
+def _cache(graph: Mapping[str, Any], tiers: list[str], capacity: Any) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Tokens of each tier of a replica, and the seconds to fetch one from it."""
+    names = tiers or (["prefix_cache_capacity"] if capacity is not None else [])
+    if not names:
+        return (), ()
+    links = [_TIERS.get(name) for name in names]
+    found = evaluate([*names, *filter(None, links), "kv_bytes_per_token"], Settled(graph))
+    size = float(found["kv_bytes_per_token"])
+    room = tuple(float(found[name]) / size for name in names)
+    fetch = tuple(size / float(found[link]) if link else 0.0 for link in links)
+    return room, tuple(0.0 if math.isnan(x) else x for x in fetch)
