@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,11 +33,15 @@ _COMPARED = {  # quantity: what the simulation calls it
     "time_to_first_token_p99": "time_to_first_token_p99",
 }
 _POLICIES = ("chunked", "first", "apart")
+_ROUTERS = ("least_requests", "round_robin", "random")
 _NOISE = 0.05  # of a simulated number, relative: more would judge the simulation
 
 
 class _Service(NamedTuple):
-    """One drawn service in base units: a step takes base + slope B, a prompt token adds token_time."""
+    """One drawn service in base units: a step takes base + slope B, a prompt token adds token_time.
+
+    `rate` is that of each replica.
+    """
 
     policy: str
     load: float
@@ -51,6 +56,8 @@ class _Service(NamedTuple):
     token_time: float
     arrival_cv: float
     budget: float
+    replicas: int = 1
+    router: str = "least_requests"
 
     @property
     def is_usual(self) -> bool:
@@ -86,10 +93,17 @@ def _draw(random: np.random.Generator) -> _Service:
             return s
 
 
+def _fleet(service: _Service, most: int, random: np.random.Generator) -> _Service:
+    """The service with 2 to `most` replicas behind a router."""
+    if most == 1:
+        return service
+    return service._replace(replicas=int(random.integers(2, most + 1)), router=str(random.choice(_ROUTERS)))
+
+
 def _inputs(services: list[_Service]) -> dict[str, Any]:
     """Inputs of the forms for services of one policy, along an axis."""
-    column = {name: np.array([getattr(s, name) for s in services]) for name in _Service._fields if name != "policy"}
-    policy = services[0].policy
+    column = {name: np.array([getattr(s, name) for s in services]) for name in _NUMBERS}
+    policy, router = services[0].policy, services[0].router
     apart = policy == "apart"
     prompt = 0.0 * column["rate"] if apart else column["token_time"] * column["input_tokens"]
     decoded = column["output_tokens"] - (0 if apart else 1)
@@ -97,7 +111,8 @@ def _inputs(services: list[_Service]) -> dict[str, Any]:
     running = (column["base"] + column["slope"]) * column["rate"] * decoded / np.maximum(spare, 1e-3)
     running = np.clip(np.where(spare > 0, running, np.inf), 0.01, column["slots"])
     values = {
-        "arrival_rate": column["rate"],
+        "arrival_rate": column["rate"] * column["replicas"],
+        "replicas": column["replicas"],
         "arrival_cv": column["arrival_cv"],
         "input_tokens": column["input_tokens"],
         "input_cv": column["input_cv"],
@@ -117,9 +132,13 @@ def _inputs(services: list[_Service]) -> dict[str, Any]:
     words = {
         "prompt_policy": "first" if policy == "first" else "chunked",
         "serving_mode": "disaggregated" if apart else "aggregated",
+        "router": router,
     }
     fixed = {"prompt_pass_overhead": 0.0, "kv_transfer_time": 0.0}
     return {name: xr.DataArray(x, dims="service") for name, x in values.items()} | words | fixed
+
+
+_NUMBERS = tuple(name for name in _Service._fields if name not in ("policy", "router"))
 
 
 class ServiceValidation(Result):
@@ -186,6 +205,7 @@ def validate_service(
     services: int = 60,
     *,
     requests: int = 100_000,
+    replicas: int = 1,
     seed: int = 0,
     threads: int | None = None,
     progress: ProgressWish = None,
@@ -202,6 +222,8 @@ def validate_service(
         Number of services.
     requests : int
         Requests of each.
+    replicas : int
+        Most replicas of a service: with more than 1, each has 2 to so many, behind a router that is drawn too.
     seed : int
         Of the draws and the simulations: the same seed gives the same table.
     threads : int, optional
@@ -217,32 +239,36 @@ def validate_service(
     Raises
     ------
     ValueRangeError
-        If `services` or `requests` is below 1.
+        If `services`, `requests` or `replicas` is below 1.
     """
     import pandas as pd
 
-    for name, x in (("services", services), ("requests", requests)):
+    for name, x in (("services", services), ("requests", requests), ("replicas", replicas)):
         if not (isinstance(x, int) and x >= 1):
             raise ValueRangeError(f"{name} must be a whole number of at least 1, got {shown(x)}")
     random = np.random.default_rng(seed)
-    drawn = sorted((_draw(random) for _ in range(services)), key=lambda s: _POLICIES.index(s.policy))
+    drawn = [_fleet(_draw(random), replicas, random) for _ in range(services)]
+    kinds = list(itertools.product(_POLICIES, _ROUTERS))  # words are the same for all points of an evaluation
     rows: list[dict[str, Any]] = []
     with Progress(progress, "service") as told:
-        for policy in _POLICIES:
-            alike = [s for s in drawn if s.policy == policy]
+        for kind in kinds:
+            alike = [s for s in drawn if (s.policy, s.router) == kind]
             if not alike:
                 continue
             forms = evaluate(list(_COMPARED), Settled(_inputs(alike)))
             for k, s in enumerate(alike):
                 found = run_steps(
-                    base=s.base, slope=s.slope, arrival_rate=s.rate, output_tokens=s.output_tokens,
+                    base=s.base, slope=s.slope, arrival_rate=s.rate * s.replicas, output_tokens=s.output_tokens,
                     input_tokens=s.input_tokens, prompt_token_time=s.token_time, seats=s.slots, token_budget=s.budget,
+                    replicas=s.replicas, router=s.router,
                     prompt_policy=s.policy, arrival_cv=s.arrival_cv, input_cv=s.input_cv, output_cv=s.output_cv,
                     requests=requests, seed=seed + len(rows), percentiles=(0.99,), threads=threads,
                 )  # fmt: skip
                 row: dict[str, Any] = {**s._asdict(), "usual": s.is_usual}
                 for name, simulated in _COMPARED.items():
                     form, seen = float(forms[name].values[k]), found[simulated]
+                    if name == "running_sequences":
+                        seen /= s.replicas  # simulated of the fleet
                     row |= {name: form, f"{name} simulated": seen, f"{name} error": form / seen - 1}
                     row[f"{name} noise"] = found.get(f"{simulated}_error", 0.0) / seen
                 rows.append(row)
