@@ -196,6 +196,8 @@ def _reached_in(registry: Registry, wanted: tuple[str, ...], cut: frozenset[str]
         if name not in cut:
             q = registry.entries[name]
             waiting += [*q.needs, *([q.fallback] if q.fallback else [])]
+            if q.replaced_by and not cut.isdisjoint(q.replaced_where):
+                waiting.append(q.replaced_by)
     return MappingProxyType(reached)
 
 
