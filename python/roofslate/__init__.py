@@ -22,6 +22,7 @@ _HOMES = {
     "analysis.summary": ("Summary", "summary"),
     "analysis.tornado": ("Tornado", "tornado"),
     "cli.completion": ("load_ipython_extension",),
+    "deployment.pools": ("PoolDeployments",),
     "deployment.result": ("Deployments",),
     "deployment.search": ("deploy",),
     "errors": ("RoofslateError", "RoofslateWarning"),

@@ -17,6 +17,7 @@ CALLS = {
     "Explorer": "rs.Explorer()",
     "Inference": "rs.Inference()",
     "Model": "rs.Model()",
+    "PoolDeployments": "rs.PoolDeployments()",
     "PrefillPool": "rs.PrefillPool(2)",
     "Preset": "rs.Preset()",
     "Quantity": "rs.Quantity()",

@@ -30,6 +30,7 @@
     THEME(requests)             \
     THEME(arrivals)             \
     THEME(latency)              \
+    THEME(pools)                \
     THEME(sessions)             \
     THEME(rollouts)             \
     THEME(energy)               \

@@ -479,6 +479,19 @@ namespace roofslate::quantities
                 .by_default(1)
                 .ideal(1);
     };
+    struct prompt_cache_bytes
+    {
+        static constexpr Spec spec = Spec("S_x", "byte/sequence", "bytes of the cache of a prompt, each once", "Q13");
+        template <class T> static constexpr T formula(
+            in<kv_bytes_per_token, T> q,
+            in<kv_stored_factor, T> k,
+            in<windowed_kv_share, T> share,
+            in<input_tokens, T> I,
+            in<attention_window, T> w,
+            in<index_bytes_per_token, T> q_i,
+            in<recurrent_state_bytes, T> S_0)
+        { return cache_bytes<T>(q * k * mean_of_layers<T>(share, I, min(I, w)), q_i, I, S_0, k); }
+    };
     struct kv_transfer_time
     {
         static constexpr Spec spec = Spec(
@@ -491,19 +504,12 @@ namespace roofslate::quantities
             in<serving_mode, T> mode,
             in<prompt_batch, T> B_p,
             in<communication, T> links,
-            in<kv_bytes_per_token, T> q,
-            in<kv_stored_factor, T> k,
-            in<windowed_kv_share, T> share,
-            in<input_tokens, T> I,
-            in<attention_window, T> w,
-            in<index_bytes_per_token, T> q_i,
-            in<recurrent_state_bytes, T> S_0,
+            in<prompt_cache_bytes, T> S_x,
             in<attention_data_parallel, T> G_d,
             in<chips, T> G,
             in<scale_out_bandwidth, T> u_o)
         {
-            const T bytes = cache_bytes<T>(q * k * mean_of_layers<T>(share, I, min(I, w)), q_i, I, S_0, k);
-            const T time = B_p * bytes / (G / G_d * u_o);
+            const T time = B_p * S_x / (G / G_d * u_o);
             return select(is<serving_mode>(mode, "aggregated") || is<communication>(links, "free"), T(0.0), time);
         }
     };
@@ -603,23 +609,29 @@ namespace roofslate::quantities
             Spec("1/T_o", "token/s/sequence", "tokens that a client gets in a second", "R1.14");
         template <class T> static constexpr T formula(in<time_per_output_token, T> T_o) { return 1.0 / T_o; }
     };
+    struct prefill_replicas;
+    struct prefill_replica_ratio;
     struct prefill_load
     {
         static constexpr Spec spec =
-            Spec("\\rho_p", "1", "replicas that prefill for one that decodes; 0 where it prefills itself", "Q13");
+            Spec("\\rho_p", "1", "replicas that prefill for one that decodes; 0 where it prefills itself", "Q13")
+                .replaced_by_where<prefill_replica_ratio, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<request_throughput, T> rate,
             in<prefill_time, T> T_p)
         { return choose(mode, T(0.0), rate * T_p); }
     };
+    struct pool_tokens_per_second_per_chip;
     struct tokens_per_second_per_chip
     {
-        static constexpr Spec spec = Spec(
-            "R_G",
-            "token/s/chip",
-            "tokens of answers that a chip makes in a second, chips that prefill counted",
-            "R1.14");
+        static constexpr Spec spec =
+            Spec(
+                "R_G",
+                "token/s/chip",
+                "tokens of answers that a chip makes in a second, chips that prefill counted",
+                "R1.14")
+                .replaced_by_where<pool_tokens_per_second_per_chip, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<request_throughput, T> rate,
             in<output_tokens, T> O,
@@ -653,10 +665,12 @@ namespace roofslate::quantities
                 .positive(1)
                 .by_default(1);
     };
+    struct pool_cost_per_request;
     struct cost_per_request
     {
         static constexpr Spec spec =
-            Spec("c_R", "USD/sequence", "price of the chips over the requests that they answer", "R1.5");
+            Spec("c_R", "USD/sequence", "price of the chips over the requests that they answer", "R1.5")
+                .replaced_by_where<pool_cost_per_request, prefill_replicas>();
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<replica_price, T> p,
@@ -724,6 +738,7 @@ namespace roofslate::quantities
         admission_steps,
         receive_interval,
         time_to_first_token_factor,
+        prompt_cache_bytes,
         kv_transfer_time,
         prefix_load_time,
         first_token_service_time,

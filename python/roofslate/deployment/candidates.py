@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +14,15 @@ from roofslate.grid.basis import basis
 from roofslate.grid.checks import check_bounds
 from roofslate.grid.grid import Grid, Input
 from roofslate.grid.read import Settled, changed, read_grid
-from roofslate.presets.layouts import SIZES, dimensions_searched, legal_layouts
+from roofslate.presets.layouts import DIMENSIONS, SIZES, dimensions_searched, legal_layouts
 from roofslate.presets.lookup import PRESETS, preset_numbers
-from roofslate.registry.registry import lookup
+from roofslate.registry.registry import Registry, current, kept_by_registry, lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
-__all__ = ["ARRIVALS", "CROWD", "LAYOUT", "Candidates"]
+__all__ = ["ARRIVALS", "CROWD", "LAYOUT", "Candidates", "octaves", "reachable"]
 
 
 LAYOUT = "candidate"  # the axis of layouts
@@ -92,9 +93,9 @@ class Candidates:
         crowd: dict[str, Any] = {}
         if given.inputs.keys().isdisjoint(ARRIVALS):
             if "concurrency" in reached and given.inputs.keys().isdisjoint(CROWD):
-                crowd["concurrency"] = _octaves()
+                crowd["concurrency"] = octaves()
         elif "replicas" not in given.inputs:
-            crowd["replicas"] = _octaves()[: _OCTAVE * _MOST_REPLICA_OCTAVES]
+            crowd["replicas"] = octaves()[: _OCTAVE * _MOST_REPLICA_OCTAVES]
         alone = dict.fromkeys(self.parts, 1)  # until the layouts are known
         self.grid = read_grid(changed(inputs, {**crowd, **alone}, exempt=True), wanted)
         self.basis = {name: basis([name], self.grid) for name in wanted}
@@ -292,6 +293,28 @@ def _at(i: Input, place: Mapping[str, int]) -> npt.NDArray[np.float64]:
     return np.asarray(i.values[tuple(place.get(dim, slice(None)) for dim in i.dims)])
 
 
-def _octaves() -> npt.NDArray[np.float64]:
+def octaves() -> npt.NDArray[np.float64]:
     """Whole numbers that grow evenly."""
     return np.unique(np.round(2.0 ** np.linspace(0, _MOST_OCTAVES, _OCTAVE * _MOST_OCTAVES + 1)))
+
+
+def reachable(wanted: Iterable[str], given: Iterable[str]) -> Mapping[str, None]:
+    """Quantities that outputs depend on, where given ones depend on nothing; in the order in which they are met."""
+    return _reached_in(current(), tuple(wanted), frozenset(given).difference(DIMENSIONS))
+
+
+@kept_by_registry
+def _reached_in(registry: Registry, wanted: tuple[str, ...], cut: frozenset[str]) -> Mapping[str, None]:
+    reached: dict[str, None] = {}
+    waiting = list(wanted)
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached[name] = None
+        if name not in cut:
+            q = registry.entries[name]
+            waiting += [*q.needs, *([q.fallback] if q.fallback else [])]
+            if q.replaced_by and not cut.isdisjoint(q.replaced_where):
+                waiting.append(q.replaced_by)
+    return MappingProxyType(reached)

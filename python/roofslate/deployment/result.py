@@ -181,9 +181,14 @@ class Deployments:
             return f"{who}: {row[CONDITION]}"
         return f"{who} misses {row[CONDITION]} by {_percent(-row[MARGIN])}"
 
+    @property
+    def _layout_columns(self) -> Sequence[str]:
+        """Columns that `_named` puts into words."""
+        return list(self._axes[LAYOUT])
+
     def _rows(self) -> tuple[list[str], list[list[str]]]:
         """Head and first rows of the table."""
-        layout = [name for name in self._axes[LAYOUT] if name in self.table]
+        layout = [name for name in self._layout_columns if name in self.table]
         shown = [n for n in self.table.columns if n not in layout and n not in (*self.always, MARGIN) and " " not in n]
         rows = []
         for rank, row in self.table.head(_SHOWN).iterrows():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,19 +12,20 @@ import numpy.typing as npt
 from roofslate import _core
 from roofslate._base.locks import cached_property
 from roofslate._base.messages import shown
-from roofslate.deployment.candidates import ARRIVALS, CROWD, LAYOUT, Candidates
+from roofslate.deployment.candidates import ARRIVALS, CROWD, LAYOUT, Candidates, reachable
+from roofslate.deployment.pools import PoolDeployments, PrefillChoices, asked_modes
 from roofslate.deployment.result import CONDITION, MARGIN, Deployments
 from roofslate.errors import InputTypeError, MissingInput
 from roofslate.folds.best import best_points
 from roofslate.folds.request import FoldRequest
-from roofslate.grid.basis import default_estimate
+from roofslate.grid.basis import basis, default_estimate
 from roofslate.grid.grid import Grid
 from roofslate.grid.label import conversions
-from roofslate.grid.read import read_grid, with_scenario
+from roofslate.grid.read import changed, read_grid, with_scenario
 from roofslate.grid.run import run
 from roofslate.presets.layouts import DIMENSIONS
 from roofslate.registry.conditions import Condition, parse_conditions
-from roofslate.registry.registry import Definition, Registry, current, kept_by_registry, lookup
+from roofslate.registry.registry import Definition, current, lookup
 from roofslate.registry.scopes import within
 from roofslate.registry.values import Values, wanted_names
 
@@ -72,6 +72,7 @@ def deploy(
     units: Mapping[str, str] | None = None,
     threads: int | None = None,
     progress: ProgressWish = None,
+    prefill: Mapping[str, Any] | None = None,
     **inputs: Any,
 ) -> Deployments:
     """The best deployment: every layout in which everything divides, each at its best, in base units.
@@ -101,6 +102,11 @@ def deploy(
         Units of results: ``{"cost_per_output_token": "USD/Mtoken"}``.
     threads, progress
         As for `evaluate`.
+    prefill : mapping, optional
+        Prefill and decode apart, at an ``arrival_rate``: inputs in which a replica that prefills differs from one that
+        decodes, such as ``{"hardware": ["H100", "H200"], "chips": [4, 8]}``, ``{}`` for none. Its layout and
+        `replicas` are searched too. ``serving_mode=["aggregated", "disaggregated"]`` compares both, which is the
+        default with `prefill`; ``"disaggregated"`` alone searches pools apart only.
     **inputs
         As for `evaluate`. Lists of ``model=``, ``hardware=``, formats and other choices are compared; what differs
         among them is a Series by their names. All other axes are searched. `concurrency` goes from 1 to
@@ -113,6 +119,7 @@ def deploy(
     -------
     Deployments
         Its `table` has the best point of each layout, best first, its `rejected` those that cannot meet a condition.
+        With pools apart a `PoolDeployments`, whose rows also have the ``serving_mode`` and the prefill pool.
 
     Raises
     ------
@@ -140,16 +147,49 @@ def deploy(
     conditions = parse_conditions(where)
     told = list(dict.fromkeys([objective, *_quantities_of(conditions), *others]))
     if "calibration" not in inputs:
-        training = "tokens_per_step" in _reached(told, ())
+        training = "tokens_per_step" in reachable(told, ())
         if training:  # unless something given cuts the path
-            training = "tokens_per_step" in _reached(told, read_grid(inputs).inputs)
+            training = "tokens_per_step" in reachable(told, read_grid(inputs).inputs)
         inputs["calibration"] = default_estimate(objective, training=training, registry=current())
+    request = _Request(told, bool(maximize), tuple(conditions), units, {"threads": threads, "progress": progress})
+    modes = asked_modes(inputs, prefill)
+    if not modes:
+        return _deployed(inputs, request)
+    by_mode: dict[str, Deployments] = {}
+    choices = None
+    if "aggregated" in modes:
+        by_mode["aggregated"] = _deployed(changed(inputs, {"serving_mode": "aggregated"}, exempt=True), request)
+    if "disaggregated" in modes:
+        choices = PrefillChoices(inputs, prefill or {})
+        if choices.count:
+            by_mode["disaggregated"] = _deployed(choices.handed(inputs), request, plain=inputs)
+    return PoolDeployments.of(by_mode, choices)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is asked of a search, whatever its inputs: the quantities of the table, the objective first."""
+
+    told: Sequence[str]
+    maximize: bool
+    conditions: tuple[Condition, ...]
+    units: Mapping[str, str] | None
+    running: Mapping[str, Any]
+
+
+def _deployed(inputs: Mapping[str, Any], request: _Request, plain: Mapping[str, Any] | None = None) -> Deployments:
+    """The best deployment among all layouts of these inputs; `plain` are those that say what it is an estimate of."""
+    told, conditions = request.told, request.conditions
     given = read_grid(inputs)
-    converted = conversions(told, units)
-    always = _always(_reached(told, given.inputs), given)
+    converted = conversions(told, request.units)
+    always = _always(reachable(told, given.inputs), given)
     wanted = list(dict.fromkeys([*told, *_quantities_of(always)]))
-    layouts = Candidates(inputs, given, wanted, _reached(wanted, given.inputs))
-    search = _Search(told, bool(maximize), conditions, always, layouts, {"threads": threads, "progress": progress})
+    layouts = Candidates(inputs, given, wanted, reachable(wanted, given.inputs))
+    if plain is not None:
+        fixed = {"serving_mode": "disaggregated", "replicas": 1, **dict.fromkeys(layouts.parts, 1)}
+        grid = read_grid(changed(plain, fixed, exempt=True), wanted)
+        layouts.basis = {name: basis([name], grid) for name in wanted}
+    search = _Search(told, request.maximize, conditions, always, layouts, request.running)
     table, places, rejected = search.run()
     for frame in (table, rejected):
         columns = set(frame.columns)  # quicker to ask than a table
@@ -159,8 +199,8 @@ def deploy(
         for key in ("basis", "calibration"):
             frame.attrs[key] = {n: said[key] for n, said in layouts.basis.items() if n in columns and key in said}
     return Deployments(
-        objective=lookup(objective),
-        maximize=bool(maximize),
+        objective=lookup(told[0]),
+        maximize=request.maximize,
         conditions=conditions,
         always=tuple(c.text for c in always),
         table=table,
@@ -170,33 +210,13 @@ def deploy(
         _settings=layouts.settings(),
         _axes=layouts.axes(),
         _places=places,
-        basis=layouts.basis[objective],
+        basis=layouts.basis[told[0]],
     )
 
 
 def _quantities_of(conditions: Iterable[Condition]) -> list[str]:
     """The quantities that conditions compare, each once."""
     return list(dict.fromkeys(n for c in conditions for side in (c.left, c.right) for n in side.quantities))
-
-
-def _reached(wanted: Iterable[str], given: Iterable[str]) -> Mapping[str, None]:
-    """Quantities that outputs depend on, where given ones depend on nothing; in the order in which they are met."""
-    return _reached_in(current(), tuple(wanted), frozenset(given).difference(DIMENSIONS))
-
-
-@kept_by_registry
-def _reached_in(registry: Registry, wanted: tuple[str, ...], cut: frozenset[str]) -> Mapping[str, None]:
-    reached: dict[str, None] = {}
-    waiting = list(wanted)
-    while waiting:
-        name = waiting.pop()
-        if name in reached:
-            continue
-        reached[name] = None
-        if name not in cut:
-            q = registry.entries[name]
-            waiting += [*q.needs, *([q.fallback] if q.fallback else [])]
-    return MappingProxyType(reached)
 
 
 def _always(reached: Mapping[str, None], given: Grid) -> list[Condition]:
@@ -296,7 +316,7 @@ class _Search:
         return {text: np.broadcast_to(margin < 0, shape) for text, (margin, _) in zip(still, margins, strict=True)}
 
     def _reached_by(self, text: str) -> Mapping[str, None]:
-        return _reached(_quantities_of([self.conditions[text]]), self.layouts.given.inputs)
+        return reachable(_quantities_of([self.conditions[text]]), self.layouts.given.inputs)
 
     def _hopeful(self, at: Places, where: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Which of these layouts may meet the conditions somewhere."""

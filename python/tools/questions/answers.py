@@ -37,6 +37,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
     ),
     "Model": ("name", "kind", "facts", "attributes", "note", "origin", "values", "parts", "unknown", "assumptions",
               "cache_table()", "parameter_table()", "stored_bytes()", "_repr_html_()"),
+    "PoolDeployments": ("table", "rejected", "always", "maximize", "units", "_repr_html_()"),
     "Preset": ("name", "kind", "facts", "aliases", "attributes", "note", "origin", "values", "date", "_repr_html_()"),
     "Quantity": (
         "name", "theme", "symbol", "unit", "brief", "source", "computed", "low", "high", "above_low", "default",

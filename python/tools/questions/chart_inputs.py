@@ -142,6 +142,14 @@ CHART_INPUTS: dict[str, dict[str, Any]] = {
     "machine_balance": {},
     "fast_mode": {"price_factor": 6, "speed_factor": 2.5},
     "overtraining_tornado": {},
+    "together_or_apart": {
+        "output_tokens": 200,
+        "input_cv": 1,
+        "output_cv": 1,
+        "decode_step_base": 0.02,
+        "decode_step_slope": 0.0002,
+        "sequence_slots": 256,
+    },
     "price_map": {
         "active_parameters": 100000000000.0,
         "bytes_per_weight": 1.0,

@@ -19,6 +19,7 @@ from roofslate.lecture_report.charts.hardware import machine_balance, roofline
 from roofslate.lecture_report.charts.lifetime import lifetime_surface
 from roofslate.lecture_report.charts.overtraining import overtraining, overtraining_tornado
 from roofslate.lecture_report.charts.pipeline import pipeline_inference, pipeline_latency, training_bubble
+from roofslate.lecture_report.charts.pools import together_or_apart
 from roofslate.lecture_report.charts.pricing import price_map
 from roofslate.lecture_report.charts.rack_diagrams import moe_layer, rack
 from roofslate.lecture_report.charts.racks import cable_density, scale_up_domains
@@ -70,6 +71,7 @@ __all__ = [
     "routed_scaling",
     "scale_up_domains",
     "tier_cost",
+    "together_or_apart",
     "train_schedule",
     "training_bubble",
     "two_racks",

@@ -1,0 +1,260 @@
+// Prefill and decode apart under load: a pool of replicas that prefill, the link between the pools, the bill of both.
+#pragma once
+#include "roofslate/quantities/latency.hpp"
+
+namespace roofslate::quantities
+{
+    // --- the prefill pool: requests queue for a replica, which reads one prompt at a time ---
+
+    struct prefill_replicas
+    {
+        static constexpr Spec spec =
+            Spec("R_P", "1", "replicas of the prefill pool, behind one router", "Q6").range(1).by_default(1);
+    };
+    struct prefill_service_time
+    {
+        static constexpr Spec spec = Spec("S_P", "s", "time that a prompt takes of a replica that prefills", "Q6");
+        template <class T> static constexpr T formula(
+            in<prefill_time, T> T_p,
+            in<prompt_pass_overhead, T> p_n,
+            in<time_per_output_token_factor, T> f,
+            in<single_sequence, T> one)
+        { return (T_p * one + p_n) * f; }
+    };
+    struct prefill_service_cv
+    {
+        static constexpr Spec spec =
+            Spec("c_P", "1", "coefficient of variation of the time that a prompt takes of a replica", "Q6");
+        template <class T> static constexpr T formula(
+            in<input_cv, T> c,
+            in<prefill_time, T> T_p,
+            in<time_per_output_token_factor, T> f,
+            in<single_sequence, T> one,
+            in<prefill_service_time, T> S)
+        { return c * (T_p * one * f / S); }
+    };
+    struct max_prefill_rate
+    {
+        static constexpr Spec spec =
+            Spec("\\Lambda_P", "sequence/s", "arrivals at which the load of the prefill pool is 1", "Q6");
+        template <class T> static constexpr T formula(
+            in<prefill_replicas, T> R_P,
+            in<prefill_service_time, T> S,
+            in<single_sequence, T> one)
+        { return R_P / S * one; }
+    };
+    struct prefill_pool_load
+    {
+        static constexpr Spec spec = Spec(
+            "\\varrho_P",
+            "1",
+            "prompts that arrive over those that the prefill pool can read; from 1 on its queue has no end",
+            "Q6");
+        template <class T> static constexpr T formula(in<arrival_rate, T> rate, in<max_prefill_rate, T> most)
+        { return rate / most; }
+    };
+    struct prefill_replica_rate
+    {
+        static constexpr Spec spec =
+            Spec("\\lambda_P", "sequence/s", "requests that arrive at a replica that prefills", "Q6");
+        template <class T> static constexpr T formula(in<arrival_rate, T> rate, in<prefill_replicas, T> R_P)
+        { return rate / R_P; }
+    };
+    // Share of the arrivals that meet a busy replica: that of the time, or of bursts more (GI/M/1).
+    template <class T> constexpr T met_share(const T& load, const T& variation)
+    { return select(variation == T(1.0), load, routine<arrival_wait>(load, variation)); }
+    template <class T> constexpr T below_one(const T& load) { return max(min(load, 0.999), 1e-9); }
+    struct prefill_wait_probability
+    {
+        static constexpr Spec spec =
+            Spec("W_P", "1", "share of the requests that wait for a replica that prefills", "Q6");
+        template <class T> static constexpr T formula(
+            in<prefill_replicas, T> R_P,
+            in<prefill_pool_load, T> load,
+            in<arrival_cv, T> c)
+        {
+            const T some = below_one<T>(T(load));
+            const T met = routine<erlang_c>(R_P, T(load)) * (met_share<T>(some, c * c) / some);
+            return select(load < 1.0, min(met, 1.0), T(1.0));
+        }
+    };
+    struct prefill_wait_time
+    {
+        static constexpr Spec spec = Spec(
+            "T_P",
+            "s",
+            "wait for a replica that prefills, of a request that waits, in the mean; inf: no end",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<prefill_service_time, T> S,
+            in<prefill_replicas, T> R_P,
+            in<prefill_pool_load, T> load,
+            in<arrival_cv, T> c,
+            in<prefill_service_cv, T> c_P)
+        {
+            const T v = c * c, spare = 1.0 - met_share<T>(below_one<T>(T(load)), v);
+            return select(load < 1.0, S / R_P / spare * ((v + c_P * c_P) / (v + 1.0)), T(infinite));
+        }
+    };
+    struct mean_prefill_wait
+    {
+        static constexpr Spec spec =
+            Spec("W_P T_P", "s", "wait for a replica that prefills, in the mean; inf: no end", "Q6");
+        template <class T> static constexpr T formula(in<prefill_wait_probability, T> share, in<prefill_wait_time, T> w)
+        { return share * w; }
+    };
+    struct prefill_overhead_time
+    {
+        static constexpr Spec spec = Spec(
+            "\\tau_P",
+            "s",
+            "time that every request takes in the prefill pool beside its prompt's work: overhead of the request, "
+            "passes of its prefill",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<request_overhead, T> t_r,
+            in<prompt_pass_overhead, T> p_n,
+            in<time_per_output_token_factor, T> f)
+        { return t_r + p_n * f; }
+    };
+
+    // --- the link between the pools ---
+
+    struct kv_transfer_policy
+    {
+        static constexpr Spec spec =
+            Spec(
+                "\\sigma_x",
+                "1",
+                "when a prompt's cache is sent: layerwise, each layer while the next is read; after_prefill, all at "
+                "its end",
+                "Q6")
+                .one_of("layerwise", "after_prefill")
+                .by_default(0);
+    };
+    struct exposed_kv_transfer_time
+    {
+        static constexpr Spec spec = Spec(
+            "T_{xe}",
+            "s",
+            "time to send the cache of a prompt that its prefill does not hide; layer by layer the last one at least",
+            "Q6");
+        // A layer is sent once it is read and the one before is sent: the last one is, or all are but the first one
+        // read.
+        template <class T> static constexpr T formula(
+            in<kv_transfer_policy, T> policy,
+            in<kv_transfer_time, T> T_x,
+            in<prefill_latency, T> t_p,
+            in<time_per_output_token_factor, T> f,
+            in<layers, T> n)
+        { return choose(policy, max(T_x - t_p * f * (1.0 - 1.0 / n), T_x / n), T_x); }
+    };
+    struct kv_link_demand
+    {
+        static constexpr Spec spec =
+            Spec("u_x", "byte/s", "bytes of caches that a replica that prefills sends in a second", "Q6");
+        template <class T> static constexpr T formula(in<prompt_cache_bytes, T> S_x, in<prefill_replica_rate, T> rate)
+        { return S_x * rate; }
+    };
+    struct kv_link_load
+    {
+        static constexpr Spec spec =
+            Spec("\\varrho_x", "1", "share of the time that a prefill replica's links send caches", "Q6");
+        template <class T> static constexpr T formula(
+            in<kv_transfer_time, T> T_x,
+            in<prompt_batch, T> B_p,
+            in<prefill_replica_rate, T> rate)
+        { return T_x / B_p * rate; }
+    };
+
+    // --- both pools ---
+
+    struct prefill_replica_ratio
+    {
+        static constexpr Spec spec = Spec(
+            "R_P/R",
+            "1",
+            "replicas that prefill for one that decodes, from the rates of the two; 0 where it prefills itself",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<replica_arrival_rate, T> decode,
+            in<prefill_replica_rate, T> prefill)
+        { return choose(mode, T(0.0), decode / prefill); }
+    };
+    struct prefill_replica_price
+    {
+        static constexpr Spec spec =
+            Spec("p_P", "USD/s", "price of a replica that prefills", "Q6").range(0).otherwise<replica_price>();
+    };
+    struct prefill_replica_chips
+    {
+        static constexpr Spec spec =
+            Spec("G_P", "chip", "chips of a replica that prefills", "Q6").range(1).otherwise<chips>();
+    };
+    struct pool_price
+    {
+        static constexpr Spec spec = Spec("p_\\Sigma", "USD/s", "price of all replicas of both pools", "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prefill_replica_price, T> p_P,
+            in<prefill_replicas, T> R_P,
+            in<replica_price, T> p,
+            in<replicas, T> R)
+        { return p * R + choose(mode, T(0.0) * p_P, p_P * R_P); }
+    };
+    struct pool_chips
+    {
+        static constexpr Spec spec = Spec("G_\\Sigma", "chip", "chips of all replicas of both pools", "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prefill_replica_chips, T> G_P,
+            in<prefill_replicas, T> R_P,
+            in<chips, T> G,
+            in<replicas, T> R)
+        { return G * R + choose(mode, T(0.0) * G_P, G_P * R_P); }
+    };
+    struct pool_cost_per_request
+    {
+        static constexpr Spec spec =
+            Spec("c_\\Sigma", "USD/sequence", "price of both pools over the requests that arrive", "Q6");
+        template <class T> static constexpr T formula(
+            in<pool_price, T> p,
+            in<arrival_rate, T> rate,
+            in<load_factor, T> share)
+        { return p / rate / share; }
+    };
+    struct pool_tokens_per_second_per_chip
+    {
+        static constexpr Spec spec =
+            Spec("R_\\Sigma", "token/s/chip", "tokens of answers that a chip of both pools makes in a second", "Q6");
+        template <class T> static constexpr T formula(
+            in<arrival_rate, T> rate,
+            in<output_tokens, T> O,
+            in<pool_chips, T> G)
+        { return rate * O / G; }
+    };
+
+    using pools = list<
+        prefill_replicas,
+        prefill_service_time,
+        prefill_service_cv,
+        max_prefill_rate,
+        prefill_pool_load,
+        prefill_replica_rate,
+        prefill_wait_probability,
+        prefill_wait_time,
+        mean_prefill_wait,
+        prefill_overhead_time,
+        kv_transfer_policy,
+        exposed_kv_transfer_time,
+        kv_link_demand,
+        kv_link_load,
+        prefill_replica_ratio,
+        prefill_replica_price,
+        prefill_replica_chips,
+        pool_price,
+        pool_chips,
+        pool_cost_per_request,
+        pool_tokens_per_second_per_chip>;
+}

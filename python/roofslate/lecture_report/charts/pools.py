@@ -1,0 +1,236 @@
+"""Chapter 1, left out: whether prompts are better read on chips of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from roofslate.display import style
+from roofslate.errors import ValueRangeError
+from roofslate.evaluation.evaluate import evaluate
+from roofslate.grid.read import Settled
+from roofslate.plotting.chart import chart, note, number, record
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    Array = npt.NDArray[np.float64]
+
+__all__ = ["together_or_apart"]
+
+_LOADS = 160  # rates that are tried, up to the load at which queues have no end; half of them near none
+_LEVELS = (0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.6, 2.5, 5.0, 10.0)
+_POLICIES = {"first": 8192.0, "chunked": 2048.0}  # step_token_budget of each
+_MOST = 1e3  # of a ratio: where together cannot keep the promise at all
+_WAITS = {"prefill_wait_probability": "prompts_ahead_share", "prefill_wait_time": "prompts_ahead_time"}
+_LATE, _SLOW = "time_to_first_token_quantile", "time_per_output_token_quantile"
+
+
+def _along(values: Any) -> Any:
+    import xarray as xr
+
+    return xr.DataArray(values, dims=("input_tokens", "load"))
+
+
+def _reached(rates: Array, latencies: Array, promises: Array) -> Array:
+    """The most rate whose latency keeps each promise: rates, latencies (prompt, load), promises (prompt, promise)."""
+    import numpy as np
+
+    # The last rate that keeps it, not the first that breaks it: near no load at all percentiles are not reliable.
+    keeps = latencies[:, np.newaxis, :] <= promises[:, :, np.newaxis]
+    last = rates.shape[1] - 1 - np.argmax(keeps[:, :, ::-1], axis=2)
+    beyond = np.minimum(last + 1, rates.shape[1] - 1)
+    row = np.arange(len(rates))[:, np.newaxis]
+    low, high = latencies[row, last], latencies[row, beyond]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(np.isfinite(high) & (high > low), (promises - low) / (high - low), 0.0)
+    found = rates[row, last] + np.clip(share, 0, 1) * (rates[row, beyond] - rates[row, last])
+    return np.where(keeps.any(axis=2), found, 0.0)
+
+
+def _line(service: dict[str, float], rate: Array, decoded: float, prompt: Array) -> dict[str, Any]:
+    """Inputs of a replica whose step takes a + b B, at each prompt and rate."""
+    import numpy as np
+
+    base, slope, slots = (service[name] for name in ("decode_step_base", "decode_step_slope", "sequence_slots"))
+    spare = 1 - rate * (prompt + decoded * slope)
+    running = (base + slope) * rate * decoded / np.maximum(spare, 1e-3)
+    running = np.clip(np.where(spare > 0, running, np.inf), 0.01, slots)
+    prompts = _along(np.broadcast_to(prompt, rate.shape))
+    return service | {
+        "arrival_rate": _along(rate),
+        "full_decode_token_time": base + slope * slots,
+        "running_estimate": _along(running),
+        "running_token_time": _along(base + slope * running),
+        "full_prompt_step_time": prompts,
+        "loaded_prompt_step_time": prompts,
+        "prompt_pass_overhead": 0.0,
+        "kv_transfer_time": 0.0,
+    }
+
+
+def _values(inputs: dict[str, Any], shape: tuple[int, ...]) -> tuple[Array, Array]:
+    import numpy as np
+
+    note([_LATE, _SLOW])
+    found = evaluate([_LATE, _SLOW], Settled(inputs))
+    late, slow = (np.broadcast_to(found[name].transpose(..., "load").values, shape) for name in (_LATE, _SLOW))
+    return late, slow
+
+
+def _together_or_apart(
+    *,
+    prompts: Any = (250, 32000),
+    promises: Any = (1.15, 5.0),
+    token_time: float = 40e-6,
+    prompt_times: float = 3.0,
+    further_time: float = 1.0,
+    **inputs: Any,
+) -> pd.DataFrame:
+    import numpy as np
+    import pandas as pd
+
+    if len(prompts) != 2 or not 0 < prompts[0] < prompts[1]:
+        raise ValueRangeError(f"prompts: expected the shortest and the longest, got {prompts!r}")
+    if len(promises) != 2 or not 1 < promises[0] < promises[1]:
+        raise ValueRangeError(f"promises: expected two factors above 1, the lower first, got {promises!r}")
+    defaults = {
+        "output_tokens": 500,
+        "input_cv": 0.5,
+        "output_cv": 0.5,
+        "sequence_slots": 128,
+        "decode_step_base": 0.012,
+        "decode_step_slope": 1e-4,
+        "latency_quantile": 0.99,
+    }
+    service = {name: number(name, **{name: x}) for name, x in {**defaults, **inputs}.items()}
+    record(service)
+    base, slope = service["decode_step_base"], service["decode_step_slope"]
+    full, answer, alone = base / service["sequence_slots"] + slope, service["output_tokens"], base + slope
+    lengths = np.geomspace(prompts[0], prompts[1], 33)
+    factors = np.geomspace(promises[0], promises[1], 41)
+    own = (token_time * lengths)[:, np.newaxis]
+    half = _LOADS // 2
+    loads = np.concatenate([np.geomspace(1e-3, 0.03, half, endpoint=False), np.linspace(0.03, 0.998, _LOADS - half)])
+    slow = np.broadcast_to(factors * alone, (len(lengths), len(factors)))
+    late = np.broadcast_to(prompt_times * own + further_time, slow.shape)
+    tokens = {"input_tokens": lengths}
+    together = np.zeros(slow.shape)
+    for policy, budget in _POLICIES.items():
+        rate = loads / (own + (answer - 1) * full)
+        asked = _line(service, rate, answer - 1, own)
+        more = {"prompt_policy": policy, "step_token_budget": budget, "prompt_work_time": _along(0 * rate + own)}
+        first, token = _values(asked | more | tokens, rate.shape)
+        together = np.maximum(together, np.minimum(_reached(rate, first, late), _reached(rate, token, slow)))
+    rate = np.broadcast_to(loads / (answer * full), (len(lengths), _LOADS))
+    pool = np.asarray(loads / own)
+    queue = {"arrival_rate": _along(pool), "prefill_time": _along(0 * pool + own), "prompt_pass_overhead": 0.0}
+    waits = evaluate(list(_WAITS), Settled(queue | {"input_cv": service["input_cv"]}))
+    handed = {
+        **{name: waits[quantity] for quantity, name in _WAITS.items()},
+        "prompt_work_time": _along(0 * rate + own),
+        "serving_mode": "disaggregated",
+    }
+    # Each pool by itself: the one that decodes at the TPOT, the other one with its step at half of the load
+    asked = _line(service, rate, answer, 0 * own) | {"serving_mode": "disaggregated"}
+    _, token = _values(asked | tokens | {"prompt_work_time": 0.0}, rate.shape)
+    calm = _line(service, 0 * rate + rate[:, 3 * _LOADS // 4 : 3 * _LOADS // 4 + 1], answer, 0 * own)
+    first, _ = _values(calm | handed | tokens, rate.shape)
+    decode, prefill = _reached(rate, token, slow), _reached(pool, first, late)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.where((decode > 0) & (prefill > 0), 1 / (1 / decode + 1 / prefill), 0.0)
+        ratio = np.minimum(np.where(apart > 0, apart / together, np.where(together > 0, 0.0, np.nan)), _MOST)
+    index = pd.MultiIndex.from_product([lengths, factors], names=["input_tokens", "promise"])
+    table = pd.DataFrame({"together": together.ravel(), "apart": apart.ravel(), "ratio": ratio.ravel()}, index=index)
+    table.attrs["marks"] = {
+        "alone": alone,
+        "answer": answer,
+        "tight": _at(table, 8000, 1.3),
+        "loose": _at(table, 8000, 4.0),
+    }
+    table.attrs["units"] = {
+        **dict.fromkeys(("promise", "ratio", "tight", "loose"), "1"),
+        **dict.fromkeys(("together", "apart"), "sequence/s"),
+        **dict.fromkeys(("input_tokens", "answer"), "token/sequence"),
+        "alone": "s*sequence/token",
+    }
+    return table
+
+
+def _at(table: pd.DataFrame, tokens: float, promise: float) -> float:
+    """The ratio at the nearest point."""
+    import numpy as np
+
+    cells = table["ratio"].to_xarray()
+    lengths, factors = (cells[dim].to_numpy() for dim in cells.dims)
+    near = (np.argmin(abs(np.log(lengths / tokens))), np.argmin(abs(np.log(factors / promise))))
+    return float(cells.to_numpy()[near])
+
+
+@chart(
+    "C38",
+    _together_or_apart,
+    title="Prompts apart pay where the promise is tight",
+    subject="Rate of pools apart relative to together",
+    paragraph=(
+        "Prompts hold up whoever decodes on the same chips. Where a service promises a time per token of 1.3 times "
+        "that of an answer alone, {alone}, prompts of 8,000 tokens that are read on chips of their own let the same "
+        "chips serve {tight} times the requests. At a promise of 4 times it is {loose}: two pools cannot lend each "
+        "other time."
+    ),
+    inputs=("output_tokens", "input_cv", "output_cv", "decode_step_base", "decode_step_slope", "sequence_slots"),
+    chapter=1,
+    size=(6.4, 4.2),
+)
+def together_or_apart(ax: Axes, table: pd.DataFrame) -> None:
+    """Where prefill and decode apart serve more requests a chip than together, by promise and length of prompts.
+
+    A step with B sequences takes ``decode_step_base + decode_step_slope * B``, a prompt token `token_time`, on every
+    chip alike. Together is the better of prompts first and chunks of 2,048; percentiles keep both promises.
+
+    Parameters
+    ----------
+    ax : Axes, optional
+        Where to draw; a figure of its own otherwise.
+    prompts : tuple of float
+        The shortest and the longest prompt, in tokens.
+    promises : tuple of float
+        The tightest and the loosest promise of the time per token, as multiples of that of an answer alone.
+    token_time : float
+        Seconds that a prompt token takes.
+    prompt_times, further_time : float
+        The promise of the first token: so many times the prompt's own time, and so many seconds.
+    **inputs
+        ``output_tokens``, ``input_cv``, ``output_cv``, ``decode_step_base``, ``decode_step_slope``,
+        ``sequence_slots``, ``latency_quantile``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    import numpy as np
+    from matplotlib.colors import BoundaryNorm
+
+    cells = table["ratio"].to_xarray()
+    lengths, factors = (cells[dim].to_numpy() for dim in cells.dims)
+    ratio = cells.to_numpy()
+    ax.set(xscale="log", yscale="log", xlim=(factors[0], factors[-1]), ylim=(lengths[0], lengths[-1]))
+    ax.set(xlabel="promised p99 of the time per token, relative to an answer alone", ylabel="prompt (tokens)")
+    levels = np.array(_LEVELS)
+    norm = BoundaryNorm([1e-9, *levels, _MOST], 256)
+    ax.contourf(factors, lengths, np.clip(ratio, 1e-6, _MOST), [1e-9, *levels, _MOST], norm=norm, cmap="PuOr_r")
+    shown = [x for x in levels if x != 1 and np.nanmin(ratio) < x < np.nanmax(ratio)]
+    thin = ax.contour(factors, lengths, ratio, levels=shown, colors="white", linewidths=0.8)
+    ax.clabel(thin, fmt=lambda x: f"{x:g}", fontsize=8, colors=style.INK)
+    ax.contour(factors, lengths, ratio, levels=[1.0], colors=style.INK, linewidths=2.2)
+    steps = [x for x in (1.2, 1.5, 2, 3, 4, 5, 6, 8) if factors[0] <= x <= factors[-1]]
+    ax.set_xticks(steps, [f"{x:g}" for x in steps])
+    ax.set_xticks([], minor=True)
+    style.scale_ticks(ax.yaxis, "token")
+    words: dict[str, Any] = {"transform": ax.transAxes, "fontsize": 9, "bbox": style.HALO}
+    if (ratio > 1).any():
+        ax.text(0.03, 0.95, "apart serves more", ha="left", va="top", **words)
+    if (ratio < 1).any():
+        ax.text(0.97, 0.95, "together serves more", ha="right", va="top", **words)
