@@ -187,7 +187,18 @@ def _at(table: pd.DataFrame, tokens: float, promise: float) -> float:
         "chips serve {tight} times the requests. At a promise of 4 times it is {loose}: two pools cannot lend each "
         "other time."
     ),
-    inputs=("output_tokens", "input_cv", "output_cv", "decode_step_base", "decode_step_slope", "sequence_slots"),
+    inputs=(
+        "token_time",
+        "prompt_times",
+        "further_time",
+        "output_tokens",
+        "input_cv",
+        "output_cv",
+        "sequence_slots",
+        "decode_step_base",
+        "decode_step_slope",
+        "latency_quantile",
+    ),
     chapter=1,
     size=(6.4, 4.2),
 )
