@@ -377,7 +377,10 @@ _PRICES = "06_long_context_and_prices.ipynb"
 _TRAINING = "05_training_rl_and_inference_compute.ipynb"
 _QUESTIONS = "07_ciphers_reversible_networks_and_open_questions.ipynb"
 _OWN = "a question of the notebook's own, derived before the reader's eyes"
+_LINE = "a step as a straight line, given in the place of a model"
 ALLOWED = {
+    ("lecture_report/charts/pools.py", "slope * slots"): _LINE,
+    ("lecture_report/charts/pools.py", "base + slope * slots"): _LINE,
     ("lecture_report/charts/rack_diagrams.py", "experts - left"): "boxes to draw, counted in whole numbers",
     (_TRAINING, "costs['inference_flops'] / costs['pretraining_flops']"): "two bars of one picture, compared",
     (_PRICES, "implied / stated"): "an implied and a stated price, compared",

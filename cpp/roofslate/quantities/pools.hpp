@@ -235,6 +235,79 @@ namespace roofslate::quantities
         { return rate * O / G; }
     };
 
+    // --- attention and feed-forward layers apart: micro-batches go to and fro between instances of both ---
+
+    struct attention_instance_time
+    {
+        static constexpr Spec spec =
+            Spec("T_a", "s", "time of a layer's attention for a micro-batch, feed-forward elsewhere", "Q13").positive();
+    };
+    struct feed_forward_instance_time
+    {
+        static constexpr Spec spec =
+            Spec("T_f", "s", "time of a layer's feed-forward for a micro-batch, attention elsewhere", "Q13").positive();
+    };
+    struct instance_transfer_time
+    {
+        static constexpr Spec spec =
+            Spec("T_c", "s", "time to send a micro-batch from attention to feed-forward instances, one way", "Q13")
+                .range(0)
+                .by_default(0);
+    };
+    struct slowest_instance_time
+    {
+        static constexpr Spec spec =
+            Spec("T_m", "s", "time of a layer in the slower of attention and feed-forward instances", "Q13");
+        template <class T> static constexpr T formula(
+            in<attention_instance_time, T> T_a,
+            in<feed_forward_instance_time, T> T_f)
+        { return max(T_a, T_f); }
+    };
+    struct instance_balance
+    {
+        static constexpr Spec spec = Spec(
+            "(T_a + T_f)/2T_m",
+            "1",
+            "share of their time in which attention and feed-forward instances work, 1 where both take as long",
+            "Q13");
+        template <class T> static constexpr T formula(
+            in<attention_instance_time, T> T_a,
+            in<feed_forward_instance_time, T> T_f,
+            in<slowest_instance_time, T> T_m)
+        { return (T_a + T_f) / (2.0 * T_m); }
+    };
+    struct instance_microbatches
+    {
+        static constexpr Spec spec =
+            Spec(
+                "m",
+                "1",
+                "least micro-batches with which attention and feed-forward instances hide their links",
+                "Q13")
+                .range(1);
+        template <class T> static constexpr T formula(
+            in<instance_transfer_time, T> T_c,
+            in<slowest_instance_time, T> T_m)
+        { return ceil(2.0 * (1.0 + T_c / T_m)); }
+    };
+    struct instance_step_time
+    {
+        // A layer of one micro-batch goes there and back, which bounds its pace where micro-batches are few.
+        static constexpr Spec spec =
+            Spec("t_{af}", "s", "time of a decode step with attention and feed-forward apart", "Q13");
+        template <class T> static constexpr T formula(
+            in<attention_instance_time, T> T_a,
+            in<feed_forward_instance_time, T> T_f,
+            in<instance_transfer_time, T> T_c,
+            in<slowest_instance_time, T> T_m,
+            in<instance_microbatches, T> m,
+            in<layers, T> n)
+        {
+            const T round = T_a + T_f + 2.0 * T_c;
+            return round + (m - 1.0) * T_m + (n - 1.0) * max(m * T_m, round);
+        }
+    };
+
     using pools = list<
         prefill_replicas,
         prefill_service_time,
@@ -256,5 +329,12 @@ namespace roofslate::quantities
         pool_price,
         pool_chips,
         pool_cost_per_request,
-        pool_tokens_per_second_per_chip>;
+        pool_tokens_per_second_per_chip,
+        attention_instance_time,
+        feed_forward_instance_time,
+        instance_transfer_time,
+        slowest_instance_time,
+        instance_balance,
+        instance_microbatches,
+        instance_step_time>;
 }

@@ -47,7 +47,7 @@ _SHOWN = ("prefill_pool_load", "mean_prefill_wait", "kv_link_demand")  # columns
 
 
 _ENOUGH = 1e-4  # share of the requests that wait, below which more replicas change nothing
-_ALIKE = 1.0005  # a pool that is better by less than this factor is not another one
+_ALIKE = 1.02  # a pool that costs no less is no other one unless it is quicker by more than this factor
 _MOST_OCTAVES = 10
 _OCTAVE = 8
 
@@ -177,19 +177,21 @@ def _along(values: Any, dims: Sequence[str], sizes: Mapping[str, int]) -> npt.ND
 
 
 def _undominated(columns: Mapping[str, npt.NDArray[np.float64]]) -> npt.NDArray[np.intp]:
-    """The pools that no other one beats in price, chips and every part of the time to the first token."""
+    """The pools that no other one beats in price, chips, and mean and tail of the time to the first token."""
     replicas, waits = columns["prefill_replicas"], columns["prefill_wait_time"]
     share = columns["prefill_wait_probability"]
     chips = replicas * columns["chips"]
     price = replicas * columns["replica_price"] if "replica_price" in columns else chips
     fixed = columns["prompt_work_time"] + columns["prefill_overhead_time"] + columns["exposed_kv_transfer_time"]
     late = fixed + waits * np.maximum(np.log(np.maximum(share, 1e-300) / 1e-3), 0)
-    goals = np.stack([price, chips, fixed + share * waits, late, columns["prompt_work_time"]], axis=1)
+    late = late + 3 * columns["prompt_work_time"]  # a long prompt, beside the mean one
+    goals = np.stack([price, chips, fixed + share * waits, late], axis=1)
+    room = np.array([1.0, 1.0, _ALIKE, _ALIKE])
     order = np.lexsort(goals.T[::-1])
     kept = np.empty((0, goals.shape[1]))
     found = []
     for row in order:
-        if not len(kept) or not (kept <= goals[row] * _ALIKE).all(axis=1).any():
+        if not len(kept) or not (kept <= goals[row] * room).all(axis=1).any():
             kept = np.vstack([kept, goals[row]])
             found.append(row)
     return np.sort(np.array(found, dtype=np.intp))

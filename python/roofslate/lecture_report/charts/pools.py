@@ -54,14 +54,13 @@ def _line(service: dict[str, float], rate: Array, decoded: float, prompt: Array)
     """Inputs of a replica whose step takes a + b B, at each prompt and rate."""
     import numpy as np
 
-    base, slope, slots = (service[name] for name in ("decode_step_base", "decode_step_slope", "sequence_slots"))
+    base, slope = service["decode_step_base"], service["decode_step_slope"]
     spare = 1 - rate * (prompt + decoded * slope)
-    running = (base + slope) * rate * decoded / np.maximum(spare, 1e-3)
-    running = np.clip(np.where(spare > 0, running, np.inf), 0.01, slots)
+    running = service["token_time_floor"] * rate * decoded / np.maximum(spare, 1e-3)
+    running = np.clip(np.where(spare > 0, running, np.inf), 0.01, service["sequence_slots"])
     prompts = _along(np.broadcast_to(prompt, rate.shape))
     return service | {
         "arrival_rate": _along(rate),
-        "full_decode_token_time": base + slope * slots,
         "running_estimate": _along(running),
         "running_token_time": _along(base + slope * running),
         "full_prompt_step_time": prompts,
@@ -69,6 +68,12 @@ def _line(service: dict[str, float], rate: Array, decoded: float, prompt: Array)
         "prompt_pass_overhead": 0.0,
         "kv_transfer_time": 0.0,
     }
+
+
+def _decode_load(service: dict[str, float], decoded: float) -> float:
+    """Share of a replica's time that one request a second takes with all slots taken."""
+    own = {name: service[name] for name in ("full_decode_token_time", "sequence_slots")}
+    return number("decode_load", replica_arrival_rate=1.0, decoded_tokens=decoded, **own)
 
 
 def _values(inputs: dict[str, Any], shape: tuple[int, ...]) -> tuple[Array, Array]:
@@ -107,8 +112,10 @@ def _together_or_apart(
     }
     service = {name: number(name, **{name: x}) for name, x in {**defaults, **inputs}.items()}
     record(service)
-    base, slope = service["decode_step_base"], service["decode_step_slope"]
-    full, answer, alone = base / service["sequence_slots"] + slope, service["output_tokens"], base + slope
+    base, slope, slots = (service[name] for name in ("decode_step_base", "decode_step_slope", "sequence_slots"))
+    service["token_time_floor"] = alone = number("token_time_floor", decode_step_base=base, decode_step_slope=slope)
+    service["full_decode_token_time"] = base + slope * slots
+    answer = service["output_tokens"]
     lengths = np.geomspace(prompts[0], prompts[1], 33)
     factors = np.geomspace(promises[0], promises[1], 41)
     own = (token_time * lengths)[:, np.newaxis]
@@ -119,12 +126,12 @@ def _together_or_apart(
     tokens = {"input_tokens": lengths}
     together = np.zeros(slow.shape)
     for policy, budget in _POLICIES.items():
-        rate = loads / (own + (answer - 1) * full)
+        rate = loads / (own + _decode_load(service, answer - 1))
         asked = _line(service, rate, answer - 1, own)
         more = {"prompt_policy": policy, "step_token_budget": budget, "prompt_work_time": _along(0 * rate + own)}
         first, token = _values(asked | more | tokens, rate.shape)
         together = np.maximum(together, np.minimum(_reached(rate, first, late), _reached(rate, token, slow)))
-    rate = np.broadcast_to(loads / (answer * full), (len(lengths), _LOADS))
+    rate = np.broadcast_to(loads / _decode_load(service, answer), (len(lengths), _LOADS))
     pool = np.asarray(loads / own)
     queue = {"arrival_rate": _along(pool), "prefill_time": _along(0 * pool + own), "prompt_pass_overhead": 0.0}
     waits = evaluate(list(_WAITS), Settled(queue | {"input_cv": service["input_cv"]}))
@@ -180,7 +187,18 @@ def _at(table: pd.DataFrame, tokens: float, promise: float) -> float:
         "chips serve {tight} times the requests. At a promise of 4 times it is {loose}: two pools cannot lend each "
         "other time."
     ),
-    inputs=("output_tokens", "input_cv", "output_cv", "decode_step_base", "decode_step_slope", "sequence_slots"),
+    inputs=(
+        "token_time",
+        "prompt_times",
+        "further_time",
+        "output_tokens",
+        "input_cv",
+        "output_cv",
+        "sequence_slots",
+        "decode_step_base",
+        "decode_step_slope",
+        "latency_quantile",
+    ),
     chapter=1,
     size=(6.4, 4.2),
 )
