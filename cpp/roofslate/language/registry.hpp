@@ -30,6 +30,7 @@
     THEME(requests)             \
     THEME(arrivals)             \
     THEME(latency)              \
+    THEME(goodput)              \
     THEME(sessions)             \
     THEME(rollouts)             \
     THEME(energy)               \
