@@ -54,6 +54,7 @@ FUNCTIONS: dict[str, Any] = {
     "arrival_wait": lambda a, b: np.cbrt(a) / b + 1 / (3 + a),
     "negative_binomial_share": lambda a, b, c: np.cbrt(a) / b + 1 / (3 + c),
     "negative_binomial_below": lambda a, b, c: np.cbrt(a) * b + 1 / (4 + c),
+    "batch_loss": lambda a, b, c: np.sqrt(a) / b + 1 / (5 + c),
     "gamma_share": lambda a, b, c: np.cbrt(b) / a + 1 / (3 + c),
     "gamma_quantile": lambda a, b, c: np.cbrt(c) / b + 1 / (3 + a),
     "arrivals_after": lambda a, b: np.cbrt(a) / b + 1 / (5 + a),

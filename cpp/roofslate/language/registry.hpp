@@ -31,6 +31,7 @@
     THEME(arrivals)             \
     THEME(latency)              \
     THEME(pools)                \
+    THEME(goodput)              \
     THEME(sessions)             \
     THEME(rollouts)             \
     THEME(energy)               \

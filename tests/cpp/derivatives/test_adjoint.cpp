@@ -222,7 +222,7 @@ namespace
     bool is_of_queues(int q)
     {
         const std::string_view theme = registry()[q].theme;
-        return theme == "arrivals" || theme == "latency";
+        return theme == "arrivals" || theme == "latency" || theme == "goodput";
     }
     int compare_all(const std::map<int, double>& supplied)
     {

@@ -120,6 +120,16 @@ def negative_binomial_below(n: Values, shape: Values, odds: Values) -> Values:
     return 1 - normal_share(d * np.sqrt(ratio / (1 + 1 / (6 * trials))))
 
 
+@np.vectorize
+def batch_loss(n: Any, shape: Any, odds: Any) -> Any:
+    """The share at n over all up to n, term by term from n down to its fraction."""
+    total, term = 1.0 + 0 * (n + shape + odds), 1.0
+    while np.real(n) > 0 and np.real(total) < 1e250:
+        term = term * n / (odds * (n + shape - 1))
+        total, n = total + term, n - 1
+    return 1 / total if np.real(total) < 1e250 else 0 * total
+
+
 def gamma_share(x: Values, mean: Values, variance: Values) -> Values:
     v = maximum(variance / mean**2, np.asarray(1e-12)) / 9
     return normal_share((maximum(x / mean, np.asarray(1e-12)) ** (1 / 3) - 1 + v) / np.sqrt(v))
@@ -251,6 +261,7 @@ ROUTINES: dict[str, Any] = {
     "arrival_wait": arrival_wait,
     "negative_binomial_share": negative_binomial_share,
     "negative_binomial_below": negative_binomial_below,
+    "batch_loss": batch_loss,
     "gamma_share": gamma_share,
     "gamma_quantile": gamma_quantile,
     "arrivals_after": arrivals_after,

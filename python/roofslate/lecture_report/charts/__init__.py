@@ -26,6 +26,13 @@ from roofslate.lecture_report.charts.racks import cable_density, scale_up_domain
 from roofslate.lecture_report.charts.reversible import activation_memory, feistel, revnet
 from roofslate.lecture_report.charts.routing import routed_scaling
 from roofslate.lecture_report.charts.scheduling import train_schedule
+from roofslate.lecture_report.charts.service import (
+    day_cost,
+    hit_rate_vs_capacity,
+    imbalance_vs_tokens,
+    latency_vs_rate,
+    replicas_vs_promise,
+)
 from roofslate.lecture_report.charts.serving import decode_tensor, latency_vs_batch
 from roofslate.lecture_report.charts.session import chat_session
 from roofslate.lecture_report.charts.stages import hop_path, memory_vs_stages
@@ -44,6 +51,7 @@ __all__ = [
     "cost_vs_batch",
     "cost_vs_context",
     "cost_vs_pass_length",
+    "day_cost",
     "decode_tensor",
     "device_occupancy",
     "drain_times",
@@ -52,8 +60,11 @@ __all__ = [
     "feistel",
     "find",
     "hardware_generations",
+    "hit_rate_vs_capacity",
     "hop_path",
+    "imbalance_vs_tokens",
     "latency_vs_batch",
+    "latency_vs_rate",
     "lifetime_surface",
     "machine_balance",
     "memory_vs_stages",
@@ -65,6 +76,7 @@ __all__ = [
     "pipeline_latency",
     "price_map",
     "rack",
+    "replicas_vs_promise",
     "retrieve_or_hold",
     "revnet",
     "roofline",

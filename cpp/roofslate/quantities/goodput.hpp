@@ -1,0 +1,441 @@
+// Promises of a service under load: the share of the requests that keep them, the requests that are refused, and the
+// cost of a day whose rate varies.
+#pragma once
+#include "roofslate/quantities/latency.hpp"
+
+namespace roofslate::quantities
+{
+    // --- requests within a target ---
+
+    struct time_to_first_token_target
+    {
+        static constexpr Spec spec =
+            Spec("\\hat T_f", "s", "promised time to first token (TTFT), a bound on each request", "Q6").positive();
+    };
+    struct time_to_first_token_p1
+    {
+        static constexpr Spec spec =
+            Spec("T_{f1}", "s", "time to the first token that 1 % of the requests do not exceed", "Q6")
+                .value_of<time_to_first_token_quantile>()
+                .where<latency_quantile>(0.01);
+    };
+    struct time_to_first_token_p25
+    {
+        static constexpr Spec spec =
+            Spec("T_{f25}", "s", "time to the first token that a quarter of the requests do not exceed", "Q6")
+                .value_of<time_to_first_token_quantile>()
+                .where<latency_quantile>(0.25);
+    };
+    struct time_to_first_token_p75
+    {
+        static constexpr Spec spec =
+            Spec("T_{f75}", "s", "time to the first token that three quarters of the requests do not exceed", "Q6")
+                .value_of<time_to_first_token_quantile>()
+                .where<latency_quantile>(0.75);
+    };
+    struct time_to_first_token_p999
+    {
+        static constexpr Spec spec =
+            Spec("T_{f999}", "s", "time to the first token that 99.9 % of the requests do not exceed", "Q6")
+                .value_of<time_to_first_token_quantile>()
+                .where<latency_quantile>(0.999);
+    };
+    // A point of a distribution: its time over the target, and -ln(1 - share), along which exponential tails are
+    // straight.
+    template <class T> struct TailPoint
+    {
+        T time, depth;
+    };
+    template <class T> constexpr TailPoint<T> tail_point(const T& time, const T& share)
+    { return {time, -log(1.0 - share)}; }
+    // The share on a line between the points next to the target, of seven percentiles and two guesses; below the first
+    // towards nothing, beyond the last along the same tail. With a margin it keeps off both points.
+    template <class T> constexpr T share_within(
+        const T& target,
+        const T& p_1,
+        const T& p_25,
+        const T& p_50,
+        const T& p_75,
+        const T& p_90,
+        const T& p_99,
+        const T& p_999,
+        const TailPoint<T>& first,
+        const TailPoint<T>& second,
+        double margin)
+    {
+        const double far = 36.0, d_999 = 6.907755278982137, d_99 = 4.605170185988091;
+        const T last = p_999 / target, rise = max(last - p_99 / target, 0.0);
+        const TailPoint<T> points[] = {
+            {p_1 / target, T(0.01005033585350145)},
+            {p_25 / target, T(0.2876820724517809)},
+            {p_50 / target, T(0.6931471805599453)},
+            {p_75 / target, T(1.3862943611198906)},
+            {p_90 / target, T(2.302585092994046)},
+            {p_99 / target, T(d_99)},
+            {last, T(d_999)},
+            first,
+            second};
+        // Where percentiles fall as shares rise, as those of rare long waits do by their form, the largest share
+        // counts.
+        const T none = 0.0 * last, most = far + none;
+        T within = none, time = none, beyond = most;
+        for (const auto& point : points)
+            within = max(within, select(point.time <= 1.0, point.depth, none));
+        for (const auto& point : points)
+            time = max(time, select(point.time <= 1.0, select(point.depth >= within, point.time, none), none));
+        for (const auto& point : points)
+            beyond = min(beyond, select(point.depth > within, point.depth, most));
+        T longer = last + (far - d_999) / (d_999 - d_99) * rise;
+        for (const auto& point : points)
+            longer = select(point.depth > within, select(point.depth <= beyond, point.time, longer), longer);
+        const T way = (1.0 - time) / max(longer - time, 1e-12);
+        return 1.0 - exp(-(within + (beyond - within) * min(max(way, margin), 1.0 - margin)));
+    }
+    template <class T> constexpr T as_quantile(const T& share) { return min(max(share, 0.01), 0.9999); }
+    struct first_attainment_guess
+    {
+        static constexpr Spec spec =
+            Spec("f_{f0}", "1", "share of requests within the time to first token target, between percentiles", "Q6");
+        template <class T> static constexpr T formula(
+            in<time_to_first_token_target, T> target,
+            in<time_to_first_token_p1, T> p_1,
+            in<time_to_first_token_p25, T> p_25,
+            in<time_to_first_token_p50, T> p_50,
+            in<time_to_first_token_p75, T> p_75,
+            in<time_to_first_token_p90, T> p_90,
+            in<time_to_first_token_p99, T> p_99,
+            in<time_to_first_token_p999, T> p_999)
+        {
+            const TailPoint<T> none{0.0 * (p_1 / target), 0.0 * (p_1 / target)};
+            return as_quantile<T>(share_within<T>(target, p_1, p_25, p_50, p_75, p_90, p_99, p_999, none, none, 0.0));
+        }
+    };
+    struct guessed_first_token_time
+    {
+        static constexpr Spec spec =
+            Spec("T_{f}(f_{f0})", "s", "time to first token that the guessed share of requests does not exceed", "Q6")
+                .value_of<time_to_first_token_quantile>()
+                .where<latency_quantile, first_attainment_guess>();
+    };
+    struct second_attainment_guess
+    {
+        static constexpr Spec spec =
+            Spec("f_{f1}", "1", "share of requests within the time to first token target, guessed again", "Q6");
+        template <class T> static constexpr T formula(
+            in<time_to_first_token_target, T> target,
+            in<time_to_first_token_p1, T> p_1,
+            in<time_to_first_token_p25, T> p_25,
+            in<time_to_first_token_p50, T> p_50,
+            in<time_to_first_token_p75, T> p_75,
+            in<time_to_first_token_p90, T> p_90,
+            in<time_to_first_token_p99, T> p_99,
+            in<time_to_first_token_p999, T> p_999,
+            in<first_attainment_guess, T> guess,
+            in<guessed_first_token_time, T> time)
+        {
+            const TailPoint<T> one = tail_point<T>(time / target, T(guess));
+            return as_quantile<T>(share_within<T>(target, p_1, p_25, p_50, p_75, p_90, p_99, p_999, one, one, 0.25));
+        }
+    };
+    struct second_first_token_time
+    {
+        static constexpr Spec spec =
+            Spec("T_{f}(f_{f1})", "s", "time to first token that the second guess of requests does not exceed", "Q6")
+                .value_of<time_to_first_token_quantile>()
+                .where<latency_quantile, second_attainment_guess>();
+    };
+    struct time_to_first_token_attainment
+    {
+        // The inverse of time_to_first_token_quantile: between percentiles, then twice within what is left.
+        static constexpr Spec spec = Spec(
+            "f_f",
+            "1",
+            "SLO attainment, time to first token: share of requests within time_to_first_token_target",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<time_to_first_token_target, T> target,
+            in<time_to_first_token_p1, T> p_1,
+            in<time_to_first_token_p25, T> p_25,
+            in<time_to_first_token_p50, T> p_50,
+            in<time_to_first_token_p75, T> p_75,
+            in<time_to_first_token_p90, T> p_90,
+            in<time_to_first_token_p99, T> p_99,
+            in<time_to_first_token_p999, T> p_999,
+            in<first_attainment_guess, T> first,
+            in<guessed_first_token_time, T> first_time,
+            in<second_attainment_guess, T> second,
+            in<second_first_token_time, T> second_time,
+            in<service_load, T> load)
+        {
+            const TailPoint<T> one = tail_point<T>(first_time / target, T(first)),
+                               two = tail_point<T>(second_time / target, T(second));
+            const T share = share_within<T>(target, p_1, p_25, p_50, p_75, p_90, p_99, p_999, one, two, 0.0);
+            return select(load < 1.0, share, T(0.0));
+        }
+    };
+    struct time_per_output_token_attainment
+    {
+        static constexpr Spec spec = Spec(
+            "f_{oo}",
+            "1",
+            "SLO attainment, time per output token: share of answers within time_per_output_token_target",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<quick_answer_share, T> quick,
+            in<time_per_output_token_target, T> target,
+            in<full_decode_token_time, T> most,
+            in<prompt_load, T> prompts,
+            in<prompt_time_share, T> u,
+            in<service_load, T> load)
+        {
+            // with few prompts no answer is slower than with all slots taken
+            const T all = select(target < most / max(1.0 - u, 0.01), T(quick), T(1.0));
+            return select(load < 1.0, select(prompts < 0.01, all, T(quick)), T(0.0));
+        }
+    };
+    struct request_attainment
+    {
+        static constexpr Spec spec = Spec(
+            "f_r",
+            "1",
+            "SLO attainment: share of answered requests within both targets, taken as independent",
+            "DistServe, arXiv 2401.09670");
+        template <class T> static constexpr T formula(
+            in<time_to_first_token_attainment, T> first,
+            in<time_per_output_token_attainment, T> each)
+        { return first * each; }
+    };
+
+    // --- refusals ---
+
+    struct queue_room
+    {
+        static constexpr Spec spec =
+            Spec("n_q", "sequence", "requests that may wait for a slot at a replica, more are refused", "Q6")
+                .range(0, infinite)
+                .by_default(infinite);
+    };
+    // Share of the time in which all n slots are taken where none can wait: Erlang's B for a batch. With the shape and
+    // the odds of the line, any odds: 1/B = 1 + n/(r (n + s)) (1 + (n - 1)/(r (n - 1 + s)) (1 + ...)).
+    struct batch_loss
+    {
+        static constexpr const char* name = "batch_loss";
+        static constexpr const char* latex = "B_{NB}";
+        static constexpr const char* slope_names[] =
+            {"batch_loss_by_number", "batch_loss_by_shape", "batch_loss_by_odds"};
+        static constexpr int arity = 3;
+        static constexpr std::array<double, 3> least{0, 0, 0};
+        using partials = list<slope_by<batch_loss, 0>, slope_by<batch_loss, 1>, slope_by<batch_loss, 2>>;
+        static constexpr Dimension dimension(const Dimension& n, const Dimension& shape, const Dimension& odds)
+        { return n * shape * odds; }
+
+        static double plain(double x) { return x; }
+        static double plain(const sloped::Sloped& x) { return x.value; }
+        template <class T> static T of(const T& n, const T& shape, const T& odds)
+        {
+            if (!(plain(odds) > 0))
+                return T(0.0);
+            T all(1.0), term(1.0), left = n;
+            while (plain(left) > 0)
+            {
+                const T ratio = left / (odds * (left + shape - T(1.0)));
+                term = term * ratio;
+                all = all + term;
+                if (plain(all) > 1e250)
+                    return T(0.0);
+                if (plain(ratio) < 1 && plain(term) < 1e-17 * (1 - plain(ratio)) * plain(all))
+                    break;
+                left = left - T(1.0);
+            }
+            return T(1.0) / all;
+        }
+        static double value(double n, double shape, double odds) { return of(n, shape, odds); }
+    };
+    struct decoding_time_left
+    {
+        // Under more load than a replica can do prompts take what those that are let in need.
+        static constexpr Spec spec =
+            Spec("1 - u_q", "1", "share of the time that prompts leave to decoding, refusals counted", "Q6");
+        template <class T> static constexpr T formula(
+            in<prompt_time_share, T> u,
+            in<decode_load, T> decode,
+            in<slot_load, T> load)
+        { return max(max(1.0 - u, decode / max(load, 1e-9)), 1e-9); }
+    };
+    struct slots_taken_share
+    {
+        static constexpr Spec spec =
+            Spec("B_N", "1", "share of the time in which all slots are taken where no request may wait", "Q6");
+        template <class T> static constexpr T formula(
+            in<replica_arrival_rate, T> rate,
+            in<decoded_tokens, T> D,
+            in<slot_line_slope, T> b,
+            in<decoding_time_left, T> left,
+            in<decoding_slots, T> N,
+            in<slot_line_shape, T> shape,
+            in<pooled_replicas, T> R,
+            in<peakedness, T> z)
+        {
+            const T odds = max(rate * D * b / left, 1e-100);
+            return max(routine<batch_loss>(max(count(N) * R / z, 0.5), (shape - 1.0) * R / z + 1.0, odds), 1e-300);
+        }
+    };
+    struct refused_share
+    {
+        static constexpr Spec spec = Spec(
+            "f_q",
+            "1",
+            "refused requests, share of arrivals that find no queue_room, latencies are those without refusals",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<slots_taken_share, T> full,
+            in<decode_load, T> decode,
+            in<decoding_time_left, T> left,
+            in<queue_room, T> room,
+            in<pooled_replicas, T> R,
+            in<service_load, T> load)
+        {
+            // a queue whose states have weights 1, y, ... y^q, after slots that are full with the weight 1
+            const T y = max(decode / left, 1e-9), q = min(count(room) * R, 1e9), x = log(y);
+            const T level = select(x * x > 1e-12, x, T(1e-6));
+            const T waiting = (1.0 - exp(-((q + 1.0) * level))) / (1.0 - exp(-level));
+            const T before = (1.0 / full - 1.0) * exp(-(q * x));
+            const T share = max(1.0 / (before + waiting), 1.0 - 1.0 / max(load, 1.0));
+            return select(count(room) < infinite, share, T(0.0));
+        }
+    };
+    struct request_goodput
+    {
+        static constexpr Spec spec = Spec(
+            "\\Lambda_g",
+            "sequence/s",
+            "goodput, requests per second answered within both targets",
+            "DistServe, arXiv 2401.09670");
+        template <class T> static constexpr T formula(
+            in<arrival_rate, T> rate,
+            in<refused_share, T> refused,
+            in<request_attainment, T> kept)
+        { return rate * ((1.0 - refused) * kept); }
+    };
+
+    // --- a day: a fleet for the peak, and one that follows ---
+
+    struct peak_to_mean_load
+    {
+        static constexpr Spec spec =
+            Spec("k", "1", "peak relative to mean arrival rate over a day, 1 for a level rate", "definition")
+                .range(1)
+                .by_default(1);
+    };
+    struct target_load
+    {
+        static constexpr Spec spec =
+            Spec("\\hat\\varrho", "1", "load that a fleet is sized for", "definition").positive(1).by_default(1);
+    };
+    struct replica_start_time
+    {
+        static constexpr Spec spec =
+            Spec("t_u", "s", "start time of a replica until it answers, paid for", "definition").range(0).by_default(0);
+    };
+    struct load_cycle_time
+    {
+        static constexpr Spec spec =
+            Spec("t_k", "s", "period of the arrival rate", "definition").positive().by_default(86400);
+    };
+    struct load_rise
+    {
+        // From a trough as far below the mean as the peak is above it, or from nothing.
+        static constexpr Spec spec =
+            Spec("k_u", "1", "rise of the arrival rate in a period relative to its mean", "definition");
+        template <class T> static constexpr T formula(in<peak_to_mean_load, T> k) { return min(2.0 * (k - 1.0), k); }
+    };
+    struct starting_replica_share
+    {
+        static constexpr Spec spec =
+            Spec("f_u", "1", "starting replicas relative to the mean of those that answer", "definition");
+        template <class T> static constexpr T formula(
+            in<load_rise, T> rise,
+            in<replica_start_time, T> start,
+            in<load_cycle_time, T> period)
+        { return rise * (start / period); }
+    };
+    struct fixed_fleet_cost_factor
+    {
+        static constexpr Spec spec =
+            Spec("\\kappa_f", "1", "cost of a fleet fixed at the peak relative to full use over a day", "definition");
+        template <class T> static constexpr T formula(in<peak_to_mean_load, T> k, in<target_load, T> load)
+        { return k / load; }
+    };
+    struct following_fleet_cost_factor
+    {
+        static constexpr Spec spec =
+            Spec("\\kappa_a", "1", "cost of an autoscaled fleet relative to full use over a day", "definition");
+        template <class T> static constexpr T formula(in<starting_replica_share, T> starting, in<target_load, T> load)
+        { return (1.0 + starting) / load; }
+    };
+    struct autoscaling_saving_factor
+    {
+        static constexpr Spec spec =
+            Spec("\\kappa_f/\\kappa_a", "1", "cost of a fixed fleet relative to an autoscaled one", "definition");
+        template <class T> static constexpr T formula(
+            in<fixed_fleet_cost_factor, T> fixed,
+            in<following_fleet_cost_factor, T> following)
+        { return fixed / following; }
+    };
+    struct full_load_cost_per_output_token
+    {
+        static constexpr Spec spec =
+            Spec("c_{O1}", "USD/token", "cost per output token at a load of 1, prompts included", "R1.5");
+        template <class T> static constexpr T formula(in<cost_per_output_token, T> cost, in<service_load, T> load)
+        { return cost * min(load, 1.0); }
+    };
+    struct fixed_fleet_cost_per_output_token
+    {
+        static constexpr Spec spec =
+            Spec("c_{Of}", "USD/token", "cost per output token over a day, fleet fixed at the peak", "R1.5");
+        template <class T> static constexpr T formula(
+            in<full_load_cost_per_output_token, T> full,
+            in<fixed_fleet_cost_factor, T> factor)
+        { return full * factor; }
+    };
+    struct following_fleet_cost_per_output_token
+    {
+        static constexpr Spec spec =
+            Spec("c_{Oa}", "USD/token", "cost per output token over a day, autoscaled fleet", "R1.5");
+        template <class T> static constexpr T formula(
+            in<full_load_cost_per_output_token, T> full,
+            in<following_fleet_cost_factor, T> factor)
+        { return full * factor; }
+    };
+
+    using goodput = list<
+        time_to_first_token_target,
+        time_to_first_token_p1,
+        time_to_first_token_p25,
+        time_to_first_token_p75,
+        time_to_first_token_p999,
+        first_attainment_guess,
+        guessed_first_token_time,
+        second_attainment_guess,
+        second_first_token_time,
+        time_to_first_token_attainment,
+        time_per_output_token_attainment,
+        request_attainment,
+        queue_room,
+        decoding_time_left,
+        slots_taken_share,
+        refused_share,
+        request_goodput,
+        peak_to_mean_load,
+        target_load,
+        replica_start_time,
+        load_cycle_time,
+        load_rise,
+        starting_replica_share,
+        fixed_fleet_cost_factor,
+        following_fleet_cost_factor,
+        autoscaling_saving_factor,
+        full_load_cost_per_output_token,
+        fixed_fleet_cost_per_output_token,
+        following_fleet_cost_per_output_token>;
+}
