@@ -67,6 +67,8 @@ FUNCTIONS: dict[str, Any] = {
     "cut_square": lambda a, b: b / (2 + a + b),
     "expected_longest": lambda a, b, c: np.cbrt(a) * b + 1 / (3 + c),
     "expected_longest_rest": lambda a, b, c: np.cbrt(a) + b / (3 + c),
+    "zipf_distinct": lambda a, b, c: np.cbrt(a) * c / (2 + b),
+    "zipf_hit_rate": lambda a, b, c: c / (1 + a + b),
 }
 values: dict[str, Any] = {}
 
@@ -206,6 +208,7 @@ CONTAINED = {
     ("kv_bytes_from_balance_context", "hidden_kv_bytes"): "the same: its balance of tokens, and no chip",
     ("loaded_first_token_time", "fixed_first_token_time"): "at the points that are tried no prompts come behind",
     ("time_to_first_token_quantile", "fixed_first_token_time"): "the same",
+    ("concurrent_prefill_time", "roofline_time"): "at the points that are tried no pass waits for the host link",
 }
 
 
