@@ -68,6 +68,8 @@ FUNCTIONS: dict[str, Any] = {
     "cut_square": lambda a, b: b / (2 + a + b),
     "expected_longest": lambda a, b, c: np.cbrt(a) * b + 1 / (3 + c),
     "expected_longest_rest": lambda a, b, c: np.cbrt(a) + b / (3 + c),
+    "zipf_distinct": lambda a, b, c: np.cbrt(a) * c / (2 + b),
+    "zipf_hit_rate": lambda a, b, c: c / (1 + a + b),
 }
 values: dict[str, Any] = {}
 
@@ -209,6 +211,7 @@ CONTAINED = {
     ("time_to_first_token_quantile", "fixed_first_token_time"): "the same",
     ("arrival_burst_factor", "replica_arrival_variation"): "at the points that are tried it exceeds its least value",
     ("peakedness", "pooled_arrival_variation"): "the same",
+    ("concurrent_prefill_time", "roofline_time"): "at the points that are tried no pass waits for the host link",
 }
 
 

@@ -15,7 +15,9 @@
     THEME(architecture)         \
     THEME(weights)              \
     THEME(kernels)              \
+    THEME(adapters)             \
     THEME(cache)                \
+    THEME(offloading)           \
     THEME(speculation)          \
     THEME(sequences)            \
     THEME(expert_load)          \
@@ -27,12 +29,14 @@
     THEME(routing)              \
     THEME(attention)            \
     THEME(reversible)           \
+    THEME(context_parallelism)  \
     THEME(requests)             \
     THEME(arrivals)             \
     THEME(latency)              \
     THEME(pools)                \
     THEME(goodput)              \
     THEME(sessions)             \
+    THEME(host_loads)           \
     THEME(rollouts)             \
     THEME(energy)               \
     THEME(expert_choice)        \

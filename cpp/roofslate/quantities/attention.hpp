@@ -123,7 +123,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<kv_cache_capacity, T> room,
             in<microbatches, T> n,
-            in<kv_stored_bytes, T> S)
+            in<resident_kv_bytes, T> S)
         { return room / (n * S); }
     };
 

@@ -196,6 +196,17 @@ namespace roofslate::quantities
             return select(G_d > T(1.0) && X > T(1.0), min(t_x, all), all);
         }
     };
+    struct hop_bandwidth
+    {
+        static constexpr Spec spec =
+            Spec("u_1", "byte/s/chip", "link bandwidth of a chip to the next stage or group of chips", "R3.8");
+        template <class T> static constexpr T formula(
+            in<chips, T> G,
+            in<scale_up_domain, T> G_u,
+            in<scale_up_bandwidth, T> u,
+            in<scale_out_bandwidth, T> u_o)
+        { return select(G <= G_u, u, u_o); }
+    };
     struct link_time_per_token
     {
         static constexpr Spec spec = Spec(
@@ -211,12 +222,9 @@ namespace roofslate::quantities
             in<link_efficiency, T> eta,
             in<pipeline_stages, T> P,
             in<chips_per_stage, T> G_P,
-            in<chips, T> G,
-            in<scale_up_domain, T> G_u,
-            in<scale_up_bandwidth, T> u,
-            in<scale_out_bandwidth, T> u_o)
+            in<hop_bandwidth, T> u)
         {
-            const T hops = spend(P - 1.0, d * (w / eta) / (count(G_P) * select(G <= G_u, u, u_o)));
+            const T hops = spend(P - 1.0, d * (w / eta) / (count(G_P) * u));
             return beside(t_a + t_e, hops);
         }
     };
@@ -313,6 +321,7 @@ namespace roofslate::quantities
         collective_bytes_per_element,
         attention_link_time,
         feed_forward_link_time,
+        hop_bandwidth,
         link_time_per_token,
         communication,
         activation_bytes_per_element,

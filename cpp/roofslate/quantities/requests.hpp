@@ -1,6 +1,7 @@
 // What a client sees and what a request costs: prompts between the answers, the wait for room, the bill.
 #pragma once
 #include "roofslate/quantities/attention.hpp"
+#include "roofslate/quantities/context_parallelism.hpp"
 #include "roofslate/quantities/economics.hpp"
 #include "roofslate/quantities/scheduling.hpp"
 
@@ -248,8 +249,17 @@ namespace roofslate::quantities
             in<prompt_compute_time, T> t_c,
             in<prompt_transfer_time, T> t_u,
             in<prefix_fetch_time, T> t_p,
+            in<replica_ring_time, T> t_r,
+            in<serving_mode, T> mode,
+            in<prompt_passes, T> n,
+            in<prompt_batch, T> B_p,
+            in<offloaded_weight_time, T> t_h,
             in<pipeline_stages, T> P)
-        { return (t_c + beside(t_u, t_p)) / P; }
+        {
+            const T time = t_c + beside(beside(t_u, t_p), t_r);
+            // where no pass decodes beside it, nothing else waits for off-loaded weights
+            return select(t_h == T(0.0), time, choose(mode, time, max(time, n * t_h / B_p))) / P;
+        }
     };
     struct prompts_per_pass
     {
@@ -305,15 +315,18 @@ namespace roofslate::quantities
             in<kv_fetch_time, T> t_kv,
             in<memory_time, T> t_m,
             in<roofline_time, T> t,
+            in<host_wait_time, T> t_h,
             in<prompts_per_pass, T> n,
             in<prompt_launch_time, T> launches,
             in<prompt_compute_time, T> t_p,
             in<prompt_transfer_time, T> t_u,
             in<prefix_fetch_time, T> t_x,
+            in<replica_ring_time, T> t_r,
             in<pipeline_stages, T> P)
         {
             const T with_prompts = roofline_time::formula<T>(o, as<compute_time>(t_c + n * t_p), t_w, t_kv, t_m);
-            const T added = ((with_prompts - t + launches) / n + beside(t_u, t_x)) / P;
+            const T longer = select(t_h == T(0.0), with_prompts - t, max(with_prompts - t - t_h, 0.0));
+            const T added = ((longer + launches) / n + beside(beside(t_u, t_x), t_r)) / P;
             return select(t_kv < T(infinite), added, T(infinite));
         }
     };
@@ -379,26 +392,52 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<prefill_dense_time, T> t_c,
             in<tensor_parallel, T> G_t,
+            in<prefill_context_parallel, T> G_c,
+            in<attention_data_parallel, T> G_d,
             in<prompt_expert_time, T> t_k,
             in<chips_per_stage, T> G_P,
             in<prompt_transfer_time, T> t_u,
-            in<prefix_fetch_time, T> t_x)
-        { return t_c / G_t + t_k / G_P + beside(t_u, t_x); }
+            in<prefix_fetch_time, T> t_x,
+            in<exposed_ring_time, T> t_r)
+        {
+            const T groups = select(G_c == T(1.0), G_c, min(G_c, G_d)); // no more than there are
+            return t_c / (G_t * groups) + t_k / G_P + beside(beside(t_u, t_x), t_r);
+        }
+    };
+    struct prompt_adapter_time
+    {
+        static constexpr Spec spec =
+            Spec("t_{pL}", "s", "time to read the adapters of a pass's prompts, one for each", "Punica");
+        template <class T> static constexpr T formula(
+            in<lora_adapters, T> n,
+            in<prompt_batch, T> B_p,
+            in<adapter_bytes, T> W_L,
+            in<dense_copies, T> copies,
+            in<stage_bandwidth, T> M)
+        { return select(n == T(0.0), T(0.0), count(B_p) * copies * W_L / M); }
     };
     struct prompt_pass_overhead
     {
         static constexpr Spec spec = Spec(
             "p_n",
             "s",
-            "time of the passes that read a prompt that does not grow with it: weights, kernels and latencies",
+            "time of the passes that read a prompt that does not grow with it: weights, kernels, latencies, and what "
+            "off-loaded weights take beyond the prompt's work",
             "R6.6");
         template <class T> static constexpr T formula(
             in<prompt_passes, T> n,
             in<latency_floor, T> t_w,
+            in<prompt_adapter_time, T> t_L,
             in<kernel_overhead, T> t_K,
             in<prompt_kernel_factor, T> f,
-            in<collective_latency, T> t_l)
-        { return n * (t_w + (t_K * f + t_l)); }
+            in<collective_latency, T> t_l,
+            in<offloaded_weight_time, T> t_h,
+            in<prompt_batch, T> B_p,
+            in<prompt_work_time, T> work)
+        {
+            const T fixed = n * (beside(t_w, t_L) + (t_K * f + t_l));
+            return select(t_h == T(0.0), fixed, max(n * t_h - B_p * work, fixed));
+        }
     };
     struct prefill_latency
     {
@@ -515,13 +554,13 @@ namespace roofslate::quantities
     };
     struct loaded_first_token_time;
     struct loaded_slot_wait;
-    struct exposed_prefix_load_time;
+    struct exposed_load_time;
     struct prefix_load_time
     {
         static constexpr Spec spec =
-            Spec("T_l", "s", "time to load cached prefixes before prefill, mean over requests", "definition")
+            Spec("T_l", "s", "time to load cached prefixes and adapters before prefill, mean", "definition")
                 .range(0)
-                .otherwise<exposed_prefix_load_time>();
+                .otherwise<exposed_load_time>();
     };
     struct first_token_service_time
     {
@@ -730,6 +769,7 @@ namespace roofslate::quantities
         time_per_output_token,
         request_overhead,
         prompt_work_time,
+        prompt_adapter_time,
         prompt_pass_overhead,
         prefill_latency,
         arrival_burst,

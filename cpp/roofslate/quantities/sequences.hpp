@@ -1,5 +1,6 @@
 // Sequences: how many ask, how many memory holds, how many a pass advances.
 #pragma once
+#include "roofslate/quantities/offloading.hpp"
 #include "roofslate/quantities/speculation.hpp"
 
 namespace roofslate::quantities
@@ -20,7 +21,7 @@ namespace roofslate::quantities
             in<replica_hbm_capacity, T> H,
             in<layout, T> l,
             in<stage_balance, T> b_P,
-            in<deployed_weight_bytes, T> W)
+            in<resident_weight_bytes, T> W)
         { return max(H * layer_balance<T>(l, b_P) - W, 0.0); }
     };
     struct hbm_prefix_cache
@@ -45,7 +46,7 @@ namespace roofslate::quantities
             in<kv_cache_capacity, T> room,
             in<kv_cache_copies, T> copies,
             in<hbm_prefix_cache, T> C_h,
-            in<kv_stored_bytes, T> S)
+            in<resident_kv_bytes, T> S)
         {
             const T all = room_for_caches<T>(eta, room, copies);
             return select(C_h == T(0.0), all, max(all - C_h, 0.0)) / S;
@@ -137,7 +138,7 @@ namespace roofslate::quantities
             Spec("B \\kappa_c S", "byte", "memory that the caches of the batch take, copies counted", "R1.3");
         template <class T> static constexpr T formula(
             in<batch_size, T> B,
-            in<kv_stored_bytes, T> S,
+            in<resident_kv_bytes, T> S,
             in<kv_cache_copies, T> copies)
         { return B * S * copies; }
     };
@@ -146,7 +147,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("h_u", "byte/chip", "weights and the caches of all batches in flight, on one chip", "R3.6");
         template <class T> static constexpr T formula(
-            in<deployed_weight_bytes, T> W,
+            in<resident_weight_bytes, T> W,
             in<kv_bytes, T> K,
             in<hbm_prefix_cache, T> C_h,
             in<kv_cache_copies, T> copies,
@@ -207,9 +208,9 @@ namespace roofslate::quantities
             "fullest needs it",
             "R3.6");
         template <class T> static constexpr T formula(
-            in<deployed_weight_bytes, T> W,
+            in<resident_weight_bytes, T> W,
             in<kv_cache_copies, T> copies,
-            in<kv_stored_bytes, T> S,
+            in<resident_kv_bytes, T> S,
             in<min_concurrency, T> n_1,
             in<hbm_prefix_cache, T> C_h,
             in<kv_cache_memory_share, T> eta,

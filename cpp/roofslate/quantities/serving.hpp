@@ -22,11 +22,13 @@ namespace roofslate::quantities
     struct flops_per_token
     {
         static constexpr Spec spec =
-            Spec("2 N_a", "FLOP/token", "arithmetic of a new token, attention left out", "R1.2");
+            Spec("2 N_a", "FLOP/token", "arithmetic of a new token, adapters counted, attention left out", "R1.2");
         template <class T> static constexpr T formula(
             in<flops_per_parameter_token, T> two,
-            in<active_parameters, T> N_a)
-        { return two * N_a; }
+            in<active_parameters, T> N_a,
+            in<lora_adapters, T> n,
+            in<adapter_parameters, T> N_L)
+        { return two * beside(N_a, adapted_with<T>(n, N_L)); }
     };
     struct arithmetic
     {
@@ -149,8 +151,10 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<flops_per_parameter_token, T> two,
             in<active_dense_parameters, T> N_c,
+            in<lora_adapters, T> n,
+            in<adapter_parameters, T> N_L,
             in<dense_product_flops, T> F_d)
-        { return two * (N_c / F_d); }
+        { return two * (beside(N_c, adapted_with<T>(n, N_L)) / F_d); }
     };
     struct expert_chip_time_per_token
     {
@@ -216,9 +220,31 @@ namespace roofslate::quantities
                 coverage_of<T>(X, k, tokens * mu));
         }
     };
+    struct pass_adapters
+    {
+        static constexpr Spec spec =
+            Spec("n_{Lp}", "1", "different adapters of a group's sequences in a pass, in the mean", "Punica");
+        template <class T> static constexpr T formula(
+            in<lora_adapters, T> n,
+            in<lora_zipf_exponent, T> s,
+            in<batch_size, T> B,
+            in<dense_copies, T> copies)
+        { return select(n == T(0.0), T(0.0), routine<zipf_distinct>(n, s, count(B) / copies)); }
+    };
+    struct fetched_adapter_bytes
+    {
+        static constexpr Spec spec =
+            Spec("W_{Lf}", "byte", "weights of adapters that a pass fetches, copies counted", "Punica");
+        template <class T> static constexpr T formula(
+            in<pass_adapters, T> n,
+            in<adapter_bytes, T> W_L,
+            in<dense_copies, T> copies)
+        { return spend(n, W_L * copies); }
+    };
     struct fetched_weight_bytes
     {
-        static constexpr Spec spec = Spec("W_f", "byte", "weights that a pass fetches, copies counted", "R1.4");
+        static constexpr Spec spec =
+            Spec("W_f", "byte", "weights that a pass fetches, adapters and copies counted", "R1.4");
         template <class T> static constexpr T formula(
             in<expert_reads, T> which,
             in<experts, T> X,
@@ -227,8 +253,9 @@ namespace roofslate::quantities
             in<expert_bytes, T> W_X,
             in<layout, T> l,
             in<placement_balance, T> balance,
-            in<expert_coverage, T> coverage)
-        { return bytes_at_coverage<T>(which, X, all, W_c, W_X, l, balance, coverage); }
+            in<expert_coverage, T> coverage,
+            in<fetched_adapter_bytes, T> W_L)
+        { return beside(bytes_at_coverage<T>(which, X, all, W_c, W_X, l, balance, coverage), W_L); }
     };
     struct fetched_expert_bytes
     {
@@ -285,6 +312,41 @@ namespace roofslate::quantities
         { return t_w + t_kv; }
     };
 
+    struct streamed_adapter_bytes
+    {
+        static constexpr Spec spec =
+            Spec("W_{Ls}", "byte", "adapters of a pass beyond those kept in HBM, copies counted", "S-LoRA");
+        template <class T> static constexpr T formula(
+            in<lora_adapters, T> n,
+            in<resident_adapters, T> K,
+            in<pass_adapters, T> n_p,
+            in<adapter_bytes, T> W_L,
+            in<dense_copies, T> copies)
+        { return select(n == T(0.0) || K == T(infinite), T(0.0), max(n_p - K, 0.0) * (W_L * copies)); }
+    };
+    struct host_fetch_time
+    {
+        static constexpr Spec spec = Spec(
+            "t_h",
+            "s",
+            "time to bring off-loaded weights, adapters and KV caches of a pass from the host",
+            "FlexGen");
+        template <class T> static constexpr T formula(
+            in<offloaded_weight_fraction, T> phi_w,
+            in<fetched_weight_bytes, T> W,
+            in<fetched_adapter_bytes, T> W_L,
+            in<streamed_adapter_bytes, T> W_s,
+            in<offloaded_kv_fraction, T> phi_kv,
+            in<batch_size, T> B,
+            in<kv_read_bytes, T> r,
+            in<kv_cache_copies, T> copies,
+            in<stage_host_bandwidth, T> M_h)
+        {
+            const T streamed = select(W_s == T(0.0), T(0.0), W_s / M_h);
+            return beside(beside(spend(phi_w, (W - W_L) / M_h), streamed), spend(phi_kv, B * r * copies / M_h));
+        }
+    };
+
     // --- both ---
 
     struct roofline_time
@@ -314,12 +376,19 @@ namespace roofslate::quantities
             in<activation_time_per_token, T> t_a)
         { return choose(which, T(0.0), tokens * t_u, max(tokens * t_u - spend_beside(t, t_a, tokens), 0.0)); }
     };
+    struct host_wait_time
+    {
+        static constexpr Spec spec =
+            Spec("t_{hx}", "s", "time that a pass waits for the host link beyond arithmetic and memory", "FlexGen");
+        template <class T> static constexpr T formula(in<host_fetch_time, T> t_h, in<roofline_time, T> t)
+        { return select(t_h == T(0.0), T(0.0), max(t_h - t, 0.0)); }
+    };
     struct pass_overhead
     {
         static constexpr Spec spec = Spec(
             "t_o",
             "s",
-            "time of a pass beside arithmetic and memory: kernels, latencies, links, activations, scheduling",
+            "time of a pass beside arithmetic and memory: kernels, latencies, links, activations, scheduling, the host",
             "R1.1");
         template <class T> static constexpr T formula(
             in<kernel_overhead, T> t_K,
@@ -329,8 +398,9 @@ namespace roofslate::quantities
             in<pass_tokens, T> tokens,
             in<sequence_time, T> each,
             in<batch_size, T> B,
-            in<attention_data_parallel, T> G_d)
-        { return t_K + t_l + (t_u + spend(t_a, tokens) + spend(each, B / G_d)); }
+            in<attention_data_parallel, T> G_d,
+            in<host_wait_time, T> t_h)
+        { return beside(t_K + t_l + (t_u + spend(t_a, tokens) + spend(each, B / G_d)), t_h); }
     };
     struct pass_time
     {
@@ -341,14 +411,22 @@ namespace roofslate::quantities
     struct bottleneck
     {
         static constexpr Spec spec =
-            Spec("\\beta", "1", "what takes longest: compute, or of the memory's time the larger part", "R1.1")
-                .one_of("compute", "weight_fetch", "kv_fetch");
+            Spec(
+                "\\beta",
+                "1",
+                "what takes longest: compute, the larger part of the memory's time, the host link",
+                "R1.1")
+                .one_of("compute", "weight_fetch", "kv_fetch", "host_link");
         template <class T> static constexpr T formula(
             in<compute_time, T> t_c,
             in<weight_fetch_time, T> t_w,
             in<kv_fetch_time, T> t_kv,
-            in<memory_time, T> t_m)
-        { return select(t_c >= t_m, T(0.0), select(t_w >= t_kv, T(1.0), T(2.0))); }
+            in<memory_time, T> t_m,
+            in<host_fetch_time, T> t_h)
+        {
+            const T inside = select(t_c >= t_m, T(0.0), select(t_w >= t_kv, T(1.0), T(2.0)));
+            return select(t_h == T(0.0), inside, select(t_h > max(t_c, t_m), T(3.0), inside));
+        }
     };
     struct latency_floor
     {
@@ -544,13 +622,18 @@ namespace roofslate::quantities
         expert_chip_time_per_token,
         compute_time,
         expert_coverage,
+        pass_adapters,
+        fetched_adapter_bytes,
         fetched_weight_bytes,
         fetched_expert_bytes,
         weight_fetch_time,
         kv_fetch_time,
         memory_time,
+        streamed_adapter_bytes,
+        host_fetch_time,
         roofline_time,
         link_wait_time,
+        host_wait_time,
         pass_overhead,
         pass_time,
         bottleneck,

@@ -537,7 +537,9 @@ namespace roofslate::quantities
     struct dram_cache_bandwidth
     {
         static constexpr Spec spec =
-            Spec("m_d", "byte/s", "bandwidth from host memory to the chips of a replica", "definition").positive();
+            Spec("m_d", "byte/s", "bandwidth from host memory to the chips of a replica", "definition")
+                .positive()
+                .otherwise<replica_host_bandwidth>();
     };
     struct ssd_cache_bandwidth
     {

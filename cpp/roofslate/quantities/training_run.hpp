@@ -467,8 +467,7 @@ namespace roofslate::quantities
             "time on the links in a step to hand the residual stream to the next stage and its gradient back, for each "
             "chunk of layers",
             "R3.3");
-        template <class T>
-        static constexpr T formula(
+        template <class T> static constexpr T formula(
             in<tokens_per_step, T> tokens,
             in<chips_per_stage, T> G_P,
             in<pipeline_schedule, T> which,
@@ -476,11 +475,8 @@ namespace roofslate::quantities
             in<model_chunks, T> v,
             in<hidden_size, T> d,
             in<collective_bytes_per_element, T> w,
-            in<chips, T> G,
-            in<scale_up_domain, T> G_u,
-            in<scale_up_bandwidth, T> u,
-            in<scale_out_bandwidth, T> u_o)
-        { return tokens / count(G_P) * (2.0 * stage_hops<T>(which, P, v) * d * w) / select(G > G_u, u_o, u); }
+            in<hop_bandwidth, T> u)
+        { return tokens / count(G_P) * (2.0 * stage_hops<T>(which, P, v) * d * w) / u; }
     };
     struct link_overlap
     {

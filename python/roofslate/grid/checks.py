@@ -16,6 +16,7 @@ from roofslate.grid.basis import check_scope
 from roofslate.grid.grid import Grid, Input, spread
 from roofslate.grid.unused import Given, listed, reasons
 from roofslate.presets.calibration_files import shipped, shipped_names
+from roofslate.presets.layouts import DIMENSIONS
 from roofslate.registry.registry import ancestors, lookup
 
 if TYPE_CHECKING:
@@ -167,7 +168,11 @@ def _decided(i: Input) -> float | None:
 
 def _verdict(grid: Grid, wanted: Sequence[str], explicit: AbstractSet[str], used: AbstractSet[str]) -> Effects:
     """Messages about the inputs that no output takes."""
-    unused = [n for n in grid.inputs if n in explicit and n not in used and grid.inputs[n].quantity.bound not in used]
+    unused = [
+        n
+        for n, i in grid.inputs.items()
+        if n in explicit and n not in used and (i.quantity.bound not in used or n in DIMENSIONS)
+    ]
     if unused:
         bounds = {grid.inputs[name].quantity.bound for name in used}
         unused = [name for name in unused if name not in bounds]

@@ -172,6 +172,11 @@ def _of_groups(layouts: _Partial) -> Iterator[_Rule]:
     yield layouts.of_stage()
 
 
+def _of_prompts(layouts: _Partial) -> Iterator[_Rule]:
+    groups = "attention_data_parallel"
+    yield _divides(layouts.name, layouts.part, groups, layouts.at[groups])
+
+
 def _of_context(layouts: _Partial) -> Iterator[_Rule]:
     yield layouts.of_stage()
     yield from layouts.of_size("sequence_length")
@@ -221,6 +226,7 @@ DIMENSIONS = {
         Dimension("chips", "{} chips", _no_rule),
         Dimension("pipeline_stages", "{} stages", _of_stages),
         Dimension("attention_data_parallel", "{} groups", _of_groups, training=Search.NEVER, in_stage=True),
+        Dimension("prefill_context_parallel", "prompts over {}", _of_prompts, Search.GIVEN, training=Search.NEVER),
         Dimension(
             "context_parallel", "context over {}", _of_context, Search.NEVER, training=Search.GIVEN, in_stage=True
         ),

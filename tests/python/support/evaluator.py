@@ -169,6 +169,56 @@ def acceptance_curve(rate: Values, decay: Values, drafts: Values) -> Values:
     return np.where((rate >= 0) & (decay >= 0) & (drafts >= 0), total, np.nan)
 
 
+def _zipf_sums(n: float, s: float, *functions: Any) -> list[float]:
+    """Sums of functions of each item's share: one by one, beyond 16,384 by an integral over logarithms."""
+    whole = int(min(n, 16384))
+    items = np.arange(1.0, whole + 1)
+    weights = np.ones(whole)
+    if n > whole:
+        if n < 16384:
+            items, weights = np.append(items, whole + 1), np.append(weights, n - whole)
+        else:
+            x, part = np.polynomial.legendre.leggauss(200)
+            low, high = np.log(whole + 0.5), np.log(np.floor(n) + 0.5)
+            nodes = np.exp(low + (high - low) * (x + 1) / 2)
+            items = np.concatenate([items, nodes, [np.floor(n) + 1]])
+            weights = np.concatenate([weights, part * (high - low) / 2 * nodes, [n - np.floor(n)]])
+    shares = np.exp(-s * np.log(items))
+    shares /= (weights * shares).sum()
+    return [float((weights * function(shares)).sum()) for function in functions]
+
+
+def _zipf_distinct(n: float, s: float, draws: float) -> float:
+    if np.isnan([n, s, draws]).any() or min(n, s, draws) < 0:
+        return np.nan
+    if 0 in (n, draws):
+        return 0.0
+    with np.errstate(divide="ignore"):
+        return _zipf_sums(min(max(n, 1.0), 1e15), s, lambda p: -np.expm1(draws * np.log1p(-np.minimum(p, 1))))[0]
+
+
+def _zipf_hit_rate(n: float, s: float, slots: float) -> float:
+    """The root by halving its logarithm."""
+    if np.isnan([n, s, slots]).any() or min(n, s, slots) < 0:
+        return np.nan
+    if slots >= max(n, 1.0):
+        return 1.0
+    if slots == 0:
+        return 0.0
+    n = min(max(n, 1.0), 1e15)
+    low, high = -50.0, 700.0
+    for _ in range(200):
+        t = np.exp((low + high) / 2)
+        held = _zipf_sums(n, s, lambda p: -np.expm1(-p * t))[0]  # noqa: B023
+        low, high = ((low + high) / 2, high) if held < slots else (low, (low + high) / 2)
+    t = np.exp((low + high) / 2)
+    return _zipf_sums(n, s, lambda p: -p * np.expm1(-p * t))[0]
+
+
+zipf_distinct = np.vectorize(_zipf_distinct, otypes=[float])
+zipf_hit_rate = np.vectorize(_zipf_hit_rate, otypes=[float])
+
+
 def lognormal_share(t: Values, cv: Values) -> Values:
     """Share of a lognormal of mean 1 below t."""
     s = np.sqrt(np.log1p(cv**2))
@@ -277,6 +327,8 @@ ROUTINES: dict[str, Any] = {
     "cut_square": cut_square,
     "expected_longest": expected_longest,
     "expected_longest_rest": expected_longest_rest,
+    "zipf_distinct": zipf_distinct,
+    "zipf_hit_rate": zipf_hit_rate,
 }
 
 
