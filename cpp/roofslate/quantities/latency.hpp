@@ -565,8 +565,8 @@ namespace roofslate::quantities
             in<token_time_floor, T> least,
             in<decode_odds, T> r)
         {
-            const T hardly = 1e-18 * (least * least);
-            return v_b + sqrt((v_b + hardly) * (v_p + hardly) * ((1.0 - r) * 2.0 / 3.0));
+            const T hardly = 1e-36 * (least * least) * (least * least); // where one has no variance
+            return v_b + sqrt(v_b * v_p * ((1.0 - r) * 2.0 / 3.0) + hardly);
         }
     };
     struct time_per_output_token_target
@@ -895,7 +895,7 @@ namespace roofslate::quantities
                 select(variation == T(1.0), T(1.0), 1.0 + 2.0 * (routine<arrivals_after>(x, variation) - x));
             const T alone = (variance + p * p * counts) / (left * left);
             const T chunked = variance + p * p * (counts + rate * rate * variance) / (left * (1.0 + u));
-            const T square = x / left * choose(policy, chunked, alone) * (one * one) + work * work;
+            const T square = rate * t * one / left * choose(policy, chunked, alone) + work * work;
             const T all = max(work * mean, 1e-12 * (t * t));
             return log(max(select(mean > 0.0 * t, square / all, T(1.0)), 1.0 + 1e-6));
         }
@@ -954,11 +954,14 @@ namespace roofslate::quantities
                 T>(q, share, mean, spread, most, full_share_of<T>(policy, 0.0 * t, share, mean, spread, most, t));
         }
     };
-    struct prompt_gap_quantile
+    struct full_gap_share
     {
-        static constexpr Spec spec = Spec("w_{gq}", "s", "time that prompts take in a gap at the percentile", "Q6");
+        static constexpr Spec spec = Spec(
+            "f_C",
+            "1",
+            "share of the gaps between tokens whose step is full, for prompts that take longer than the guess",
+            "Q6");
         template <class T> static constexpr T formula(
-            in<latency_quantile, T> q,
             in<prompt_policy, T> policy,
             in<prompt_gap_guess, T> guess,
             in<prompt_gap_share, T> share,
@@ -966,10 +969,19 @@ namespace roofslate::quantities
             in<prompt_gap_spread, T> spread,
             in<prompt_gap_limit, T> most,
             in<current_step_time, T> t)
-        {
-            return gap_of<
-                T>(q, share, mean, spread, most, full_share_of<T>(policy, T(guess), share, mean, spread, most, t));
-        }
+        { return full_share_of<T>(policy, T(guess), share, mean, spread, most, t); }
+    };
+    struct prompt_gap_quantile
+    {
+        static constexpr Spec spec = Spec("w_{gq}", "s", "time that prompts take in a gap at the percentile", "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<prompt_gap_share, T> share,
+            in<prompt_gap_mean, T> mean,
+            in<prompt_gap_spread, T> spread,
+            in<prompt_gap_limit, T> most,
+            in<full_gap_share, T> full)
+        { return gap_of<T>(q, share, mean, spread, most, T(full)); }
     };
     struct inter_token_latency_quantile
     {
@@ -1232,6 +1244,7 @@ namespace roofslate::quantities
         prompt_gap_mean,
         prompt_gap_spread,
         prompt_gap_guess,
+        full_gap_share,
         prompt_gap_quantile,
         inter_token_latency_quantile,
         request_latency_quantile,
