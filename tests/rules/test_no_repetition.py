@@ -197,7 +197,9 @@ def parts(tree: ast.expr) -> Iterator[tuple[str, Any]]:
 
 # ---------------------------------------------------------------------------------------------------------- registry
 
-SAME: dict[tuple[str, ...], str] = {}
+SAME: dict[tuple[str, ...], str] = {
+    ("prompt_gap_guess", "prompt_gap_quantile"): "at the points that are tried no step is full",
+}
 CONTAINED = {
     ("kv_fetch_time", "kv_fetch_time_per_sequence"): "bytes of the batch, divided once",
     ("cost_per_token", "replica_throughput"): "a product with what does not change along an axis, no division a point",
@@ -207,8 +209,7 @@ CONTAINED = {
     ("kv_bytes_from_kink", "hidden_kv_bytes"): "the lecture gives the balance of tokens, the chip is not known",
     ("kv_bytes_from_balance_context", "ridge_point"): "the lecture gives the balance of tokens, the chip is not known",
     ("kv_bytes_from_balance_context", "hidden_kv_bytes"): "the same: its balance of tokens, and no chip",
-    ("loaded_first_token_time", "fixed_first_token_time"): "at the points that are tried no prompts come behind",
-    ("time_to_first_token_quantile", "fixed_first_token_time"): "the same",
+    ("time_to_first_token_quantile", "fixed_first_token_time"): "at the points that are tried no prompts come behind",
     ("arrival_burst_factor", "replica_arrival_variation"): "at the points that are tried it exceeds its least value",
     ("peakedness", "pooled_arrival_variation"): "the same",
     ("concurrent_prefill_time", "roofline_time"): "at the points that are tried no pass waits for the host link",

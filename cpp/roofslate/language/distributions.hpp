@@ -445,7 +445,7 @@ namespace roofslate::quantities
         static constexpr Dimension dimension(const Dimension& share, const Dimension& q) { return share * q; }
         static double value(double share, double q) { return share > 1 - q ? log(share / (1 - q)) : 0 * share; }
     };
-    // And the mean of what lies below that quantile, counted over all.
+    // And the mean of what lies below that quantile, counted over all: none where fewer wait than it leaves above it.
     struct wait_below
     {
         static constexpr const char* name = "wait_below";
@@ -456,7 +456,7 @@ namespace roofslate::quantities
             static constexpr const char* name = "wait_below_by_share";
             static constexpr const char* latex = "\\partial m_W/\\partial W";
             static constexpr int arity = 2;
-            static double value(double share, double q) { return share > 1 - q ? 1 - (1 - q) / share : 1; }
+            static double value(double share, double q) { return share > 1 - q ? 1 - (1 - q) / share : 0; }
         };
         struct by_quantile
         {
@@ -468,6 +468,6 @@ namespace roofslate::quantities
         using partials = list<by_share, by_quantile>;
         static constexpr Dimension dimension(const Dimension& share, const Dimension& q) { return share * q; }
         static double value(double share, double q)
-        { return share > 1 - q ? share - (1 - q) * (log(share / (1 - q)) + 1) : share; }
+        { return share > 1 - q ? share - (1 - q) * (log(share / (1 - q)) + 1) : 0 * share; }
     };
 }

@@ -700,10 +700,15 @@ namespace roofslate::quantities
             in<slot_below, T> below,
             in<slot_spare, T> spare,
             in<slot_load, T> load,
-            in<pooled_arrival_variation, T> variation)
+            in<pooled_arrival_variation, T> variation,
+            in<length_memory, T> eta)
         {
+            // Arrivals in bursts meet taken slots more often than the time does, beyond what the peakedness has of it.
             const T tail = weight / spare, some = max(min(load, 0.999), 1e-9);
-            const T meet = select(variation == T(1.0), T(1.0), routine<arrival_wait>(some, variation) / some);
+            const T meet = select(
+                variation == T(1.0),
+                T(1.0),
+                pow(routine<arrival_wait>(some, variation) / some, max(1.0 - eta, 0.0)));
             return select(load < 1.0, min(tail / (below + tail) * meet, 1.0), T(1.0));
         }
     };
@@ -755,18 +760,44 @@ namespace roofslate::quantities
             return (variance / (R * R) + select(R > 1.0, T(0.25), T(0.0))) * (one * one);
         }
     };
+    struct crowded_running_sequences
+    {
+        // Arrivals that wait for the same prompts start to decode together and slow each other, like a burst.
+        static constexpr Spec spec = Spec(
+            "B_c",
+            "sequence",
+            "sequences that run in the mean, prompts that share a step left out, those that start together counted in",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<mean_slots_taken, T> B,
+            in<sequence_slots, T> N,
+            in<unlimited_running_sequences, T> unlimited,
+            in<slot_line_odds, T> r,
+            in<slot_wait_probability, T> waits,
+            in<replica_arrival_rate, T> rate,
+            in<replica_arrival_variation, T> variation,
+            in<length_memory, T> eta,
+            in<prompt_work_variance, T> variance,
+            in<prompt_time_share, T> u,
+            in<single_sequence, T> one)
+        {
+            const T left = max(1.0 - u, 0.01), burst = burst_of<T>(T(variation), count(unlimited));
+            const T crowd = max((burst + rate * rate * variance) / (left * left) - burst, 0.0) * eta;
+            const T more = crowd * (r / (1.0 - r)) * (1.0 - waits) * one;
+            return min(B + more / (1.0 + more / max(N - B, 1e-9 * N)), N);
+        }
+    };
     struct prompt_delay
     {
-        // Prompts that came behind a request's own in the same step hold up its second token.
+        // Prompts that came behind a request's own hold up its second token, and those of its burst a later one.
         static constexpr Spec spec = Spec(
             "E_p",
             "s/sequence",
-            "time that prompts behind a request's own in the same step hold up its second token",
+            "time that prompts behind a request's own, which are no chance arrivals, hold up its tokens",
             "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
             in<prompt_policy, T> policy,
-            in<replica_arrival_rate, T> rate,
             in<replica_arrival_variation, T> variation,
             in<prompt_overhead_time, T> p_0,
             in<loaded_prompt_step_time, T> prompt,
@@ -774,19 +805,17 @@ namespace roofslate::quantities
             in<prompt_time_share, T> u,
             in<slot_wait_probability, T> waits,
             in<step_token_budget, T> C,
-            in<fresh_input_tokens, T> I)
+            in<fresh_input_tokens, T> I,
+            in<crowded_running_sequences, T> B)
         {
-            const T p = p_0 + prompt, busy = min(u, 0.999);
-            const T hit = routine<arrival_wait>(busy, variation);
+            const T p = p_0 + prompt, left = max(1.0 - u, 0.001);
             const T own = select(p == T(0.0), T(0.0), variance / (p * p));
-            const T spread = (variation + own) / (variation + 1.0);
-            const T ahead = select(u == T(0.0), 0.0 * p, p * hit / (1.0 - hit) * spread * (1.0 - waits));
+            const T ahead = u * u / left * (1.0 + own) / 2.0;
             const T room = max(count(C) / count(I) - 1.0, 0.0) / 2.0;
-            const T share = choose(
-                mode,
-                choose(policy, u + rate * ahead, u + min(2.0 * min(rate * ahead, room) * u, rate * ahead)),
-                T(0.0));
-            return share * p / (1.0 - busy);
+            const T behind = choose(policy, u + ahead, u + min(2.0 * min(ahead, room) * u, ahead));
+            const T burst =
+                select(variation == T(1.0), T(0.0), routine<arrivals_after>(count(B), variation) - count(B));
+            return choose(mode, max(behind + burst, 0.0) * (1.0 - waits), T(0.0)) * p / left;
         }
     };
     struct loaded_running_sequences
@@ -797,7 +826,7 @@ namespace roofslate::quantities
             "sequences that run on a replica under load, in the mean; inf: no end",
             "Q6");
         template <class T> static constexpr T formula(
-            in<mean_slots_taken, T> B,
+            in<crowded_running_sequences, T> B,
             in<prompt_delay, T> delay,
             in<replica_arrival_rate, T> rate,
             in<sequence_slots, T> N,
@@ -895,6 +924,7 @@ namespace roofslate::quantities
         slot_wait_probability,
         mean_slots_taken,
         running_variance,
+        crowded_running_sequences,
         prompt_delay,
         loaded_running_sequences,
         token_time_floor,

@@ -160,19 +160,34 @@ namespace roofslate::quantities
             in<single_sequence, T> one)
         { return choose(mode, 0.0 * t, t + b * (z * one) * e); }
     };
-    struct first_decode_step_spread
+    struct step_time_spread
     {
+        // All steps of a request's way to its first token have about the same sequences: one under way, half gone, and
+        // those that read its prompt or make the token.
         static constexpr Spec spec = Spec(
             "s_d",
             "s",
-            "standard deviation of the step that gives the first token where the prompt is read elsewhere",
+            "time that the steps to a request's first token take with the sequences that run at the percentile, less "
+            "that with their mean",
             "Q6");
         template <class T> static constexpr T formula(
             in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<prompt_chunks, T> n,
+            in<busy_share, T> busy,
             in<decode_step_slope, T> b,
+            in<loaded_running_sequences, T> B,
             in<running_variance, T> variance,
-            in<emitted_length, T> e)
-        { return choose(mode, 0.0 * (b * sqrt(variance) * e), b * sqrt(variance) * e); }
+            in<sequence_slots, T> N,
+            in<emitted_length, T> e,
+            in<single_sequence, T> one,
+            in<latency_quantile, T> q)
+        {
+            const T some = max(B, 1e-6 * one);
+            const T met = routine<gamma_quantile>(T(q), some, max(variance, 1e-9 * (some * some)));
+            const T steps = choose(mode, choose(policy, T(n), T(0.0)), T(1.0)) + busy / 2.0;
+            return steps * (b * min(met - B, max(N - B, 0.0 * N)) * e);
+        }
     };
     // Prompts that came while a request waited and share its step.
     template <class T> constexpr T behind_of(
@@ -239,14 +254,55 @@ namespace roofslate::quantities
             in<current_step_time, T> t)
         { return busy * rest * rest / (2.0 * t); }
     };
+    struct prompts_ahead_variation
+    {
+        // Of what a chance moment leaves of a lognormal time: 4/3 (1 + c^2) - 1. Several that add are nearer to
+        // exponential, with 1.
+        static constexpr Spec spec =
+            Spec("c_a^2", "1", "squared coefficient of variation of the rest of a prompt that is being read", "Q6");
+        template <class T> static constexpr T formula(
+            in<prompt_policy, T> policy,
+            in<input_cv, T> c_i,
+            in<prompt_overhead_time, T> p_0,
+            in<loaded_prompt_step_time, T> prompt)
+        {
+            const T p = p_0 + prompt, own = c_i * select(p == T(0.0), T(0.0), prompt / p);
+            return max((1.0 + choose(policy, c_i * c_i, own * own)) * 4.0 / 3.0 - 1.0, 1.0);
+        }
+    };
     struct prompts_ahead_quantile
     {
         static constexpr Spec spec = Spec("T_{aq}", "s", "time that prompts ahead take at the percentile", "Q6");
         template <class T> static constexpr T formula(
             in<prompts_ahead_share, T> meet,
             in<prompts_ahead_time, T> ahead,
+            in<prompts_ahead_variation, T> variation,
             in<latency_quantile, T> q)
-        { return ahead * routine<wait_quantile>(T(meet), q); }
+        {
+            const T of_those = max(1.0 - (1.0 - q) / max(meet, 1e-9), 1e-9);
+            const T spread = log(1.0 + variation);
+            const T rest = exp(sqrt(spread) * routine<normal_quantile>(of_those) - spread / 2.0);
+            const T several = routine<wait_quantile>(T(meet), q);
+            return ahead * select(meet > 1.0 - q, rest + meet * (several - rest), T(0.0));
+        }
+    };
+    struct prompts_ahead_mean
+    {
+        static constexpr Spec spec = Spec(
+            "m_{aq}",
+            "s",
+            "time that prompts ahead take, in the mean of the requests that wait no longer than the percentile",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<prompts_ahead_share, T> meet,
+            in<prompts_ahead_time, T> ahead,
+            in<prompts_ahead_variation, T> variation,
+            in<prompts_ahead_quantile, T> ahead_q,
+            in<latency_quantile, T> q)
+        {
+            const T beyond = (1.0 - q) * (ahead_q + ahead * (variation + meet * (1.0 - variation)));
+            return select(meet > 1.0 - q, max(meet * ahead - beyond, 0.0 * ahead), 0.0 * ahead);
+        }
     };
     struct prompts_behind_quantile
     {
@@ -389,9 +445,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<own_prompt_time_quantile, T> own_q,
             in<own_prompt_time, T> own,
-            in<first_decode_step_spread, T> spread,
-            in<latency_quantile, T> q)
-        { return own_q - own + spread * routine<normal_quantile>(q); }
+            in<step_time_spread, T> spread)
+        { return own_q - own + spread; }
     };
     struct time_to_first_token_quantile
     {
@@ -404,9 +459,8 @@ namespace roofslate::quantities
             in<latency_quantile, T> q,
             in<rest_of_step_quantile, T> rest,
             in<rest_of_step_mean, T> rest_m,
-            in<prompts_ahead_share, T> meet,
-            in<prompts_ahead_time, T> ahead,
             in<prompts_ahead_quantile, T> ahead_q,
+            in<prompts_ahead_mean, T> ahead_m,
             in<fixed_first_token_time, T> fixed,
             in<own_prompt_time_spread, T> own,
             in<prompts_behind_time, T> behind,
@@ -418,7 +472,6 @@ namespace roofslate::quantities
         {
             const T seat = select(load < 1.0, wait, 0.0 * rest) / f,
                     seat_q = seat * routine<wait_quantile>(T(waits), q);
-            const T ahead_m = ahead * routine<wait_below>(T(meet), q);
             const T behind_m = behind * routine<wait_below>(T(1.0), q);
             const T seat_m = seat * routine<wait_below>(T(waits), q);
             const T far = routine<signed_square>(rest - rest_m) + routine<signed_square>(ahead_q - ahead_m)
@@ -489,10 +542,31 @@ namespace roofslate::quantities
             in<token_time_excess, T> excess,
             in<token_time_floor, T> least,
             in<decoded_tokens, T> D,
+            in<replica_arrival_variation, T> variation,
+            in<slot_wait_probability, T> waits,
             in<single_sequence, T> one)
         {
-            const T left = max(1.0 - u, 1e-6), p = p_0 + prompt;
-            return rate * ((p * p + variance) / (left * left)) * ((excess + least) / D * one);
+            // Requests that wait for a slot come when one is free, not in bursts.
+            const T left = max(1.0 - u, 1e-6), p = p_0 + prompt, counts = 1.0 + (variation - 1.0) * (1.0 - waits);
+            return rate * ((p * p * counts + variance) / (left * left)) * ((excess + least) / D * one);
+        }
+    };
+    struct token_time_joint_variance
+    {
+        // Arrivals bring prompts and sequences: of a long answer the two have a correlation of sqrt(1/2).
+        static constexpr Spec spec = Spec(
+            "v_j",
+            "s*s*sequence*sequence/token/token",
+            "variance that running sequences bring at one moment, and what they have in common with prompts",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<token_time_batch_variance, T> v_b,
+            in<token_time_prompt_variance, T> v_p,
+            in<token_time_floor, T> least,
+            in<decode_odds, T> r)
+        {
+            const T hardly = 1e-36 * (least * least) * (least * least); // where one has no variance
+            return v_b + sqrt(v_b * v_p * ((1.0 - r) * 2.0 / 3.0) + hardly);
         }
     };
     struct time_per_output_token_target
@@ -511,12 +585,12 @@ namespace roofslate::quantities
         const T& length,
         in<token_time_excess, T> excess,
         in<prompt_token_delay, T> delay,
-        in<token_time_batch_variance, T> v_b,
+        in<token_time_joint_variance, T> v_j,
         in<token_time_prompt_variance, T> v_p,
         in<decode_odds, T> r)
     {
         const T own = delay / length;
-        const T variance = v_b / (1.0 + (1.0 - r) / 3.0 * length) + v_p / length + own * own;
+        const T variance = v_j / (1.0 + (1.0 - r) / 3.0 * length) + v_p / length + own * own;
         return routine<gamma_share>(x, excess + own, variance);
     }
     struct quick_answer_share
@@ -533,14 +607,14 @@ namespace roofslate::quantities
             in<token_time_floor, T> least,
             in<token_time_excess, T> excess,
             in<prompt_token_delay, T> delay,
-            in<token_time_batch_variance, T> v_b,
+            in<token_time_joint_variance, T> v_j,
             in<token_time_prompt_variance, T> v_p,
             in<decode_odds, T> r,
             in<output_cv, T> c)
         {
             const T x = target - least, spread = log(1.0 + c * c), s = sqrt(spread);
             const auto at = [&](double z, double weight) {
-                return weight * quick_share<T>(x, exp(z * s - spread / 2.0), excess, delay, v_b, v_p, r);
+                return weight * quick_share<T>(x, exp(z * s - spread / 2.0), excess, delay, v_j, v_p, r);
             };
             return select(
                 x > T(0.0),
@@ -567,13 +641,13 @@ namespace roofslate::quantities
             in<token_time_floor, T> least,
             in<token_time_excess, T> excess,
             in<prompt_token_delay, T> delay,
-            in<token_time_batch_variance, T> v_b,
+            in<token_time_joint_variance, T> v_j,
             in<token_time_prompt_variance, T> v_p,
             in<decode_odds, T> r,
             in<output_cv, T> c)
         {
             const T more = 1.0 + c * c, own = delay * more;
-            const T variance = v_b / (1.0 + (1.0 - r) / 3.0) + v_p * more + own * own;
+            const T variance = v_j / (1.0 + (1.0 - r) / 3.0) + v_p * more + own * own;
             return least + routine<gamma_quantile>(T(q), excess + own, variance);
         }
     };
@@ -593,12 +667,12 @@ namespace roofslate::quantities
             in<token_time_floor, T> least,
             in<token_time_excess, T> excess,
             in<prompt_token_delay, T> delay,
-            in<token_time_batch_variance, T> v_b,
+            in<token_time_joint_variance, T> v_j,
             in<token_time_prompt_variance, T> v_p,
             in<token_time_guess, T> guess,
             in<guessed_quick_share, T> share)
         {
-            const T m = excess + delay, v = (v_b + v_p + delay * delay) / (m * m) / 9.0;
+            const T m = excess + delay, v = (v_j + v_p + delay * delay) / (m * m) / 9.0;
             const T off = routine<normal_quantile>(q) - normal_of<T>(T(share));
             const T root = max(cube_root<T>((guess - least) / m) + off * sqrt(v), 1e-3);
             return least + m * (root * root * root);
@@ -644,14 +718,83 @@ namespace roofslate::quantities
                 .value_of<quick_answer_share>()
                 .where<time_per_output_token_target, third_token_time_guess>();
     };
+    struct full_token_time_quantile
+    {
+        // With all slots taken, a prompt is read where an answer ends: their number varies as the lengths of answers
+        // do.
+        static constexpr Spec spec = Spec(
+            "T_{Nq}",
+            "s*sequence/token",
+            "percentile of the time per output token of an answer of median length that meets all slots taken all "
+            "along",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<token_time_floor, T> least,
+            in<full_decode_token_time, T> t,
+            in<sequence_slots, T> N,
+            in<decoded_tokens, T> D,
+            in<prompt_overhead_time, T> p_0,
+            in<loaded_prompt_step_time, T> prompt,
+            in<prompt_work_variance, T> variance,
+            in<output_cv, T> c,
+            in<single_sequence, T> one)
+        {
+            const T p = p_0 + prompt, mean = max(t + N * p / D - least, 1e-9 * least);
+            const T work = (variance + (c * p) * (c * p)) * sqrt(1.0 + c * c);
+            return least + routine<gamma_quantile>(T(q), mean, N * one / (D * D) * work + 1e-6 * (mean * mean));
+        }
+    };
+    struct calm_gap_quantile
+    {
+        // Of a token, the others that run are distributed as all are of a moment.
+        static constexpr Spec spec = Spec(
+            "T_{cq}",
+            "s*sequence/token",
+            "percentile of the gap between two tokens, prompts of others left out; inf: no end",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<token_time_floor, T> least,
+            in<decode_step_slope, T> b,
+            in<loaded_running_sequences, T> B,
+            in<running_variance, T> variance,
+            in<full_decode_token_time, T> full,
+            in<single_sequence, T> one,
+            in<service_load, T> load)
+        {
+            const T some = max(B, 1e-6 * one);
+            const T others = routine<gamma_quantile>(T(q), some, max(variance, 1e-9 * (some * some)));
+            return select(load < 1.0, min(least + b * others, max(full, least)), T(infinite));
+        }
+    };
+    struct prompt_gap_limit
+    {
+        static constexpr Spec spec = Spec(
+            "m_C",
+            "s",
+            "time that the prompts of a step take at most: its room for tokens is full; inf: no end",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<loaded_prompt_step_time, T> prompt,
+            in<fresh_input_tokens, T> I,
+            in<prompt_room, T> room,
+            in<current_step_time, T> t,
+            in<single_sequence, T> one)
+        {
+            const T endless = T(infinite) * t;
+            return choose(mode, choose(policy, prompt * one * (count(room) / count(I)), endless), endless);
+        }
+    };
     struct time_per_output_token_quantile
     {
         static constexpr Spec spec = Spec(
             "T_{oq}",
             "s*sequence/token",
             "mean time between the tokens of an answer that a share latency_quantile of the answers does not exceed; "
-            "inf: "
-            "no end",
+            "inf: no end",
             "Q6");
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
@@ -660,74 +803,185 @@ namespace roofslate::quantities
             in<second_quick_share, T> second_share,
             in<third_token_time_guess, T> third,
             in<third_quick_share, T> third_share,
-            in<full_decode_token_time, T> most,
-            in<prompt_load, T> prompts,
-            in<prompt_time_share, T> u,
+            in<full_token_time_quantile, T> full,
+            in<calm_gap_quantile, T> calm,
+            in<prompt_gap_limit, T> most,
+            in<sampled_length, T> single,
             in<service_load, T> load)
         {
             const T found = least + through<T>(q, second - least, T(second_share), third - least, T(third_share));
-            // With few prompts nobody's tokens take longer than with all slots taken.
-            const T bounded = select(prompts < 0.01, min(found, most / max(1.0 - u, 0.01)), found);
-            return select(load < 1.0, bounded, T(infinite));
+            return select(load < 1.0, min(min(found, full), calm + most / single), T(infinite));
         }
+    };
+    struct prompt_step_share
+    {
+        // Arrivals in bursts fall into fewer steps: the chance of none in a time that is exponential, put right for
+        // Poisson arrivals in a time that is not. In chunks, a step that reads prompts lasts longer and meets more.
+        static constexpr Spec spec = Spec("f_p", "1", "share of the steps in which prompts are read", "Q6");
+        template <class T> static constexpr T formula(
+            in<serving_mode, T> mode,
+            in<prompt_policy, T> policy,
+            in<replica_arrival_rate, T> rate,
+            in<replica_arrival_variation, T> variation,
+            in<prompt_time_share, T> u,
+            in<current_step_time, T> t,
+            in<single_sequence, T> one)
+        {
+            const T x = max(rate * t / one, 1e-12), c = max(variation, 0.01);
+            const T bursts = (1.0 - pow(1.0 + c / x, -1.0 / c)) * (1.0 + x);
+            const T some = (1.0 - exp(-x)) * select(variation == T(1.0), T(1.0), min(bursts, 1.0));
+            return choose(mode, choose(policy, some * (1.0 + u) / (1.0 + some * u), some), T(0.0));
+        }
+    };
+    struct prompt_step_work
+    {
+        static constexpr Spec spec =
+            Spec("m_p", "s", "time that prompts take between two decoding steps, in the mean", "Q6");
+        template <class T> static constexpr T formula(in<prompt_time_share, T> u, in<current_step_time, T> t)
+        { return u * t / max(1.0 - u, 0.001); }
+    };
+    struct prompt_gap_work
+    {
+        // Running sequences meet more than a step does: those behind their own, those of their burst.
+        static constexpr Spec spec =
+            Spec("w_g", "s", "time that prompts take in a gap between tokens, in the mean", "Q6");
+        template <class T> static constexpr T formula(
+            in<prompt_step_work, T> work,
+            in<prompt_token_delay, T> delay,
+            in<sampled_length, T> single)
+        { return work + delay * single; }
     };
     struct prompt_gap_share
     {
         static constexpr Spec spec =
             Spec("f_g", "1", "share of the gaps between tokens in which prompts of others are read", "Q6");
         template <class T> static constexpr T formula(
-            in<serving_mode, T> mode,
-            in<replica_arrival_rate, T> rate,
-            in<current_step_time, T> t,
-            in<single_sequence, T> one)
-        { return choose(mode, 1.0 - exp(-(rate * t / one)), T(0.0)); }
+            in<prompt_step_share, T> share,
+            in<prompt_step_work, T> work,
+            in<prompt_gap_work, T> met)
+        { return select(work > 0.0 * met, min(share * (met / work), 1.0 - 1e-9), T(0.0)); }
     };
-    // While steps of prompts stand alone, more prompts come: what they take is stretched.
-    template <class T> constexpr T stretch_of(in<prompt_policy, T> policy, in<prompt_time_share, T> u)
-    { return choose(policy, T(1.0), 1.0 / max(1.0 - u, 0.01)); }
     struct prompt_gap_mean
     {
         static constexpr Spec spec =
             Spec("m_g", "s", "time that prompts take in a gap that has some, in the mean", "Q6");
-        template <class T> static constexpr T formula(
-            in<prompt_policy, T> policy,
-            in<prompt_time_share, T> u,
-            in<prompt_gap_share, T> share,
-            in<current_step_time, T> t)
-        { return select(share > 0.0, u * t / max(share, 1e-9) * stretch_of<T>(policy, u), 0.0 * t); }
+        template <class T> static constexpr T formula(in<prompt_gap_share, T> share, in<prompt_gap_work, T> met)
+        { return select(share > 0.0, met / max(share, 1e-12), 0.0 * met); }
     };
-    struct prompt_gap_square
+    struct prompt_gap_spread
     {
-        static constexpr Spec spec =
-            Spec("m_g^2", "s*s", "mean square of the time that prompts take in a gap that has some", "Q6");
+        // Prompts first: a busy period that starts with the arrivals of a step. In chunks: generations, each of what
+        // came in the step before.
+        static constexpr Spec spec = Spec(
+            "s_g^2",
+            "1",
+            "variance of the logarithm of the time that prompts take in a gap that has some (lognormal)",
+            "Q6");
         template <class T> static constexpr T formula(
             in<prompt_policy, T> policy,
             in<prompt_time_share, T> u,
             in<replica_arrival_rate, T> rate,
+            in<replica_arrival_variation, T> variation,
             in<prompt_overhead_time, T> p_0,
             in<loaded_prompt_step_time, T> prompt,
             in<prompt_work_variance, T> variance,
-            in<prompt_gap_share, T> share,
+            in<prompt_step_work, T> work,
             in<prompt_gap_mean, T> mean,
             in<current_step_time, T> t,
             in<single_sequence, T> one)
         {
-            const T s = stretch_of<T>(policy, u), p = p_0 + prompt;
-            const T each = rate * t * (p * p + variance) * (s * s * s) * one;
-            return select(share > 0.0, each / max(share, 1e-9), 0.0 * each) + mean * mean * share;
+            const T left = max(1.0 - u, 0.001), p = p_0 + prompt, x = rate * t / one;
+            const T counts =
+                select(variation == T(1.0), T(1.0), 1.0 + 2.0 * (routine<arrivals_after>(x, variation) - x));
+            const T alone = (variance + p * p * counts) / (left * left);
+            const T chunked = variance + p * p * (counts + rate * rate * variance) / (left * (1.0 + u));
+            const T square = rate * t * one / left * choose(policy, chunked, alone) + work * work;
+            const T all = max(work * mean, 1e-12 * (t * t));
+            return log(max(select(mean > 0.0 * t, square / all, T(1.0)), 1.0 + 1e-6));
         }
     };
-    struct prompt_gap_limit
+    // Of prompts whose time in a gap is lognormal: full steps to expect after one with more than x; the sum over whole
+    // steps, from the second on as an integral.
+    template <class T> constexpr T full_steps_of(const T& x, const T& mean, const T& spread, const T& most)
     {
-        static constexpr Spec spec =
-            Spec("m_C", "s", "time that the prompts of a step take at most: its room for tokens is full", "Q6");
+        const T s = sqrt(spread), half = x + 1.5 * most, d = (log(mean / half) - spread / 2.0) / s;
+        const T later = mean / most * routine<normal_share>(d + s) - half / most * routine<normal_share>(d);
+        return routine<normal_share>((log(mean / (x + most)) - spread / 2.0) / s) + max(later, 0.0);
+    }
+    // Time of prompts in a gap at the percentile, where a share of the gaps is full for prompts that take longer.
+    template <class T> constexpr T gap_of(
+        in<latency_quantile, T> q,
+        in<prompt_gap_share, T> share,
+        in<prompt_gap_mean, T> mean,
+        in<prompt_gap_spread, T> spread,
+        in<prompt_gap_limit, T> most,
+        const T& full)
+    {
+        const T beyond = 1.0 - q - full;
+        const T of_those = min(max(1.0 - beyond / max(share, 1e-12), 1e-9), 1.0 - 1e-9);
+        const T work = min(mean * exp(sqrt(spread) * routine<normal_quantile>(of_those) - spread / 2.0), most);
+        return select(beyond > 0.0, select(share > beyond, work, 0.0 * mean), T(most));
+    }
+    template <class T> constexpr T full_share_of(
+        in<prompt_policy, T> policy,
+        const T& x,
+        in<prompt_gap_share, T> share,
+        in<prompt_gap_mean, T> mean,
+        in<prompt_gap_spread, T> spread,
+        in<prompt_gap_limit, T> most,
+        in<current_step_time, T> t)
+    {
+        const T some = max(mean, 1e-9 * t), room = max(min(most, 1e6 * some), 1e-9 * t);
+        return choose(policy, share * full_steps_of<T>(x, some, spread, room), T(0.0));
+    }
+    struct prompt_gap_guess
+    {
+        static constexpr Spec spec = Spec(
+            "w_{g0}",
+            "s",
+            "time that prompts take in a gap at the percentile, by the share of the steps that are full",
+            "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<prompt_policy, T> policy,
+            in<prompt_gap_share, T> share,
+            in<prompt_gap_mean, T> mean,
+            in<prompt_gap_spread, T> spread,
+            in<prompt_gap_limit, T> most,
+            in<current_step_time, T> t)
+        {
+            return gap_of<
+                T>(q, share, mean, spread, most, full_share_of<T>(policy, 0.0 * t, share, mean, spread, most, t));
+        }
+    };
+    struct full_gap_share
+    {
+        static constexpr Spec spec = Spec(
+            "f_C",
+            "1",
+            "share of the gaps between tokens whose step is full, for prompts that take longer than the guess",
+            "Q6");
         template <class T> static constexpr T formula(
             in<prompt_policy, T> policy,
-            in<loaded_prompt_step_time, T> prompt,
-            in<fresh_input_tokens, T> I,
-            in<prompt_room, T> room,
-            in<single_sequence, T> one)
-        { return choose(policy, prompt * one * (count(room) / count(I)), T(infinite) * (prompt * one)); }
+            in<prompt_gap_guess, T> guess,
+            in<prompt_gap_share, T> share,
+            in<prompt_gap_mean, T> mean,
+            in<prompt_gap_spread, T> spread,
+            in<prompt_gap_limit, T> most,
+            in<current_step_time, T> t)
+        { return full_share_of<T>(policy, T(guess), share, mean, spread, most, t); }
+    };
+    struct prompt_gap_quantile
+    {
+        static constexpr Spec spec = Spec("w_{gq}", "s", "time that prompts take in a gap at the percentile", "Q6");
+        template <class T> static constexpr T formula(
+            in<latency_quantile, T> q,
+            in<prompt_gap_share, T> share,
+            in<prompt_gap_mean, T> mean,
+            in<prompt_gap_spread, T> spread,
+            in<prompt_gap_limit, T> most,
+            in<full_gap_share, T> full)
+        { return gap_of<T>(q, share, mean, spread, most, T(full)); }
     };
     struct inter_token_latency_quantile
     {
@@ -742,26 +996,18 @@ namespace roofslate::quantities
             in<token_time_floor, T> least,
             in<decode_step_slope, T> b,
             in<loaded_running_sequences, T> B,
-            in<running_variance, T> variance,
-            in<prompt_gap_share, T> share,
-            in<prompt_gap_mean, T> mean,
-            in<prompt_gap_square, T> square,
-            in<prompt_gap_limit, T> most,
+            in<calm_gap_quantile, T> calm,
+            in<prompt_gap_work, T> met,
+            in<prompt_gap_quantile, T> work,
             in<full_decode_token_time, T> full,
             in<sampled_length, T> single,
-            in<single_sequence, T> one,
             in<service_load, T> load)
         {
-            const T without = 1.0 - share, some = max(B, 1e-6 * one);
-            const T calm_share = min(q / max(without, 1e-9), 1.0 - 1e-9);
-            const T met =
-                routine<gamma_quantile>(calm_share, some + variance / some, max(variance, 1e-9 * (some * some)));
-            const T calm = min(least + b * met, full);
-            const T late_z = routine<normal_quantile>(max((q - without) / max(share, 1e-9), 1e-9));
-            const T spread = log(max(square / max(mean * mean, 1e-300 * (square + mean * mean)), 1.0 + 1e-9));
-            const T work = min(mean * exp(sqrt(spread) * late_z - spread / 2.0), most);
-            const T busy = least + b * max(B - one, 0.0 * one) + work / single;
-            return select(load < 1.0, select(q > without, busy, calm), T(infinite));
+            const T calm_m = min(least + b * B, max(full, least));
+            const T below = select(work > 0.0 * met, min(max(met - (1.0 - q) * work, 0.0 * met), work), 0.0 * met);
+            const T far = routine<signed_square>((work - below) / single) + routine<signed_square>(calm - calm_m);
+            const T away = routine<signed_root>(far);
+            return select(load < 1.0, calm_m + below / single + away, T(infinite));
         }
     };
 
@@ -956,11 +1202,13 @@ namespace roofslate::quantities
         input_length_ratio,
         own_prompt_time_quantile,
         first_decode_step_time,
-        first_decode_step_spread,
+        step_time_spread,
         prompts_behind_time,
         rest_of_step_quantile,
         rest_of_step_mean,
+        prompts_ahead_variation,
         prompts_ahead_quantile,
+        prompts_ahead_mean,
         prompts_behind_quantile,
         slot_hold_time,
         slot_wait,
@@ -976,6 +1224,7 @@ namespace roofslate::quantities
         prompt_token_delay,
         token_time_batch_variance,
         token_time_prompt_variance,
+        token_time_joint_variance,
         time_per_output_token_target,
         quick_answer_share,
         token_time_guess,
@@ -984,11 +1233,19 @@ namespace roofslate::quantities
         second_quick_share,
         third_token_time_guess,
         third_quick_share,
+        full_token_time_quantile,
+        calm_gap_quantile,
+        prompt_gap_limit,
         time_per_output_token_quantile,
+        prompt_step_share,
+        prompt_step_work,
+        prompt_gap_work,
         prompt_gap_share,
         prompt_gap_mean,
-        prompt_gap_square,
-        prompt_gap_limit,
+        prompt_gap_spread,
+        prompt_gap_guess,
+        full_gap_share,
+        prompt_gap_quantile,
         inter_token_latency_quantile,
         request_latency_quantile,
         time_to_first_token_p50,

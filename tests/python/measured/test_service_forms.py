@@ -89,13 +89,13 @@ def test_worked_cases_are_those_of_a_simulation(case: int) -> None:
 def test_forms_are_near_simulated_services() -> None:
     errors = rs.validate_service(90, requests=100_000, seed=5).summary()
     for name, within, share in (
-        ("running_sequences", "within 3%", 0.84),
-        ("time_per_output_token", "within 3%", 0.84),
-        ("time_per_output_token_p99", "within 15%", 0.8),
-        ("inter_token_latency_p99", "within 15%", 0.7),
-        ("time_to_first_token", "within 15%", 0.88),
-        ("time_to_first_token_p99", "within 15%", 0.75),
-        ("time_to_first_token_p99", "within 25%", 0.9),
+        ("running_sequences", "within 3%", 0.9),
+        ("time_per_output_token", "within 3%", 0.9),
+        ("time_per_output_token_p99", "within 15%", 0.9),
+        ("inter_token_latency_p99", "within 15%", 0.9),
+        ("time_to_first_token", "within 15%", 0.9),
+        ("time_to_first_token_p99", "within 15%", 0.85),
+        ("time_to_first_token_p99", "within 25%", 0.93),
     ):
         assert errors.loc[name, within] >= share, name
 
@@ -104,7 +104,7 @@ def test_no_arrivals_leave_the_step_of_one_sequence() -> None:
     inputs = stated("chunked", 0.0)
     assert rs.value("running_sequences", Settled(inputs)) == 0
     assert rs.value("time_per_output_token", Settled(inputs)) == pytest.approx(0.0121, rel=1e-12)
-    assert rs.value("slot_wait_probability", Settled(inputs)) == 0
+    assert rs.value("slot_wait_probability", Settled(inputs)) < 1e-290
     assert rs.value("time_to_first_token", Settled(inputs)) == pytest.approx(0.04 + 0.0121 / 2, rel=0.2)
 
 
@@ -228,3 +228,45 @@ def test_the_step_with_all_slots_is_the_step_of_that_batch() -> None:
     assert rs.value("full_decode_token_time", loaded) == rs.value("decode_token_time", SERVICE, batch_size=slots)
     estimate = rs.value("running_estimate", loaded)
     assert rs.value("running_token_time", loaded) == rs.value("decode_token_time", SERVICE, batch_size=estimate)
+
+
+def gaps(policy: str, rate: float, **other: float) -> float:
+    """The 99th percentile of gaps over the time of a step, of a service whose running sequences hardly change it."""
+    inputs = stated(policy, rate, slope=1e-7, **other)
+    return rs.value("inter_token_latency_p99", Settled(inputs)) / rs.value("current_step_time", Settled(inputs))
+
+
+def test_a_prompt_over_many_steps_is_in_many_gaps() -> None:
+    """In 0.5 % of the steps a prompt arrives, and it fills three of them: the percentile is a full step."""
+    rate, token = 0.4, 2e-6
+    assert gaps("first", rate, prompt=7000, input_cv=0, token=token) == pytest.approx(1, rel=0.01)
+    full = 2048 * token / 0.012
+    found = gaps("chunked", rate, prompt=7000, input_cv=0, token=token, budget=2048)
+    assert found == pytest.approx(1 + full, rel=0.01)
+
+
+def test_a_gap_takes_no_more_than_a_full_step() -> None:
+    found = [gaps("chunked", rate, budget=512, input_cv=2) for rate in (1.0, 4.0, 8.0)]
+    assert max(found) <= 1 + 512 * 40e-6 / 0.012 + 1e-3
+    tokens = [
+        rs.value("time_per_output_token_p99", Settled(stated("chunked", rate, budget=512, input_cv=2, output_cv=2)))
+        for rate in (1.0, 4.0, 6.0)
+    ]
+    assert max(tokens) <= 0.012 + 1e-4 * 128 + 512 * 40e-6
+
+
+def test_bursts_make_gaps_with_prompts_fewer_and_longer() -> None:
+    share, mean = "prompt_step_share", "prompt_gap_mean"
+    calm, burst = (stated("first", 5.0, arrival_cv=c, slope=1e-7) for c in (1, 3))
+    assert rs.value(share, Settled(burst)) < 0.7 * rs.value(share, Settled(calm))
+    assert rs.value(mean, Settled(burst)) > 1.3 * rs.value(mean, Settled(calm))
+    nearly = stated("first", 5.0, arrival_cv=1 + 1e-7, slope=1e-7)
+    assert rs.value(share, Settled(nearly)) == pytest.approx(rs.value(share, Settled(calm)), rel=1e-5)
+
+
+def test_half_the_requests_wait_no_less_under_more_load() -> None:
+    rates = np.linspace(0.5, 12, 60)
+    for policy in ("first", "chunked"):
+        for q in ("p50", "p90"):
+            found = [rs.value(f"time_to_first_token_{q}", Settled(stated(policy, rate))) for rate in rates]
+            assert (np.diff(found) >= -1e-3 * np.array(found[1:])).all(), (policy, q)
