@@ -118,6 +118,7 @@ def test_a_pool_has_hardware_and_prices_of_its_own():
     row = mixed.table.iloc[0]
     hours = 4 * row["chips"] * row["replicas"] + row["prefill_chips"] * row["prefill_replicas"]
     assert row["cost_per_output_token"] == pytest.approx(hours / 3600 / 25000, rel=1e-12)
+    assert isinstance(mixed, rs.PoolDeployments)
     assert mixed.prefill_at(1)["hardware"] == row["prefill_hardware"]
     assert mixed.at(1)["hardware"] == "GB200"
     assert f"prefill {int(row['prefill_replicas'])} x {row['prefill_hardware']}" in str(mixed)
@@ -127,6 +128,7 @@ def test_prompts_are_read_together_where_no_pool_can():
     found = rs.deploy(
         SERVICE, **ONE, prefill={"replicas": 1}, objective="cost_per_output_token", where=GOALS, progress=False
     )
+    assert isinstance(found, rs.PoolDeployments)
     assert set(found.by_mode) == {"aggregated"}
     assert set(found.table["serving_mode"]) == {"aggregated"}
 
@@ -144,6 +146,7 @@ def test_pools_apart_win_where_the_promise_is_tight_and_prompts_are_long(prompt,
         objective="cost_per_output_token", where=["ttft_p99 <= 5 s", f"tpot_p99 <= {promise}"], progress=False,
     )  # fmt: skip
     assert found.table["serving_mode"].iloc[0] == mode
+    assert isinstance(found, rs.PoolDeployments)
     least = {mode: plan.table["cost_per_output_token"].min() for mode, plan in found.by_mode.items()}
     assert (least["disaggregated"] < least["aggregated"]) == (mode == "disaggregated")
 
