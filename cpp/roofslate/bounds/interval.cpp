@@ -39,8 +39,48 @@ namespace roofslate
         Range all{HUGE_VAL, -HUGE_VAL};
         return widen(all, view.data, view, shape, 0) ? all : Range{};
     }
+    namespace
+    {
+        Range range_of_enclosure(const Routine& routine, const std::array<Range, 3>& x)
+        {
+            const Enclosure& e = routine.enclosure();
+            std::vector<double> values;
+            values.reserve(e.tape.operations.size());
+            bool exact = true;
+            for (std::size_t k = 0; k < std::size_t(routine.arity); ++k)
+            {
+                if (!x[k].known())
+                    return {};
+                exact = exact && x[k].low == x[k].high;
+            }
+            if (exact)
+            {
+                const std::array<double, 3> at{x[0].low, x[1].low, x[2].low};
+                const double value = routine.value(at.data());
+                return {value, value};
+            }
+            for (const Operation& o : e.tape.operations)
+            {
+                const auto number = std::size_t(std::max(o.argument[0], 0));
+                std::array<double, 3> at{};
+                for (std::size_t k = 0; k < 3 && o.op != Op::input && o.argument[k] >= 0; ++k)
+                    at[k] = values[std::size_t(o.argument[k])];
+                values.push_back(
+                    o.op == Op::input ? (number % 2 ? x[number / 2].high : x[number / 2].low)
+                        : o.op == Op::constant
+                        ? o.value
+                        : evaluate(o.op, o.routine, at.data()));
+            }
+            const Range ends{
+                widened(values[std::size_t(e.low)], -1, routine_share),
+                widened(values[std::size_t(e.high)], 1, routine_share)};
+            return ends.known() ? ends : Range{};
+        }
+    }
     Range range_of_routine(const Routine& routine, const std::array<Range, 3>& x)
     {
+        if (routine.enclosure)
+            return range_of_enclosure(routine, x);
         std::array<double, 3> least{}, most{};
         for (std::size_t k = 0; k < std::size_t(routine.arity); ++k)
         {

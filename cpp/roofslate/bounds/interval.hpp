@@ -40,6 +40,7 @@ namespace roofslate
     // Infinities of both signs can meet: their sum is NaN, though no sum of ends shows it.
     inline bool opposite(const Range& a, const Range& b)
     { return (a.low == -HUGE_VAL && b.high == HUGE_VAL) || (a.high == HUGE_VAL && b.low == -HUGE_VAL); }
+    inline bool is_zero(const Range& a) { return a.low == 0 && a.high == 0; }
     inline Range range_of(Op op, const Range& a, const Range& b, const Range& c)
     {
         if (a.low >= 0 && b.low >= 0 && a.high < HUGE_VAL && b.high < HUGE_VAL) // as a rule
@@ -84,8 +85,19 @@ namespace roofslate
         case Op::less_equal:
             return a.known() && b.known() ? Range{double(a.high <= b.low), double(a.low <= b.high)} : Range{0, 1};
         case Op::equal:
+            if (!a.known() || !b.known())
+                return {0, 1};
+            return {
+                double(a.low == a.high && b.low == b.high && a.low == b.low),
+                double(a.low <= b.high && b.low <= a.high)};
         case Op::both:
-        case Op::either: return {0, 1};
+            return {
+                double(a.known() && b.known() && !a.holds_zero() && !b.holds_zero()),
+                double(!is_zero(a) && !is_zero(b))};
+        case Op::either:
+            return {
+                double((a.known() && !a.holds_zero()) || (b.known() && !b.holds_zero())),
+                double(!(is_zero(a) && is_zero(b)))};
         case Op::select:
             if (a.known() && !a.holds_zero())
                 return b;

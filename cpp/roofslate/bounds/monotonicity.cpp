@@ -335,11 +335,18 @@ namespace roofslate
                 return false;
         return true;
     }
+    bool Trend::has_bounds(const Node& n) const
+    {
+        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+            if (depends(n.argument[k]) && !n.routine->has_bounds_by(k))
+                return false;
+        return true;
+    }
     bool Trend::has_routine(int node)
     {
         const std::vector<int> all = ask(node);
         return std::any_of(all.begin(), all.end(), [&](int i) {
-            return depends(i) && g_[i].op == Op::routine && !is_monotone(g_[i]);
+            return depends(i) && g_[i].op == Op::routine && !has_bounds(g_[i]);
         });
     }
 

@@ -59,6 +59,7 @@ namespace roofslate
         // Truth: neither steps nor jumps.
         int smooth(int node);
         bool is_monotone(const Node& routine);
+        bool has_bounds(const Node& routine) const; // ... or it has bounds by each
         bool has_routine(int node); // that depends on the input, and has no bounds
 
         bool depends(int node) const { return depends_[std::size_t(node)] > 0; } // of those that have been asked for

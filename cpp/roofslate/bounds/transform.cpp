@@ -35,8 +35,46 @@ namespace roofslate
             return number(a.range.high <= limit);
         return op(Op::less_equal, a.high, number(limit));
     }
+    Bounds Bounder::of_enclosure(const Routine& routine, const std::array<Bounds, 3>& arguments)
+    {
+        std::array<Range, 3> all;
+        std::array<int, 3> exactly{-1, -1, -1};
+        bool exact = true;
+        int numbers = number(1);
+        for (std::size_t k = 0; k < std::size_t(routine.arity); ++k)
+        {
+            const Bounds& a = arguments[k];
+            all[k] = a.range, exactly[k] = a.low, exact = exact && a.exact;
+            if (!a.range.known())
+                numbers = both(numbers, both(is_number(a.low), is_number(a.high)));
+        }
+        const Range range = range_of_routine(routine, all);
+        if (exact)
+        {
+            const int value = op(Op::routine, exactly[0], exactly[1], exactly[2], &routine);
+            return {value, value, range};
+        }
+        const Enclosure& enclosure = routine.enclosure();
+        std::vector<int> nodes;
+        const auto at = [&](int position) { return position < 0 ? -1 : nodes[std::size_t(position)]; };
+        for (const Operation& o : enclosure.tape.operations)
+        {
+            const auto k = std::size_t(std::max(o.argument[0], 0));
+            nodes.push_back(
+                o.op == Op::input ? (k % 2 ? arguments[k / 2].high : arguments[k / 2].low)
+                    : o.op == Op::constant
+                    ? number(o.value)
+                    : op(o.op, at(o.argument[0]), at(o.argument[1]), at(o.argument[2]), o.routine));
+        }
+        const Ends e = widened({at(enclosure.low), at(enclosure.high)}, routine_share);
+        const int low = is(numbers, 1) ? e.low : op(Op::select, numbers, e.low, number(NAN));
+        // one end that is NaN makes both so
+        return {op(Op::min, low, e.high), op(Op::max, e.high, low), range, false};
+    }
     Bounds Bounder::of_routine(const Routine& routine, const std::array<Bounds, 3>& arguments)
     {
+        if (routine.enclosure)
+            return of_enclosure(routine, arguments);
         std::array<int, 3> low{-1, -1, -1}, high{-1, -1, -1};
         std::array<Range, 3> all;
         bool exact = true;

@@ -48,8 +48,9 @@ namespace roofslate
 
         // x / min(x, z) is max(x / z, 1), and x / max(x, z) is min(x / z, 1), to the bit, if both are positive.
         Bounds of_quotient(const Node& n, const std::array<Bounds, 3>& x);
-        // By the directions in which a routine goes, where they are known.
+        // By its enclosure, or by the directions in which it goes, where they are known.
         Bounds of_routine(const Routine& routine, const std::array<Bounds, 3>& arguments);
+        Bounds of_enclosure(const Routine& routine, const std::array<Bounds, 3>& arguments);
 
         Bounds constant(double value);
         Bounds anything();
@@ -63,7 +64,8 @@ namespace roofslate
         int both(int a, int b) { return is(a, 0) || is(b, 1) ? a : is(b, 0) || is(a, 1) ? b : op(Op::mul, a, b); }
         int either(int a, int b) { return is(a, 1) || is(b, 0) ? a : is(b, 1) || is(a, 0) ? b : op(Op::max, a, b); }
         bool is(int node, double value) const { return g_[node].is_constant() && g_[node].value == value; }
-        int op(Op o, int a, int b = -1, int c = -1) { return g_.operation(o, a, b, c); }
+        int op(Op o, int a, int b = -1, int c = -1, const Routine* routine = nullptr)
+        { return g_.operation(o, a, b, c, routine); }
         Graph& graph() { return g_; }
 
     private:

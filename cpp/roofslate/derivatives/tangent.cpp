@@ -40,8 +40,22 @@ namespace roofslate
         case Op::exp: return times(d[0], i);
         case Op::log: return over(d[0], a);
         case Op::pow: return times(sum(over(times(d[0], b), a), d[1] < 0 ? -1 : times(d[1], op(Op::log, a))), i);
-        case Op::routine: return d[0] < 0 && d[1] < 0 && d[2] < 0 ? -1 : g_.constant(NAN);
+        case Op::routine: return of_routine(n, d);
         default: return -1;
         }
+    }
+    int Tangents::of_routine(const Node& n, const std::array<int, 3>& slopes)
+    {
+        int total = -1;
+        for (std::size_t k = 0; k < std::size_t(n.arity()); ++k)
+            if (slopes[k] >= 0)
+            {
+                const Routine* const partial = n.routine->partials[k];
+                if (!partial)
+                    return g_.constant(NAN);
+                const int by = g_.operation(Op::routine, n.argument[0], n.argument[1], n.argument[2], partial);
+                total = sum(total, times(slopes[k], by));
+            }
+        return total;
     }
 }

@@ -4,7 +4,7 @@
 
 namespace roofslate
 {
-    // Of max and min that of the side taken; of what goes in steps zero; of routines NaN.
+    // Of max and min that of the side taken; of what goes in steps zero; of routines that have none NaN.
     class Tangents
     {
     public:
@@ -13,6 +13,7 @@ namespace roofslate
 
     private:
         int derive(const Node& n, int i);
+        int of_routine(const Node& n, const std::array<int, 3>& slopes);
         int op(Op o, int a, int b = -1, int c = -1) { return g_.operation(o, a, b, c); }
         int sum(int a, int b) { return a < 0 ? b : b < 0 ? a : op(Op::add, a, b); }
         int times(int a, int factor) { return a < 0 ? a : op(Op::mul, a, factor); }

@@ -34,6 +34,7 @@ namespace roofslate
         routine
     };
 
+    struct Enclosure;
     // What is not a closed form: a function of up to three numbers, opaque to the engine.
     struct Routine
     {
@@ -47,6 +48,10 @@ namespace roofslate
         std::array<signed char, 3> directions{};
         // by argument: below it is NaN
         std::array<double, 3> least{-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+        // bounds of its value by bounds of its arguments; nullptr: those by its directions
+        const Enclosure& (*enclosure)() = nullptr;
+
+        bool has_bounds_by(std::size_t argument) const { return enclosure || directions[argument] != 0; }
     };
 
     struct Operation
@@ -64,6 +69,13 @@ namespace roofslate
             operations.push_back(o);
             return int(operations.size()) - 1;
         }
+    };
+
+    // Two formulas, of inputs that are the lower and the upper end of the first argument, of the second, ...
+    struct Enclosure
+    {
+        Tape tape;
+        int low = -1, high = -1; // positions on the tape
     };
 
     // The operation on plain numbers: the meaning of every node.

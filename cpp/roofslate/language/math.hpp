@@ -17,6 +17,7 @@ namespace roofslate
         inline double floor(double a) { return std::floor(a); }
         inline double abs(double a) { return std::fabs(a); }
         inline double count(double a) { return a; }
+        inline bool any(bool condition) { return condition; }
         inline double select(bool condition, double a, double b) { return condition ? a : b; }
 
         // What the portable functions need of a number type besides arithmetic.

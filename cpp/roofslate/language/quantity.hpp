@@ -214,10 +214,15 @@ namespace roofslate
     };
     // A routine in a formula: a struct with value(...) on doubles, dimension(...) on units, a name and its LaTeX. It
     // can be differentiated where it has `partials`: a list with a routine for each argument, or no_partial; it has
-    // bounds where it has `directions`, 1 or -1 for each argument: it never falls or never rises with it. Below `least`
-    // of an argument, where it has that, it is NaN.
+    // bounds where it has `directions`, 1 or -1 for each argument: it never falls or never rises with it, or else
+    // enclosure(...), which gives the ends of its value by Limits<T> of its arguments. Below `least` of an argument,
+    // where it has that, it is NaN.
     struct no_partial
     {
+    };
+    template <class T> struct Limits
+    {
+        T low, high;
     };
     template <class R> struct as_routine;
     template <class P> constexpr const Routine* partial_of()
@@ -254,13 +259,41 @@ namespace roofslate
     {
         static constexpr std::array<double, 3> all = R::least;
     };
+    template <class R, class = void> struct enclosure_of
+    {
+        static constexpr const Enclosure& (*entry)() = nullptr;
+    };
+    template <class R> struct enclosure_of<R, std::void_t<decltype(&R::template enclosure<Expr>)>>
+    {
+        template <std::size_t... K> static Enclosure record(std::index_sequence<K...>)
+        {
+            Enclosure e;
+            const Limits<Expr> arguments[]{{Expr::input(e.tape, 2 * int(K)), Expr::input(e.tape, 2 * int(K) + 1)}...};
+            const Limits<Expr> ends = R::template enclosure<Expr>(arguments[K]...);
+            e.low = ends.low.on(e.tape), e.high = ends.high.on(e.tape);
+            return e;
+        }
+        static const Enclosure& get()
+        {
+            static const Enclosure recorded = record(std::make_index_sequence<std::size_t(R::arity)>{});
+            return recorded;
+        }
+        static constexpr const Enclosure& (*entry)() = &get;
+    };
     template <class R> struct as_routine
     {
         template <std::size_t... K> static double call(const double* a, std::index_sequence<K...>)
         { return R::value(a[K]...); }
         static double value(const double* a) { return call(a, std::make_index_sequence<std::size_t(R::arity)>{}); }
-        static constexpr Routine
-            entry{R::name, R::latex, R::arity, &value, partials_of<R>::all, directions_of<R>::all, least_of<R>::all};
+        static constexpr Routine entry{
+            R::name,
+            R::latex,
+            R::arity,
+            &value,
+            partials_of<R>::all,
+            directions_of<R>::all,
+            least_of<R>::all,
+            enclosure_of<R>::entry};
     };
     template <class R, class... T> constexpr auto routine(const T&... arguments)
     {

@@ -1,4 +1,5 @@
 #include "roofslate/plan/pass_program.hpp"
+#include "roofslate/language/distributions.hpp"
 #include <optional>
 
 namespace roofslate
@@ -439,6 +440,7 @@ namespace roofslate
                 {
                     Instruction& call = push(Code::call);
                     call.operation = n.op, call.argument = std::uint8_t(running), call.routine = n.routine;
+                    call.wide = n.routine ? quantities::number_in(quantities::wide_routines{}, n.routine->name) : -1;
                     Field field = Field::operand;
                     for (int k = 0; k < n.arity(); ++k)
                         if (k != running)

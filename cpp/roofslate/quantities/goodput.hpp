@@ -40,62 +40,35 @@ namespace roofslate::quantities
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.999);
     };
-    // A point of a distribution: its time over the target, and -ln(1 - share), along which exponential tails are
-    // straight.
-    template <class T> struct TailPoint
-    {
-        T time, depth;
-    };
-    template <class T> constexpr TailPoint<T> tail_point(const T& time, const T& share)
-    { return {time, -log(1.0 - share)}; }
-    // The share on a line between the points next to the target, of seven percentiles and two guesses; below the first
-    // towards nothing, beyond the last along the same tail. With a margin it keeps off both points.
-    template <class T> constexpr T share_within(
-        const T& target,
+    // -ln(1 - share) of the requests that a time suffices for, along which exponential tails are straight: on lines
+    // between seven percentiles, and beyond the last on that of the two before it.
+    template <class T> constexpr T attained_depth(
+        const T& time,
         const T& p_1,
         const T& p_25,
         const T& p_50,
         const T& p_75,
         const T& p_90,
         const T& p_99,
-        const T& p_999,
-        const TailPoint<T>& first,
-        const TailPoint<T>& second,
-        double margin)
+        const T& p_999)
     {
-        const double far = 36.0, d_999 = 6.907755278982137, d_99 = 4.605170185988091;
-        const T last = p_999 / target, rise = max(last - p_99 / target, 0.0);
-        const TailPoint<T> points[] = {
-            {p_1 / target, T(0.01005033585350145)},
-            {p_25 / target, T(0.2876820724517809)},
-            {p_50 / target, T(0.6931471805599453)},
-            {p_75 / target, T(1.3862943611198906)},
-            {p_90 / target, T(2.302585092994046)},
-            {p_99 / target, T(d_99)},
-            {last, T(d_999)},
-            first,
-            second};
-        // Where percentiles fall as shares rise, as those of rare long waits do by their form, the largest share
-        // counts.
-        const T none = 0.0 * last, most = far + none;
-        T within = none, time = none, beyond = most;
-        for (const auto& point : points)
-            within = max(within, select(point.time <= 1.0, point.depth, none));
-        for (const auto& point : points)
-            time = max(time, select(point.time <= 1.0, select(point.depth >= within, point.time, none), none));
-        for (const auto& point : points)
-            beyond = min(beyond, select(point.depth > within, point.depth, most));
-        T longer = last + (far - d_999) / (d_999 - d_99) * rise;
-        for (const auto& point : points)
-            longer = select(point.depth > within, select(point.depth <= beyond, point.time, longer), longer);
-        const T way = (1.0 - time) / max(longer - time, 1e-12);
-        return 1.0 - exp(-(within + (beyond - within) * min(max(way, margin), 1.0 - margin)));
+        const auto way = [&](const T& from, const T& to) {
+            return min(max((time - from) / max(to - from, 1e-9 * to), 0.0), 1.0);
+        };
+        const T least = min(time / p_1, 1.0) * 0.01005033585350145;
+        const T most = max(time - p_999, 0.0 * time) / max(p_999 - p_99, 1e-9 * p_999) * 2.302585092994046;
+        return least + way(p_1, p_25) * 0.2776317365982795 + way(p_25, p_50) * 0.4054651081081644
+            + way(p_50, p_75) * 0.6931471805599453 + way(p_75, p_90) * 0.9162907318741551
+            + way(p_90, p_99) * 2.302585092994046 + way(p_99, p_999) * 2.302585092994046 + min(most, 30.0);
     }
-    template <class T> constexpr T as_quantile(const T& share) { return min(max(share, 0.01), 0.9999); }
-    struct first_attainment_guess
+    template <class T> constexpr T as_quantile(const T& depth) { return min(max(1.0 - exp(-depth), 0.01), 0.9999); }
+    struct first_attainment_depth
     {
-        static constexpr Spec spec =
-            Spec("f_{f0}", "1", "share of requests within the time to first token target, between percentiles", "Q6");
+        static constexpr Spec spec = Spec(
+            "\\delta_0",
+            "1",
+            "-ln of the share of requests beyond the time to first token target, between percentiles",
+            "Q6");
         template <class T> static constexpr T formula(
             in<time_to_first_token_target, T> target,
             in<time_to_first_token_p1, T> p_1,
@@ -105,10 +78,14 @@ namespace roofslate::quantities
             in<time_to_first_token_p90, T> p_90,
             in<time_to_first_token_p99, T> p_99,
             in<time_to_first_token_p999, T> p_999)
-        {
-            const TailPoint<T> none{0.0 * (p_1 / target), 0.0 * (p_1 / target)};
-            return as_quantile<T>(share_within<T>(target, p_1, p_25, p_50, p_75, p_90, p_99, p_999, none, none, 0.0));
-        }
+        { return attained_depth<T>(target, p_1, p_25, p_50, p_75, p_90, p_99, p_999); }
+    };
+    struct first_attainment_guess
+    {
+        static constexpr Spec spec =
+            Spec("f_{f0}", "1", "share of requests within the time to first token target, between percentiles", "Q6");
+        template <class T> static constexpr T formula(in<first_attainment_depth, T> depth)
+        { return as_quantile<T>(T(depth)); }
     };
     struct guessed_first_token_time
     {
@@ -117,25 +94,31 @@ namespace roofslate::quantities
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile, first_attainment_guess>();
     };
-    struct second_attainment_guess
+    struct second_attainment_depth
     {
-        static constexpr Spec spec =
-            Spec("f_{f1}", "1", "share of requests within the time to first token target, guessed again", "Q6");
+        static constexpr Spec spec = Spec(
+            "\\delta_1",
+            "1",
+            "-ln of the share of requests beyond the target, less by what the lines miss at the first guess",
+            "Q6");
         template <class T> static constexpr T formula(
-            in<time_to_first_token_target, T> target,
+            in<first_attainment_depth, T> depth,
+            in<guessed_first_token_time, T> time,
             in<time_to_first_token_p1, T> p_1,
             in<time_to_first_token_p25, T> p_25,
             in<time_to_first_token_p50, T> p_50,
             in<time_to_first_token_p75, T> p_75,
             in<time_to_first_token_p90, T> p_90,
             in<time_to_first_token_p99, T> p_99,
-            in<time_to_first_token_p999, T> p_999,
-            in<first_attainment_guess, T> guess,
-            in<guessed_first_token_time, T> time)
-        {
-            const TailPoint<T> one = tail_point<T>(time / target, T(guess));
-            return as_quantile<T>(share_within<T>(target, p_1, p_25, p_50, p_75, p_90, p_99, p_999, one, one, 0.25));
-        }
+            in<time_to_first_token_p999, T> p_999)
+        { return max(2.0 * depth - attained_depth<T>(time, p_1, p_25, p_50, p_75, p_90, p_99, p_999), 0.0); }
+    };
+    struct second_attainment_guess
+    {
+        static constexpr Spec spec =
+            Spec("f_{f1}", "1", "share of requests within the time to first token target, guessed again", "Q6");
+        template <class T> static constexpr T formula(in<second_attainment_depth, T> depth)
+        { return as_quantile<T>(T(depth)); }
     };
     struct second_first_token_time
     {
@@ -146,14 +129,16 @@ namespace roofslate::quantities
     };
     struct time_to_first_token_attainment
     {
-        // The inverse of time_to_first_token_quantile: between percentiles, then twice within what is left.
+        // The inverse of time_to_first_token_quantile: between percentiles, then twice corrected.
         static constexpr Spec spec = Spec(
             "f_f",
             "1",
             "SLO attainment, time to first token: share of requests within time_to_first_token_target",
             "Q6");
         template <class T> static constexpr T formula(
-            in<time_to_first_token_target, T> target,
+            in<first_attainment_depth, T> first,
+            in<second_attainment_depth, T> second,
+            in<second_first_token_time, T> time,
             in<time_to_first_token_p1, T> p_1,
             in<time_to_first_token_p25, T> p_25,
             in<time_to_first_token_p50, T> p_50,
@@ -161,16 +146,10 @@ namespace roofslate::quantities
             in<time_to_first_token_p90, T> p_90,
             in<time_to_first_token_p99, T> p_99,
             in<time_to_first_token_p999, T> p_999,
-            in<first_attainment_guess, T> first,
-            in<guessed_first_token_time, T> first_time,
-            in<second_attainment_guess, T> second,
-            in<second_first_token_time, T> second_time,
             in<service_load, T> load)
         {
-            const TailPoint<T> one = tail_point<T>(first_time / target, T(first)),
-                               two = tail_point<T>(second_time / target, T(second));
-            const T share = share_within<T>(target, p_1, p_25, p_50, p_75, p_90, p_99, p_999, one, two, 0.0);
-            return select(load < 1.0, share, T(0.0));
+            const T missed = first - attained_depth<T>(time, p_1, p_25, p_50, p_75, p_90, p_99, p_999);
+            return select(load < 1.0, 1.0 - exp(-max(second + missed, 0.0)), T(0.0));
         }
     };
     struct time_per_output_token_attainment
@@ -414,8 +393,10 @@ namespace roofslate::quantities
         time_to_first_token_p25,
         time_to_first_token_p75,
         time_to_first_token_p999,
+        first_attainment_depth,
         first_attainment_guess,
         guessed_first_token_time,
+        second_attainment_depth,
         second_attainment_guess,
         second_first_token_time,
         time_to_first_token_attainment,

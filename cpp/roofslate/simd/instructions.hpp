@@ -81,6 +81,7 @@ namespace roofslate
         double* best = nullptr; // keep: a row
         double* where = nullptr; // keep: a row
         const Routine* routine = nullptr; // call of a routine
+        int wide = -1; // ... that runs on registers: its number among wide_routines
     };
 
     // The inverse of a distribution function (see sampler.hpp) at the probability (x + 1/2) / 2^32, for any x of 32

@@ -1,6 +1,7 @@
 // The interpreter of the accumulator machine, on one instruction set. Included by the files of the sets alone, which
 // specialize `Lanes` before they take the interpreter's functions.
 #pragma once
+#include "roofslate/language/distributions.hpp"
 #include "roofslate/language/expr.hpp"
 #include "roofslate/simd/instructions.hpp"
 #include "roofslate/simd/lanes.hpp"
@@ -233,8 +234,47 @@ namespace roofslate
                         return select(a == zero, select(b == zero, zero, one), one);
                     });
                 default:
+                    if (q.wide >= 0)
+                        return call_wide(quantities::wide_routines{}, q, values, vectors, second, third);
                     for (std::size_t j = 0; j < vectors; ++j)
                         call_routine(q, values + j * width, second(j), third(j), lanes);
+                }
+            }
+            template <class... R> static void call_wide(
+                list<R...>,
+                const Instruction& q,
+                double* values,
+                std::size_t vectors,
+                const Argument& second,
+                const Argument& third)
+            {
+                int next = 0;
+                ((next++ == q.wide ? run_wide<R>(q, values, vectors, second, third) : void()), ...);
+            }
+            template <class R> [[gnu::noinline]] static void run_wide(
+                const Instruction& q,
+                double* values,
+                std::size_t vectors,
+                const Argument& second,
+                const Argument& third)
+            {
+                for (std::size_t j = 0; j < vectors; ++j)
+                {
+                    const Value a = Value::load(values + j * width);
+                    Value result = a;
+                    if constexpr (R::arity == 1)
+                        result = R::of(a);
+                    else if constexpr (R::arity == 2)
+                    {
+                        const Value b = Value::load(second(j));
+                        result = q.argument == 0 ? R::of(a, b) : R::of(b, a);
+                    }
+                    else
+                    {
+                        const Value b = Value::load(second(j)), c = Value::load(third(j));
+                        result = q.argument == 0 ? R::of(a, b, c) : q.argument == 1 ? R::of(b, a, c) : R::of(b, c, a);
+                    }
+                    result.store(values + j * width);
                 }
             }
             static void call_routine(

@@ -105,6 +105,9 @@ namespace roofslate
         friend Lanes plain_min(const Lanes& a, const Lanes& b) { return xsimd::min(a.v, b.v); }
         friend Lanes abs(const Lanes& a) { return xsimd::abs(a.v); }
         friend Lanes sqrt(const Lanes& a) { return xsimd::sqrt(a.v); }
+        friend Lanes exp(const Lanes& a) { return math::portable::exp(a); }
+        friend Lanes log(const Lanes& a) { return math::portable::log(a); }
+        friend Lanes pow(const Lanes& a, const Lanes& b) { return math::portable::pow(a, b); }
         friend Lanes ceil(const Lanes& a) { return a.rounded_up(); }
         friend Lanes floor(const Lanes& a) { return a.rounded_down(); }
         friend bool all(const Mask& m) { return xsimd::all(m); }

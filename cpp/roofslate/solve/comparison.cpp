@@ -1,4 +1,5 @@
 #include "roofslate/language/error.hpp"
+#include "roofslate/solve/load_trends.hpp"
 #include "roofslate/solve/roots.hpp"
 
 namespace roofslate
@@ -13,6 +14,11 @@ namespace roofslate
             case Condition::Kind::less: return Relation::less;
             default: return Relation::less_equal;
             }
+        }
+        bool is_declared(const Formula& side, std::string_view unknown)
+        {
+            return side.tape.operations.size() == 1 && side.needs.size() == 1
+                && quantities::goes_one_way(side.needs[0], unknown);
         }
     }
     Comparison comparison_of(
@@ -36,6 +42,9 @@ namespace roofslate
             if (s.quantity == e.bound)
                 u.below.push_back(closure.node(s.quantity));
         }
+        const auto varies = [&](int side) { return (graph[side].axes & graph[u.leaf].axes) != 0; };
+        comparison.goes_one_way = (is_declared(condition.left, e.name) && !varies(right))
+            || (is_declared(condition.right, e.name) && !varies(left));
         if (!((graph[left].axes | graph[right].axes) & graph[u.leaf].axes))
             throw Error("IneffectiveInput", "the condition does not depend on '" + std::string(e.name) + "'");
         return comparison;

@@ -8,6 +8,7 @@ namespace roofslate
     namespace
     {
         constexpr int arrivals = 2;                        // without a bracket
+        constexpr int halvings = 9; // of what is declared to go one way, before slopes tell anything
         constexpr int far_steps = 2;                       // in one: by the whole logarithm
         constexpr int newton_steps = 10, most_steps = 600; // then every fourth one halves
         constexpr std::size_t fewest_lanes = 32;           // that are worth sorting out
@@ -65,17 +66,28 @@ namespace roofslate
             std::copy_n(program[0], lanes, y_);
             return program;
         };
-        if (&narrowing == &turns_)
+        if (&narrowing == &turns_ && !one_way_)
         {
             run(leap_), run(step_);
             for (int step = 0; step < arrivals && lanes; ++step)
                 let_go(run(arrival_)[1]);
         }
-        constexpr Kind later[]{halving, far, returning, far};
+        constexpr Kind later[]{halving, far, returning, far}, halved[]{halving, far, halving, far};
+        const auto kind_of = [&](int step) {
+            if (step < 0)
+                return halving;
+            return step < far_steps ? far
+                : step < newton_steps
+                ? near
+                : (one_way_ ? halved : later)[(step - newton_steps) % 4];
+        };
+        if (one_way_)
+            for (std::size_t i = 0; i < lanes; ++i)
+                y_[i] = std::sqrt(a_[i] * b_[i]);
         std::fill_n(open_, lanes, 1.0);
-        for (int step = 0; step < most_steps && lanes; ++step)
+        for (int step = one_way_ ? -halvings : 0; step < most_steps && lanes; ++step)
         {
-            const Kind kind = step < far_steps ? far : step < newton_steps ? near : later[(step - newton_steps) % 4];
+            const Kind kind = kind_of(step);
             LaneProgram& program = run(narrowing.steps[kind]);
             std::copy_n(program[1], lanes, open_), std::copy_n(program[2], lanes, a_),
                 std::copy_n(program[3], lanes, b_);

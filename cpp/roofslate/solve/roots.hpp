@@ -44,6 +44,7 @@ namespace roofslate
         int left, right;
         Relation relation;
         Unknown unknown;
+        bool goes_one_way = false; // declared: it turns once at most, perhaps by a jump
 
         AxisSet axes() const; // that its solution varies along
     };

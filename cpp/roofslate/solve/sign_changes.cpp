@@ -120,13 +120,14 @@ namespace roofslate
         for (std::size_t i = 0; i < n; ++i)
             of[i] = stretches[i].point, a_[i] = stretches[i].a, b_[i] = stretches[i].b;
         load(of.data(), n);
-        bounds_.run(n);
+        if (!one_way_)
+            bounds_.run(n);
         for (std::size_t i = 0; i < n; ++i)
         {
             const Stretch& s = stretches[i];
             const Verdict verdict = judge(s, i);
             if (verdict == Verdict::settled || verdict == Verdict::settled_and_left)
-                conclude(s, bounds_[Proof::sure][i] != 0 || bounds_[Proof::level][i] != 0);
+                conclude(s, proof(Proof::sure, i) != 0 || proof(Proof::level, i) != 0);
             if (verdict == Verdict::left || verdict == Verdict::settled_and_left)
                 leave(s);
             if (verdict == Verdict::split)
@@ -141,16 +142,16 @@ namespace roofslate
     }
     HalfLine::Verdict HalfLine::judge(const Stretch& s, std::size_t lane) const
     {
-        const bool known = bounds_[Proof::known][lane] != 0;
+        const bool known = proof(Proof::known, lane) != 0;
         const double a = state(s.at_a), b = state(s.at_b);
-        if (bounds_[Proof::nothing][lane] != 0) // of an inequality it may end where nothing but rounding is left
+        if (proof(Proof::nothing, lane) != 0) // of an inequality it may end where nothing but rounding is left
             return equal_ || a == b ? Verdict::none : Verdict::settled;
-        if (a == b && bounds_[Proof::level][lane] != 0)
+        if (a == b && proof(Proof::level, lane) != 0)
             return equal_ && a == 0 ? Verdict::settled : Verdict::none;
         const bool hides_a = hides(s.at_a), hides_b = hides(s.at_b);
-        if (bounds_[Proof::once][lane] != 0 && (hides_a || hides_b) && moves_away(s, lane))
+        if (proof(Proof::once, lane) != 0 && (hides_a || hides_b) && moves_away(s, lane))
             return Verdict::none;
-        if (bounds_[Proof::once][lane] != 0 && !(a == b && (hides_a || hides_b)))
+        if (proof(Proof::once, lane) != 0 && !(a == b && (hides_a || hides_b)))
             return Verdict::settled;
         if (a == b && (is_clear(s, lane) || (a != 0 && is_drowned(s, lane))))
             return Verdict::none;
@@ -165,7 +166,7 @@ namespace roofslate
     // From an end at which the sides are apart they go farther apart.
     bool HalfLine::moves_away(const Stretch& s, std::size_t lane) const
     {
-        const bool rises = bounds_[Proof::least][lane] >= 0, falls = bounds_[Proof::greatest][lane] <= 0;
+        const bool rises = proof(Proof::least, lane) >= 0, falls = proof(Proof::greatest, lane) <= 0;
         const double a = hides(s.at_a) ? 0 : s.at_a.apart, b = hides(s.at_b) ? 0 : s.at_b.apart;
         return (rises && (a > 0 || b < 0)) || (falls && (a < 0 || b > 0));
     }
@@ -179,10 +180,9 @@ namespace roofslate
                      apart = std::max(std::fabs(s.at_a.apart), std::fabs(s.at_b.apart));
         if (!(apart <= error))
             return false;
-        if (bounds_[Proof::once][lane] != 0)
+        if (proof(Proof::once, lane) != 0)
             return true;
-        const double slope =
-            std::max(std::fabs(bounds_[Proof::least][lane]), std::fabs(bounds_[Proof::greatest][lane]));
+        const double slope = std::max(std::fabs(proof(Proof::least, lane)), std::fabs(proof(Proof::greatest, lane)));
         return s.b / s.a - 1 <= wide && apart + slope * (s.b - s.a) <= error;
     }
     // By the slopes, the sides stay apart between ends at which they are.
@@ -204,15 +204,10 @@ namespace roofslate
         return stays(
                    s.at_a.ratio,
                    s.at_b.ratio,
-                   bounds_[Proof::slowest][lane],
-                   bounds_[Proof::fastest][lane],
+                   proof(Proof::slowest, lane),
+                   proof(Proof::fastest, lane),
                    std::log(s.b / s.a))
-            || stays(
-                   s.at_a.apart,
-                   s.at_b.apart,
-                   bounds_[Proof::least][lane],
-                   bounds_[Proof::greatest][lane],
-                   s.b - s.a);
+            || stays(s.at_a.apart, s.at_b.apart, proof(Proof::least, lane), proof(Proof::greatest, lane), s.b - s.a);
     }
     // Of a stretch whose ends say the same.
     HalfLine::Verdict HalfLine::judge_alike(const Stretch& s, std::size_t lane, bool telling) const
@@ -224,7 +219,7 @@ namespace roofslate
             return Verdict::split;
         if (equal_ && s.at_a.state == 0)
             return Verdict::look_through;
-        const bool smooth = bounds_[Proof::least][lane] == bounds_[Proof::least][lane];
+        const bool smooth = proof(Proof::least, lane) == proof(Proof::least, lane);
         const bool are_near = s.at_a.near >= close_and_near || s.at_b.near >= close_and_near;
         return smooth && !are_near ? Verdict::none : Verdict::look_through;
     }

@@ -186,6 +186,13 @@ namespace roofslate
                 level, // nothing but rounding changes
             };
         };
+        // Of what is declared to go one way nothing more is known: it may jump.
+        double proof(Proof::Column column, std::size_t lane) const
+        {
+            if (!one_way_)
+                return bounds_[column][lane];
+            return column == Proof::once ? 1 : column < Proof::slowest || column == Proof::level ? 0 : NAN;
+        }
         Stretch whole(Point p) const { return {p, low(p), high(p), low_ends_[p], high_ends_[p]}; }
         void build(const Equation& equation, const Givens& givens, double sign, const Range& y);
         void load(const Point* points, std::size_t n);
@@ -257,6 +264,7 @@ namespace roofslate
         const InstructionSet& set_;
         bool equal_, strict_;
         bool plain_ = false; // all of it is a stretch in which the comparison turns once at most, without a jump
+        bool one_way_ = false; // declared: the comparison turns once at most
         bool scans_ = false; // nothing is known of stretches: a side has a routine
         LaneGraph lanes_;
         std::vector<double*> given_lanes_;

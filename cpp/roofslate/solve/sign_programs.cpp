@@ -18,6 +18,7 @@ namespace roofslate
         constexpr double agreed_share = 1e-12; // of sides that agree at a root
         // at a root, the tangent's zero is nearer, though rounding shakes the sides
         constexpr double near_step = 1e-9;
+        constexpr double declared_error = 0x1p16; // in units of rounding, of a side with many terms that nearly cancel
         constexpr double close_share = 0x1p-30; // sides that Newton's step brings together
 
         // Copies a node into another graph, from what has been copied.
@@ -83,7 +84,9 @@ namespace roofslate
         };
         Bounder bounder(g, g);
         Trend trend(bounder, y, of_leaf);
-        const Bounds l = trend.value(left), r = trend.value(right);
+        one_way_ = comparison.goes_one_way;
+        const Bounds l = one_way_ ? Bounds{left, left, {}} : trend.value(left),
+                     r = one_way_ ? Bounds{right, right, {}} : trend.value(right);
         const bool positive = l.range.low > 0 && r.range.low > 0, numbers = l.range.known() && r.range.known();
 
         const auto difference = [&](int x, int z) {
@@ -93,20 +96,26 @@ namespace roofslate
         const int slope = difference(left_slope, right_slope), apart = op(Op::sub, left, right);
 
         // Does the comparison turn once at most while the unknown runs from a to b?
-        const Bounds elasticity = trend.elasticity_of_ratio(left, right), drift = trend.value(slope);
+        const Bounds elasticity = one_way_ ? Bounds{} : trend.elasticity_of_ratio(left, right),
+                     drift = one_way_ ? Bounds{} : trend.value(slope);
         const auto one_way = [&](const Bounds& e) {
             return bounder.either(bounder.at_least_zero(e), bounder.at_most_zero(e));
         };
-        const int alike = bounder.either(
-            bounder.both(bounder.at_least_zero(l), bounder.at_least_zero(r)),
-            bounder.both(bounder.at_most_zero(l), bounder.at_most_zero(r)));
-        const int smooth = bounder.both(trend.smooth(left), trend.smooth(right));
+        const int alike = one_way_
+            ? number(1)
+            : bounder.either(
+                  bounder.both(bounder.at_least_zero(l), bounder.at_least_zero(r)),
+                  bounder.both(bounder.at_most_zero(l), bounder.at_most_zero(r)));
+        const int smooth = one_way_ ? number(0) : bounder.both(trend.smooth(left), trend.smooth(right));
         Rounding rounded(bounder, trend);
-        const int tame = bounder.both(rounded.tame(left), rounded.tame(right));
-        const int monotone = bounder.both(
-            tame,
-            bounder.either(bounder.both(alike, one_way(elasticity)), bounder.both(smooth, one_way(drift))));
-        const Rounding::Error left_error = rounded.error(left), right_error = rounded.error(right);
+        const int tame = one_way_ ? number(1) : bounder.both(rounded.tame(left), rounded.tame(right));
+        const int monotone = one_way_
+            ? number(1)
+            : bounder.both(
+                  tame,
+                  bounder.either(bounder.both(alike, one_way(elasticity)), bounder.both(smooth, one_way(drift))));
+        const Rounding::Error left_error = one_way_ ? Rounding::Error{declared_error, -1} : rounded.error(left),
+                              right_error = one_way_ ? Rounding::Error{} : rounded.error(right);
         const bool steady = left_error.is_share() && right_error.is_share();
         plain_ = bounder.is(monotone, 1) && bounder.is(smooth, 1) && numbers && steady;
 
@@ -144,7 +153,7 @@ namespace roofslate
         const int if_level = number(equal_ ? 0 : comparison.relation == Relation::less ? 1 : -1);
         const int state = op(Op::select, level, if_level, sign_here);
         const auto where_defined = [&](int x) { return equal_ ? x : op(Op::select, defined, x, number(NAN)); };
-        scans_ = trend.has_routine(left) || trend.has_routine(right);
+        scans_ = !one_way_ && (trend.has_routine(left) || trend.has_routine(right));
         if (plain_ && equal_)
             states_.compile(lanes_, {state}, set_);
         else if (plain_)
@@ -156,7 +165,7 @@ namespace roofslate
                 set_);
             levels_.nodes = {where_defined(op(Op::mul, sign_here, half_if(level)))};
         }
-        else
+        if (!plain_ && !one_way_)
         {
             const bool strict = comparison.relation == Relation::less;
             const auto below = [&](const Bounds& u, const Bounds& v, bool or_equal) {
@@ -197,6 +206,9 @@ namespace roofslate
                  if_proved(by_difference, drift.high),
                  bounder.either(bounder.both(by_ratio, steady_ratio), bounder.both(by_difference, steady_difference))},
                 set_);
+        }
+        if (!plain_)
+        {
             const int agreed = of_numbers(op(Op::less_equal, gap, share_of(right_size, agreed_share))),
                       close = of_numbers(op(Op::less_equal, gap, share_of(right_size, like_share)));
             // ... as far as rounding and one step of the unknown move them
@@ -272,7 +284,7 @@ namespace roofslate
             const int after = op(Op::equal, op(Op::equal, at_y, mark), want);
             const int new_a = op(Op::select, after, a, y), new_b = op(Op::select, after, y, b);
             const int wide = op(Op::less, share_of(y, closed_share), op(Op::sub, new_b, new_a)),
-                      done = turns ? arrived : number(0);
+                      done = turns && !(one_way_ && kind == halving) ? arrived : number(0);
             const int middle = op(Op::sqrt, op(Op::mul, new_a, new_b));
             const int beyond =
                 op(Op::mul, guess, op(Op::select, after, number(1 - 4 * rounding), number(1 + 4 * rounding)));

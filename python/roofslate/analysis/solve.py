@@ -102,6 +102,11 @@ def solve(
     32,768 stretches the search gives up, and names what is left. A point alone gives the same bits as within a
     grid, on any number of threads.
 
+    Latencies, the sequences that run and the share that waits are taken to rise with ``arrival_rate`` and to fall with
+    ``replicas``, since bounds are too wide to prove it: where one of them is compared with what does not vary, and its
+    form has the other direction on a stretch, as near a load of 1, the answer is one of the places where the condition
+    turns, whatever `at` asks for.
+
     Both sides are equal if they agree within rounding. If they do on a whole stretch, as ``pass_time`` and
     ``compute_time`` on all large batches, ``"smallest"`` gives its lower end, ``"largest"`` its upper end, ``"all"``
     both; of a stretch that reaches an open end of the range that is 0 or infinity. Where rounding is larger than the
