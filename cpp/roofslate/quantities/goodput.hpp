@@ -19,12 +19,26 @@ namespace roofslate::quantities
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.01);
     };
+    struct time_to_first_token_p10
+    {
+        static constexpr Spec spec =
+            Spec("T_{f10}", "s", "time to the first token that a tenth of the requests do not exceed", "Q6")
+                .value_of<time_to_first_token_quantile>()
+                .where<latency_quantile>(0.1);
+    };
     struct time_to_first_token_p25
     {
         static constexpr Spec spec =
             Spec("T_{f25}", "s", "time to the first token that a quarter of the requests do not exceed", "Q6")
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.25);
+    };
+    struct time_to_first_token_p60
+    {
+        static constexpr Spec spec =
+            Spec("T_{f60}", "s", "time to the first token that three fifths of the requests do not exceed", "Q6")
+                .value_of<time_to_first_token_quantile>()
+                .where<latency_quantile>(0.6);
     };
     struct time_to_first_token_p75
     {
@@ -40,117 +54,44 @@ namespace roofslate::quantities
                 .value_of<time_to_first_token_quantile>()
                 .where<latency_quantile>(0.999);
     };
-    // -ln(1 - share) of the requests that a time suffices for, along which exponential tails are straight: on lines
-    // between seven percentiles, and beyond the last on that of the two before it.
-    template <class T> constexpr T attained_depth(
-        const T& time,
-        const T& p_1,
-        const T& p_25,
-        const T& p_50,
-        const T& p_75,
-        const T& p_90,
-        const T& p_99,
-        const T& p_999)
+    struct attainment_depth
     {
-        const auto way = [&](const T& from, const T& to) {
-            return min(max((time - from) / max(to - from, 1e-9 * to), 0.0), 1.0);
-        };
-        const T least = min(time / p_1, 1.0) * 0.01005033585350145;
-        const T most = max(time - p_999, 0.0 * time) / max(p_999 - p_99, 1e-9 * p_999) * 2.302585092994046;
-        return least + way(p_1, p_25) * 0.2776317365982795 + way(p_25, p_50) * 0.4054651081081644
-            + way(p_50, p_75) * 0.6931471805599453 + way(p_75, p_90) * 0.9162907318741551
-            + way(p_90, p_99) * 2.302585092994046 + way(p_99, p_999) * 2.302585092994046 + min(most, 30.0);
-    }
-    template <class T> constexpr T as_quantile(const T& depth) { return min(max(1.0 - exp(-depth), 0.01), 0.9999); }
-    struct first_attainment_depth
-    {
-        static constexpr Spec spec = Spec(
-            "\\delta_0",
-            "1",
-            "-ln of the share of requests beyond the time to first token target, between percentiles",
-            "Q6");
+        // Straight lines between nine percentiles, and beyond the last on that of the two before it: along
+        // -ln(1 - share) exponential tails are straight.
+        static constexpr Spec spec =
+            Spec("\\delta_f", "1", "-ln of the share of requests beyond the time to first token target", "Q6");
         template <class T> static constexpr T formula(
-            in<time_to_first_token_target, T> target,
+            in<time_to_first_token_target, T> time,
             in<time_to_first_token_p1, T> p_1,
+            in<time_to_first_token_p10, T> p_10,
             in<time_to_first_token_p25, T> p_25,
             in<time_to_first_token_p50, T> p_50,
+            in<time_to_first_token_p60, T> p_60,
             in<time_to_first_token_p75, T> p_75,
             in<time_to_first_token_p90, T> p_90,
             in<time_to_first_token_p99, T> p_99,
             in<time_to_first_token_p999, T> p_999)
-        { return attained_depth<T>(target, p_1, p_25, p_50, p_75, p_90, p_99, p_999); }
-    };
-    struct first_attainment_guess
-    {
-        static constexpr Spec spec =
-            Spec("f_{f0}", "1", "share of requests within the time to first token target, between percentiles", "Q6");
-        template <class T> static constexpr T formula(in<first_attainment_depth, T> depth)
-        { return as_quantile<T>(T(depth)); }
-    };
-    struct guessed_first_token_time
-    {
-        static constexpr Spec spec =
-            Spec("T_{f}(f_{f0})", "s", "time to first token that the guessed share of requests does not exceed", "Q6")
-                .value_of<time_to_first_token_quantile>()
-                .where<latency_quantile, first_attainment_guess>();
-    };
-    struct second_attainment_depth
-    {
-        static constexpr Spec spec = Spec(
-            "\\delta_1",
-            "1",
-            "-ln of the share of requests beyond the target, less by what the lines miss at the first guess",
-            "Q6");
-        template <class T> static constexpr T formula(
-            in<first_attainment_depth, T> depth,
-            in<guessed_first_token_time, T> time,
-            in<time_to_first_token_p1, T> p_1,
-            in<time_to_first_token_p25, T> p_25,
-            in<time_to_first_token_p50, T> p_50,
-            in<time_to_first_token_p75, T> p_75,
-            in<time_to_first_token_p90, T> p_90,
-            in<time_to_first_token_p99, T> p_99,
-            in<time_to_first_token_p999, T> p_999)
-        { return max(2.0 * depth - attained_depth<T>(time, p_1, p_25, p_50, p_75, p_90, p_99, p_999), 0.0); }
-    };
-    struct second_attainment_guess
-    {
-        static constexpr Spec spec =
-            Spec("f_{f1}", "1", "share of requests within the time to first token target, guessed again", "Q6");
-        template <class T> static constexpr T formula(in<second_attainment_depth, T> depth)
-        { return as_quantile<T>(T(depth)); }
-    };
-    struct second_first_token_time
-    {
-        static constexpr Spec spec =
-            Spec("T_{f}(f_{f1})", "s", "time to first token that the second guess of requests does not exceed", "Q6")
-                .value_of<time_to_first_token_quantile>()
-                .where<latency_quantile, second_attainment_guess>();
+        {
+            const auto way = [&](const T& from, const T& to) {
+                return min(max((time - from) / max(to - from, 1e-9 * to), 0.0), 1.0);
+            };
+            const T beyond = max(time - p_999, 0.0 * time) / max(p_999 - p_99, 1e-9 * p_999);
+            return min(time / max(p_1, 1e-9 * p_50), 1.0) * 0.010050335853501442 + way(p_1, p_10) * 0.09531017980432487
+                + way(p_10, p_25) * 0.1823215567939546 + way(p_25, p_50) * 0.4054651081081644
+                + way(p_50, p_60) * 0.2231435513142097 + way(p_60, p_75) * 0.4700036292457356
+                + way(p_75, p_90) * 0.9162907318741553 + way(p_90, p_99) * 2.302585092994044
+                + way(p_99, p_999) * 2.302585092994046 + min(beyond * 2.302585092994046, 30.0);
+        }
     };
     struct time_to_first_token_attainment
     {
-        // The inverse of time_to_first_token_quantile: between percentiles, then twice corrected.
         static constexpr Spec spec = Spec(
             "f_f",
             "1",
             "SLO attainment, time to first token: share of requests within time_to_first_token_target",
             "Q6");
-        template <class T> static constexpr T formula(
-            in<first_attainment_depth, T> first,
-            in<second_attainment_depth, T> second,
-            in<second_first_token_time, T> time,
-            in<time_to_first_token_p1, T> p_1,
-            in<time_to_first_token_p25, T> p_25,
-            in<time_to_first_token_p50, T> p_50,
-            in<time_to_first_token_p75, T> p_75,
-            in<time_to_first_token_p90, T> p_90,
-            in<time_to_first_token_p99, T> p_99,
-            in<time_to_first_token_p999, T> p_999,
-            in<service_load, T> load)
-        {
-            const T missed = first - attained_depth<T>(time, p_1, p_25, p_50, p_75, p_90, p_99, p_999);
-            return select(load < 1.0, 1.0 - exp(-max(second + missed, 0.0)), T(0.0));
-        }
+        template <class T> static constexpr T formula(in<attainment_depth, T> depth, in<service_load, T> load)
+        { return select(load < 1.0, 1.0 - exp(-depth), T(0.0)); }
     };
     struct time_per_output_token_attainment
     {
@@ -209,7 +150,7 @@ namespace roofslate::quantities
         { return n * shape * odds; }
 
         static double plain(double x) { return x; }
-        static double plain(const sloped::Sloped& x) { return x.value; }
+        static double plain(const sloped::Sloped<double>& x) { return x.value; }
         template <class T> static T of(const T& n, const T& shape, const T& odds)
         {
             if (!(plain(odds) > 0))
@@ -390,15 +331,12 @@ namespace roofslate::quantities
     using goodput = list<
         time_to_first_token_target,
         time_to_first_token_p1,
+        time_to_first_token_p10,
         time_to_first_token_p25,
+        time_to_first_token_p60,
         time_to_first_token_p75,
         time_to_first_token_p999,
-        first_attainment_depth,
-        first_attainment_guess,
-        guessed_first_token_time,
-        second_attainment_depth,
-        second_attainment_guess,
-        second_first_token_time,
+        attainment_depth,
         time_to_first_token_attainment,
         time_per_output_token_attainment,
         request_attainment,

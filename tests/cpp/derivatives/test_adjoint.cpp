@@ -161,11 +161,13 @@ namespace
             if (const auto bound = all.find(registry()[q].bound); bound != all.end())
                 x = std::min(x, bound->second * uniform(random, 0.3, 0.9));
         all[registry().at("hbm_capacity")] *= 1e9; // what does not fit takes forever, and has no slope
+        all[registry().at("draft_length")] = 2.6; // whole numbers have a kink
         all[registry().at("batch_size")] = 7.3; // at its word: not what arrivals bring
         const auto given = [&](const char* name) -> double& { return all[registry().at(name)]; };
         // of the tails of distributions differences know little: a cache is about as large as what pauses, and pauses
         // and lengths are spread
-        given("session_kv_bytes") = given("hbm_prefix_cache") / (given("arrival_rate") * given("pause_time"));
+        given("session_kv_bytes") =
+            given("hbm_prefix_cache") / (given("arrival_rate") / given("replicas") * given("pause_time"));
         given("turns") = 1 + 1 / given("turns"); // nor where almost every turn has a next one
         given("pause_cv") = 1 + given("pause_cv"), given("rollout_length_cv") = 1 + given("rollout_length_cv");
         return all;
