@@ -53,9 +53,9 @@ def with_presets(inputs: Mapping[str, Any]) -> WithScenario:
     return changed(inputs, {name: x for name, x in supplied.items() if inputs.get(name) is None})
 
 
-def read_policy(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def read_policy(inputs: Mapping[str, Any]) -> WithScenario:
     """The inputs with ``serving_mode`` as a policy: what is read elsewhere is ``"apart"``."""
-    read = dict(inputs)
+    read = changed(inputs, {})
     mode = read.get("serving_mode")
     if mode is None or mode == "aggregated":
         return read
@@ -78,7 +78,9 @@ def read_sessions(inputs: Mapping[str, Any]) -> tuple[WithScenario, Sessions | N
             raise IneffectiveInput(
                 f"{name} is not simulated: the hits of sessions follow from their caches. Leave it out"
             )
-    rest = changed({name: x for name, x in inputs.items() if name not in _DESCRIBED}, {})
+    rest = changed(inputs, {})
+    for name in _DESCRIBED:
+        rest.pop(name, None)
     graph = _of_graph(inputs)
     wanted = [*_OF_SESSIONS, "turns_distribution", "turn_input_tokens", "turn_rate"]
     values = evaluate(wanted, Settled(graph))

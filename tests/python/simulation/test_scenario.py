@@ -83,3 +83,11 @@ def test_prompts_read_elsewhere_are_apart() -> None:
     assert elsewhere.requests.equals(rs.simulate(load, prompt_policy="apart", requests=5000, seed=1).requests)
     with pytest.raises(IneffectiveInput, match="serving_mode='disaggregated' they are read elsewhere"):
         rs.simulate(load, serving_mode="disaggregated", prompt_policy="first", seed=1)
+
+
+def test_a_price_in_the_scenario_is_no_mistake() -> None:
+    """A scenario serves many calls; pytest makes the warning of an input without effect an error."""
+    load = {**SERVICE, "chip_price": "2 USD/h", "input_tokens": 1000, "output_tokens": 100, "arrival_rate": 3}
+    assert mean(load, "time_to_first_token", requests=1000) > 0
+    agent = {**SERVICE, **AGENT, "session_rate": 0.1, "chip_price": "2 USD/h"}
+    assert mean(agent, "time_to_first_token", requests=1000) > 0
