@@ -7,6 +7,8 @@
 
 namespace roofslate::quantities
 {
+    struct fresh_input_cv;
+
     // --- what is asked for ---
 
     struct replicas
@@ -367,7 +369,7 @@ namespace roofslate::quantities
             "s*s/sequence/sequence",
             "variance of the time that a prompt takes of the steps",
             "Q6");
-        template <class T> static constexpr T formula(in<loaded_prompt_step_time, T> prompt, in<input_cv, T> c)
+        template <class T> static constexpr T formula(in<loaded_prompt_step_time, T> prompt, in<fresh_input_cv, T> c)
         { return (c * prompt) * (c * prompt); }
     };
 
@@ -455,11 +457,14 @@ namespace roofslate::quantities
 
     struct decode_odds
     {
-        static constexpr Spec spec = Spec(
-            "r",
-            "1",
-            "odds of the negative binomial number of running sequences: work that grows with them over the time left",
-            "Q6");
+        static constexpr Spec spec =
+            Spec(
+                "r",
+                "1",
+                "odds of the negative binomial number of running sequences: work that grows with them over the time "
+                "left",
+                "Q6")
+                .range(0, 1);
         template <class T> static constexpr T formula(
             in<replica_arrival_rate, T> rate,
             in<decoded_tokens, T> D,
@@ -518,7 +523,7 @@ namespace roofslate::quantities
     struct slot_line_odds
     {
         static constexpr Spec spec =
-            Spec("r_N", "1", "odds of the number of running sequences by the line to all slots", "Q6");
+            Spec("r_N", "1", "odds of the number of running sequences by the line to all slots", "Q6").range(0, 1);
         template <class T> static constexpr T formula(
             in<replica_arrival_rate, T> rate,
             in<decoded_tokens, T> D,
@@ -603,7 +608,7 @@ namespace roofslate::quantities
     // --- slots: who waits for one (Erlang's C for a batch whose service depends on who runs) ---
 
     // Steps that read a prompt where each has this room: a last one that is part full, and by chance a first one.
-    template <class T> constexpr T steps_of(const T& tokens, const T& room, in<input_cv, T> c)
+    template <class T> constexpr T steps_of(const T& tokens, const T& room, in<fresh_input_cv, T> c)
     {
         const T full = tokens / room;
         return select(c == T(0.0), max(ceil(full), 1.0), full + 0.5 + 0.5 * exp(-full));
@@ -623,7 +628,7 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<fresh_input_tokens, T> I,
             in<prompt_room, T> room,
-            in<input_cv, T> c)
+            in<fresh_input_cv, T> c)
         { return steps_of<T>(count(I), count(room), c); }
     };
     struct prompt_reading_time
@@ -694,7 +699,8 @@ namespace roofslate::quantities
     struct slot_wait_probability
     {
         static constexpr Spec spec =
-            Spec("W", "1", "share of the requests that wait for a slot; 1 under more load than a replica can do", "Q6");
+            Spec("W", "1", "share of the requests that wait for a slot; 1 under more load than a replica can do", "Q6")
+                .range(0, 1);
         template <class T> static constexpr T formula(
             in<slot_weight, T> weight,
             in<slot_below, T> below,

@@ -149,23 +149,32 @@ namespace roofslate::quantities
         static constexpr Dimension dimension(const Dimension& n, const Dimension& shape, const Dimension& odds)
         { return n * shape * odds; }
 
+        static constexpr double many = 1e6, together = 0.02;
         static double plain(double x) { return x; }
         static double plain(const sloped::Sloped<double>& x) { return x.value; }
         template <class T> static T of(const T& n, const T& shape, const T& odds)
         {
             if (!(plain(odds) > 0))
                 return T(0.0);
+            if (!(plain(n) <= DBL_MAX && plain(shape) <= DBL_MAX)) // of endless slots each step down has the same odds
+                return plain(shape) <= DBL_MAX ? max(T(1.0) - T(1.0) / odds, T(0.0)) : T(NAN);
             T all(1.0), term(1.0), left = n;
             while (plain(left) > 0)
             {
-                const T ratio = left / (odds * (left + shape - T(1.0)));
-                term = term * ratio;
-                all = all + term;
-                if (plain(all) > 1e250)
+                // of very many, so many together that their ratios hardly differ
+                const int doublings = plain(left) > many ? std::ilogb(together * std::sqrt(plain(left))) : 0;
+                const double steps = std::ldexp(1.0, doublings);
+                const T middle = left - T((steps - 1.0) / 2.0), ratio = middle / (odds * (middle + shape - T(1.0)));
+                T sum = ratio, power = ratio;
+                for (int k = 0; k < doublings; ++k)
+                    sum = sum + sum * power, power = power * power;
+                all = all + term * sum;
+                term = term * power;
+                if (!(plain(all) <= 1e250))
                     return T(0.0);
                 if (plain(ratio) < 1 && plain(term) < 1e-17 * (1 - plain(ratio)) * plain(all))
                     break;
-                left = left - T(1.0);
+                left = left - T(steps);
             }
             return T(1.0) / all;
         }

@@ -27,7 +27,8 @@ namespace roofslate::quantities
     };
     struct busy_share
     {
-        static constexpr Spec spec = Spec("f_b", "1", "share of the arrivals that find a step under way", "Q6");
+        static constexpr Spec spec =
+            Spec("f_b", "1", "share of the arrivals that find a step under way", "Q6").range(0, 1);
         template <class T> static constexpr T formula(
             in<decode_step_base, T> a,
             in<decode_step_slope, T> b,
@@ -59,7 +60,7 @@ namespace roofslate::quantities
     struct prompts_ahead_share
     {
         static constexpr Spec spec =
-            Spec("f_a", "1", "share of the requests that find prompts ahead of their own", "Q6");
+            Spec("f_a", "1", "share of the requests that find prompts ahead of their own", "Q6").range(0, 1);
         template <class T> static constexpr T formula(in<prompt_queue_load, T> load, in<replica_arrival_variation, T> c)
         { return select(c == T(1.0), T(load), routine<arrival_wait>(load, c)); }
     };
@@ -73,7 +74,7 @@ namespace roofslate::quantities
             in<prompts_ahead_share, T> meet,
             in<replica_arrival_rate, T> rate,
             in<replica_arrival_variation, T> c,
-            in<input_cv, T> c_i,
+            in<fresh_input_cv, T> c_i,
             in<prompt_overhead_time, T> p_0,
             in<loaded_prompt_step_time, T> prompt,
             in<single_sequence, T> one)
@@ -115,7 +116,7 @@ namespace roofslate::quantities
     {
         static constexpr Spec spec =
             Spec("I_q/I", "1", "length of the prompt at the percentile over the mean (lognormal)", "Q6");
-        template <class T> static constexpr T formula(in<input_cv, T> c, in<latency_quantile, T> q)
+        template <class T> static constexpr T formula(in<fresh_input_cv, T> c, in<latency_quantile, T> q)
         {
             const T spread = log(1.0 + c * c);
             return exp(sqrt(spread) * routine<normal_quantile>(q) - spread / 2.0);
@@ -130,7 +131,7 @@ namespace roofslate::quantities
             in<prompt_policy, T> policy,
             in<fresh_input_tokens, T> I,
             in<prompt_room, T> room,
-            in<input_cv, T> c,
+            in<fresh_input_cv, T> c,
             in<input_length_ratio, T> ratio,
             in<current_step_time, T> t,
             in<prompt_launch_time, T> launches,
@@ -262,7 +263,7 @@ namespace roofslate::quantities
             Spec("c_a^2", "1", "squared coefficient of variation of the rest of a prompt that is being read", "Q6");
         template <class T> static constexpr T formula(
             in<prompt_policy, T> policy,
-            in<input_cv, T> c_i,
+            in<fresh_input_cv, T> c_i,
             in<prompt_overhead_time, T> p_0,
             in<loaded_prompt_step_time, T> prompt)
         {
@@ -597,11 +598,13 @@ namespace roofslate::quantities
     {
         // A request sees the others through a window as long as its answer; seven lengths stand in for all (Gauss and
         // Hermite).
-        static constexpr Spec spec = Spec(
-            "f_o",
-            "1",
-            "share of the answers whose time per output token keeps time_per_output_token_target",
-            "Q6");
+        static constexpr Spec spec =
+            Spec(
+                "f_o",
+                "1",
+                "share of the answers whose time per output token keeps time_per_output_token_target",
+                "Q6")
+                .range(0, 1);
         template <class T> static constexpr T formula(
             in<time_per_output_token_target, T> target,
             in<token_time_floor, T> least,

@@ -26,7 +26,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("c_P", "1", "coefficient of variation of the time that a prompt takes of a replica", "Q6");
         template <class T> static constexpr T formula(
-            in<input_cv, T> c,
+            in<fresh_input_cv, T> c,
             in<prefill_time, T> T_p,
             in<time_per_output_token_factor, T> f,
             in<single_sequence, T> one,

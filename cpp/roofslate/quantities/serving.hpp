@@ -424,8 +424,8 @@ namespace roofslate::quantities
             in<memory_time, T> t_m,
             in<host_fetch_time, T> t_h)
         {
-            const T inside = select(t_c >= t_m, T(0.0), select(t_w >= t_kv, T(1.0), T(2.0)));
-            return select(t_h == T(0.0), inside, select(t_h > max(t_c, t_m), T(3.0), inside));
+            const T of_memory = select(t_w >= t_kv, T(1.0), T(2.0));
+            return select(t_h > max(t_c, t_m), T(3.0), select(t_c >= t_m, T(0.0), of_memory));
         }
     };
     struct latency_floor

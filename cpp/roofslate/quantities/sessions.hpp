@@ -466,31 +466,49 @@ namespace roofslate::quantities
             return select(n == T(1.0), T(0.0), spread);
         }
     };
-    struct fresh_input_cv
+    struct session_fresh_input_cv
     {
-        static constexpr Spec spec =
-            Spec("c_f", "1", "coefficient of variation of uncached prompt tokens, hits and misses", "definition");
+        // A turn is the first one, finds what came before, or reads all of it again.
+        static constexpr Spec spec = Spec(
+            "c_{ft}",
+            "1",
+            "coefficient of variation of uncached prompt tokens over the turns of sessions, hits and misses",
+            "definition");
         template <class T> static constexpr T formula(
             in<turns, T> n,
             in<turns_distribution, T> which,
-            in<turn_prompt_tokens, T> I,
+            in<mean_earlier_turns, T> earlier,
             in<next_turn_probability, T> q,
-            in<turn_hit_rate, T> h,
+            in<prefix_hit_rate, T> hit_rate,
+            in<prefix_hit_ceiling, T> most,
+            in<input_tokens, T> I,
             in<first_prompt_tokens, T> I_0,
             in<shared_prompt_tokens, T> I_s,
             in<turn_input_tokens, T> I_t,
+            in<input_cv, T> c_i,
             in<kept_output_share, T> kept,
-            in<output_tokens, T> O)
+            in<output_tokens, T> O,
+            in<output_cv, T> c_o)
         {
+            const T shared = I_s / I, hits = min(max((hit_rate - shared) / max(most - shared, 1e-300), 0.0), 1.0);
             const T first = I_t + (I_0 - I_s), grows = turn_growth<T>(I_t, kept, O),
                     hit = later_turn_tokens<T>(I_t, kept, O);
-            const T all = I - I_s; // of a turn that finds the shared part
-            const T missed_square =
-                all * all + grows * grows * variance_of_earlier_turns<T>(n, which) - first * first / n;
-            const T mean = first / n + q * (h * hit) + (1.0 - h) * (all - first / n);
-            const T square = first * first / n + q * (h * (hit * hit)) + (1.0 - h) * missed_square;
-            return select(n == T(1.0), T(0.0), sqrt(max(square / (mean * mean) - 1.0, 0.0)));
+            const T mean = first / n + q * (hits * hit) + (1.0 - hits) * (q * first + grows * earlier);
+            const T beyond = first - mean, squares = variance_of_earlier_turns<T>(n, which) + earlier * earlier;
+            const T missed = q * (beyond * beyond) + 2.0 * (beyond * grows) * earlier + grows * grows * squares;
+            const T over_turns = beyond * beyond / n + q * hits * ((hit - mean) * (hit - mean)) + (1.0 - hits) * missed;
+            const T again = (1.0 - hits) * earlier, of_input = (c_i * I_t) * (c_i * I_t) * (1.0 + again),
+                    of_output = (c_o * kept * O) * (c_o * kept * O)
+                * (again + select(kept == T(1.0), T(0.0), q * hits));
+            return sqrt(over_turns + of_input + of_output) / mean;
         }
+    };
+    struct fresh_input_cv
+    {
+        static constexpr Spec spec =
+            Spec("c_f", "1", "coefficient of variation of uncached prompt tokens", "definition")
+                .replaced_by_where<session_fresh_input_cv, turn_input_tokens>();
+        template <class T> static constexpr T formula(in<input_cv, T> c) { return c; }
     };
 
     // --- tiers: how much each serves, and the time to fetch it ---
@@ -687,6 +705,7 @@ namespace roofslate::quantities
         session_hit_rate,
         request_hit_rate,
         turn_prompt_cv,
+        session_fresh_input_cv,
         fresh_input_cv,
         hbm_hit_rate,
         dram_hit_rate,

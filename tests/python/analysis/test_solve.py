@@ -169,7 +169,8 @@ def put_back(quantity, value, unknown, rest, start):
             with contextlib.suppress(errors.ValueRangeError):  # beyond the end of the range
                 near.append(rs.value(quantity, Settled({**rest, unknown: y})))
         # one step of the input may change more than that: no number between is nearer
-        close = CLOSE * (100 if quantity == "peakedness" else 1)  # of two large numbers the difference
+        # of two large numbers the difference
+        close = CLOSE * (100 if quantity in ("peakedness", "running_variance") else 1)
         tolerance = max(close * abs(value), 4 * max(near) - 4 * min(near))
         assert abs(near[0] - value) <= tolerance, (quantity, unknown, x, near, value)
     if found["reason"].item().startswith(("always", "undecided", "many")):  # some say why

@@ -35,7 +35,7 @@ def asked(seeds):
 @pytest.mark.parametrize("part", range(4))
 def test_answers_agree_with_a_scan(part):
     count, wrong, undecided = asked(range(part * SLICE, part * SLICE + SLICE))
-    assert count > SLICE / 3
+    assert count > SLICE / 4
     assert not wrong
     assert undecided <= MOST_UNDECIDED * count + 1
 
@@ -43,7 +43,7 @@ def test_answers_agree_with_a_scan(part):
 @pytest.mark.long
 def test_more_answers_agree_with_a_scan():
     count, wrong, undecided = asked(range(1000, 1000 + MORE))
-    assert count >= MORE / 2
+    assert count >= 0.45 * MORE
     assert len(wrong) <= MOST_WRONG * count, wrong
     assert undecided <= MOST_UNDECIDED * count
 
