@@ -696,6 +696,14 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<decode_load, T> decode, in<prompt_time_share, T> u)
         { return max(1.0 - decode / max(1.0 - u, 1e-6), 1e-9); }
     };
+    // Share of the arrivals that meet a server under this load: that of the time, of bursts more (GI/M/1). At a
+    // variation of 1, where it is the load itself, the product is 0 and has the slope of what is beside it.
+    template <class T> constexpr T met_share(const T& load, const T& variation)
+    {
+        const T some = max(load, 1e-300), left = 1.0 - some;
+        const T slope = some * ((-log(some) - left) / max(left, 1e-12));
+        return select(variation == T(1.0), load + (variation - 1.0) * slope, routine<arrival_wait>(load, variation));
+    }
     struct slot_wait_probability
     {
         static constexpr Spec spec =
@@ -711,10 +719,7 @@ namespace roofslate::quantities
         {
             // Arrivals in bursts meet taken slots more often than the time does, beyond what the peakedness has of it.
             const T tail = weight / spare, some = max(min(load, 0.999), 1e-9);
-            const T meet = select(
-                variation == T(1.0),
-                T(1.0),
-                pow(routine<arrival_wait>(some, variation) / some, max(1.0 - eta, 0.0)));
+            const T meet = pow(met_share<T>(some, T(variation)) / some, max(1.0 - eta, 0.0));
             return select(load < 1.0, min(tail / (below + tail) * meet, 1.0), T(1.0));
         }
     };

@@ -209,6 +209,13 @@ namespace roofslate::quantities
             return max(routine<batch_loss>(max(count(N) * R / z, 0.5), (shape - 1.0) * R / z + 1.0, odds), 1e-300);
         }
     };
+    // (1 - e^-x) / x, and what it tends to near 0
+    template <class T> constexpr T mean_decay(const T& x)
+    {
+        const T near = x * x, far = select(near < 1e-6, T(1.0), x);
+        const T series = 1.0 - x / 2.0 + near / 6.0 - near * x / 24.0 + near * near / 120.0;
+        return select(near < 1e-6, series, (1.0 - exp(-far)) / far);
+    }
     struct refused_share
     {
         static constexpr Spec spec = Spec(
@@ -226,8 +233,7 @@ namespace roofslate::quantities
         {
             // a queue whose states have weights 1, y, ... y^q, after slots that are full with the weight 1
             const T y = max(decode / left, 1e-9), q = min(count(room) * R, 1e9), x = log(y);
-            const T level = select(x * x > 1e-12, x, T(1e-6));
-            const T waiting = (1.0 - exp(-((q + 1.0) * level))) / (1.0 - exp(-level));
+            const T waiting = (q + 1.0) * (mean_decay<T>((q + 1.0) * x) / mean_decay<T>(x));
             const T before = (1.0 / full - 1.0) * exp(-(q * x));
             const T share = max(1.0 / (before + waiting), 1.0 - 1.0 / max(load, 1.0));
             return select(count(room) < infinite, share, T(0.0));

@@ -62,7 +62,7 @@ namespace roofslate::quantities
         static constexpr Spec spec =
             Spec("f_a", "1", "share of the requests that find prompts ahead of their own", "Q6").range(0, 1);
         template <class T> static constexpr T formula(in<prompt_queue_load, T> load, in<replica_arrival_variation, T> c)
-        { return select(c == T(1.0), T(load), routine<arrival_wait>(load, c)); }
+        { return met_share<T>(T(load), T(c)); }
     };
     struct prompts_ahead_time
     {
@@ -348,8 +348,7 @@ namespace roofslate::quantities
             const T own = (decode * decode + variance) / (w * w);
             const T h = (c + own) / (c + 1.0), busy = min(load, 0.999);
             const T spread = 1.0 + (h - 1.0) * pow(max(busy, 1e-9), select(h > 1.0, T(2.3), 0.75 * c));
-            const T meet = select(c == T(1.0), busy, routine<arrival_wait>(busy, c));
-            const T wait = w * one / R / (1.0 - meet) * spread;
+            const T wait = w * one / R / (1.0 - met_share<T>(busy, T(c))) * spread;
             return select(load < 1.0, wait, T(infinite));
         }
     };

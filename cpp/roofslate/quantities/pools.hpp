@@ -60,9 +60,6 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(in<arrival_rate, T> rate, in<prefill_replicas, T> R_P)
         { return rate / R_P; }
     };
-    // Share of the arrivals that meet a busy replica: that of the time, or of bursts more (GI/M/1).
-    template <class T> constexpr T met_share(const T& load, const T& variation)
-    { return select(variation == T(1.0), load, routine<arrival_wait>(load, variation)); }
     template <class T> constexpr T below_one(const T& load) { return max(min(load, 0.999), 1e-9); }
     struct prefill_wait_probability
     {

@@ -16,7 +16,6 @@ namespace roofslate::simulation
         double input = 0, output = 1, hit = 0;
         double context = 0; // tokens that must be in the cache for its next token
         double unread = 0;  // tokens of it that must be read first
-        double fetch = 0;   // seconds to bring the hit from its tier
         double steps = 0;   // that it still takes, before it joins
         double joined = 0;  // count of its replica's steps then
         double end_count = 0;
@@ -25,10 +24,11 @@ namespace roofslate::simulation
         std::int32_t replica = 0;
         int preemptions = 0;
         bool waited = false;
+        bool is_loaded = false; // its prefix has come from its tier, or there is none
     };
     struct Session // that is generated
     { double turns = 0, context = 0; };
-    struct Due // a request that reaches a replica later: a turn of a session, or one whose prompt was read apart
+    struct Due // what reaches a replica later: a turn, a prompt that was read apart, a prefix that was fetched
     {
         double time;
         std::int64_t order;

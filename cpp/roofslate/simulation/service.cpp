@@ -246,11 +246,12 @@ namespace roofslate::simulation
                         return leave(index, time, refused);
                     if (start - time > service_.time_out)
                         return leave(index, time, timed_out);
+                    const double late = late_prefix(request, caches_[0]);
                     look_up(request, caches_[0]);
                     prefill_free_.pop();
-                    ready = start + service_.prompt_fixed_time + service_.prompt_token_time * request.unread
-                        + request.fetch;
+                    ready = start + service_.prompt_fixed_time + service_.prompt_token_time * request.unread;
                     prefill_free_.push(ready);
+                    ready += late;
                     if (start > time)
                         prefill_starts_.push_back(start);
                     request.start = start;
@@ -273,15 +274,24 @@ namespace roofslate::simulation
             void look_up(Request& request, PrefixCache& cache) const
             {
                 const double hit = hit_of(request, cache);
-                const std::size_t tier = cache.find(request.session).tier;
-                request.fetch =
-                    hit > 0 && tier < service_.tier_token_time.size() ? hit * service_.tier_token_time[tier] : 0;
                 request.hit = hit;
                 request.unread -= hit;
                 cache.take(request.session);
             }
+            // Layers come from a tier while those before them are computed: what takes longer than the prompt shows.
+            double late_prefix(const Request& request, const PrefixCache& cache) const
+            {
+                const double hit = hit_of(request, cache);
+                const std::size_t tier = hit > 0 ? cache.find(request.session).tier : service_.tier_token_time.size();
+                if (tier >= service_.tier_token_time.size())
+                    return 0;
+                const double computed = service_.prompt_token_time * (request.unread - hit);
+                return math::max(hit * service_.tier_token_time[tier] - computed, 0.0);
+            }
             std::size_t chosen_replica(const Request& request)
             {
+                if (request.is_loaded)
+                    return std::size_t(request.replica);
                 const std::size_t n = replicas_.size();
                 if (n == 1)
                     return 0;
@@ -307,6 +317,13 @@ namespace roofslate::simulation
                 const std::size_t chosen = chosen_replica(request);
                 request.replica = std::int32_t(chosen);
                 request.reached = time;
+                if (!request.is_loaded && service_.prefill_replicas == 0 && request.unread > 0)
+                {
+                    request.is_loaded = true;
+                    const double late = late_prefix(request, caches_[chosen]);
+                    if (late > 0)
+                        return due_.push({time + late, due_count_++, index, false});
+                }
                 Replica& replica = replicas_[chosen];
                 if (request.input + request.output > service_.cache_room)
                     return leave(index, time, too_long);
@@ -441,32 +458,31 @@ namespace roofslate::simulation
                     replica.used = 0;
                 replica.chunk = 0;
                 replica.fresh = 0;
-                double fetch = 0;
                 if (service_.policy == PromptPolicy::chunked)
-                    fetch = take_chunks(replica, time);
+                    take_chunks(replica, time);
                 else
-                    fetch = take_prompts(replica, time);
+                    take_prompts(replica, time);
                 replica.was_full = replica.seats_taken() >= service_.seats;
                 replica.start = time;
                 replica.planned = 1;
                 if (service_.policy != PromptPolicy::chunked && replica.chunk > 0)
                 {
                     replica.step = Step::prompts;
-                    replica.seconds = fetch + service_.prompt_token_time * replica.chunk
+                    replica.seconds = service_.prompt_token_time * replica.chunk
                         + service_.prompt_fixed_time
                             * math::max(math::ceil(replica.chunk / service_.token_budget), 1.0);
                 }
                 else
-                    plan_decoding(replica, fetch);
+                    plan_decoding(replica);
                 events_.set(k, replica.step == Step::idle ? unlimited : time + replica.planned * replica.seconds);
             }
-            void plan_decoding(Replica& replica, double fetch)
+            void plan_decoding(Replica& replica)
             {
                 while (replica.decoding > 0
                        && double(replica.decoding) * service_.emitted > service_.cache_room - replica.used)
                     preempt_youngest(replica);
                 replica.step = replica.chunk > 0 ? Step::mixed : replica.decoding > 0 ? Step::decode : Step::idle;
-                replica.seconds = step_time(replica.decoding) + service_.prompt_token_time * replica.chunk + fetch;
+                replica.seconds = step_time(replica.decoding) + service_.prompt_token_time * replica.chunk;
                 if (replica.step == Step::decode)
                 {
                     while (is_void(replica.ends.front()))
@@ -491,9 +507,9 @@ namespace roofslate::simulation
                 std::pop_heap(replica.ends.begin(), replica.ends.end(), std::greater<>());
                 replica.ends.pop_back();
             }
-            double take_prompts(Replica& replica, double time)
+            void take_prompts(Replica& replica, double time)
             {
-                double fetch = 0, budget = service_.token_budget;
+                double budget = service_.token_budget;
                 while (budget > 0)
                 {
                     const std::int32_t index = admit(replica, time, budget);
@@ -505,7 +521,6 @@ namespace roofslate::simulation
                         replica.finishing.push_back(index);
                         replica.chunk += request.unread;
                         budget -= request.unread;
-                        fetch += request.fetch;
                     }
                     else
                     {
@@ -513,11 +528,10 @@ namespace roofslate::simulation
                         replica.joined.push_back(index);
                     }
                 }
-                return fetch;
             }
-            double take_chunks(Replica& replica, double time)
+            void take_chunks(Replica& replica, double time)
             {
-                double fetch = 0, budget = service_.token_budget - double(replica.decoding);
+                double budget = service_.token_budget - double(replica.decoding);
                 const auto read = [&](std::int32_t index) {
                     Request& request = at(index);
                     const double tokens = std::min(request.unread, budget);
@@ -536,13 +550,11 @@ namespace roofslate::simulation
                     const std::int32_t index = admit(replica, time, budget);
                     if (index == nobody)
                         break;
-                    fetch += at(index).fetch;
                     if (read(index))
                         replica.finishing.push_back(index);
                     else
                         replica.reading.push_back(index);
                 }
-                return fetch;
             }
             void finish_step(std::size_t k, double time)
             {
