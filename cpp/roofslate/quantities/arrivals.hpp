@@ -700,7 +700,7 @@ namespace roofslate::quantities
     // variation of 1, where it is the load itself, the product is 0 and has the slope of what is beside it.
     template <class T> constexpr T met_share(const T& load, const T& variation)
     {
-        const T some = max(load, 1e-300), left = 1.0 - some;
+        const T some = min(max(load, 1e-300), 1.0), left = 1.0 - some;
         const T slope = some * ((-log(some) - left) / max(left, 1e-12));
         return select(variation == T(1.0), load + (variation - 1.0) * slope, routine<arrival_wait>(load, variation));
     }

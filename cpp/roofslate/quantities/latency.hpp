@@ -801,6 +801,8 @@ namespace roofslate::quantities
         template <class T> static constexpr T formula(
             in<latency_quantile, T> q,
             in<token_time_floor, T> least,
+            in<token_time_excess, T> excess,
+            in<prompt_token_delay, T> delay,
             in<second_token_time_guess, T> second,
             in<second_quick_share, T> second_share,
             in<third_token_time_guess, T> third,
@@ -812,7 +814,8 @@ namespace roofslate::quantities
             in<service_load, T> load)
         {
             const T found = least + through<T>(q, second - least, T(second_share), third - least, T(third_share));
-            return select(load < 1.0, min(min(found, full), calm + most / single), T(infinite));
+            const T rare = least + (excess + delay) / (1.0 - q); // Markov: near no load hardly an answer is disturbed
+            return select(load < 1.0, min(min(found, full), min(calm + most / single, rare)), T(infinite));
         }
     };
     struct prompt_step_share

@@ -46,7 +46,7 @@ def test_grids(numbers: range) -> None:
             assert expected.agrees(name, at_all_points(found[name], expected.sizes)), (question.number, name)
             exact += expected.is_exact(name)
         answered += 1
-    assert answered > 0.6 * len(numbers)
+    assert answered > 0.5 * len(numbers)
     assert exact > answered / 2
 
 

@@ -102,8 +102,8 @@ def test_a_dataset_says_where_it_comes_from():
 
 def test_choices_come_out_as_flags(decode):
     term = rs.evaluate("bottleneck", {**decode, "batch_size": [1, 100_000], "context_length": [1, 500_000]})
-    assert term.attrs["flag_meanings"] == "compute weight_fetch kv_fetch"
-    assert term.attrs["flag_values"].tolist() == [0, 1, 2]
+    assert term.attrs["flag_meanings"] == "compute weight_fetch kv_fetch host_link"
+    assert term.attrs["flag_values"].tolist() == [0, 1, 2, 3]
     assert term.dtype == np.int8
     assert term.to_numpy().tolist() == [[1, 1], [0, 2]]
     assert rs.value("bottleneck", decode) in term.attrs["flag_meanings"].split()

@@ -33,7 +33,7 @@ def test_rows_are_points(table, rest):
         assert found.loc[label, "bottleneck"] == rs.value("bottleneck", point)
     assert list(found.columns) == ["pass_time", "bottleneck"]
     assert isinstance(found["bottleneck"].dtype, pd.CategoricalDtype)
-    assert list(found["bottleneck"].cat.categories) == ["compute", "weight_fetch", "kv_fetch"]
+    assert list(found["bottleneck"].cat.categories) == ["compute", "weight_fetch", "kv_fetch", "host_link"]
 
 
 @pytest.mark.parametrize(
