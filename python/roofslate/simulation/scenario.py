@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from roofslate.errors import IneffectiveInput
+from roofslate.errors import IneffectiveInput, ValueRangeError
 from roofslate.evaluation.evaluate import evaluate
 from roofslate.grid.read import Settled, WithScenario, changed, read_grid
 from roofslate.presets.lookup import PRESETS
 from roofslate.registry.registry import entries
-from roofslate.simulation.steps import CHOICES, NUMBERS, Sessions
+from roofslate.simulation.steps import CHOICES, NUMBERS, PrefillPool, Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["read_policy", "read_sessions", "with_presets"]
+__all__ = ["read_policy", "read_pool", "read_sessions", "with_presets"]
 
 _OF_SESSIONS = {  # input of the graph: what it is of a simulated session
     "turns": "turns",
@@ -66,6 +66,25 @@ def read_policy(inputs: Mapping[str, Any]) -> WithScenario:
             "read elsewhere. Leave out one of the two"
         )
     return read
+
+
+def read_pool(inputs: Mapping[str, Any], prefill: PrefillPool | None) -> tuple[WithScenario, PrefillPool | None]:
+    """The inputs without ``prefill_replicas``, and the pool that these are."""
+    rest = changed(inputs, {})
+    given = rest.pop("prefill_replicas", None)
+    if given is None:
+        return rest, prefill
+    if prefill is not None:
+        raise IneffectiveInput(f"prefill_replicas={given!r}: prefill= has the replicas. Leave out one of the two")
+    if rest.get("prompt_policy") != "apart":
+        raise IneffectiveInput(
+            f"prefill_replicas={given!r}: the replicas read their own prompts. Give "
+            'serving_mode="disaggregated", or leave it out'
+        )
+    replicas = float(evaluate("prefill_replicas", {"prefill_replicas": given}))
+    if replicas != int(replicas):
+        raise ValueRangeError(f"prefill_replicas must be a whole number, got {given!r}")
+    return rest, PrefillPool(int(replicas))
 
 
 def read_sessions(inputs: Mapping[str, Any]) -> tuple[WithScenario, Sessions | None]:

@@ -16,7 +16,7 @@ from roofslate._base.threads import thread_count
 from roofslate.errors import InputTypeError, MissingInput, RoofslateWarning, ValueRangeError
 from roofslate.grid.read import with_scenario
 from roofslate.simulation.outcome import STATUS, Simulation, check_percentiles
-from roofslate.simulation.scenario import read_policy, read_sessions, with_presets
+from roofslate.simulation.scenario import read_policy, read_pool, read_sessions, with_presets
 from roofslate.simulation.steps import (
     PrefillPool,
     Service,
@@ -85,7 +85,7 @@ def simulate(
         Requests that come in turns, with a prefix cache; by default those that the inputs describe by ``turns``, with
         ``pause_time`` and the caches of a replica.
     prefill : PrefillPool, optional
-        Replicas that read prompts for those that decode.
+        Replicas that read prompts for those that decode; as many as `prefill_replicas` by default, where that is given.
     cache_room : float, optional
         Tokens of running sequences that a replica has room for. A request waits until there is room for its prompt;
         where answers outgrow it, the youngest sequence is preempted and read anew later. Without it, the seats are
@@ -153,7 +153,7 @@ def simulate(
         recorded = read_trace(trace) if isinstance(trace, (str, os.PathLike)) else check_trace(trace)
         inputs = _with_lengths(inputs, recorded)
     if steps is None:
-        inputs = read_policy(with_presets(inputs))
+        inputs, prefill = read_pool(read_policy(with_presets(inputs)), prefill)
         if sessions is None and recorded is None:
             inputs, sessions = read_sessions(inputs)
     service = _service(inputs, recorded, steps, sessions, prefill, {"cache_room": cache_room, "time_out": time_out})
@@ -263,7 +263,9 @@ def _service(
     if prefill is not None:
         _check_pool(prefill)
         if prefill.token_time is not None:
-            service = replace(service, prompt_token_time=float(prefill.token_time))
+            service = replace(service, prompt_token_time=float(prefill.token_time), prompt_lag_time=0.0)
+        if prefill.token_lag_time is not None:
+            service = replace(service, prompt_lag_time=float(prefill.token_lag_time))
         if prefill.fixed_time is not None:
             service = replace(service, prompt_fixed_time=float(prefill.fixed_time))
     return service
@@ -299,7 +301,7 @@ def _check_sessions(sessions: Sessions, is_traced: bool) -> None:
 
 def _check_pool(pool: PrefillPool) -> None:
     _whole("prefill.replicas", pool.replicas, 1)
-    for name in ("token_time", "fixed_time", "transfer_time", "transfer_token_time"):
+    for name in ("token_time", "fixed_time", "transfer_time", "transfer_token_time", "token_lag_time"):
         x = getattr(pool, name)
         if x is not None and (not is_number(x) or not 0 <= x < math.inf):
             raise ValueRangeError(f"prefill.{name} must be a number of at least 0, got {shown(x)}")
@@ -312,6 +314,7 @@ def _core_service(service: Service) -> dict[str, Any]:
         "step_times": service.step_times,
         "prompt_token_time": service.prompt_token_time,
         "prompt_fixed_time": service.prompt_fixed_time,
+        "prompt_lag_time": service.prompt_lag_time,
         "emitted": service.emitted,
         "seats": service.seats,
         "token_budget": service.token_budget,
