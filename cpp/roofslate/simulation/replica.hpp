@@ -82,7 +82,8 @@ namespace roofslate::simulation
         std::vector<Ready> ready{};            // sequences that decode from the next step on
         std::vector<End> order{};              // of joining, where the cache has a limit
         std::vector<Group> groups{};
-        double seats_taken() const { return double(decoding + lagging + ready.size() + reading.size() + finishing.size()); }
+        double seats_taken() const
+        { return double(decoding + lagging + ready.size() + reading.size() + finishing.size()); }
         double present() const { return seats_taken() + double(waiting.size()); }
     };
 }

@@ -689,7 +689,8 @@ namespace roofslate::simulation
                     if (!service_.cache_tiers.empty())
                         cache.put(request.session, request.input + request.output);
                     if (!from_trace_ && sessions_[std::size_t(request.session)].turns > 0 && arrived_ < most_)
-                        due_.push({time + pauses_.draw(lengths_), due_count_++, std::int32_t(request.session), Late::turn});
+                        due_.push(
+                            {time + pauses_.draw(lengths_), due_count_++, std::int32_t(request.session), Late::turn});
                 }
                 ++request.epoch;
                 free_.push_back(index);

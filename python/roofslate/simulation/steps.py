@@ -128,6 +128,16 @@ class PrefillPool:
     transfer_token_time: float | None = None
     token_lag_time: float | None = None
 
+    def times(self) -> dict[str, Any]:
+        """Times of prompts that are given, as a service has them."""
+        lag = 0.0 if self.token_lag_time is None and self.token_time is not None else self.token_lag_time
+        own = {
+            "prompt_token_time": self.token_time,
+            "prompt_fixed_time": self.fixed_time,
+            "prompt_lag_time": lag,
+        }
+        return {name: float(x) for name, x in own.items() if x is not None}
+
 
 @dataclass(frozen=True)
 class Service:

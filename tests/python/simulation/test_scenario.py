@@ -149,9 +149,7 @@ def test_first_tokens_wait_for_the_prefill_pool(number: int) -> None:
     late, error = simulated.percentile("time_to_first_token", 0.99)
     assert error < 0.06 * late
     assert rs.value("time_to_first_token_p99", service) == pytest.approx(late, rel=0.25)
-    assert rs.value("time_to_first_token", service) == pytest.approx(
-        simulated.mean("time_to_first_token")[0], rel=0.15
-    )
+    assert rs.value("time_to_first_token", service) == pytest.approx(simulated.mean("time_to_first_token")[0], rel=0.15)
 
 
 POOLS = {**SERVICE, "input_tokens": 4000, "output_tokens": 200, "serving_mode": "disaggregated"}
@@ -199,3 +197,15 @@ def test_the_bill_has_each_pool_once() -> None:
     dear = {**service, "prefill_replica_price": "$48/hour"}
     assert rs.value("cost_per_input_token", dear) == pytest.approx(2 * 2 * hour / (6 * 4000), rel=1e-12)
     assert rs.value("cost_per_output_token", dear) == pytest.approx(7 * hour / (6 * 200), rel=1e-12)
+
+
+def test_given_times_of_a_pool_are_taken() -> None:
+    alone = {**POOLS, "arrival_rate": 1e-3, "output_tokens": 1}
+    given = {"token_time": 1e-5, "fixed_time": 0.2, "transfer_token_time": 0.0}
+    first = [
+        rs.simulate(alone, prefill=rs.PrefillPool(**given, **more), requests=200, seed=1).mean("time_to_first_token")[0]
+        for more in ({}, {"token_lag_time": 2e-5})
+    ]
+    assert first[1] - first[0] == pytest.approx(2e-5 * 4000, rel=1e-6)
+    step = rs.value("round_time", Settled({**POOLS, "batch_size": 1}))
+    assert first[0] == pytest.approx(0.2 + 1e-5 * 4000 + step, rel=0.02)
